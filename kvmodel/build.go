@@ -1,6 +1,7 @@
 package kvmodel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,9 @@ const (
 
 // builds are a model's builds in this process, one at a time.
 type builds struct {
-	item *build.Item
+	*model
+	running *running // of the DB
+	item    *build.Item
 
 	mu    sync.Mutex // never held during a trip
 	now   *run       // nil if none is running
@@ -40,8 +43,9 @@ type builds struct {
 	ended time.Time  // end of the last build
 }
 
-func newBuilds(db *DB, model string) *builds {
-	return &builds{item: &build.Item{Store: db.store, Now: db.now, Model: model, Owner: db.name, Alone: db.alone}}
+func newBuilds(m *model, r *running) *builds {
+	db := m.db
+	return &builds{model: m, running: r, item: &build.Item{Store: db.store, Now: db.now, Model: m.name, Owner: db.base.name, Alone: db.alone}}
 }
 
 // begin returns the build under way, which is mine if there was none.
@@ -72,9 +76,9 @@ func (b *builds) end(r *run, err error, now time.Time) {
 
 // rebuild enters every record into every index and marks the indexes as built. Processes with the
 // same indexes may write meanwhile. If a build is under way, rebuild waits for it.
-func (m *model) rebuild(ctx context.Context) error {
+func (m *builds) rebuild(ctx context.Context) error {
 	for {
-		r, own := m.builds.begin(newRun(m.name, nil))
+		r, own := m.begin(newRun(m.name, nil))
 		if own {
 			return m.do(ctx, r)
 		}
@@ -91,29 +95,29 @@ func (m *model) rebuild(ctx context.Context) error {
 }
 
 // do runs r. Closing the DB ends it.
-func (m *model) do(ctx context.Context, r *run) (err error) {
-	ctx, leave, err := m.db.life.enter(ctx)
+func (m *builds) do(ctx context.Context, r *run) (err error) {
+	ctx, leave, err := m.running.life.enter(ctx)
 	if err == nil {
 		defer leave()
 		ctx, end := m.db.Begin(ctx, "build")
 		defer end()
-		ended := m.db.report(ctx, r)
+		ended := m.running.report(ctx, r)
 		err = work.Recover("the build of "+m.name, func() error { return m.build(ctx, r) })
 		ended(err)
 	}
-	m.builds.end(r, err, m.db.now())
+	m.end(r, err, m.db.now())
 	return err
 }
 
 // buildMissing builds the missing indexes in the background, unless a build failed just now or
 // records are in conflict.
-func (m *model) buildMissing(missing []string) {
-	now, ended, last := m.builds.current()
+func (m *builds) buildMissing(missing []string) {
+	now, ended, last := m.current()
 	var duplicates *DuplicatesError
 	if now != nil || errors.As(last, &duplicates) || last != nil && m.db.now().Sub(ended) < buildAgain {
 		return
 	}
-	r, own := m.builds.begin(newRun(m.name, missing))
+	r, own := m.begin(newRun(m.name, missing))
 	if !own {
 		return
 	}
@@ -125,7 +129,7 @@ func (m *model) buildMissing(missing []string) {
 
 // build runs builds until no process without the index has begun to write meanwhile. While another
 // process builds, it waits.
-func (m *model) build(ctx context.Context, r *run) error {
+func (m *builds) build(ctx context.Context, r *run) error {
 	joined := false
 	for stops := 0; ; {
 		err := m.buildOnce(ctx, r, joined)
@@ -133,7 +137,7 @@ func (m *model) build(ctx context.Context, r *run) error {
 		switch {
 		case errors.Is(err, built.ErrStopped):
 			if stops++; stops == maxTries {
-				return fmt.Errorf("rebuild %s: %w: %w", m.name, ErrNeedsRebuild, err)
+				return fmt.Errorf("rebuild %s: %w: %w", m.name, plug.ErrNeedsRebuild, err)
 			}
 		case errors.As(err, &busy):
 			joined = true
@@ -151,8 +155,8 @@ func (m *model) build(ctx context.Context, r *run) error {
 
 // awaitBuilt returns nil once index holds all records. It waits for a short build until ctx ends,
 // or for buildPatience if ctx has no deadline.
-func (m *model) awaitBuilt(ctx context.Context, index plug.Index) error {
-	if r, _, _ := m.builds.current(); r != nil {
+func (m *builds) awaitBuilt(ctx context.Context, index plug.Index) error {
+	if r, _, _ := m.current(); r != nil {
 		ctx, cancel := kv.Patient(ctx, buildPatience)
 		defer cancel()
 		select {
@@ -171,19 +175,25 @@ func (m *model) awaitBuilt(ctx context.Context, index plug.Index) error {
 }
 
 // unbuilt returns an ErrNeedsRebuild with the progress of index.
-func (m *model) unbuilt(ctx context.Context, index plug.Index) error {
+func (m *builds) unbuilt(ctx context.Context, index plug.Index) error {
 	how := "run db build, or call Rebuild of the data class, once all writers know the index"
-	switch r, _, last := m.builds.current(); {
+	switch r, _, last := m.current(); {
 	case r != nil:
 		how = r.state().String()
 	case last != nil:
 		how = last.Error()
 	default:
-		if st, exists, err := m.builds.item.Read(ctx); err == nil && exists {
-			how = howFar(st)
-		}
+		how = cmp.Or(m.far(ctx), how)
 	}
-	return fmt.Errorf("%s.%s: %w: %s", m.name, index.Name(), ErrNeedsRebuild, how)
+	return fmt.Errorf("%s.%s: %w: %s", m.name, index.Name(), plug.ErrNeedsRebuild, how)
+}
+
+// far describes the progress of the build that is stored, or returns "".
+func (m *builds) far(ctx context.Context) string {
+	if st, exists, err := m.item.Read(ctx); err == nil && exists {
+		return howFar(st)
+	}
+	return ""
 }
 
 // life is the time a DB is open. Closing it ends the builds and waits for them.

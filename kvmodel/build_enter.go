@@ -105,7 +105,7 @@ func (b *building) enterBatch(ctx context.Context, ids []string, to enumeration.
 		if b.state.Done-b.keptDone < keepRecords && b.db.now().Sub(b.kept) < times.Beat {
 			return live, nil
 		}
-		b.db.onBuild(b.run.state())
+		b.running.onBuild(b.run.state())
 		return live, b.keep(ctx)
 	}
 	before := b.state
@@ -124,7 +124,7 @@ func (b *building) enterBatch(ctx context.Context, ids []string, to enumeration.
 	}
 	if b.state.Done-b.keptDone >= keepRecords {
 		b.keptDone = b.state.Done
-		b.db.onBuild(b.run.state())
+		b.running.onBuild(b.run.state())
 	}
 	return live, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"sync"
@@ -110,11 +111,25 @@ func (r *run) builds(missing []string) {
 // logEvery is the interval at which a running build is logged.
 const logEvery = 10 * time.Second
 
+// running are the builds of a DB that run in this process.
+type running struct {
+	log     *slog.Logger
+	onBuild func(Build) // see OnBuild
+	life    *life
+
+	mu   sync.Mutex // never held during a trip
+	runs map[*run]bool
+}
+
+func newRunning(log *slog.Logger, onBuild func(Build)) *running {
+	return &running{log: log, onBuild: onBuild, life: newLife(), runs: make(map[*run]bool)}
+}
+
 // report adds r to Stats and logs its progress until the returned func is called with its result.
-func (db *DB) report(ctx context.Context, r *run) (ended func(error)) {
-	db.mu.Lock()
-	db.runs[r] = true
-	db.mu.Unlock()
+func (a *running) report(ctx context.Context, r *run) (ended func(error)) {
+	a.mu.Lock()
+	a.runs[r] = true
+	a.mu.Unlock()
 	began, ticker := time.Now(), time.NewTicker(logEvery)
 	ticking, cancel := context.WithCancel(ctx)
 	go func() {
@@ -123,7 +138,7 @@ func (db *DB) report(ctx context.Context, r *run) (ended func(error)) {
 			select {
 			case <-ticker.C:
 				b := r.state()
-				db.log.Info("ringtree: building indexes", "model", b.Model, "indexes", b.Indexes, "done", b.Done, "total", b.Total)
+				a.log.Info("ringtree: building indexes", "model", b.Model, "indexes", b.Indexes, "done", b.Done, "total", b.Total)
 			case <-ticking.Done():
 				return
 			}
@@ -131,32 +146,32 @@ func (db *DB) report(ctx context.Context, r *run) (ended func(error)) {
 	}()
 	return func(err error) {
 		cancel()
-		db.mu.Lock()
-		delete(db.runs, r)
-		db.mu.Unlock()
+		a.mu.Lock()
+		delete(a.runs, r)
+		a.mu.Unlock()
 		b := r.state()
-		db.onBuild(b)
+		a.onBuild(b)
 		if d, ok := errors.AsType[*DuplicatesError](err); ok && d.More == 0 && len(b.Indexes) > 0 {
 			b.Indexes = d.Indexes() // the others are built
 		}
 		about := []any{"model", b.Model, "indexes", b.Indexes, "done", b.Done, "took", time.Since(began).Round(time.Millisecond)}
 		switch {
 		case err == nil:
-			db.log.Info("ringtree: indexes are built", about...)
+			a.log.Info("ringtree: indexes are built", about...)
 		case work.Waits(err), ctx.Err() != nil:
-			db.log.Info("ringtree: the building of indexes has stopped, and goes on later", append(about, "err", err)...)
+			a.log.Info("ringtree: the building of indexes has stopped, and goes on later", append(about, "err", err)...)
 		case len(b.Indexes) > 0:
-			db.log.Error("ringtree: indexes could not be built and cannot be read", append(about, "err", err)...)
+			a.log.Error("ringtree: indexes could not be built and cannot be read", append(about, "err", err)...)
 		default:
-			db.log.Error("ringtree: a rebuild of indexes that can be read has failed", append(about, "err", err)...)
+			a.log.Error("ringtree: a rebuild of indexes that can be read has failed", append(about, "err", err)...)
 		}
 	}
 }
 
-func (db *DB) running() (all []Build) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	for r := range db.runs {
+func (a *running) all() (all []Build) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for r := range a.runs {
 		all = append(all, r.state())
 	}
 	return all

@@ -64,12 +64,8 @@ func (m *model) deleted(ctx context.Context, id string) (at time.Time, err error
 	return time.UnixMilli(int64(ms)), nil
 }
 
-// DeleteChildren deletes the children of the deleted record id, unless the record is created again
-// first. An ErrNotYet means that it must be called again.
-func (m *model) DeleteChildren(ctx context.Context, id string) error {
-	if len(m.children) == 0 {
-		return nil
-	}
+// eraseChildren implements DeleteChildren of the model.
+func (m *model) eraseChildren(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, childrenTime)
 	defer cancel()
 	at, err := m.deleted(ctx, id)
@@ -120,7 +116,7 @@ func (m *model) deleteIn(ctx context.Context, list string, o orphans) error {
 // childrenIn returns the model and the index of a list that holds children of the record id.
 func (m *model) childrenIn(list, id string) (child *model, index string, err error) {
 	name, index, _ := strings.Cut(list, ".")
-	if child, _ = m.db.owner(name).(*model); child == nil {
+	if child = m.db.model(name); child == nil {
 		err = m.failure(id, fmt.Errorf("its children in %s stay, since this process does not have the model %s", list, name))
 	}
 	return child, index, err

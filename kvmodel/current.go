@@ -44,7 +44,7 @@ func (m *model) writable(ctx context.Context) error {
 	}
 	return m.built.Claim(ctx, name, func(missing []string) {
 		if m.db.alone {
-			m.buildMissing(missing)
+			m.onMissing(missing)
 		}
 	})
 }

@@ -2,14 +2,12 @@ package kvmodel
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -28,49 +26,23 @@ import (
 // others finish changes that a crash interrupts, and the work done after replies. A process opens
 // one per store.
 type DB struct {
-	store   kv.Store
-	marked  marked                                            // below store
-	atomic  func(context.Context, func(kv.Store) error) error // nil: not supported
-	walk    walker                                            // nil: record ids are listed
-	losses  kv.Losses                                         // nil: none
-	disk    func() kv.Disk                                    // nil: none
-	held    bool                                              // no other process has the store
-	alone   bool                                              // this process holds and may write the store, which is as it left it
-	ordered bool                                              // the ops of a trip take effect in order
-	now     func() time.Time
-	log     *slog.Logger
+	core    *base
+	builds  *running
+	marked  marked         // below the store
+	disk    func() kv.Disk // nil: none
+	held    bool           // no other process has the store
+	outages *outages
+	trips   *listeners // see OnTrip
+	watch   *watch
 
-	patience time.Duration // of a call whose context has no deadline; 0: none
-	outages  *outages
-	refusal  error       // of writes; see ReadOnly
-	name     string      // of its builds
-	onBuild  func(Build) // see OnBuild
-	hooks    []Hooks     // see Observe
-	trips    *listeners  // see OnTrip
-	life     *life
-
-	journal  *journal.Journal
-	failures *work.Failures // after replies
-	work     *work.Queue
-	repairer *repair.Repairer
-	watch    *watch
-	recent   *recent.Reads
-	turns    *turns.Turns // of changes, by record key
-	handling *turns.Turns // of handlers, by record key
-	cascades cascades     // under way
-
-	mu      sync.Mutex              // never held during a trip
+	mu      sync.Mutex // never held during a trip
+	models  []*class
 	owners  map[string]repair.Owner // of journal lines, by name
 	gone    map[string]bool         // names that journal lines may hold although this release removed them
 	tallies map[[2]string]*Tally    // by model and counter
 	derived map[[2]string]*Derived  // by model and counter
-	models  []*model
-	windows []plug.Window // on stored data without a model
+	windows []plug.Window           // on stored data without a model
 	intents []anyIntent
-
-	runs map[*run]bool // builds under way
-
-	lostRaces atomic.Int64
 }
 
 // An Option configures a DB.
@@ -132,64 +104,70 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	}
 	powers := kv.PowersOf(s)
 	failures := work.NewFailures(o.log)
-	db := &DB{
+	core := &base{
 		store:    sides.On(s),
-		marked:   marked,
 		walk:     powers.Walk,
 		losses:   powers.Losses,
-		held:     held.Alone && held.ReadOnly == nil,
 		alone:    powers.Alone && powers.ReadOnly == nil,
 		ordered:  powers.Ordered,
-		disk:     powers.Disk,
+		patience: powers.Patience,
 		now:      o.now,
 		log:      o.log,
 		refusal:  powers.ReadOnly,
 		name:     kv.RandomName(),
-		onBuild:  o.onBuild,
 		hooks:    o.hooks,
-		trips:    trips,
-		life:     newLife(),
 		failures: failures,
 		work:     work.NewQueue(failures),
-		watch:    newWatch(powers.Alone && powers.ReadOnly == nil),
 		recent:   new(recent.Reads),
 		turns:    turns.New(),
 		handling: turns.New(),
-		owners:   make(map[string]repair.Owner),
-		gone:     make(map[string]bool),
-		tallies:  make(map[[2]string]*Tally),
-		derived:  make(map[[2]string]*Derived),
-		runs:     make(map[*run]bool),
-
-		patience: powers.Patience,
-		outages:  &outages{log: o.log, away: make(map[string]bool)},
 	}
-	if db.walk != nil {
-		db.atomic = powers.Atomic
+	if core.walk != nil {
+		core.atomic = powers.Atomic
+	}
+	db := &DB{
+		core:    core,
+		builds:  newRunning(o.log, o.onBuild),
+		marked:  marked,
+		held:    held.Alone && held.ReadOnly == nil,
+		disk:    powers.Disk,
+		trips:   trips,
+		watch:   newWatch(core.alone),
+		owners:  make(map[string]repair.Owner),
+		gone:    make(map[string]bool),
+		tallies: make(map[[2]string]*Tally),
+		derived: make(map[[2]string]*Derived),
+		outages: &outages{log: o.log, away: make(map[string]bool)},
 	}
 	if powers.Outages != nil {
 		powers.Outages(db.outages.hear)
 	}
-	db.journal = journal.New(journal.Config{
-		Store: db.store, Now: o.now, Closed: db.work.Closed(),
+	core.model = func(name string) *model {
+		if m, ok := db.owner(name).(*model); ok {
+			return m
+		}
+		return nil
+	}
+	core.journal = journal.New(journal.Config{
+		Store: core.store, Now: o.now, Closed: core.work.Closed(),
 		Failed: func(err error) {
 			failures.Note(slog.LevelWarn, "the journal could not begin its next segment; it will be tried again", err)
 		},
 		Origin: origin, Shapes: db.shapes,
 		Archive: db.archive,
-		Begin:   func(ctx context.Context) (context.Context, func()) { return db.begin(ctx, kv.Work{Verb: "journal"}) },
+		Begin:   func(ctx context.Context) (context.Context, func()) { return core.begin(ctx, kv.Work{Verb: "journal"}) },
 	})
-	db.repairer = repair.New(repair.Config{
-		Store: db.store, Now: o.now, IsOwn: db.journal.IsOwn, Alone: powers.Alone,
-		Process: db.journal.Process, Unlisted: db.journal.Abandon,
+	core.repairer = repair.New(repair.Config{
+		Store: core.store, Now: o.now, IsOwn: core.journal.IsOwn, Alone: powers.Alone,
+		Process: core.journal.Process, Unlisted: core.journal.Abandon,
 		Owner: db.repairs, Known: db.watch.knownNow,
 		Archive: db.archive,
 		Lost:    db.linesLost,
 		Settle:  db.recountDoubtful,
 		Looked:  db.forgetEnded,
 	})
-	if db.losses != nil {
-		db.losses.Watch(db.logLoss)
+	if db.core.losses != nil {
+		db.core.losses.Watch(db.logLoss)
 	}
 	return db, nil
 }
@@ -197,10 +175,10 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 // logLoss logs a loss of servers' memory, or its acceptance.
 func (db *DB) logLoss(servers []string, lost error) {
 	if lost != nil {
-		db.log.Error("ringtree: servers have lost their memory; nothing on them can be read or written until someone runs db recover, or the app calls DB.Accept", "servers", clipped(servers), "err", work.Clip(lost))
+		db.core.log.Error("ringtree: servers have lost their memory; nothing on them can be read or written until someone runs db recover, or the app calls DB.Accept", "servers", clipped(servers), "err", work.Clip(lost))
 		return
 	}
-	db.log.Warn("ringtree: the loss of servers' memory was accepted; every model needs a Rebuild, as db recover does", "servers", clipped(servers))
+	db.core.log.Warn("ringtree: the loss of servers' memory was accepted; every model needs a Rebuild, as db recover does", "servers", clipped(servers))
 }
 
 // clipped returns the first few names and the number of the others.
@@ -228,12 +206,12 @@ func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
 	if err := db.Writable(); err != nil {
 		return nil, err
 	}
-	ctx, end := db.begin(ctx, kv.Work{Verb: "Accept"})
+	ctx, end := db.core.begin(ctx, kv.Work{Verb: "Accept"})
 	defer end()
 	ctx, cancel := db.Patient(ctx)
 	defer cancel()
-	if db.losses != nil {
-		if servers, err = db.losses.Accept(ctx); err != nil {
+	if db.core.losses != nil {
+		if servers, err = db.core.losses.Accept(ctx); err != nil {
 			return servers, err
 		}
 	}
@@ -248,7 +226,7 @@ func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
 }
 
 // Store returns the DB's store, with the tenant's prefix.
-func (db *DB) Store() kv.Store { return db.store }
+func (db *DB) Store() kv.Store { return db.core.store }
 
 // Relaxed returns a context for writes that need not wait for the disk, such as counting a view.
 // On a file such a write is answered once readers see it. A crash of the machine can undo the
@@ -260,7 +238,7 @@ func (db *DB) Store() kv.Store { return db.store }
 func Relaxed(ctx context.Context) context.Context { return kv.Relaxed(ctx) }
 
 // Now returns the time on the DB's clock.
-func (db *DB) Now() time.Time { return db.now() }
+func (db *DB) Now() time.Time { return db.core.now() }
 
 // Stats is the state of a DB, for a metrics page.
 type Stats struct {
@@ -295,20 +273,20 @@ type Stats struct {
 
 // Stats returns the current state of the DB.
 func (db *DB) Stats() Stats {
-	background := db.work.Stats()
+	background := db.core.work.Stats()
 	s := Stats{
 		Background: background.Busy, Queued: background.Queued, Room: background.Room,
-		Waiting: background.Waiting, Failed: background.Failed, Failures: db.failures.Counts(),
-		Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load()), InDoubt: db.inDoubt(),
-		Oldest: db.journal.Oldest(), Away: db.outages.servers(), Unbuilt: db.unbuilt(), Builds: db.running(),
-		Cascades: db.cascades.now(), Intents: db.intentStats(),
+		Waiting: background.Waiting, Failed: background.Failed, Failures: db.core.failures.Counts(),
+		Lines: db.core.journal.OpenLines(), Retries: int(db.core.lostRaces.Load()), InDoubt: db.inDoubt(),
+		Oldest: db.core.journal.Oldest(), Away: db.outages.servers(), Unbuilt: db.unbuilt(), Builds: db.builds.all(),
+		Cascades: db.core.cascades.now(), Intents: db.intentStats(),
 	}
 	if db.disk != nil {
 		disk := db.disk()
 		s.Disk = &disk
 	}
-	if db.losses != nil {
-		s.Lost = len(db.losses.Lost())
+	if db.core.losses != nil {
+		s.Lost = len(db.core.losses.Lost())
 	}
 	return s
 }
@@ -332,76 +310,50 @@ func (db *DB) inDoubt() (n int) {
 // yet stays in the journal for the next process to repair. Builds stop immediately; another process
 // continues them. A second Close does nothing.
 func (db *DB) Close(ctx context.Context) error {
-	if !db.work.Close() {
+	if !db.core.work.Close() {
 		return nil
 	}
-	db.life.close(ctx)
-	ctx, end := db.begin(ctx, kv.Work{Verb: "Close"})
+	db.builds.life.close(ctx)
+	ctx, end := db.core.begin(ctx, kv.Work{Verb: "Close"})
 	defer end()
 	err := db.Flush(ctx)
 	if err == nil {
-		err = db.journal.Close(ctx, db.work.Stats().Waiting > 0)
+		err = db.core.journal.Close(ctx, db.core.work.Stats().Waiting > 0)
 	} else {
-		err = kv.Join(err, db.journal.Leave(ctx))
+		err = kv.Join(err, db.core.journal.Leave(ctx))
 	}
-	db.failures.Flush()
-	return kv.Join(err, db.store.Close())
+	db.core.failures.Flush()
+	return kv.Join(err, db.core.store.Close())
 }
-
-var errDBClosed = errors.New("the DB is closed")
 
 // Later runs f in the background, or immediately until ctx ends if too many tasks are queued. Flush
 // and Close wait for it. An error is only logged. A DB opened with ReadOnly runs none of the tasks
 // given to Later, Soon, Surely and Latch.
-func (db *DB) Later(ctx context.Context, f func(context.Context) error) {
-	if db.refusal == nil {
-		db.work.Later(ctx, f)
-	}
-}
+func (db *DB) Later(ctx context.Context, f func(context.Context) error) { db.core.Later(ctx, f) }
 
 // Soon runs f in the background and returns true, unless too many tasks are queued or the DB is
 // closed. It is for upkeep that others can do as well.
-func (db *DB) Soon(f func(context.Context) error) bool {
-	return db.refusal == nil && db.work.Soon(f)
-}
+func (db *DB) Soon(f func(context.Context) error) bool { return db.core.Soon(f) }
 
 // Surely runs f like Later. If f fails or returns ErrNotYet, it is repeated every 15 seconds until
 // it succeeds or the process ends. While 2,000 other tasks await a retry, f runs immediately and
 // only once, and Surely returns its error.
 func (db *DB) Surely(ctx context.Context, f func(context.Context) error) error {
-	if db.refusal != nil {
-		return nil
-	}
-	return db.work.Surely(ctx, f)
+	return db.core.Surely(ctx, f)
 }
 
 // Latch returns a latch for f. Set runs f in the background: once, however often it is set
 // meanwhile, and again every 15 seconds until f succeeds. No Set is lost. Create one latch per
 // repeated task, at start-up.
-func (db *DB) Latch(f func(context.Context) error) plug.Latch {
-	if db.refusal != nil {
-		return noLatch{}
-	}
-	return db.work.Latch(f)
-}
-
-// noLatch is the latch of a DB opened with ReadOnly.
-type noLatch struct{}
-
-func (noLatch) Set()   {}
-func (noLatch) Hurry() {}
+func (db *DB) Latch(f func(context.Context) error) plug.Latch { return db.core.Latch(f) }
 
 // AtFlush makes Flush and Close call f first, which writes data gathered in memory. Call AtFlush at
 // start-up.
-func (db *DB) AtFlush(f func(context.Context) error) { db.work.AtFlush(f) }
+func (db *DB) AtFlush(f func(context.Context) error) { db.core.AtFlush(f) }
 
 // Flush writes the data this process has gathered and waits for all tasks after replies. Failed
 // tasks are tried once more. The error says how many still fail and why, or that ctx ended first.
-func (db *DB) Flush(ctx context.Context) error {
-	ctx, end := db.begin(ctx, kv.Work{Verb: "Flush"})
-	defer end()
-	return db.work.Flush(ctx)
-}
+func (db *DB) Flush(ctx context.Context) error { return db.core.Flush(ctx) }
 
 // SideBySide runs works, each with its own context, and returns the first error in their order.
 // Works run one at a time: in the caller's goroutine until one makes a request that memory cannot
@@ -421,9 +373,9 @@ func (db *DB) Flush(ctx context.Context) error {
 func (db *DB) SideBySide(ctx context.Context, works ...func(context.Context) error) error {
 	ctx, cancel := db.Patient(ctx)
 	defer cancel()
-	trips, end := db.begin(ctx, kv.Work{Verb: "SideBySide"})
+	trips, end := db.core.begin(ctx, kv.Work{Verb: "SideBySide"})
 	defer end()
-	return sides.Run(ctx, trips, db.store, works...)
+	return sides.Run(ctx, trips, db.core.store, works...)
 }
 
 // Tally returns the model's counter of that name, the same one in every call.
@@ -458,9 +410,9 @@ func (db *DB) derive(model, counter string, make func(_ tally.Base, model, count
 
 func (db *DB) tallyBase() tally.Base {
 	return tally.Base{
-		Store: db.store, Atomic: db.atomic, Now: db.now, Work: db.work, Failures: db.failures,
+		Store: db.core.store, Atomic: db.core.atomic, Now: db.core.now, Work: db.core.work, Failures: db.core.failures,
 		Begin: func(ctx context.Context, model, counter string) (context.Context, func()) {
-			return db.begin(ctx, kv.Work{Model: model, Index: counter, Verb: "upkeep"})
+			return db.core.begin(ctx, kv.Work{Model: model, Index: counter, Verb: "upkeep"})
 		},
 	}
 }
@@ -529,10 +481,10 @@ func (db *DB) owner(name string) repair.Owner {
 }
 
 // allModels returns the models, sorted by name.
-func (db *DB) allModels() []*model {
+func (db *DB) allModels() []*class {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	return slices.SortedFunc(slices.Values(db.models), func(a, b *model) int { return strings.Compare(a.name, b.name) })
+	return slices.SortedFunc(slices.Values(db.models), func(a, b *class) int { return strings.Compare(a.name, b.name) })
 }
 
 // shapes returns the shapes of all models, and the names of those with handlers.

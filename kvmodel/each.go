@@ -38,13 +38,13 @@ func (r *Records[T, K]) Each(ctx context.Context, w Walk, f func(*T) error) erro
 	return r.m.walk(ctx, w, func(v plug.Record) error { return f(v.(*T)) })
 }
 
-func (m *model) walk(ctx context.Context, w Walk, give func(plug.Record) error) error {
+func (m *class) walk(ctx context.Context, w Walk, give func(plug.Record) error) error {
 	if w.Rate < 0 {
 		return fmt.Errorf("%s.Each: %w: a rate of %d a second", m.name, ErrInvalid, w.Rate)
 	}
 	ctx, end := m.db.Begin(ctx, "Each")
 	defer end()
-	e := &each{model: m, ctx: ctx, Walk: w, give: give, began: time.Now()}
+	e := &each{model: m.model, ctx: ctx, Walk: w, give: give, began: time.Now()}
 	err := e.run()
 	if e.refused != nil {
 		return e.refused

@@ -16,7 +16,7 @@ import (
 var (
 	// ErrInvalid: the record was refused by its own Validate, whose error this wraps, or one of its
 	// fields cannot be stored.
-	ErrInvalid = errors.New("invalid")
+	ErrInvalid = errInvalid
 
 	// ErrBadCursor: the cursor comes from another listing.
 	ErrBadCursor = errors.New("bad cursor")

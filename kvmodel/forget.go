@@ -61,7 +61,7 @@ func (m *model) noteDeleted(id string, env *envelope.Envelope) {
 		return
 	}
 	if m.deletions.note(id, m.db.now()) {
-		m.forgetting.Set()
+		m.cleans.Set()
 	}
 }
 

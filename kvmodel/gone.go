@@ -111,9 +111,9 @@ func (m *model) cleanOnce(ctx context.Context, keys []string, change func(*envel
 	return changed, err
 }
 
-// dropGone removes the data of m.gone, once no process keeps it any more.
-func (m *model) dropGone(ctx context.Context) error {
-	begins := m.gone.begins(m.name)
+// dropGone removes the data of gone, once no process keeps it any more.
+func (m *model) dropGone(ctx context.Context, gone Gone) error {
+	begins := gone.begins(m.name)
 	if len(begins) == 0 {
 		return nil
 	}
@@ -121,10 +121,10 @@ func (m *model) dropGone(ctx context.Context) error {
 		m.db.log.Warn("ringtree: this store cannot list its keys: what a release has left out stays there", "model", m.name, "begins", begins)
 		return nil
 	}
-	if err := m.db.awaitWithout(ctx, m.name, m.keepsMore); err != nil {
+	if err := m.db.base.awaitWithout(ctx, m.name, m.keepsMore); err != nil {
 		return m.failure("rebuild", err)
 	}
-	err := m.db.eachKey(ctx, "r:"+kv.JoinText(m.name)+":", func(keys []string) error { return m.clean(ctx, keys, m.gone.without) })
+	err := m.db.eachKey(ctx, "r:"+kv.JoinText(m.name)+":", func(keys []string) error { return m.clean(ctx, keys, gone.without) })
 	if err != nil {
 		return m.failure("rebuild", err)
 	}
@@ -153,7 +153,7 @@ func (m *model) keepsMore(shape string) bool {
 // store cannot list them. After any error the names of the remaining records are still there: call
 // DropModel again.
 func (db *DB) DropModel(ctx context.Context, name string) error {
-	ctx, end := db.begin(ctx, kv.Work{Model: name, Verb: "DropModel"})
+	ctx, end := db.core.begin(ctx, kv.Work{Model: name, Verb: "DropModel"})
 	defer end()
 	if err := db.Writable(); err != nil {
 		return err
@@ -162,6 +162,11 @@ func (db *DB) DropModel(ctx context.Context, name string) error {
 		return fmt.Errorf("drop model %s: %w: this program has it", kv.Quote(name), ErrInvalid)
 	}
 	db.noteGone(name)
+	return db.core.dropModel(ctx, name)
+}
+
+// dropModel removes everything stored for the model called name.
+func (db *base) dropModel(ctx context.Context, name string) error {
 	has := func(shape string) bool { return strings.HasPrefix(shape, name+"=") }
 	if err := db.awaitWithout(ctx, name, has); err != nil {
 		return fmt.Errorf("drop model %s: %w", kv.Quote(name), err)
@@ -197,7 +202,7 @@ func isOfModel(key string) bool {
 
 // awaitWithout returns when no other live process has a shape that keeps accepts. An ErrConflict
 // names a process that does not end.
-func (db *DB) awaitWithout(ctx context.Context, model string, keeps func(shape string) bool) error {
+func (db *base) awaitWithout(ctx context.Context, model string, keeps func(shape string) bool) error {
 	if db.alone {
 		return nil // no other process has the store
 	}
@@ -214,7 +219,7 @@ func (db *DB) awaitWithout(ctx context.Context, model string, keeps func(shape s
 }
 
 // keeper returns the name of another live process with a shape that keeps accepts, or "".
-func (db *DB) keeper(ctx context.Context, keeps func(shape string) bool) (string, error) {
+func (db *base) keeper(ctx context.Context, keeps func(shape string) bool) (string, error) {
 	all, err := journal.Others(ctx, db.store, db.journal.IsOwn, nil)
 	if err != nil {
 		return "", err
@@ -237,7 +242,7 @@ const dropPasses = 3
 
 // drop removes the items whose keys begin with one of begins and satisfy is, until none is left. If
 // the last pass still finds some, the error is an ErrConflict.
-func (db *DB) drop(ctx context.Context, begins []string, is func(key string) bool) error {
+func (db *base) drop(ctx context.Context, begins []string, is func(key string) bool) error {
 	var left []string
 	for range dropPasses {
 		left = nil
@@ -261,7 +266,7 @@ func (db *DB) drop(ctx context.Context, begins []string, is func(key string) boo
 
 // eachKey calls f with the store's keys that begin with begin. If the store cannot list keys, the
 // error is an ErrInvalid.
-func (db *DB) eachKey(ctx context.Context, begin string, f func(keys []string) error) error {
+func (db *base) eachKey(ctx context.Context, begin string, f func(keys []string) error) error {
 	keys := kv.PowersOf(db.store).Keys
 	if keys == nil {
 		return fmt.Errorf("%w: this store cannot list its keys, so those that begin with %s stay: copy what is needed to another store, or empty this one",
@@ -271,7 +276,7 @@ func (db *DB) eachKey(ctx context.Context, begin string, f func(keys []string) e
 }
 
 // dropKeys removes the items under keys by the versions it reads.
-func (db *DB) dropKeys(ctx context.Context, keys []string) error {
+func (db *base) dropKeys(ctx context.Context, keys []string) error {
 	for some := range slices.Chunk(keys, recordsAtOnce) {
 		results, err := kv.GetAll(ctx, db.store, some...)
 		if err != nil {

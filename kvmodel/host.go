@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
@@ -17,15 +18,28 @@ import (
 // it up to date from then on. It is for the index classes of this module, which call it once, at
 // start-up. It panics if the model has an index of that name.
 func (r *Records[T, K]) Plug(index plug.Index, build func(plug.Host)) {
-	build(host{r.m, index, len(r.m.indexes()), r.m.db.of(index.Name())})
+	build(host{r.m, index, len(r.m.indexes()), scoped{r.m.db.of(index.Name()), r.m.in}})
 	r.m.plug(index)
-	r.m.db.knowsMore()
+	r.m.in.knowsMore()
 	plug.Plugged()
+}
+
+// scoped is a DB on behalf of a model or one of its indexes.
+type scoped struct {
+	behalf
+	db *DB
+}
+
+func (s scoped) Store() kv.Store { return s.store }
+func (s scoped) Now() time.Time  { return s.now() }
+
+func (s scoped) Finishes(name string, finish func(ctx context.Context, s kv.Store, texts []string) error) {
+	s.db.Finishes(name, finish)
 }
 
 // host is the data class as seen by one of its indexes.
 type host struct {
-	m     *model
+	m     *class
 	index plug.Index
 	at    int // position of the index in the model
 	db    plug.DB
@@ -43,7 +57,7 @@ func (h host) Begin(ctx context.Context, verb string) (context.Context, func()) 
 
 func (h host) Store() kv.Store { return h.m.db.store }
 
-func (h host) Ready(ctx context.Context) error { return h.m.indexReady(ctx, h.index) }
+func (h host) Ready(ctx context.Context) error { return h.m.builds.indexReady(ctx, h.index) }
 
 func (h host) Built() bool { return h.m.isBuilt(h.index) }
 

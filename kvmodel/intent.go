@@ -104,7 +104,7 @@ func (e *refusedError) Unwrap() error { return e.error }
 // to be stored; if it dies before that, another process may carry the intent out, or nobody does.
 // Invalid args are an ErrInvalid or ErrTooLarge. ErrUnavailable means that nothing was begun.
 func (i *Intent[A]) Do(ctx context.Context, args A) error {
-	ctx, end := i.db.begin(ctx, kv.Work{Model: i.name, Verb: "Do"})
+	ctx, end := i.db.core.begin(ctx, kv.Work{Model: i.name, Verb: "Do"})
 	defer end()
 	text, err := i.encode(args)
 	if err != nil {
@@ -182,7 +182,7 @@ func (i *Intent[A]) encode(args A) (string, error) {
 	if len(body) > maxArgs {
 		return "", fmt.Errorf("%w: args of %d bytes; they may have %d", ErrTooLarge, len(body), maxArgs)
 	}
-	return encodeIntent(i.db.now(), body), nil
+	return encodeIntent(i.db.core.now(), body), nil
 }
 
 // begin writes the line, and takes the turn unless another process has it. If it is unclear whether
@@ -193,8 +193,8 @@ func (i *Intent[A]) begin(ctx context.Context, text string, turn *turn) (line *w
 	}
 	ctx, cancel := i.db.Patient(ctx)
 	defer cancel()
-	errs := kv.Together(ctx, i.db.store, func(s kv.Store) (err error) {
-		line, err = i.db.writeLine(ctx, s, journal.Line{Model: intentLine + i.name, ID: text})
+	errs := kv.Together(ctx, i.db.core.store, func(s kv.Store) (err error) {
+		line, err = i.db.core.writeLine(ctx, s, journal.Line{Model: intentLine + i.name, ID: text})
 		return err
 	}, func(s kv.Store) error { return turn.try(ctx, s) })
 	switch err := errs[0]; {
@@ -250,7 +250,7 @@ func (i *Intent[A]) keep(text string, line *written, err error) {
 func (i *Intent[A]) tryAgain(ctx context.Context) error {
 	var errs []error
 	for text, line := range i.own() {
-		err := line.secure(ctx, i.db)
+		err := line.secure(ctx, i.db.core)
 		if err == nil {
 			err = i.carryOut(ctx, text)
 		}
@@ -329,17 +329,17 @@ func (i *Intent[A]) carryOut(ctx context.Context, text string) error {
 	if err := turn.wait(ctx); err != nil {
 		return err
 	}
-	ctx, end := i.db.beginAnew(ctx, kv.Work{Model: i.name, Verb: "Do"})
+	ctx, end := i.db.core.beginAnew(ctx, kv.Work{Model: i.name, Verb: "Do"})
 	defer end()
 	err = i.call(ctx, args)
 	switch {
 	case err == nil:
 		return nil
 	case isRefused(err):
-		i.db.failures.Note(slog.LevelWarn, "an intent that had begun was refused, and has ended", i.failure(err))
+		i.db.core.failures.Note(slog.LevelWarn, "an intent that had begun was refused, and has ended", i.failure(err))
 		return err
-	case i.db.now().Sub(began) >= times.Handlers:
-		i.db.failures.Note(slog.LevelError, "an intent has failed for a day; it is tried again until it ends", work.About(i.name, "", i.failure(err)))
+	case i.db.core.now().Sub(began) >= times.Handlers:
+		i.db.core.failures.Note(slog.LevelError, "an intent has failed for a day; it is tried again until it ends", work.About(i.name, "", i.failure(err)))
 	}
 	return err
 }

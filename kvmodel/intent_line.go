@@ -71,7 +71,7 @@ func (db *DB) intentsIn(j journal.Copy) (all []Underway) {
 
 // underway returns the state of an intent, and whether it may be open.
 func (db *DB) underway(process, name, text string) (u Underway, open bool) {
-	u = Underway{Process: process, Own: db.journal.IsOwn(process), Name: name}
+	u = Underway{Process: process, Own: db.core.journal.IsOwn(process), Name: name}
 	var body []byte
 	if u.Began, body, u.Err = decodeIntent(text); u.Err == nil {
 		u.Err = codec.Unmarshal(body, &u.Args)
@@ -125,7 +125,7 @@ func (db *DB) forgetEnded(open []journal.Line) {
 		named[[2]string{l.Model, l.ID}] = true
 	}
 	isNamed := func(model, id string) bool { return named[[2]string{model, id}] }
-	db.cascades.keep(db.now().Add(-times.Cascade), isNamed)
+	db.core.cascades.keep(db.core.now().Add(-times.Cascade), isNamed)
 	for _, i := range db.allIntents() {
 		i.keepNamed(isNamed)
 	}
@@ -141,7 +141,7 @@ func (i *Intent[A]) keepNamed(isNamed func(model, id string) bool) {
 // intentStats returns the stats of the intents that have failed so far.
 func (db *DB) intentStats() (all []IntentStats) {
 	for _, i := range db.allIntents() {
-		if s := i.stats(db.now()); s.Open > 0 {
+		if s := i.stats(db.core.now()); s.Open > 0 {
 			all = append(all, s)
 		}
 	}

@@ -34,7 +34,7 @@ func (i *Intent[A]) turn(ctx context.Context, args A) (*turn, error) {
 	// A turn's name may contain personal data, which must not be in a key.
 	sum := sha256.Sum256([]byte(t.Turn()))
 	key := turnClass.Key(i.name, hex.EncodeToString(sum[:16]))
-	leave, err := i.db.handling.Take(ctx, key)
+	leave, err := i.db.core.handling.Take(ctx, key)
 	return &turn{i.db, key, kv.RandomBytes(16), false, leave}, err
 }
 
@@ -66,7 +66,7 @@ func (t *turn) wait(ctx context.Context) error {
 		if !kv.Sleep(ctx, kv.Jitter(turnPause)) {
 			return fmt.Errorf("%w: another process carries out one with the same turn", ErrUnavailable)
 		}
-		if err := t.try(ctx, t.db.store); err != nil {
+		if err := t.try(ctx, t.db.core.store); err != nil {
 			return err
 		}
 	}
@@ -88,9 +88,9 @@ func (t *turn) end(ctx context.Context) {
 }
 
 func (t *turn) give(ctx context.Context) error {
-	at, err := kv.One(ctx, t.db.store, kv.OpGet(t.key))
+	at, err := kv.One(ctx, t.db.core.store, kv.OpGet(t.key))
 	if err == nil && string(at.Value) == string(t.token) {
-		_, err = kv.One(ctx, t.db.store, kv.OpDrop(t.key, at.Version))
+		_, err = kv.One(ctx, t.db.core.store, kv.OpDrop(t.key, at.Version))
 	}
 	if kv.Raced(err) {
 		return nil

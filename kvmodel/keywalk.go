@@ -8,6 +8,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -123,7 +124,7 @@ func idIn(r kv.Result) (string, error) {
 	}
 	id := env.Mark(idMark)
 	if id == nil {
-		return "", fmt.Errorf("%w: it does not say its id", ErrCorrupt)
+		return "", fmt.Errorf("%w: it does not say its id", codec.ErrCorrupt)
 	}
 	return string(id), nil
 }

@@ -2,9 +2,11 @@ package kvmodel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +23,9 @@ import (
 
 // maxTries limits the attempts at a step that others can disturb.
 const maxTries = 8
+
+// errInvalid is package kvmodel's ErrInvalid.
+var errInvalid = errors.New("invalid")
 
 var recordKey = kv.NewClass("r", 2) // model, id text
 
@@ -44,18 +49,49 @@ type model struct {
 	history  int
 	forgets  bool     // a deletion also removes the history
 	children []string // lists of records deleted with a record: see children.go
-	gone     Gone
-	ends     bool // records may expire
+	ends     bool     // records may expire
 	all      *enumeration.Enumeration
 	numbers  *numbering.Row // if ids are assigned in order; else nil
 	handlers handlers.Handlers
 	built    *built.Item
-	builds   *builds
 
 	uncleaned uncleaned // by record id
 	deletions deletions
 
-	forgetting plug.Latch // cleans the tombstones that are due
+	cleans    plug.Latch                                 // cleans the tombstones that are due
+	cascade   func(ctx context.Context, id string) error // deletes the children of a deleted record
+	onMissing func(missing []string)                     // builds indexes, on a store held by one process
+}
+
+// numbersHint is the class of the keys that hold a number known to exist.
+var numbersHint = kv.NewClass("seq", 1) // model
+
+// init makes m ready for use. It panics if the schema is not valid.
+func (m *model) init(sequential, integers bool) {
+	m.plugged.Store(new(plugged))
+	m.deletions.most = maxDeletions
+	m.all = enumeration.New(m.name, m.db.store, m.db.now, m.db.base.Soon)
+	m.keys = []kv.Family{recordKey.Family(m.name)}
+	for i := range m.counters {
+		m.keys = append(m.keys, m.counters[i].keys())
+	}
+	m.keys = slices.Clip(m.keys)
+	if m.codec.Copies() {
+		m.decoder = m.decodeKept
+	}
+	if m.history > 0 && m.ends {
+		panic("kvmodel: " + m.name + " cannot have a history: its records expire")
+	}
+	if sequential {
+		if m.ends || !integers {
+			panic("kvmodel: the ids of " + m.name + " cannot be given in order: they must be integers, and the records must not expire")
+		}
+		m.numbers = &numbering.Row{
+			Key:  func(n int64) string { return m.key(strconv.FormatInt(n, 10)) },
+			Hint: numbersHint.Key(m.name),
+		}
+	}
+	m.built = built.New(m.builtConfig())
 }
 
 // plugged is the indexes of a model. It is immutable: adding an index replaces it, so an operation
@@ -127,7 +163,7 @@ func (m *model) failure(id string, err error) error {
 		return nil
 	}
 	what := m.name + " " + kv.Quote(id)
-	if len(id) > MaxID {
+	if len(id) > plug.MaxID {
 		what = m.name + " " + briefly(id)
 	}
 	switch e := err.(type) {
@@ -164,7 +200,7 @@ func (m *model) Changed(ctx context.Context, age time.Duration, id string, creat
 	defer cancel()
 	leave, err := m.db.handling.Take(wait, m.key(id))
 	if err != nil {
-		return m.failure(id, fmt.Errorf("OnChange: %w: it is being called for an earlier change", ErrNotYet))
+		return m.failure(id, fmt.Errorf("OnChange: %w: it is being called for an earlier change", work.ErrNotYet))
 	}
 	defer leave()
 	if err = m.handlers.Call(ctx, id, created); err == nil {
@@ -176,4 +212,13 @@ func (m *model) Changed(ctx context.Context, age time.Duration, id string, creat
 		return nil
 	}
 	return err
+}
+
+// DeleteChildren deletes the children of the deleted record id, unless the record is created again
+// first. An ErrNotYet means that it must be called again.
+func (m *model) DeleteChildren(ctx context.Context, id string) error {
+	if len(m.children) == 0 {
+		return nil
+	}
+	return m.cascade(ctx, id)
 }

@@ -283,10 +283,10 @@ func (m *model) decodeBody(version int, body []byte, shared bool) (plug.Record, 
 	if shared {
 		unmarshal = m.codec.UnmarshalShared
 	}
-	if _, err := unmarshal(body, v); errors.Is(err, ErrCorrupt) {
+	if _, err := unmarshal(body, v); errors.Is(err, codec.ErrCorrupt) {
 		return nil, err
 	} else if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return nil, fmt.Errorf("%w: %w", codec.ErrCorrupt, err)
 	}
 	if up, ok := v.(upgrader); ok && version < m.version {
 		if err := up.Upgrade(version); err != nil {

@@ -22,7 +22,7 @@ import (
 // are not assigned in order.
 func (r *Records[T, K]) Last(ctx context.Context) (int64, error) { return r.m.last(ctx) }
 
-func (m *model) last(ctx context.Context) (int64, error) {
+func (m *class) last(ctx context.Context) (int64, error) {
 	ctx, end := m.db.Begin(ctx, "Last")
 	defer end()
 	if m.numbers == nil {
@@ -39,7 +39,7 @@ func (m *model) last(ctx context.Context) (int64, error) {
 // models. ErrBadOp if ids are not assigned in order.
 func (r *Records[T, K]) AcceptLoss(ctx context.Context) error { return r.m.acceptLoss(ctx) }
 
-func (m *model) acceptLoss(ctx context.Context) error {
+func (m *class) acceptLoss(ctx context.Context) error {
 	ctx, end := m.db.Begin(ctx, "AcceptLoss")
 	defer end()
 	if err := m.db.Writable(); err != nil {

@@ -20,7 +20,7 @@ func (r *Records[T, K]) Before(id K) Lister[T] {
 	if r.m.numbers == nil || err != nil || n < 0 {
 		err = fmt.Errorf("%s: %w: its ids are not given in order", r.m.name, kv.ErrBadOp)
 	}
-	return downwardOf[T]{&downward{m: r.m, name: fmt.Sprintf("%s.Before %d", r.m.name, n), top: n - 1, wrong: err}}
+	return downwardOf[T]{&downward{m: r.m.model, name: fmt.Sprintf("%s.Before %d", r.m.name, n), top: n - 1, wrong: err}}
 }
 
 // downward is a listing of records by number, highest first.

@@ -44,49 +44,17 @@ func (o *options) wrapped(s kv.Store) kv.Store {
 	return s
 }
 
-// nothing ends a verb that nobody observes.
-func nothing() {}
-
-// begin returns the context for the trips of w, and the func that ends w.
-func (db *DB) begin(ctx context.Context, w kv.Work) (context.Context, func()) {
-	if len(db.hooks) == 0 || kv.WorkOf(ctx) != (kv.Work{}) {
-		return ctx, nothing
-	}
-	return db.beginAnew(ctx, w)
-}
-
-// beginAnew is begin for a verb that is never part of another.
-func (db *DB) beginAnew(ctx context.Context, w kv.Work) (context.Context, func()) {
-	if len(db.hooks) == 0 {
-		return ctx, nothing
-	}
-	ctx = kv.For(ctx, w)
-	var ends []func()
-	for _, h := range db.hooks {
-		if h.Verb != nil {
-			var end func()
-			ctx, end = h.Verb(ctx, w)
-			ends = append(ends, end)
-		}
-	}
-	return ctx, func() {
-		for _, end := range ends {
-			end()
-		}
-	}
-}
-
 // Begin marks the start of an app's own operation, such as a page: verbs and trips under the
 // returned context belong to it. Call the func at the end. Names should be few.
 func (db *DB) Begin(ctx context.Context, name string) (context.Context, func()) {
-	return db.begin(ctx, kv.Work{Verb: name})
+	return db.core.begin(ctx, kv.Work{Verb: name})
 }
 
 // Named returns the DB on behalf of the index, such as a counter, of the given name in a model, or
 // of one without a model if model is "". It is for the index classes of this module.
 func (db *DB) Named(name, index string) plug.DB {
-	if m, ok := db.owner(name).(*model); ok {
-		return m.db.of(index)
+	if m := db.core.model(name); m != nil {
+		return scoped{m.db.of(index), db}
 	}
-	return behalf{DB: db, model: name, index: index}
+	return scoped{behalf{base: db.core, name: name, index: index}, db}
 }

@@ -38,5 +38,5 @@ func (r *Records[T, K]) OnChange(f func(context.Context, Change[T, K]) error) {
 		defer end()
 		return f(ctx, Change[T, K]{ID: key, Created: created, Record: plug.As[T](rec.Value)})
 	})
-	r.m.db.knowsMore()
+	r.m.in.knowsMore()
 }

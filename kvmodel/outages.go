@@ -44,5 +44,5 @@ func (o *outages) servers() []string {
 // Patient returns a ctx for one call of several trips. Without a deadline of its own it ends after
 // the store's patience, which the trips share. The caller must call the func when the call ends.
 func (db *DB) Patient(ctx context.Context) (context.Context, context.CancelFunc) {
-	return kv.Patient(ctx, db.patience)
+	return db.core.Patient(ctx)
 }

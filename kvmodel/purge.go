@@ -38,7 +38,7 @@ func (m *model) purge(ctx context.Context, id string, empty bool) error {
 	ctx, end := m.db.Begin(ctx, "Purge")
 	defer end()
 	if empty {
-		return m.failure(id, fmt.Errorf("%w: the id or a part of it is empty", ErrInvalid))
+		return m.failure(id, fmt.Errorf("%w: the id or a part of it is empty", errInvalid))
 	}
 	ctx, cancel := m.db.Patient(ctx)
 	defer cancel()

@@ -19,7 +19,7 @@ import (
 )
 
 // indexReady returns nil if index holds all records.
-func (m *model) indexReady(ctx context.Context, index plug.Index) error {
+func (m *builds) indexReady(ctx context.Context, index plug.Index) error {
 	if missing, _, fresh := m.built.Known(); fresh && !isAmong(index, missing) {
 		if m.built.IsDue() {
 			m.db.Soon(func(ctx context.Context) error {
@@ -42,7 +42,7 @@ func (m *model) indexReady(ctx context.Context, index plug.Index) error {
 
 // missing returns the indexes that do not hold all records. On a store held by one process, they
 // are then being built.
-func (m *model) missing(ctx context.Context) ([]string, error) {
+func (m *builds) missing(ctx context.Context) ([]string, error) {
 	there, err := m.built.Read(ctx)
 	if err != nil || !there.Exists {
 		// Without the item, nothing was ever written. That is not remembered, since the first write
@@ -50,7 +50,7 @@ func (m *model) missing(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	if there.Damaged != nil && !m.db.alone {
-		return nil, m.failure("the built item", fmt.Errorf("%w: %w", ErrNeedsRebuild, there.Damaged))
+		return nil, m.failure("the built item", fmt.Errorf("%w: %w", plug.ErrNeedsRebuild, there.Damaged))
 	}
 	missing := plug.Without(m.definitions(), there.Whole)
 	if len(missing) > 0 && m.db.alone {
@@ -67,7 +67,7 @@ func (m *model) missing(ctx context.Context) ([]string, error) {
 }
 
 // beginBuild starts building missing indexes, on a store held by one process.
-func (m *model) beginBuild(ctx context.Context) error {
+func (m *builds) beginBuild(ctx context.Context) error {
 	if missing, read, _ := m.built.Known(); !m.db.alone || read && len(missing) == 0 {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (m *model) beginBuild(ctx context.Context) error {
 
 // building is one attempt of a build, which enters every record into the indexes.
 type building struct {
-	*model
+	*builds
 	indexes  []plug.Index // of the model when the build began
 	run      *run
 	lease    *build.Lease
@@ -98,8 +98,8 @@ type building struct {
 // buildOnce is one attempt of build. From B2 on, a process without an index takes it out of the
 // built item before it writes, so only earlier writers must be found. With joined, buildOnce
 // returns if another process has finished the build.
-func (m *model) buildOnce(ctx context.Context, r *run, joined bool) error {
-	b := &building{model: m, indexes: m.indexes(), run: r, kept: m.db.now(), noted: map[string]bool{}}
+func (m *builds) buildOnce(ctx context.Context, r *run, joined bool) error {
+	b := &building{builds: m, indexes: m.indexes(), run: r, kept: m.db.now(), noted: map[string]bool{}}
 	var err error
 	if b.tokens, err = m.built.Build(ctx); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (m *model) buildOnce(ctx context.Context, r *run, joined bool) error {
 		}
 		return m.built.Begin(ctx)
 	}
-	b.lease, err = m.builds.item.Claim(ctx, slices.Collect(maps.Values(b.tokens)), begin)
+	b.lease, err = m.item.Claim(ctx, slices.Collect(maps.Values(b.tokens)), begin)
 	switch {
 	case errors.Is(err, errBuilt):
 		return nil
@@ -212,7 +212,7 @@ func (b *building) steps(ctx context.Context) error {
 		return err
 	}
 	wait := b.finishIndexes(ctx, b.without(duplicates))
-	if errors.Is(wait, ErrNeedsRebuild) {
+	if errors.Is(wait, plug.ErrNeedsRebuild) {
 		return fmt.Errorf("%w: %w", errLostSince, wait)
 	}
 	if wait != nil && !work.Waits(wait) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -40,7 +41,7 @@ func (b *building) awaitOthers(ctx context.Context) error {
 		}
 	}
 	if living != "" {
-		return fmt.Errorf("%w, but process %s writes %s with other indexes: end it first", ErrNeedsRebuild, living, b.name)
+		return fmt.Errorf("%w, but process %s writes %s with other indexes: end it first", plug.ErrNeedsRebuild, living, b.name)
 	}
 	if b.fencing = len(dead) > 0; !b.fencing {
 		return nil

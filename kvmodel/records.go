@@ -6,12 +6,8 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"strconv"
 
-	"github.com/ringtree/ringtree/internal/numbering"
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/kvmodel/internal/built"
-	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -21,7 +17,7 @@ import (
 //
 // Errors name the model and the id and wrap one of the package's sentinels.
 type Records[T any, K comparable] struct {
-	m      *model
+	m      *class
 	schema Schema[T, K]
 }
 
@@ -31,15 +27,12 @@ type Model interface {
 	Rebuild(ctx context.Context) error
 }
 
-// numbersHint is the class of the keys that hold a number known to exist.
-var numbersHint = kv.NewClass("seq", 1) // model
-
 // NewRecords returns the data class of schema in db. Call it once, at start-up: it panics if db
 // already has a model of that name.
 func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K] {
 	r := &Records[T, K]{schema: schema}
-	r.m = &model{
-		db:      behalf{DB: db, model: schema.Name, relaxed: schema.Relaxed},
+	m := &model{
+		db:      behalf{base: db.core, name: schema.Name, relaxed: schema.Relaxed},
 		name:    schema.Name,
 		version: schema.Version,
 		codec:   bodiesOf[T]{schema.Codec},
@@ -54,44 +47,30 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 		history:  schema.History,
 		forgets:  schema.Forget,
 		children: schema.Children,
-		gone:     schema.Gone,
 		ends:     schema.Expires != nil,
 		isEdge:   schema.Key.parts > 1,
-
-		deletions: deletions{most: maxDeletions},
 	}
-	r.m.join(db, schema.Sequential, schema.Key.Number != nil)
+	m.init(schema.Sequential, schema.Key.Number != nil)
+	r.m = &class{m, newBuilds(m, db.builds), schema.Gone, db}
+	r.m.join()
 	return r
 }
 
-// join adds m to the models of db. It panics if the schema is not valid.
-func (m *model) join(db *DB, sequential, integers bool) {
-	m.plugged.Store(new(plugged))
-	m.all = enumeration.New(m.name, db.store, db.now, db.Soon)
-	m.forgetting = m.db.Latch(m.forgetDue)
-	m.keys = []kv.Family{recordKey.Family(m.name)}
-	for i := range m.counters {
-		m.keys = append(m.keys, m.counters[i].keys())
-	}
-	m.keys = slices.Clip(m.keys)
-	if m.codec.Copies() {
-		m.decoder = m.decodeKept
-	}
-	if m.history > 0 && m.ends {
-		panic("kvmodel: " + m.name + " cannot have a history: its records expire")
-	}
-	if sequential {
-		if m.ends || !integers {
-			panic("kvmodel: the ids of " + m.name + " cannot be given in order: they must be integers, and the records must not expire")
-		}
-		m.numbers = &numbering.Row{
-			Key:  func(n int64) string { return m.key(strconv.FormatInt(n, 10)) },
-			Hint: numbersHint.Key(m.name),
-		}
-	}
-	m.built = built.New(m.builtConfig())
-	m.builds = newBuilds(db, m.name)
-	db.register(m.name, m)
+// class is a data class without its types.
+type class struct {
+	*model
+	builds *builds
+	gone   Gone
+	in     *DB
+}
+
+// join adds m to the models of its DB. It panics if there is one of that name.
+func (m *class) join() {
+	m.cleans = m.db.Latch(func(ctx context.Context) error { return m.forgetDue(ctx) })
+	m.cascade = func(ctx context.Context, id string) error { return m.eraseChildren(ctx, id) }
+	m.onMissing = m.builds.buildMissing
+	db := m.in
+	db.register(m.name, m.model)
 	for _, index := range m.gone.Indexes {
 		for _, board := range plug.BoardNames(index) {
 			db.noteGone("rank:" + kv.JoinText(m.name, board))
@@ -135,7 +114,7 @@ func (r *Records[T, K]) IDs() KeyOf[K] { return r.schema.Key }
 func (r *Records[T, K]) ModelName() string { return r.m.name }
 
 // DB returns the database of the records.
-func (r *Records[T, K]) DB() *DB { return r.m.db.DB }
+func (r *Records[T, K]) DB() *DB { return r.m.in }
 
 // ID returns v's id.
 func (r *Records[T, K]) ID(v *T) K { return r.schema.ID(v) }
@@ -193,7 +172,7 @@ func (r *Records[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 }
 
 // each implements Records.All.
-func (m *model) each(ctx context.Context, yield func(plug.Record, error) bool) {
+func (m *class) each(ctx context.Context, yield func(plug.Record, error) bool) {
 	ctx, end := m.db.Begin(ctx, "All")
 	defer end()
 	err := m.eachID(ctx, func(ids []string) (live int, err error) {
@@ -272,15 +251,15 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 // with such an index to end, then returns an ErrConflict.
 func (r *Records[T, K]) Rebuild(ctx context.Context) error { return r.m.rebuildAll(ctx) }
 
-func (m *model) rebuildAll(ctx context.Context) error {
+func (m *class) rebuildAll(ctx context.Context) error {
 	ctx, end := m.db.Begin(ctx, "Rebuild")
 	defer end()
 	if err := m.writable(ctx); err != nil {
 		return m.failure("rebuild", err)
 	}
-	err := m.rebuild(ctx)
+	err := m.builds.rebuild(ctx)
 	if err != nil && !work.Waits(err) {
 		return err
 	}
-	return cmp.Or(m.dropGone(ctx), err)
+	return cmp.Or(m.dropGone(ctx, m.gone), err)
 }

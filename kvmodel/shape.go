@@ -51,7 +51,7 @@ func (m *model) lacks(shape string) bool {
 // linesLost marks all indexes of models, or of all models if nil, as needing a Rebuild: the changes
 // in the damaged lines of process may be unfinished.
 func (db *DB) linesLost(ctx context.Context, process string, models []string, damaged error) error {
-	db.failures.Note(slog.LevelError, "lines of the journal of a process that died are damaged, so indexes need a Rebuild", fmt.Errorf("process %s: %w", process, damaged))
+	db.core.failures.Note(slog.LevelError, "lines of the journal of a process that died are damaged, so indexes need a Rebuild", fmt.Errorf("process %s: %w", process, damaged))
 	var errs []error
 	for _, m := range db.allModels() {
 		if models == nil || slices.Contains(models, m.name) {

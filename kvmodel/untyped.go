@@ -19,7 +19,7 @@ import (
 )
 
 // untyped is a data class without its types: see [plug.Class].
-type untyped struct{ *model }
+type untyped struct{ *class }
 
 func (u untyped) Name() string       { return u.name }
 func (u untyped) Version() int       { return u.version }
@@ -80,9 +80,7 @@ func (u untyped) State(ctx context.Context) (st plug.State, err error) {
 	}
 	far := ""
 	if len(is.Building) > 0 {
-		if at, there, err := u.builds.item.Read(ctx); err == nil && there {
-			far = howFar(at)
-		}
+		far = u.builds.far(ctx)
 	}
 	mine := u.definitions()
 	for _, def := range mine {
@@ -501,7 +499,7 @@ func (u untyped) Orphans(ctx context.Context, id string) error {
 
 func (u untyped) Build(ctx context.Context, again bool) error {
 	if !again {
-		missing, err := u.missing(ctx)
+		missing, err := u.builds.missing(ctx)
 		if err != nil && !errors.Is(err, ErrNeedsRebuild) || err == nil && len(missing) == 0 {
 			return err
 		}

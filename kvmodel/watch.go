@@ -41,10 +41,10 @@ func (w *watch) knownNow() int { return int(w.known.Load()) }
 // the store alone looks again soon, since it may now be able to repair more.
 func (db *DB) knowsMore() {
 	db.watch.known.Add(1)
-	if db.refusal != nil {
+	if db.core.refusal != nil {
 		return
 	}
-	db.watch.once.Do(func() { go db.work.Every(db.watch.timer, times.Look, db.look) })
+	db.watch.once.Do(func() { go db.core.work.Every(db.watch.timer, times.Look, db.look) })
 	if db.watch.alone {
 		db.watch.timer.Reset(settleTime)
 	}
@@ -52,15 +52,15 @@ func (db *DB) knowsMore() {
 
 // look is the periodic work of a DB, every 15 seconds.
 func (db *DB) look(ctx context.Context) error {
-	ctx, end := db.begin(ctx, kv.Work{Verb: "repair"})
+	ctx, end := db.core.begin(ctx, kv.Work{Verb: "repair"})
 	defer end()
 	if db.disk != nil {
-		db.watch.trouble.tell(db.log, db.now(), db.disk())
+		db.watch.trouble.tell(db.core.log, db.core.now(), db.disk())
 	}
 	errs := []error{db.Repair(ctx)}
 	for _, m := range db.allModels() {
 		if db.watch.alone {
-			errs = append(errs, m.beginBuild(ctx))
+			errs = append(errs, m.builds.beginBuild(ctx))
 		}
 	}
 	return kv.Join(errs...)
@@ -77,9 +77,9 @@ func (db *DB) Repair(ctx context.Context) error {
 	if err := db.Writable(); err != nil {
 		return err
 	}
-	ctx, end := db.begin(ctx, kv.Work{Verb: "Repair"})
+	ctx, end := db.core.begin(ctx, kv.Work{Verb: "Repair"})
 	defer end()
-	repaired := db.repairer.Repair(db.marked.readAgain(ctx))
+	repaired := db.core.repairer.Repair(db.marked.readAgain(ctx))
 	_, settled := db.recountDoubtful(ctx)
 	errs := []error{repaired, settled}
 	if errors.Is(repaired, ErrUnknownFormat) || db.marked.isDamaged() {

@@ -77,7 +77,7 @@ func (c *change) doTheRest(p *plan) {
 func (m *model) allSteps(ctx context.Context, s kv.Store, all []left) []error {
 	errs := make([]error, len(all))
 	for _, step := range stepsOfAll {
-		step(m, ctx, s, all, errs)
+		step(ctx, m, s, all, errs)
 		if work.FirstError(errs...) != nil {
 			break
 		}
@@ -86,13 +86,13 @@ func (m *model) allSteps(ctx context.Context, s kv.Store, all []left) []error {
 }
 
 // stepsOfAll are the steps of a transaction. Each sets errs for the changes that failed.
-var stepsOfAll = []func(m *model, ctx context.Context, s kv.Store, all []left, errs []error){
-	eachDoes((*change).begin), (*model).prepareAll, eachDoes((*change).put), eachDoes((*change).besides), (*model).afterAll, eachDoes((*change).end),
+var stepsOfAll = []func(ctx context.Context, m *model, s kv.Store, all []left, errs []error){
+	eachDoes((*change).begin), prepareAll, eachDoes((*change).put), eachDoes((*change).besides), afterAll, eachDoes((*change).end),
 }
 
 // eachDoes returns a step that calls f for each change.
-func eachDoes(f func(c *change, s kv.Store, p *plan) error) func(*model, context.Context, kv.Store, []left, []error) {
-	return func(_ *model, _ context.Context, s kv.Store, all []left, errs []error) {
+func eachDoes(f func(c *change, s kv.Store, p *plan) error) func(context.Context, *model, kv.Store, []left, []error) {
+	return func(_ context.Context, _ *model, s kv.Store, all []left, errs []error) {
 		for i, l := range all {
 			errs[i] = f(l.c, s, l.p)
 		}
@@ -117,7 +117,7 @@ func (c *change) begin(s kv.Store, p *plan) error {
 }
 
 // prepareAll prepares all in every index.
-func (m *model) prepareAll(ctx context.Context, s kv.Store, all []left, errs []error) {
+func prepareAll(ctx context.Context, _ *model, s kv.Store, all []left, errs []error) {
 	for i, index := range all[0].c.indexes {
 		if bulk, ok := index.(plug.Bulk); ok && allNew(all) {
 			if err := bulk.PrepareAll(ctx, s, movesOf(all, i)); err != nil {

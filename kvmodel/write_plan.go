@@ -9,6 +9,7 @@ import (
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -59,7 +60,7 @@ func (c *change) plan(rec *plug.Seen) (*plan, error) {
 		return nil, kv.ErrNotFound
 	}
 	if c.numbers != nil && c.next == nil && rec.Version == 0 {
-		return nil, fmt.Errorf("%w: numbers are given in order, by Create", ErrInvalid)
+		return nil, fmt.Errorf("%w: numbers are given in order, by Create", errInvalid)
 	}
 	if v != nil {
 		if !c.touches {
@@ -115,7 +116,7 @@ func (c *change) fillIn(rec *plug.Seen, was snapshot, v plug.Record) (same bool,
 func validate(v plug.Record) error {
 	if v, ok := v.(validator); ok {
 		if err := v.Validate(); err != nil {
-			return fmt.Errorf("%w: %w", ErrInvalid, err)
+			return fmt.Errorf("%w: %w", errInvalid, err)
 		}
 	}
 	return nil
@@ -143,7 +144,7 @@ func (c *change) nextEnvelope(rec *plug.Seen, v plug.Record) (*envelope.Envelope
 		env.Rev = max(env.Rev, uint64(c.db.now().UnixMilli()))
 	}
 	if env.Rev > envelope.MaxRev {
-		return nil, fmt.Errorf("%w: rev %d", ErrCorrupt, env.Rev)
+		return nil, fmt.Errorf("%w: rev %d", codec.ErrCorrupt, env.Rev)
 	}
 	env.Tries = envelope.AddTry(rec.Envelope, env.Rev, c.nonce)
 	if v == nil {
@@ -169,9 +170,9 @@ func (c *change) nextEnvelope(rec *plug.Seen, v plug.Record) (*envelope.Envelope
 func (m *model) checkExpiry(at time.Time) error {
 	switch now := m.db.now(); {
 	case !at.After(now):
-		return fmt.Errorf("%w: it expires at %v, which is past", ErrInvalid, at.UTC())
+		return fmt.Errorf("%w: it expires at %v, which is past", errInvalid, at.UTC())
 	case at.Sub(now) > kv.MaxTTL:
-		return fmt.Errorf("%w: it expires at %v, which is more than %v ahead", ErrInvalid, at.UTC(), kv.MaxTTL)
+		return fmt.Errorf("%w: it expires at %v, which is more than %v ahead", errInvalid, at.UTC(), kv.MaxTTL)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (m *model) finish(ctx context.Context, r *rest) {
 	m.db.work.Large(ctx, m.db.upkeep(func(ctx context.Context) error {
 		age := m.db.now().Sub(since)
 		errs := make([]error, len(r.all))
-		m.afterAll(ctx, m.db.store, r.all, errs)
+		afterAll(ctx, m, m.db.store, r.all, errs)
 		for i, err := range errs {
 			if c, p := r.all[i].c, r.all[i].p; err != nil || p.isOverdue(age) {
 				c.surely(ctx, func(ctx context.Context) error { return c.after(ctx, p, since) })
@@ -45,7 +45,7 @@ func (m *model) finish(ctx context.Context, r *rest) {
 }
 
 // afterAll is A4 of all. It sets errs for the changes that failed.
-func (m *model) afterAll(ctx context.Context, s kv.Store, all []left, errs []error) {
+func afterAll(ctx context.Context, m *model, s kv.Store, all []left, errs []error) {
 	kv.Each(ctx, s, all[0].c.indexes, func(s kv.Store, i int, index plug.Index) error {
 		together, ok := index.(plug.Together)
 		switch {

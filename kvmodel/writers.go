@@ -52,30 +52,27 @@ type Writer struct {
 // name if its Origin is unknown.
 func (w *Writer) Called(now time.Time) string { return w.Origin.Called(w.Process, now) }
 
-// called returns the readable form of a process whose head was read.
-func (db *DB) called(o journal.Other) string { return o.Origin().Called(o.Process, db.now()) }
-
 // Writers returns the processes with a journal, by name. A process that holds its store alone has
 // none. Writers writes nothing.
 func (db *DB) Writers(ctx context.Context) (all []Writer, err error) {
-	others, err := journal.Others(ctx, db.store, func(string) bool { return false }, nil)
+	others, err := journal.Others(ctx, db.core.store, func(string) bool { return false }, nil)
 	if err != nil {
 		return nil, err
 	}
 	for _, o := range others {
-		w := Writer{Process: o.Process, Origin: o.Origin(), Own: db.journal.IsOwn(o.Process)}
+		w := Writer{Process: o.Process, Origin: o.Origin(), Own: db.core.journal.IsOwn(o.Process)}
 		var shapes []string
 		if w.Tick, shapes, w.Damaged = o.Head(); w.Damaged != nil && !wire.IsCorrupt(w.Damaged) {
 			return nil, w.Damaged
 		}
-		j, err := journal.Read(ctx, db.store, o.Process)
+		j, err := journal.Read(ctx, db.core.store, o.Process)
 		if err != nil {
 			return nil, err
 		}
 		w.Lines, w.Last, w.Damaged = len(j.Lines), newest(j.Lines), wire.JoinCorrupt(w.Damaged, j.Damaged)
 		// an idle process gives no sign, but may live
-		w.Dead = !w.Own && (db.held || w.Lines > 0 && db.repairer.IsDead(o.Process, w.Tick))
-		if when, covered, err := journal.Repaired(ctx, db.store, o.Process); err != nil {
+		w.Dead = !w.Own && (db.held || w.Lines > 0 && db.core.repairer.IsDead(o.Process, w.Tick))
+		if when, covered, err := journal.Repaired(ctx, db.core.store, o.Process); err != nil {
 			return nil, err
 		} else if covered == j.Bytes && covered > 0 {
 			w.Repaired = when
