@@ -215,3 +215,20 @@ func (m *model) deleteSome(ctx context.Context, index string, ids []string, o or
 	kv.Sleep(ctx, time.Since(began))
 	return ctx.Err()
 }
+
+// deleteOrphansOf deletes the children of the record id unless it exists. Its tombstone may be gone.
+func (m *model) deleteOrphansOf(ctx context.Context, id string) error {
+	o := orphans{place: id, deleted: func(int) {}, goOn: func(ctx context.Context) error {
+		rec, err := m.readable(ctx, m.db.store, id)
+		if err == nil && rec.Value != nil {
+			err = errStays
+		}
+		return err
+	}}
+	for _, list := range m.children {
+		if err := m.deleteIn(ctx, list, o); err != nil && !errors.Is(err, errStays) {
+			return err
+		}
+	}
+	return nil
+}

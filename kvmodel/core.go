@@ -16,6 +16,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
+// verbHook is called when a verb begins, and the returned func when it ends.
+type verbHook func(ctx context.Context, w kv.Work) (context.Context, func())
+
 // base is what the data classes of a DB share.
 type base struct {
 	store   kv.Store
@@ -30,7 +33,7 @@ type base struct {
 	patience time.Duration // of a call whose context has no deadline; 0: none
 	refusal  error         // of writes; see ReadOnly
 	name     string        // of its builds
-	hooks    []Hooks       // see Observe
+	hooks    []verbHook    // one for each Hooks; nil: it has none
 
 	journal  *journal.Journal
 	failures *work.Failures // after replies
@@ -112,10 +115,10 @@ func (db *base) beginAnew(ctx context.Context, w kv.Work) (context.Context, func
 	}
 	ctx = kv.For(ctx, w)
 	var ends []func()
-	for _, h := range db.hooks {
-		if h.Verb != nil {
+	for _, hook := range db.hooks {
+		if hook != nil {
 			var end func()
-			ctx, end = h.Verb(ctx, w)
+			ctx, end = hook(ctx, w)
 			ends = append(ends, end)
 		}
 	}

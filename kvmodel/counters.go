@@ -56,8 +56,8 @@ func CounterKey(model, counter, id string) string { return tally.Key(model, coun
 type counter struct {
 	Name    string
 	Set     func(plug.Record, int64)
-	plain   *Tally
-	derived *Derived
+	plain   *tally.Tally
+	derived *tally.Derived
 }
 
 func newCounters[T any](db *DB, model string, all []CounterOf[T]) []counter {

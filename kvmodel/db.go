@@ -104,7 +104,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	}
 	powers := kv.PowersOf(s)
 	failures := work.NewFailures(o.log)
-	core := &base{
+	inner := &base{
 		store:    sides.On(s),
 		walk:     powers.Walk,
 		losses:   powers.Losses,
@@ -115,24 +115,26 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		log:      o.log,
 		refusal:  powers.ReadOnly,
 		name:     kv.RandomName(),
-		hooks:    o.hooks,
 		failures: failures,
 		work:     work.NewQueue(failures),
 		recent:   new(recent.Reads),
 		turns:    turns.New(),
 		handling: turns.New(),
 	}
-	if core.walk != nil {
-		core.atomic = powers.Atomic
+	for _, h := range o.hooks {
+		inner.hooks = append(inner.hooks, h.Verb)
+	}
+	if inner.walk != nil {
+		inner.atomic = powers.Atomic
 	}
 	db := &DB{
-		core:    core,
+		core:    inner,
 		builds:  newRunning(o.log, o.onBuild),
 		marked:  marked,
 		held:    held.Alone && held.ReadOnly == nil,
 		disk:    powers.Disk,
 		trips:   trips,
-		watch:   newWatch(core.alone),
+		watch:   newWatch(inner.alone),
 		owners:  make(map[string]repair.Owner),
 		gone:    make(map[string]bool),
 		tallies: make(map[[2]string]*Tally),
@@ -142,24 +144,24 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	if powers.Outages != nil {
 		powers.Outages(db.outages.hear)
 	}
-	core.model = func(name string) *model {
+	inner.model = func(name string) *model {
 		if m, ok := db.owner(name).(*model); ok {
 			return m
 		}
 		return nil
 	}
-	core.journal = journal.New(journal.Config{
-		Store: core.store, Now: o.now, Closed: core.work.Closed(),
+	inner.journal = journal.New(journal.Config{
+		Store: inner.store, Now: o.now, Closed: inner.work.Closed(),
 		Failed: func(err error) {
 			failures.Note(slog.LevelWarn, "the journal could not begin its next segment; it will be tried again", err)
 		},
 		Origin: origin, Shapes: db.shapes,
 		Archive: db.archive,
-		Begin:   func(ctx context.Context) (context.Context, func()) { return core.begin(ctx, kv.Work{Verb: "journal"}) },
+		Begin:   func(ctx context.Context) (context.Context, func()) { return inner.begin(ctx, kv.Work{Verb: "journal"}) },
 	})
-	core.repairer = repair.New(repair.Config{
-		Store: core.store, Now: o.now, IsOwn: core.journal.IsOwn, Alone: powers.Alone,
-		Process: core.journal.Process, Unlisted: core.journal.Abandon,
+	inner.repairer = repair.New(repair.Config{
+		Store: inner.store, Now: o.now, IsOwn: inner.journal.IsOwn, Alone: powers.Alone,
+		Process: inner.journal.Process, Unlisted: inner.journal.Abandon,
 		Owner: db.repairs, Known: db.watch.knownNow,
 		Archive: db.archive,
 		Lost:    db.linesLost,

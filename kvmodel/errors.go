@@ -35,7 +35,7 @@ var (
 
 	// ErrUnknownFormat: a later release gave the store a format unknown to this one, or the marker
 	// of the format is damaged. So nothing is read or written. It is also an ErrUnavailable.
-	ErrUnknownFormat = errors.New("unknown format")
+	ErrUnknownFormat = errUnknown
 
 	// ErrCorrupt: stored bytes were not written by this module. The error wraps a *CorruptError
 	// that names their keys. Results returned with it are right, and complete except for the named

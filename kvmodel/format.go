@@ -22,6 +22,9 @@ import (
 // and has format 1.
 const knownFormat = 1
 
+// errUnknown is package kvmodel's ErrUnknownFormat.
+var errUnknown = errors.New("unknown format")
+
 // markerKey is the key of the marker, which holds the format of all stored items.
 var markerKey = kv.NewClass("format", 1).Key("ringtree")
 
@@ -49,7 +52,7 @@ func checkMarker(marker []byte) error {
 		return wire.Corrupt(markerKey, fmt.Errorf("%w: %w", codec.ErrCorrupt, err))
 	}
 	if format > knownFormat {
-		return fmt.Errorf("%w: the store has format %d, and this release knows %d: run a release that knows it", ErrUnknownFormat, format, knownFormat)
+		return fmt.Errorf("%w: the store has format %d, and this release knows %d: run a release that knows it", errUnknown, format, knownFormat)
 	}
 	return nil
 }
@@ -195,12 +198,12 @@ func (m marked) ask(ctx context.Context, ops []kv.Op) error {
 		m.seen.Store(&sight{absent: true, at: at})
 	case errors.Is(err, kv.ErrExists):
 		m.seen.Store(&sight{}) // added by someone else; the next trip reads which
-	case errors.Is(err, ErrUnknownFormat):
+	case errors.Is(err, errUnknown):
 		m.seen.Store(nil)
 		return kv.Unavailable(fmt.Errorf("%w; see docs/formats.md", err))
 	case wire.IsCorrupt(err):
 		m.seen.Store(nil)
-		return kv.Unavailable(fmt.Errorf("%w: %v: restore it, or call DB.Accept in the newest release that has written the store; see docs/formats.md", ErrUnknownFormat, err))
+		return kv.Unavailable(fmt.Errorf("%w: %v: restore it, or call DB.Accept in the newest release that has written the store; see docs/formats.md", errUnknown, err))
 	}
 	return nil
 }

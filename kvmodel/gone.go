@@ -270,7 +270,7 @@ func (db *base) eachKey(ctx context.Context, begin string, f func(keys []string)
 	keys := kv.PowersOf(db.store).Keys
 	if keys == nil {
 		return fmt.Errorf("%w: this store cannot list its keys, so those that begin with %s stay: copy what is needed to another store, or empty this one",
-			ErrInvalid, kv.Quote(begin))
+			errInvalid, kv.Quote(begin))
 	}
 	return keys(ctx, begin, f)
 }

@@ -18,7 +18,7 @@ import (
 // it up to date from then on. It is for the index classes of this module, which call it once, at
 // start-up. It panics if the model has an index of that name.
 func (r *Records[T, K]) Plug(index plug.Index, build func(plug.Host)) {
-	build(host{r.m, index, len(r.m.indexes()), scoped{r.m.db.of(index.Name()), r.m.in}})
+	build(host{placed{index: index, at: len(r.m.indexes())}, r.m, scoped{r.m.db.of(index.Name()), r.m.in}})
 	r.m.plug(index)
 	r.m.in.knowsMore()
 	plug.Plugged()
@@ -39,10 +39,9 @@ func (s scoped) Finishes(name string, finish func(ctx context.Context, s kv.Stor
 
 // host is the data class as seen by one of its indexes.
 type host struct {
-	m     *class
-	index plug.Index
-	at    int // position of the index in the model
-	db    plug.DB
+	placed
+	m  *class
+	db plug.DB
 }
 
 func (h host) Model() string { return h.m.name }
@@ -67,7 +66,7 @@ func (m *model) isBuilt(index plug.Index) bool {
 }
 
 func (h host) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {
-	return h.seeIn(ctx, s, h.m.keys, ids, &h)
+	return h.seeIn(ctx, s, h.m.keys, ids, &h.placed)
 }
 
 func (h host) SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {
@@ -78,29 +77,10 @@ func (h host) SeeBare(ctx context.Context, s kv.Store, ids ...string) ([]*plug.S
 	return h.seeIn(ctx, s, h.m.keys[:1], ids, nil)
 }
 
-// placesOf returns the places of v, given the results for its keys. A cached record keeps its
-// places, which depend only on it and its counters.
-func (h *host) placesOf(v plug.Record, results []kv.Result) []string {
-	k, ok := results[0].Decoded.(*keptRecord)
-	if !ok || h.at >= len(k.places) {
-		return h.index.Places(v)
-	}
-	is := func(r kv.Result, version kv.Version) bool { return r.Version == version }
-	if p := k.places[h.at].Load(); p != nil && slices.EqualFunc(results[1:], p.counters, is) {
-		return p.texts
-	}
-	p := &keptPlaces{make([]kv.Version, len(results)-1), slices.Clip(h.index.Places(v))}
-	for i, r := range results[1:] {
-		p.counters[i] = r.Version
-	}
-	k.places[h.at].Store(p)
-	return p.texts
-}
-
-func (h host) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string, placed *host) ([]*plug.Seen, error) {
-	recs, err := h.m.seeAs(ctx, s, families, ids, placed)
+func (h host) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string, at *placed) ([]*plug.Seen, error) {
+	recs, err := h.m.seeAs(ctx, s, families, ids, at)
 	if errors.Is(err, kv.ErrBadKey) {
-		recs, err = h.seeGood(ctx, s, families, ids, placed)
+		recs, err = h.seeGood(ctx, s, families, ids, at)
 	}
 	for _, rec := range recs {
 		rec.Mark = rec.Envelope.Mark(h.index.Name())
@@ -109,7 +89,7 @@ func (h host) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids [
 }
 
 // seeGood is seeIn for ids that may be invalid. Invalid ids come from damaged entries.
-func (h host) seeGood(ctx context.Context, s kv.Store, families []kv.Family, ids []string, placed *host) ([]*plug.Seen, error) {
+func (h host) seeGood(ctx context.Context, s kv.Store, families []kv.Family, ids []string, at *placed) ([]*plug.Seen, error) {
 	recs := make([]*plug.Seen, len(ids))
 	var good []string
 	var damaged []error
@@ -122,7 +102,7 @@ func (h host) seeGood(ctx context.Context, s kv.Store, families []kv.Family, ids
 		recs[i] = &plug.Seen{ID: id, Err: h.m.failure(id, wire.Corrupt(h.m.key(id), fmt.Errorf("%w: an entry of %s has this id: %v", ErrCorrupt, h.index.Name(), bad)))}
 		damaged = append(damaged, recs[i].Err)
 	}
-	seen, err := h.m.seeAs(ctx, s, families, good, placed)
+	seen, err := h.m.seeAs(ctx, s, families, good, at)
 	if seen == nil {
 		return nil, err
 	}

@@ -22,9 +22,9 @@ func (c counting) Places(v plug.Record) []string {
 	return []string{fmt.Sprintf("%v, asked %d", v, *c.asked)}
 }
 
-func TestHost_PlacesOf_AreThoseOfTheRecordWithItsCounters(t *testing.T) {
+func TestPlaced_PlacesAreThoseOfTheRecordWithItsCounters(t *testing.T) {
 	asked := 0
-	h := &host{index: counting{asked: &asked}, at: 1}
+	p := &placed{index: counting{asked: &asked}, at: 1}
 	kept := &keptRecord{places: make([]atomic.Pointer[keptPlaces], 2)}
 	at := func(counter kv.Version, decoded any) []kv.Result {
 		return []kv.Result{{Decoded: decoded, Version: 7}, {Version: counter}}
@@ -43,7 +43,7 @@ func TestHost_PlacesOf_AreThoseOfTheRecordWithItsCounters(t *testing.T) {
 		{"a record that is not kept", 0, at(0, nil), "0, asked 4"},
 		{"one that was kept before the index was there", 0, at(0, new(keptRecord)), "0, asked 5"},
 	} {
-		if diff := cmp.Diff([]string{c.want}, h.placesOf(c.v, c.results)); diff != "" {
+		if diff := cmp.Diff([]string{c.want}, p.places(c.v, c.results)); diff != "" {
 			t.Errorf("%s: mismatch (-want +got):\n%s", c.what, diff)
 		}
 	}

@@ -19,6 +19,9 @@ import (
 // walker is the power [kv.Powers.Walk].
 type walker = func(ctx context.Context, begin, after string, f func(keys []string) error) error
 
+// errStop ends a walk.
+var errStop = errors.New("stop")
+
 // idMark is the mark, in the envelope of a record with a hashed key, that holds its id.
 const idMark = "#id"
 
@@ -70,11 +73,11 @@ func (m *model) countKeys(ctx context.Context, after string) (n int64) {
 func (m *model) isWritten(ctx context.Context) (bool, error) {
 	err := m.walkKeys(ctx, enumeration.Reached{}, func(ids []string, _ enumeration.Reached, _ func() int64) error {
 		if len(ids) > 0 {
-			return errEnough
+			return errStop
 		}
 		return nil
 	})
-	if errors.Is(err, errEnough) || wire.IsCorrupt(err) {
+	if errors.Is(err, errStop) || wire.IsCorrupt(err) {
 		return true, nil
 	}
 	return false, err

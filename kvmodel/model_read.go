@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -34,11 +35,11 @@ func (m *model) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids
 	return m.seen(ids, results, nil)
 }
 
-// seeAs is seeIn for an index, without Counts. It sets the places in the index of placed unless
+// seeAs is seeIn for an index, without Counts. It sets the places in the index at unless
 // that is nil.
-func (m *model) seeAs(ctx context.Context, s kv.Store, families []kv.Family, ids []string, placed *host) (recs []*plug.Seen, err error) {
+func (m *model) seeAs(ctx context.Context, s kv.Store, families []kv.Family, ids []string, at *placed) (recs []*plug.Seen, err error) {
 	err = kv.UseEach(ctx, s, m.decoder, families, ids, func(results []kv.Result) (err error) {
-		recs, err = m.seen(ids, results, placed)
+		recs, err = m.seen(ids, results, at)
 		for _, rec := range recs {
 			rec.Counts = nil
 		}
@@ -48,15 +49,15 @@ func (m *model) seeAs(ctx context.Context, s kv.Store, families []kv.Family, ids
 }
 
 // seen decodes the results of gets of the same families for each of ids. It sets the places in the
-// index of placed unless that is nil.
-func (m *model) seen(ids []string, results []kv.Result, placed *host) ([]*plug.Seen, error) {
+// index at unless that is nil.
+func (m *model) seen(ids []string, results []kv.Result, at *placed) ([]*plug.Seen, error) {
 	recs, seen := make([]*plug.Seen, len(ids)), make([]plug.Seen, len(ids))
 	n := len(results) / max(len(ids), 1)
 	err := m.decodeEach(ids, results, func(i int, rec *plug.Seen) {
 		seen[i] = *rec
 		recs[i] = &seen[i]
-		if placed != nil && rec.Value != nil {
-			recs[i].Places = placed.placesOf(rec.Value, results[i*n:][:n])
+		if at != nil && rec.Value != nil {
+			recs[i].Places = at.places(rec.Value, results[i*n:][:n])
 		}
 	})
 	if err != nil && !wire.IsCorrupt(err) {
@@ -211,6 +212,31 @@ type keptPlaces struct {
 
 // keptPlacesBytes is their approximate size.
 const keptPlacesBytes = 160
+
+// placed is an index with its position in the model.
+type placed struct {
+	index plug.Index
+	at    int
+}
+
+// places returns the places of v, given the results for its keys. A cached record keeps its
+// places, which depend only on it and its counters.
+func (p *placed) places(v plug.Record, results []kv.Result) []string {
+	k, ok := results[0].Decoded.(*keptRecord)
+	if !ok || p.at >= len(k.places) {
+		return p.index.Places(v)
+	}
+	is := func(r kv.Result, version kv.Version) bool { return r.Version == version }
+	if kept := k.places[p.at].Load(); kept != nil && slices.EqualFunc(results[1:], kept.counters, is) {
+		return kept.texts
+	}
+	kept := &keptPlaces{make([]kv.Version, len(results)-1), slices.Clip(p.index.Places(v))}
+	for i, r := range results[1:] {
+		kept.counters[i] = r.Version
+	}
+	k.places[p.at].Store(kept)
+	return kept.texts
+}
 
 // decodeKept is the Decoder of records.
 func (m *model) decodeKept(value []byte) (any, int, error) {

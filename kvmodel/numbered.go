@@ -83,7 +83,7 @@ type numbered struct {
 }
 
 func (r *Records[T, K]) numbered(v *T) numbered {
-	return numbered{v, func(n int64) { r.schema.SetID(v, r.schema.Key.Number(n)) }}
+	return numbered{value: v, set: func(n int64) { r.schema.SetID(v, r.schema.Key.Number(n)) }}
 }
 
 // createNext stores v under the next number. Calls in one process take turns, since all but one
@@ -185,7 +185,7 @@ func (m *model) lastKnown(ctx context.Context, s kv.Store) (int64, error) {
 // createBehind stores v under the number after last, or a later one, and returns that number.
 func (m *model) createBehind(ctx context.Context, s kv.Store, v numbered, last int64, rest *rest) (n int64, err error) {
 	if m.idOf(v.value) != "0" {
-		return last, fmt.Errorf("%s: %w: its ids are given in order, so a new record has none", m.name, ErrInvalid)
+		return last, fmt.Errorf("%s: %w: its ids are given in order, so a new record has none", m.name, errInvalid)
 	}
 	number := func(last int64) string {
 		n = last + 1

@@ -195,8 +195,6 @@ func (m *class) each(ctx context.Context, yield func(plug.Record, error) bool) {
 	}
 }
 
-var errStop = errors.New("stop")
-
 const few = 32
 
 // Load fetches the records that from refers to, each once, in one trip. The map has no entry for a

@@ -154,15 +154,14 @@ func (m *model) edit(ctx context.Context, verb string, empty bool, e edit) (v pl
 
 // emptyID returns the error for a record without an id.
 func (m *model) emptyID() error {
-	return fmt.Errorf("%s: %w: the id or a part of it is empty", m.name, ErrInvalid)
+	return fmt.Errorf("%s: %w: the id or a part of it is empty", m.name, errInvalid)
 }
 
 // editAt carries out e on s. The caller holds the record's turn.
 func (m *model) editAt(ctx context.Context, s kv.Store, e edit) (plug.Record, error) {
 	v, err := m.change(ctx, s, e)
-	var own *ownError
-	if errors.As(err, &own) {
-		err = own.error
+	if e, ok := errors.AsType[*ownError](err); ok {
+		err = e.error
 	}
 	if err != nil {
 		return nil, err
@@ -173,7 +172,7 @@ func (m *model) editAt(ctx context.Context, s kv.Store, e edit) (plug.Record, er
 // call calls f on v and checks that the id is unchanged.
 func (r *Records[T, K]) call(f func(*T) error, v *T, id K) error {
 	if err := f(v); err != nil {
-		return &ownError{err}
+		return own(err)
 	}
 	if r.schema.ID(v) != id {
 		return fmt.Errorf("%w: an update must not change the id", ErrInvalid)
@@ -184,6 +183,9 @@ func (r *Records[T, K]) call(f func(*T) error, v *T, id K) error {
 // ownError wraps an error of the caller's func, which is returned unchanged. A change does not
 // inspect the wrapped error.
 type ownError struct{ error }
+
+// own returns err, which the caller's func returned, so that a change returns it unchanged.
+func own(err error) error { return &ownError{err} }
 
 // Touch sets the expiry of the record with id to until, or returns ErrNotFound. OnChange is called,
 // but the version and the time of the last change stay the same. ErrInvalid if until is past or too

@@ -16,8 +16,8 @@ const maxLost = 16
 
 // change carries out e and returns the new record.
 func (m *model) change(ctx context.Context, s kv.Store, e edit) (plug.Record, error) {
-	if len(e.id) > MaxID {
-		return nil, m.failure(e.id, plug.TooLong("an id", e.id, MaxID))
+	if len(e.id) > plug.MaxID {
+		return nil, m.failure(e.id, plug.TooLong("an id", e.id, plug.MaxID))
 	}
 	has := m.plugged.Load()
 	c := &change{model: m, indexes: has.indexes, streaks: has.streaks, edit: e, ctx: ctx, s: s, nonce: kv.Random(), since: m.db.now()}
