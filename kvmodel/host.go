@@ -30,8 +30,8 @@ type scoped struct {
 	db *DB
 }
 
-func (s scoped) Store() kv.Store { return s.store }
-func (s scoped) Now() time.Time  { return s.now() }
+func (s scoped) Store() kv.Store { return s.db.Store() }
+func (s scoped) Now() time.Time  { return s.db.Now() }
 
 func (s scoped) Finishes(name string, finish func(ctx context.Context, s kv.Store, texts []string) error) {
 	s.db.Finishes(name, finish)
