@@ -97,6 +97,8 @@ type plan struct {
 	created bool
 	number  int64 // of the revision, with a history
 
+	prepared bool // early: A1 has nothing left to prepare
+
 	unsettled bool      // something written with the commit has failed
 	removals  []removal // pending removals of A4; nil: none begun
 }

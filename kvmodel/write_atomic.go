@@ -6,10 +6,22 @@ import (
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
+
+// short is the path of a change on a store with transactions: a file or memory. Nothing precedes
+// the transaction, and only handlers and children follow it.
+func (c *change) short(p *plan) error {
+	if c.isLate() {
+		return errLost
+	}
+	if c.rest != nil {
+		c.rest.add(c, p)
+		return nil
+	}
+	return c.commitAtomic(c.ctx, []left{{c, p}}, func([]error) {})
+}
 
 // commitAtomic is A1 to A4 of all changes in one transaction. Failed changes leave no preparations
 // to clean up. If some changes prevent the commit, it calls fail with an error for each of them and
@@ -101,7 +113,7 @@ func eachDoes(f func(c *change, s kv.Store, p *plan) error) func(context.Context
 
 // begin checks that p can be carried out on s.
 func (c *change) begin(s kv.Store, p *plan) error {
-	if !c.db.alone && c.db.now().Sub(c.began) > times.Change {
+	if c.isLate() {
 		return errLost // the process slept before the transaction
 	}
 	if c.late {

@@ -121,21 +121,13 @@ func (c *change) try(first bool) (plug.Record, error) {
 	case p == nil:
 		return rec.Value, errUnchanged
 	}
-	if c.db.atomic == nil {
-		if err := c.prepare(p); err != nil {
-			return nil, err
-		}
+	if c.db.atomic != nil {
+		return p.value, c.short(p)
 	}
-	if !c.db.alone && c.db.now().Sub(c.began) > times.Change {
-		return nil, errLost
-	}
-	switch {
-	case c.db.atomic == nil:
-		return p.value, c.commit(p)
-	case c.rest != nil:
-		c.rest.add(c, p)
-		return p.value, nil
-	default:
-		return p.value, c.commitAtomic(c.ctx, []left{{c, p}}, func([]error) {})
-	}
+	return p.value, c.long(p)
+}
+
+// isLate reports whether this try has taken so long that it must not commit.
+func (c *change) isLate() bool {
+	return !c.db.alone && c.db.now().Sub(c.began) > times.Change
 }

@@ -15,7 +15,7 @@ func (c *change) commit(p *plan) error {
 	c.setMarks(p)
 	c.unnoted = false
 	var works []func(kv.Store) error
-	if c.notesBeside(p) {
+	if c.writesLine(withCommit, p) {
 		// It is the first op of its trip, so no crash leaves the record without its line.
 		works = append(works, func(s kv.Store) error {
 			err := c.note(s, c.lineOf(p))
@@ -48,19 +48,6 @@ func (c *change) commit(p *plan) error {
 		c.surely(c.ctx, func(ctx context.Context) error { return c.after(ctx, p, since) })
 	}
 	return nil
-}
-
-// notesBeside reports whether the line of p is sent with its commit. That is so for a deletion
-// without a line, or without one that names its counted places, and, if the store keeps the order
-// of the two, when A1 has nothing else to do.
-func (c *change) notesBeside(p *plan) bool {
-	switch {
-	case !c.needsLine(p):
-		return false
-	case c.removes:
-		return len(c.lines) == 0 || c.movesCounted(p)
-	}
-	return c.db.ordered && !p.created && c.history == 0 && !p.enters()
 }
 
 // committed reports the commit of p to the indexes it moves.

@@ -23,23 +23,14 @@ import (
 // unknownPlace stands in a journal line for a place that is not known yet.
 const unknownPlace = "?"
 
-// expected returns the positions of the indexes that the change is expected to move.
-func (c *change) expected() []int {
-	if c.removes || c.touches || c.db.atomic != nil {
-		return nil
-	}
-	var all []int
-	for i := range c.streaks {
-		if c.streaks[i].isLong() {
-			all = append(all, i)
-		}
-	}
-	return all
+// isExpected reports whether the change is expected to move an index that can be prepared early.
+func (c *change) isExpected() bool {
+	return !c.removes && !c.touches && slices.ContainsFunc(c.streaks, (*streak).isLong)
 }
 
 // prepareEarly returns the works to run along with A0: they prepare the expected indexes and write
 // the journal line. The rev of the line makes repair always fence the record.
-func (c *change) prepareEarly(expected []int) []func(kv.Store) error {
+func (c *change) prepareEarly() []func(kv.Store) error {
 	l := journal.Line{Model: c.name, ID: c.id, Rev: journal.FenceAlways}
 	c.early.marks = make(map[int][]byte)
 	works := []func(kv.Store) error{func(s kv.Store) error {
@@ -47,7 +38,10 @@ func (c *change) prepareEarly(expected []int) []func(kv.Store) error {
 		c.early.line = err == nil
 		return err
 	}}
-	for _, i := range expected {
+	for i := range c.streaks {
+		if !c.streaks[i].isLong() {
+			continue
+		}
 		index := c.indexes[i].(plug.Early)
 		l.Touched = append(l.Touched, envelope.Touched{Index: c.indexes[i].Name(), Places: []string{unknownPlace}})
 		works = append(works, func(s kv.Store) (err error) {

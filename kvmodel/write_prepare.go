@@ -8,13 +8,34 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
+// long is the path of a change on a store that changes one key at a time: memcached or Redis. The
+// process may die, and others may interfere, between any two of its trips.
+func (c *change) long(p *plan) error {
+	if err := c.prepare(p); err != nil {
+		return err
+	}
+	if c.isLate() {
+		return errLost
+	}
+	return c.commit(p)
+}
+
 // prepare is A1.
 func (c *change) prepare(p *plan) error {
-	written := c.useEarly(p)
+	p.prepared = c.useEarly(p)
 	c.noteStreaks(p)
-	works, err := c.announce(p, written)
-	if err != nil || c.removes {
-		return err
+	if c.needsLine(p) {
+		if err := c.db.journal.Ready(c.ctx); err != nil {
+			return err
+		}
+		c.remember(p)
+	}
+	if c.removes {
+		return nil
+	}
+	var works []func(kv.Store) error
+	if c.writesLine(withPrepare, p) {
+		works = append(works, func(s kv.Store) error { return c.note(s, c.lineOf(p)) })
 	}
 	works = append(works, c.each(p, plug.Index.Prepare)...)
 	if p.created && p.rec.Version != 0 && c.hasPlain() {
@@ -42,21 +63,6 @@ func (c *change) prepare(p *plan) error {
 		return c.beaten(found)
 	}
 	return mostTelling(errs)
-}
-
-// announce returns the work that writes the journal line of p, if it needs one and has none yet.
-func (c *change) announce(p *plan, written bool) ([]func(kv.Store) error, error) {
-	if !c.needsLine(p) {
-		return nil, nil
-	}
-	if err := c.db.journal.Ready(c.ctx); err != nil {
-		return nil, err
-	}
-	c.remember(p)
-	if written || c.removes || c.notesBeside(p) {
-		return nil, nil
-	}
-	return []func(kv.Store) error{func(s kv.Store) error { return c.note(s, c.lineOf(p)) }}, nil
 }
 
 // mostTelling returns the error of A1 for the change: a taken value takes precedence over a lost
