@@ -1,8 +1,6 @@
 package kvmodel
 
-import (
-	"github.com/ringtree/ringtree/internal/plug"
-)
+import "github.com/ringtree/ringtree/internal/plug"
 
 // bodies encodes and decodes records: a Codec without its type parameter.
 type bodies interface {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/release"
+	"github.com/ringtree/ringtree/kvmodel/internal/format"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/recent"
 	"github.com/ringtree/ringtree/kvmodel/internal/repair"
@@ -28,7 +29,7 @@ import (
 type DB struct {
 	core    *base
 	builds  *running
-	marked  marked         // below the store
+	marked  format.Store   // below the store
 	disk    func() kv.Disk // nil: none
 	held    bool           // no other process has the store
 	outages *outages
@@ -96,7 +97,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		}
 		s = tenant
 	}
-	marked := newMarked(s, o.now)
+	marked := format.New(s, o.now)
 	s = marked
 	held := kv.PowersOf(s)
 	if o.readOnly {
@@ -217,7 +218,7 @@ func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
 			return servers, err
 		}
 	}
-	if err := db.marked.mend(ctx); err != nil {
+	if err := db.marked.Mend(ctx); err != nil {
 		return servers, err
 	}
 	var errs []error

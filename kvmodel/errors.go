@@ -8,6 +8,7 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/internal/format"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -35,7 +36,7 @@ var (
 
 	// ErrUnknownFormat: a later release gave the store a format unknown to this one, or the marker
 	// of the format is damaged. So nothing is read or written. It is also an ErrUnavailable.
-	ErrUnknownFormat = errUnknown
+	ErrUnknownFormat = format.ErrUnknown
 
 	// ErrCorrupt: stored bytes were not written by this module. The error wraps a *CorruptError
 	// that names their keys. Results returned with it are right, and complete except for the named

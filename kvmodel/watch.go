@@ -79,11 +79,11 @@ func (db *DB) Repair(ctx context.Context) error {
 	}
 	ctx, end := db.core.begin(ctx, kv.Work{Verb: "Repair"})
 	defer end()
-	repaired := db.core.repairer.Repair(db.marked.readAgain(ctx))
+	repaired := db.core.repairer.Repair(db.marked.ReadAgain(ctx))
 	_, settled := db.recountDoubtful(ctx)
 	errs := []error{repaired, settled}
-	if errors.Is(repaired, ErrUnknownFormat) || db.marked.isDamaged() {
-		errs = append(errs, db.marked.damage(ctx))
+	if errors.Is(repaired, ErrUnknownFormat) || db.marked.IsDamaged() {
+		errs = append(errs, db.marked.Damage(ctx))
 	}
 	for _, m := range db.allModels() {
 		errs = append(errs, m.forgetDue(ctx))

@@ -1,4 +1,5 @@
-package kvmodel
+// Package format keeps releases away from stores of a later format, by a marker in the store.
+package format
 
 import (
 	"bytes"
@@ -22,8 +23,8 @@ import (
 // and has format 1.
 const knownFormat = 1
 
-// errUnknown is package kvmodel's ErrUnknownFormat.
-var errUnknown = errors.New("unknown format")
+// ErrUnknown is package kvmodel's ErrUnknownFormat.
+var ErrUnknown = errors.New("unknown format")
 
 // markerKey is the key of the marker, which holds the format of all stored items.
 var markerKey = kv.NewClass("format", 1).Key("ringtree")
@@ -52,15 +53,15 @@ func checkMarker(marker []byte) error {
 		return wire.Corrupt(markerKey, fmt.Errorf("%w: %w", codec.ErrCorrupt, err))
 	}
 	if format > knownFormat {
-		return fmt.Errorf("%w: the store has format %d, and this release knows %d: run a release that knows it", errUnknown, format, knownFormat)
+		return fmt.Errorf("%w: the store has format %d, and this release knows %d: run a release that knows it", ErrUnknown, format, knownFormat)
 	}
 	return nil
 }
 
-// marked is a store that reads its marker along with the first trip, and adds an absent marker
+// Store is a store that reads its marker along with the first trip, and adds an absent marker
 // along with the first write. Only if the very first trip writes does it read the marker in a trip
 // before.
-type marked struct {
+type Store struct {
 	kv.Store
 	now    func() time.Time
 	seen   *atomic.Pointer[sight] // nil: the marker was not read, or refuses the store
@@ -75,9 +76,10 @@ type sight struct {
 	at      time.Time
 }
 
-func newMarked(s kv.Store, now func() time.Time) marked {
+// New returns s with a check of its marker.
+func New(s kv.Store, now func() time.Time) Store {
 	p := kv.PowersOf(s)
-	m := marked{s, now, new(atomic.Pointer[sight]), !p.Alone, &p}
+	m := Store{s, now, new(atomic.Pointer[sight]), !p.Alone, &p}
 	if p.Atomic != nil {
 		p.Atomic = m.atomically(p.Atomic)
 	}
@@ -85,10 +87,10 @@ func newMarked(s kv.Store, now func() time.Time) marked {
 }
 
 // Powers returns the powers of the underlying store.
-func (m marked) Powers() kv.Powers { return *m.powers }
+func (m Store) Powers() kv.Powers { return *m.powers }
 
 // atomically wraps Atomic. The marker a transaction read or wrote counts once it has committed.
-func (m marked) atomically(outer func(context.Context, func(kv.Store) error) error) func(context.Context, func(kv.Store) error) error {
+func (m Store) atomically(outer func(context.Context, func(kv.Store) error) error) func(context.Context, func(kv.Store) error) error {
 	return func(ctx context.Context, f func(kv.Store) error) error {
 		if m.isDone() {
 			return outer(ctx, f)
@@ -97,7 +99,7 @@ func (m marked) atomically(outer func(context.Context, func(kv.Store) error) err
 		err := outer(ctx, func(s kv.Store) error {
 			seen.Store(m.seen.Load())
 			within := kv.PowersOf(s)
-			return f(marked{s, m.now, &seen, m.shared, &within})
+			return f(Store{s, m.now, &seen, m.shared, &within})
 		})
 		if err == nil {
 			m.seen.Store(seen.Load())
@@ -107,7 +109,7 @@ func (m marked) atomically(outer func(context.Context, func(kv.Store) error) err
 }
 
 // Do carries out ops, along with any op due on the marker.
-func (m marked) Do(ctx context.Context, ops []kv.Op) error {
+func (m Store) Do(ctx context.Context, ops []kv.Op) error {
 	due := m.isDue(ctx)
 	if m.isDone() && !due {
 		return m.Store.Do(ctx, ops)
@@ -129,7 +131,7 @@ func (m marked) Do(ctx context.Context, ops []kv.Op) error {
 }
 
 // Memory returns the Memory of the underlying store, once no op is due on the marker.
-func (m marked) Memory(ctx context.Context) (kv.Memory, string) {
+func (m Store) Memory(ctx context.Context) (kv.Memory, string) {
 	if !m.isDone() {
 		return nil, ""
 	}
@@ -137,22 +139,22 @@ func (m marked) Memory(ctx context.Context) (kv.Memory, string) {
 }
 
 // isDone reports whether no op is due on the marker.
-func (m marked) isDone() bool {
+func (m Store) isDone() bool {
 	seen := m.seen.Load()
 	return m.isGood(seen) && !seen.absent
 }
 
 // isGood reports whether seen is still valid.
-func (m marked) isGood(seen *sight) bool {
+func (m Store) isGood(seen *sight) bool {
 	return seen != nil && (!m.shared || m.now().Sub(seen.at) < markerGood)
 }
 
 // again is the context key of readAgain.
 type again struct{}
 
-// readAgain returns a context whose first trip reads the marker again, since others may have
+// ReadAgain returns a context whose first trip reads the marker again, since others may have
 // written it.
-func (m marked) readAgain(ctx context.Context) context.Context {
+func (m Store) ReadAgain(ctx context.Context) context.Context {
 	if !m.shared {
 		return ctx
 	}
@@ -160,7 +162,7 @@ func (m marked) readAgain(ctx context.Context) context.Context {
 }
 
 // isDue reports whether this is the first trip under a context of readAgain.
-func (m marked) isDue(ctx context.Context) bool {
+func (m Store) isDue(ctx context.Context) bool {
 	if !m.shared {
 		return false
 	}
@@ -170,7 +172,7 @@ func (m marked) isDue(ctx context.Context) bool {
 
 // beside carries out ops together with own, the op on the marker. If the marker refuses the store,
 // reads fail. Writes have been carried out.
-func (m marked) beside(ctx context.Context, ops []kv.Op, own kv.Op) error {
+func (m Store) beside(ctx context.Context, ops []kv.Op, own kv.Op) error {
 	all := append(slices.Clone(ops), own)
 	refusal := m.ask(ctx, all)
 	for i := range ops {
@@ -185,7 +187,7 @@ func (m marked) beside(ctx context.Context, ops []kv.Op, own kv.Op) error {
 // ask carries out ops, of which the last is on the marker, and returns the refusal of the marker,
 // or nil. If the marker was not answered, the next trip asks again. The refusal is not an
 // ErrCorrupt, because the requested items are not damaged.
-func (m marked) ask(ctx context.Context, ops []kv.Op) error {
+func (m Store) ask(ctx context.Context, ops []kv.Op) error {
 	at := m.now()
 	_ = m.Store.Do(ctx, ops) // the results contain its error
 	own := ops[len(ops)-1]
@@ -198,12 +200,12 @@ func (m marked) ask(ctx context.Context, ops []kv.Op) error {
 		m.seen.Store(&sight{absent: true, at: at})
 	case errors.Is(err, kv.ErrExists):
 		m.seen.Store(&sight{}) // added by someone else; the next trip reads which
-	case errors.Is(err, errUnknown):
+	case errors.Is(err, ErrUnknown):
 		m.seen.Store(nil)
 		return kv.Unavailable(fmt.Errorf("%w; see docs/formats.md", err))
 	case wire.IsCorrupt(err):
 		m.seen.Store(nil)
-		return kv.Unavailable(fmt.Errorf("%w: %v: restore it, or call DB.Accept in the newest release that has written the store; see docs/formats.md", errUnknown, err))
+		return kv.Unavailable(fmt.Errorf("%w: %v: restore it, or call DB.Accept in the newest release that has written the store; see docs/formats.md", ErrUnknown, err))
 	}
 	return nil
 }
@@ -216,14 +218,14 @@ func answered(own kv.Op) error {
 	return own.Result.Err
 }
 
-// isDamaged reports whether the marker was damaged when last read.
-func (m marked) isDamaged() bool {
+// IsDamaged reports whether the marker was damaged when last read.
+func (m Store) IsDamaged() bool {
 	seen := m.seen.Load()
 	return seen != nil && seen.damaged
 }
 
-// damage returns an ErrCorrupt if the marker is damaged.
-func (m marked) damage(ctx context.Context) error {
+// Damage returns an ErrCorrupt if the marker is damaged.
+func (m Store) Damage(ctx context.Context) error {
 	own := []kv.Op{kv.OpGet(markerKey)}
 	_ = m.Store.Do(ctx, own)
 	err := answered(own[0])
@@ -237,9 +239,9 @@ func (m marked) damage(ctx context.Context) error {
 	return nil
 }
 
-// mend rewrites a damaged marker. The caller must know that no later release has written the store.
-func (m marked) mend(ctx context.Context) error {
-	if m.damage(ctx) == nil {
+// Mend rewrites a damaged marker. The caller must know that no later release has written the store.
+func (m Store) Mend(ctx context.Context) error {
+	if m.Damage(ctx) == nil {
 		return nil
 	}
 	_, err := kv.One(ctx, m.Store, kv.OpSet(markerKey, markerOf(knownFormat)))
