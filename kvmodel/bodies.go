@@ -2,22 +2,6 @@ package kvmodel
 
 import "github.com/ringtree/ringtree/internal/plug"
 
-// bodies encodes and decodes records: a Codec without its type parameter.
-type bodies interface {
-	Append(dst []byte, v plug.Record) ([]byte, error)
-	Unmarshal(data []byte, v plug.Record) (unknown bool, err error)
-	Merge(prev, next []byte) ([]byte, error)
-
-	// UnmarshalShared is Unmarshal, but v may refer to parts of data.
-	UnmarshalShared(data []byte, v plug.Record) (unknown bool, err error)
-
-	// Copies reports whether CopyOf may be called. A copy shares nothing mutable with v. CopyOf may
-	// use room, which is nil or the result of another call, if it must copy wanted records
-	// including this one.
-	Copies() bool
-	CopyOf(v plug.Record, room any, wanted int) (plug.Record, any)
-}
-
 // sharer is a Codec whose values may refer to the bytes they were decoded from.
 type sharer[T any] interface {
 	UnmarshalShared(data []byte, v *T) (unknown bool, err error)

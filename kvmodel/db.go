@@ -12,8 +12,12 @@ import (
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/release"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
+	"github.com/ringtree/ringtree/kvmodel/internal/erase"
 	"github.com/ringtree/ringtree/kvmodel/internal/format"
+	"github.com/ringtree/ringtree/kvmodel/internal/intent"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/internal/rebuild"
 	"github.com/ringtree/ringtree/kvmodel/internal/recent"
 	"github.com/ringtree/ringtree/kvmodel/internal/repair"
 	"github.com/ringtree/ringtree/kvmodel/internal/sides"
@@ -27,8 +31,8 @@ import (
 // others finish changes that a crash interrupts, and the work done after replies. A process opens
 // one per store.
 type DB struct {
-	core    *base
-	builds  *running
+	core    *core.DB
+	builds  *rebuild.Running
 	marked  format.Store   // below the store
 	disk    func() kv.Disk // nil: none
 	held    bool           // no other process has the store
@@ -43,8 +47,14 @@ type DB struct {
 	tallies map[[2]string]*Tally    // by model and counter
 	derived map[[2]string]*Derived  // by model and counter
 	windows []plug.Window           // on stored data without a model
-	intents []anyIntent
+	intents []*intent.Intent
 }
+
+// Build is the progress of building a model's indexes.
+type Build = rebuild.Build
+
+// Cascade is a deletion with children left to delete.
+type Cascade = core.Cascade
 
 // An Option configures a DB.
 type Option func(*options)
@@ -105,37 +115,37 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	}
 	powers := kv.PowersOf(s)
 	failures := work.NewFailures(o.log)
-	inner := &base{
-		store:    sides.On(s),
-		walk:     powers.Walk,
-		losses:   powers.Losses,
-		alone:    powers.Alone && powers.ReadOnly == nil,
-		ordered:  powers.Ordered,
-		patience: powers.Patience,
-		now:      o.now,
-		log:      o.log,
-		refusal:  powers.ReadOnly,
-		name:     kv.RandomName(),
-		failures: failures,
-		work:     work.NewQueue(failures),
-		recent:   new(recent.Reads),
-		turns:    turns.New(),
-		handling: turns.New(),
+	inner := &core.DB{
+		Store:    sides.On(s),
+		Walk:     powers.Walk,
+		Losses:   powers.Losses,
+		Alone:    powers.Alone && powers.ReadOnly == nil,
+		Ordered:  powers.Ordered,
+		Patience: powers.Patience,
+		Now:      o.now,
+		Log:      o.log,
+		Refusal:  powers.ReadOnly,
+		Owner:    kv.RandomName(),
+		Failures: failures,
+		Work:     work.NewQueue(failures),
+		Recent:   new(recent.Reads),
+		Turns:    turns.New(),
+		Handling: turns.New(),
 	}
 	for _, h := range o.hooks {
-		inner.hooks = append(inner.hooks, h.Verb)
+		inner.Hooks = append(inner.Hooks, h.Verb)
 	}
-	if inner.walk != nil {
-		inner.atomic = powers.Atomic
+	if inner.Walk != nil {
+		inner.Atomic = powers.Atomic
 	}
 	db := &DB{
 		core:    inner,
-		builds:  newRunning(o.log, o.onBuild),
+		builds:  rebuild.NewRunning(o.log, o.onBuild),
 		marked:  marked,
 		held:    held.Alone && held.ReadOnly == nil,
 		disk:    powers.Disk,
 		trips:   trips,
-		watch:   newWatch(inner.alone),
+		watch:   newWatch(inner.Alone),
 		owners:  make(map[string]repair.Owner),
 		gone:    make(map[string]bool),
 		tallies: make(map[[2]string]*Tally),
@@ -145,32 +155,34 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	if powers.Outages != nil {
 		powers.Outages(db.outages.hear)
 	}
-	inner.model = func(name string) *model {
-		if m, ok := db.owner(name).(*model); ok {
+	inner.Model = func(name string) *core.Model {
+		if m, ok := db.owner(name).(*core.Model); ok {
 			return m
 		}
 		return nil
 	}
-	inner.journal = journal.New(journal.Config{
-		Store: inner.store, Now: o.now, Closed: inner.work.Closed(),
+	inner.Journal = journal.New(journal.Config{
+		Store: inner.Store, Now: o.now, Closed: inner.Work.Closed(),
 		Failed: func(err error) {
 			failures.Note(slog.LevelWarn, "the journal could not begin its next segment; it will be tried again", err)
 		},
 		Origin: origin, Shapes: db.shapes,
 		Archive: db.archive,
-		Begin:   func(ctx context.Context) (context.Context, func()) { return inner.begin(ctx, kv.Work{Verb: "journal"}) },
+		Begin: func(ctx context.Context) (context.Context, func()) {
+			return inner.BeginWork(ctx, kv.Work{Verb: "journal"})
+		},
 	})
-	inner.repairer = repair.New(repair.Config{
-		Store: inner.store, Now: o.now, IsOwn: inner.journal.IsOwn, Alone: powers.Alone,
-		Process: inner.journal.Process, Unlisted: inner.journal.Abandon,
+	inner.Repairer = repair.New(repair.Config{
+		Store: inner.Store, Now: o.now, IsOwn: inner.Journal.IsOwn, Alone: powers.Alone,
+		Process: inner.Journal.Process, Unlisted: inner.Journal.Abandon,
 		Owner: db.repairs, Known: db.watch.knownNow,
 		Archive: db.archive,
 		Lost:    db.linesLost,
 		Settle:  db.recountDoubtful,
 		Looked:  db.forgetEnded,
 	})
-	if db.core.losses != nil {
-		db.core.losses.Watch(db.logLoss)
+	if db.core.Losses != nil {
+		db.core.Losses.Watch(db.logLoss)
 	}
 	return db, nil
 }
@@ -178,10 +190,10 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 // logLoss logs a loss of servers' memory, or its acceptance.
 func (db *DB) logLoss(servers []string, lost error) {
 	if lost != nil {
-		db.core.log.Error("ringtree: servers have lost their memory; nothing on them can be read or written until someone runs db recover, or the app calls DB.Accept", "servers", clipped(servers), "err", work.Clip(lost))
+		db.core.Log.Error("ringtree: servers have lost their memory; nothing on them can be read or written until someone runs db recover, or the app calls DB.Accept", "servers", clipped(servers), "err", work.Clip(lost))
 		return
 	}
-	db.core.log.Warn("ringtree: the loss of servers' memory was accepted; every model needs a Rebuild, as db recover does", "servers", clipped(servers))
+	db.core.Log.Warn("ringtree: the loss of servers' memory was accepted; every model needs a Rebuild, as db recover does", "servers", clipped(servers))
 }
 
 // clipped returns the first few names and the number of the others.
@@ -209,12 +221,12 @@ func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
 	if err := db.Writable(); err != nil {
 		return nil, err
 	}
-	ctx, end := db.core.begin(ctx, kv.Work{Verb: "Accept"})
+	ctx, end := db.core.BeginWork(ctx, kv.Work{Verb: "Accept"})
 	defer end()
 	ctx, cancel := db.Patient(ctx)
 	defer cancel()
-	if db.core.losses != nil {
-		if servers, err = db.core.losses.Accept(ctx); err != nil {
+	if db.core.Losses != nil {
+		if servers, err = db.core.Losses.Accept(ctx); err != nil {
 			return servers, err
 		}
 	}
@@ -223,13 +235,13 @@ func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
 	}
 	var errs []error
 	for _, m := range db.allModels() {
-		errs = append(errs, m.accept(ctx))
+		errs = append(errs, m.Accept(ctx))
 	}
 	return servers, kv.Join(errs...)
 }
 
 // Store returns the DB's store, with the tenant's prefix.
-func (db *DB) Store() kv.Store { return db.core.store }
+func (db *DB) Store() kv.Store { return db.core.Store }
 
 // Relaxed returns a context for writes that need not wait for the disk, such as counting a view.
 // On a file such a write is answered once readers see it. A crash of the machine can undo the
@@ -241,7 +253,7 @@ func (db *DB) Store() kv.Store { return db.core.store }
 func Relaxed(ctx context.Context) context.Context { return kv.Relaxed(ctx) }
 
 // Now returns the time on the DB's clock.
-func (db *DB) Now() time.Time { return db.core.now() }
+func (db *DB) Now() time.Time { return db.core.Now() }
 
 // Stats is the state of a DB, for a metrics page.
 type Stats struct {
@@ -276,20 +288,20 @@ type Stats struct {
 
 // Stats returns the current state of the DB.
 func (db *DB) Stats() Stats {
-	background := db.core.work.Stats()
+	background := db.core.Work.Stats()
 	s := Stats{
 		Background: background.Busy, Queued: background.Queued, Room: background.Room,
-		Waiting: background.Waiting, Failed: background.Failed, Failures: db.core.failures.Counts(),
-		Lines: db.core.journal.OpenLines(), Retries: int(db.core.lostRaces.Load()), InDoubt: db.inDoubt(),
-		Oldest: db.core.journal.Oldest(), Away: db.outages.servers(), Unbuilt: db.unbuilt(), Builds: db.builds.all(),
-		Cascades: db.core.cascades.now(), Intents: db.intentStats(),
+		Waiting: background.Waiting, Failed: background.Failed, Failures: db.core.Failures.Counts(),
+		Lines: db.core.Journal.OpenLines(), Retries: int(db.core.LostRaces.Load()), InDoubt: db.inDoubt(),
+		Oldest: db.core.Journal.Oldest(), Away: db.outages.servers(), Unbuilt: db.unbuilt(), Builds: db.builds.All(),
+		Cascades: db.core.Cascades.Now(), Intents: db.intentStats(),
 	}
 	if db.disk != nil {
 		disk := db.disk()
 		s.Disk = &disk
 	}
-	if db.core.losses != nil {
-		s.Lost = len(db.core.losses.Lost())
+	if db.core.Losses != nil {
+		s.Lost = len(db.core.Losses.Lost())
 	}
 	return s
 }
@@ -297,7 +309,7 @@ func (db *DB) Stats() Stats {
 // unbuilt returns the indexes known to be incomplete.
 func (db *DB) unbuilt() (all []string) {
 	for _, m := range db.allModels() {
-		all = append(all, m.unbuiltIndexes()...)
+		all = append(all, m.UnbuiltIndexes()...)
 	}
 	return all
 }
@@ -313,20 +325,20 @@ func (db *DB) inDoubt() (n int) {
 // yet stays in the journal for the next process to repair. Builds stop immediately; another process
 // continues them. A second Close does nothing.
 func (db *DB) Close(ctx context.Context) error {
-	if !db.core.work.Close() {
+	if !db.core.Work.Close() {
 		return nil
 	}
-	db.builds.life.close(ctx)
-	ctx, end := db.core.begin(ctx, kv.Work{Verb: "Close"})
+	db.builds.Life.Close(ctx)
+	ctx, end := db.core.BeginWork(ctx, kv.Work{Verb: "Close"})
 	defer end()
 	err := db.Flush(ctx)
 	if err == nil {
-		err = db.core.journal.Close(ctx, db.core.work.Stats().Waiting > 0)
+		err = db.core.Journal.Close(ctx, db.core.Work.Stats().Waiting > 0)
 	} else {
-		err = kv.Join(err, db.core.journal.Leave(ctx))
+		err = kv.Join(err, db.core.Journal.Leave(ctx))
 	}
-	db.core.failures.Flush()
-	return kv.Join(err, db.core.store.Close())
+	db.core.Failures.Flush()
+	return kv.Join(err, db.core.Store.Close())
 }
 
 // Later runs f in the background, or immediately until ctx ends if too many tasks are queued. Flush
@@ -376,9 +388,9 @@ func (db *DB) Flush(ctx context.Context) error { return db.core.Flush(ctx) }
 func (db *DB) SideBySide(ctx context.Context, works ...func(context.Context) error) error {
 	ctx, cancel := db.Patient(ctx)
 	defer cancel()
-	trips, end := db.core.begin(ctx, kv.Work{Verb: "SideBySide"})
+	trips, end := db.core.BeginWork(ctx, kv.Work{Verb: "SideBySide"})
 	defer end()
-	return sides.Run(ctx, trips, db.core.store, works...)
+	return sides.Run(ctx, trips, db.core.Store, works...)
 }
 
 // Tally returns the model's counter of that name, the same one in every call.
@@ -413,9 +425,9 @@ func (db *DB) derive(model, counter string, make func(_ tally.Base, model, count
 
 func (db *DB) tallyBase() tally.Base {
 	return tally.Base{
-		Store: db.core.store, Atomic: db.core.atomic, Now: db.core.now, Work: db.core.work, Failures: db.core.failures,
+		Store: db.core.Store, Atomic: db.core.Atomic, Now: db.core.Now, Work: db.core.Work, Failures: db.core.Failures,
 		Begin: func(ctx context.Context, model, counter string) (context.Context, func()) {
-			return db.core.begin(ctx, kv.Work{Model: model, Index: counter, Verb: "upkeep"})
+			return db.core.BeginWork(ctx, kv.Work{Model: model, Index: counter, Verb: "upkeep"})
 		},
 	}
 }
@@ -487,16 +499,16 @@ func (db *DB) owner(name string) repair.Owner {
 func (db *DB) allModels() []*class {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	return slices.SortedFunc(slices.Values(db.models), func(a, b *class) int { return strings.Compare(a.name, b.name) })
+	return slices.SortedFunc(slices.Values(db.models), func(a, b *class) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // shapes returns the shapes of all models, and the names of those with handlers.
 func (db *DB) shapes() []string {
 	var all []string
 	for _, m := range db.allModels() {
-		all = append(all, shapeOf(m.name, m.definitions()))
+		all = append(all, core.ShapeOf(m.Name, m.Definitions()))
 		if m.Handles() {
-			all = append(all, journal.Handling(m.name))
+			all = append(all, journal.Handling(m.Name))
 		}
 	}
 	slices.Sort(all)
@@ -506,11 +518,69 @@ func (db *DB) shapes() []string {
 // archive adds new ids, by model, to their enumerations: see model.archive.
 func (db *DB) archive(ctx context.Context, created map[string][]string) error {
 	for _, name := range slices.Sorted(maps.Keys(created)) {
-		if m, ok := db.repairs(name).(*model); ok {
-			if err := m.archive(ctx, created[name]); err != nil {
+		if m, ok := db.repairs(name).(*core.Model); ok {
+			if err := m.Archive(ctx, created[name]); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// OnBuild calls f as builds of this DB progress, about every 1,000 records, and when they end.
+// Builds of several models may call it concurrently.
+func OnBuild(f func(Build)) Option { return func(o *options) { o.onBuild = f } }
+
+// DropModel removes everything stored for a model that no release in use has any more: its records
+// and the data of its indexes, counters and history. name is its stored name. A program that has
+// the model gets an ErrInvalid. DropModel waits up to a minute for processes with the model to end,
+// then returns an ErrConflict. It reads all keys of the store, and returns an ErrInvalid if the
+// store cannot list them. After any error the names of the remaining records are still there: call
+// DropModel again.
+func (db *DB) DropModel(ctx context.Context, name string) error {
+	ctx, end := db.core.BeginWork(ctx, kv.Work{Model: name, Verb: "DropModel"})
+	defer end()
+	if err := db.Writable(); err != nil {
+		return err
+	}
+	if o := db.owner(name); name == "" || o != nil {
+		return fmt.Errorf("drop model %s: %w: this program has it", kv.Quote(name), ErrInvalid)
+	}
+	db.noteGone(name)
+	return erase.DropModel(ctx, db.core, name)
+}
+
+// noteGone lets repair finish the journal lines of name without doing anything.
+func (db *DB) noteGone(name string) {
+	db.mu.Lock()
+	db.gone[name] = true
+	db.mu.Unlock()
+	db.knowsMore()
+}
+
+// repairs returns the owner of lines under name, or nil if this process has none.
+func (db *DB) repairs(name string) repair.Owner {
+	if o := db.owner(name); o != nil {
+		return o
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	model, isNote := core.NoteOf(name)
+	if db.gone[name] || isNote && db.gone[model] {
+		return notes{func(context.Context, kv.Store, []string) error { return nil }}
+	}
+	return nil
+}
+
+// linesLost marks all indexes of models, or of all models if nil, as needing a Rebuild: the changes
+// in the damaged lines of process may be unfinished.
+func (db *DB) linesLost(ctx context.Context, process string, models []string, damaged error) error {
+	db.core.Failures.Note(slog.LevelError, "lines of the journal of a process that died are damaged, so indexes need a Rebuild", fmt.Errorf("process %s: %w", process, damaged))
+	var errs []error
+	for _, m := range db.allModels() {
+		if models == nil || slices.Contains(models, m.Name) {
+			errs = append(errs, m.Distrust(ctx))
+		}
+	}
+	return kv.Join(errs...)
 }

@@ -3,12 +3,13 @@ package kvmodel
 import (
 	"errors"
 	"strconv"
-	"strings"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/internal/format"
+	"github.com/ringtree/ringtree/kvmodel/internal/rebuild"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -17,7 +18,7 @@ import (
 var (
 	// ErrInvalid: the record was refused by its own Validate, whose error this wraps, or one of its
 	// fields cannot be stored.
-	ErrInvalid = errInvalid
+	ErrInvalid = core.ErrInvalid
 
 	// ErrBadCursor: the cursor comes from another listing.
 	ErrBadCursor = errors.New("bad cursor")
@@ -48,26 +49,16 @@ var (
 type CorruptError = wire.CorruptError
 
 // TakenError names a unique value that another record holds. It is an ErrExists.
-type TakenError struct {
-	Model  string
-	Index  string
-	Fields []string // that have the value, or the method that returns it
-	Value  string   // the value as text
-	ID     string   // the text of the id of the record that holds it
+type TakenError = core.TakenError
 
-	Private bool // the index is over a private field, so the error text masks the value
-}
+// DuplicatesError lists the records that hold unique values of other records, so that an index
+// could not be built. It is an ErrExists and wraps a TakenError for each. The other indexes were
+// built, unless More is not 0. Once the records are changed or deleted, call Rebuild, which checks
+// only these.
+type DuplicatesError = rebuild.DuplicatesError
 
-func (e *TakenError) Error() string {
-	value := kv.Quote(e.Value)
-	if e.Private {
-		value = "***"
-	}
-	return e.Model + "." + e.Index + ": " + strings.Join(e.Fields, ", ") + " " + value + " is taken by " + kv.Quote(e.ID)
-}
-
-// Is reports whether target is ErrExists.
-func (e *TakenError) Is(target error) bool { return target == kv.ErrExists }
+// Duplicate is a record that holds a unique value of another.
+type Duplicate = rebuild.Duplicate
 
 // ItemError is the error of one item in a call for several, with its position.
 type ItemError struct {

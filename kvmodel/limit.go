@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -26,18 +25,6 @@ func (e *TooManyValuesError) Error() string {
 
 // Is reports whether target is ErrTooLarge.
 func (e *TooManyValuesError) Is(target error) bool { return target == kv.ErrTooLarge }
-
-// limits returns a *TooManyValuesError if v has more values than an index accepts.
-func (m *model) limits(v plug.Record) error {
-	for _, index := range m.indexes() {
-		if l, ok := index.(plug.Limited); ok {
-			if err := l.Limit(v); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
 
 // limited returns a *TooManyValuesError for fields if number exceeds limit, or MaxValues if limit
 // is 0.

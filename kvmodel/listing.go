@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"github.com/ringtree/ringtree/internal/wire"
-	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
 )
 
 // Listing is one page of records with the cursors of the adjacent pages. An empty cursor means that
@@ -95,16 +95,7 @@ func badCursor(listing, cursor, why string) error {
 	if index >= 0 && strings.Contains(listing[:index], ".") {
 		listing = listing[:index]
 	}
-	return fmt.Errorf("%s: %w %s: %s", listing, ErrBadCursor, briefly(cursor), why)
-}
-
-// briefly quotes the beginning of text.
-func briefly(text string) string {
-	const most = 60
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "..."
-	}
-	return kv.Quote(text)
+	return fmt.Errorf("%s: %w %s: %s", listing, ErrBadCursor, core.Briefly(cursor), why)
 }
 
 const cursorSumBytes = 6

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -37,7 +38,7 @@ func (r *Records[T, K]) Load(ctx context.Context, all iter.Seq2[*T, error], o Lo
 	batch := make([]*T, 0, loadedAtOnce)
 	for v, failed := range all {
 		if failed != nil {
-			err = fmt.Errorf("%s: record %d of those to load: %w", r.m.name, l.done+len(batch), failed)
+			err = fmt.Errorf("%s: record %d of those to load: %w", r.m.Name, l.done+len(batch), failed)
 			break
 		}
 		if batch = append(batch, v); len(batch) < loadedAtOnce {
@@ -117,13 +118,13 @@ func (l *loading[T, K]) missing(ctx context.Context, batch []*T) (fresh []*T, of
 // same reports whether v and stored are equal except for the fields that the data class sets.
 func (l *loading[T, K]) same(v, stored *T) bool {
 	w := *v
-	is, has := l.m.schema(&w), l.m.schema(stored)
-	if is.created != nil && is.created.IsZero() {
-		*is.created = *has.created
+	is, has := l.m.Schema(&w), l.m.Schema(stored)
+	if is.Created != nil && is.Created.IsZero() {
+		*is.Created = *has.Created
 	}
-	set(is.updated, value(has.updated))
-	set(is.revision, value(has.revision))
-	a, err := l.m.codec.Append(nil, &w)
-	b, otherErr := l.m.codec.Append(nil, stored)
+	core.Set(is.Updated, core.Value(has.Updated))
+	core.Set(is.Revision, core.Value(has.Revision))
+	a, err := l.m.Codec.Append(nil, &w)
+	b, otherErr := l.m.Codec.Append(nil, stored)
 	return err == nil && otherErr == nil && bytes.Equal(a, b)
 }

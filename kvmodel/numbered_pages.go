@@ -9,6 +9,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -17,15 +18,15 @@ import (
 // trip. If ids are not assigned in order, its pages return ErrBadOp.
 func (r *Records[T, K]) Before(id K) Lister[T] {
 	n, err := strconv.ParseInt(r.schema.Key.Text(id), 10, 64)
-	if r.m.numbers == nil || err != nil || n < 0 {
-		err = fmt.Errorf("%s: %w: its ids are not given in order", r.m.name, kv.ErrBadOp)
+	if r.m.Numbers == nil || err != nil || n < 0 {
+		err = fmt.Errorf("%s: %w: its ids are not given in order", r.m.Name, kv.ErrBadOp)
 	}
-	return downwardOf[T]{&downward{m: r.m.model, name: fmt.Sprintf("%s.Before %d", r.m.name, n), top: n - 1, wrong: err}}
+	return downwardOf[T]{&downward{m: r.m.Model, name: fmt.Sprintf("%s.Before %d", r.m.Name, n), top: n - 1, wrong: err}}
 }
 
 // downward is a listing of records by number, highest first.
 type downward struct {
-	m     *model
+	m     *core.Model
 	name  string // for its cursors
 	top   int64  // the highest number; -1: the last record
 	wrong error  // the error of its pages
@@ -44,15 +45,15 @@ func (d downwardOf[T]) Page(ctx context.Context, cursor string, n int, keep ...f
 }
 
 func (d *downward) page(ctx context.Context, cursor string, n int, keep func(plug.Record) bool) (found []plug.Record, next, prev string, err error) {
-	ctx, end := d.m.db.Begin(ctx, "Before")
+	ctx, end := d.m.Db.Begin(ctx, "Before")
 	defer end()
-	if err := CheckPage(d.m.name, n); err != nil {
+	if err := CheckPage(d.m.Name, n); err != nil {
 		return nil, "", "", err
 	}
 	if d.wrong != nil {
 		return nil, "", "", d.wrong
 	}
-	ctx, cancel := d.m.db.Patient(ctx)
+	ctx, cancel := d.m.Db.Patient(ctx)
 	defer cancel()
 	top, err := d.last(ctx)
 	if err != nil {
@@ -90,8 +91,8 @@ func (d *downward) last(ctx context.Context) (int64, error) {
 	if d.top >= 0 {
 		return d.top, nil
 	}
-	n, err := d.m.numbers.Last(ctx, d.m.db.store)
-	return n, d.m.failure("the last number", err)
+	n, err := d.m.Numbers.Last(ctx, d.m.Db.Store)
+	return n, d.m.Failure("the last number", err)
 }
 
 // walk returns the next n records and moves w past all it has read. The ErrCorrupt covers the
@@ -100,7 +101,7 @@ func (d *downward) walk(ctx context.Context, w *numberWalk, n int, keep func(plu
 	var damaged []error
 	for looked, ask := 0, n; ask > 0 && !w.ended(); ask = plug.Ask(n, len(found), looked) {
 		ids := w.ahead(ask)
-		recs, err := d.m.see(ctx, d.m.db.store, ids)
+		recs, err := d.m.See(ctx, d.m.Db.Store, ids)
 		if recs == nil {
 			return nil, err
 		}
@@ -118,7 +119,7 @@ func (d *downward) walk(ctx context.Context, w *numberWalk, n int, keep func(plu
 			}
 		}
 	}
-	return found, joined(damaged)
+	return found, core.Joined(damaged)
 }
 
 // numberWalk is a position in the numbers: the next one to read, the direction, and the highest.

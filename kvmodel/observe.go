@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -47,14 +48,14 @@ func (o *options) wrapped(s kv.Store) kv.Store {
 // Begin marks the start of an app's own operation, such as a page: verbs and trips under the
 // returned context belong to it. Call the func at the end. Names should be few.
 func (db *DB) Begin(ctx context.Context, name string) (context.Context, func()) {
-	return db.core.begin(ctx, kv.Work{Verb: name})
+	return db.core.BeginWork(ctx, kv.Work{Verb: name})
 }
 
 // Named returns the DB on behalf of the index, such as a counter, of the given name in a model, or
 // of one without a model if model is "". It is for the index classes of this module.
 func (db *DB) Named(name, index string) plug.DB {
-	if m := db.core.model(name); m != nil {
-		return scoped{m.db.of(index), db}
+	if m := db.core.Model(name); m != nil {
+		return scoped{m.Db.Of(index), db}
 	}
-	return scoped{behalf{base: db.core, name: name, index: index}, db}
+	return scoped{core.Scope{DB: db.core, Name: name, Index: index}, db}
 }

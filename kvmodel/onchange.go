@@ -25,16 +25,16 @@ type Change[T any, K comparable] struct {
 // the model. Calls that a dead process still owed are made by a process that has called OnChange,
 // for a day.
 func (r *Records[T, K]) OnChange(f func(context.Context, Change[T, K]) error) {
-	r.m.handlers.Add(func(ctx context.Context, id string, created bool) error {
+	r.m.Handlers.Add(func(ctx context.Context, id string, created bool) error {
 		key, err := r.schema.Key.Parse(id)
 		if err != nil {
 			return err
 		}
-		rec, err := r.m.readable(ctx, r.m.db.store, id)
+		rec, err := r.m.Readable(ctx, r.m.Db.Store, id)
 		if err != nil {
 			return err
 		}
-		ctx, end := r.m.db.beginAnew(ctx, Work{Model: r.m.name, Verb: "OnChange"})
+		ctx, end := r.m.Db.BeginAnew(ctx, Work{Model: r.m.Name, Verb: "OnChange"})
 		defer end()
 		return f(ctx, Change[T, K]{ID: key, Created: created, Record: plug.As[T](rec.Value)})
 	})

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/erase"
 )
 
 // Schema describes a model, the struct T with ids of type K, to its data class. kvgen generates it
@@ -51,6 +52,10 @@ type Schema[T any, K comparable] struct {
 	Updated  func(*T) *time.Time // kv:"updated"
 	Expires  func(*T) *time.Time // kv:"expires"
 }
+
+// Gone lists data of earlier releases that this one no longer keeps for a model, by stored names.
+// kvgen generates it from kvgen.lock.
+type Gone = erase.Gone
 
 // Codec encodes and decodes a T. kvgen generates one, a *codec.Model.
 type Codec[T any] interface {

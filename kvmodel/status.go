@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/ringtree/ringtree/kvmodel/internal/intent"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -42,7 +43,7 @@ func HTTPStatus(err error) int {
 			return s.status
 		}
 	}
-	if isRefused(err) {
+	if intent.IsRefused(err) {
 		return 422
 	}
 	return 500

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/times"
+	"github.com/ringtree/ringtree/kvmodel/internal/erase"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -41,10 +42,10 @@ func (w *watch) knownNow() int { return int(w.known.Load()) }
 // the store alone looks again soon, since it may now be able to repair more.
 func (db *DB) knowsMore() {
 	db.watch.known.Add(1)
-	if db.core.refusal != nil {
+	if db.core.Refusal != nil {
 		return
 	}
-	db.watch.once.Do(func() { go db.core.work.Every(db.watch.timer, times.Look, db.look) })
+	db.watch.once.Do(func() { go db.core.Work.Every(db.watch.timer, times.Look, db.look) })
 	if db.watch.alone {
 		db.watch.timer.Reset(settleTime)
 	}
@@ -52,15 +53,15 @@ func (db *DB) knowsMore() {
 
 // look is the periodic work of a DB, every 15 seconds.
 func (db *DB) look(ctx context.Context) error {
-	ctx, end := db.core.begin(ctx, kv.Work{Verb: "repair"})
+	ctx, end := db.core.BeginWork(ctx, kv.Work{Verb: "repair"})
 	defer end()
 	if db.disk != nil {
-		db.watch.trouble.tell(db.core.log, db.core.now(), db.disk())
+		db.watch.trouble.tell(db.core.Log, db.core.Now(), db.disk())
 	}
 	errs := []error{db.Repair(ctx)}
 	for _, m := range db.allModels() {
 		if db.watch.alone {
-			errs = append(errs, m.builds.beginBuild(ctx))
+			errs = append(errs, m.builds.BeginBuild(ctx))
 		}
 	}
 	return kv.Join(errs...)
@@ -77,16 +78,16 @@ func (db *DB) Repair(ctx context.Context) error {
 	if err := db.Writable(); err != nil {
 		return err
 	}
-	ctx, end := db.core.begin(ctx, kv.Work{Verb: "Repair"})
+	ctx, end := db.core.BeginWork(ctx, kv.Work{Verb: "Repair"})
 	defer end()
-	repaired := db.core.repairer.Repair(db.marked.ReadAgain(ctx))
+	repaired := db.core.Repairer.Repair(db.marked.ReadAgain(ctx))
 	_, settled := db.recountDoubtful(ctx)
 	errs := []error{repaired, settled}
 	if errors.Is(repaired, ErrUnknownFormat) || db.marked.IsDamaged() {
 		errs = append(errs, db.marked.Damage(ctx))
 	}
 	for _, m := range db.allModels() {
-		errs = append(errs, m.forgetDue(ctx))
+		errs = append(errs, erase.ForgetDue(ctx, m.Model))
 	}
 	return kv.Join(errs...)
 }
