@@ -56,37 +56,6 @@ type Build = rebuild.Build
 // Cascade is a deletion with children left to delete.
 type Cascade = core.Cascade
 
-// An Option configures a DB.
-type Option func(*options)
-
-// OpenOption makes an Option usable in kvopen.Open.
-func (Option) OpenOption() {}
-
-type options struct {
-	now      func() time.Time
-	log      *slog.Logger
-	tenant   string
-	release  string
-	readOnly bool
-	onBuild  func(Build)
-	hooks    []Hooks
-	tries    int
-	pause    time.Duration
-}
-
-// Clock makes the DB read the time from now.
-func Clock(now func() time.Time) Option { return func(o *options) { o.now = now } }
-
-// Log sets the logger for errors after a reply. The default is slog.Default.
-func Log(l *slog.Logger) Option { return func(o *options) { o.log = l } }
-
-// Tenant puts all keys of the DB under a prefix of their own.
-func Tenant(name string) Option { return func(o *options) { o.tenant = name } }
-
-// Release sets the name of the app's release, under which its journal and other processes know this
-// process: see [Writer]. The default is the revision or version the program was built from.
-func Release(name string) Option { return func(o *options) { o.release = name } }
-
 // Open returns a DB on s. The DB owns s: Close closes it. Open makes no request yet. It returns an
 // ErrBadKey if the tenant is not valid, and an ErrInvalid if the name of the release is too long.
 func Open(s kv.Store, opts ...Option) (*DB, error) {
@@ -447,22 +416,6 @@ func (db *DB) recountDoubtful(ctx context.Context) (bool, error) {
 	return db.inDoubt() == 0, kv.Join(errs...)
 }
 
-// register makes the owner of the lines under a name known to repair.
-func (db *DB) register(name string, o repair.Owner) {
-	if db.owner(name) != nil {
-		panic("kvmodel: the DB has a model " + name + " already: open it once, or give one of the two another name " +
-			"with `kv:\"model,name=...\"` on a field _ struct{}")
-	}
-	db.setOwner(name, o)
-}
-
-func (db *DB) setOwner(name string, o repair.Owner) {
-	db.mu.Lock()
-	db.owners[name] = o
-	db.mu.Unlock()
-	db.knowsMore()
-}
-
 // Plug registers w, on stored data without a model, with package inspect. It is for the index
 // classes of this module, which call it once, at start-up.
 func (db *DB) Plug(w plug.Window) {
@@ -489,12 +442,6 @@ func (db *DB) HasCounter(model, counter string) bool {
 	return db.tallies[of] != nil || db.derived[of] != nil
 }
 
-func (db *DB) owner(name string) repair.Owner {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	return db.owners[name]
-}
-
 // allModels returns the models, sorted by name.
 func (db *DB) allModels() []*class {
 	db.mu.Lock()
@@ -515,22 +462,6 @@ func (db *DB) shapes() []string {
 	return all
 }
 
-// archive adds new ids, by model, to their enumerations: see model.archive.
-func (db *DB) archive(ctx context.Context, created map[string][]string) error {
-	for _, name := range slices.Sorted(maps.Keys(created)) {
-		if m, ok := db.repairs(name).(*core.Model); ok {
-			if err := m.Archive(ctx, created[name]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// OnBuild calls f as builds of this DB progress, about every 1,000 records, and when they end.
-// Builds of several models may call it concurrently.
-func OnBuild(f func(Build)) Option { return func(o *options) { o.onBuild = f } }
-
 // DropModel removes everything stored for a model that no release in use has any more: its records
 // and the data of its indexes, counters and history. name is its stored name. A program that has
 // the model gets an ErrInvalid. DropModel waits up to a minute for processes with the model to end,
@@ -550,37 +481,12 @@ func (db *DB) DropModel(ctx context.Context, name string) error {
 	return erase.DropModel(ctx, db.core, name)
 }
 
-// noteGone lets repair finish the journal lines of name without doing anything.
-func (db *DB) noteGone(name string) {
-	db.mu.Lock()
-	db.gone[name] = true
-	db.mu.Unlock()
-	db.knowsMore()
+// Patient returns a ctx for one call of several trips. Without a deadline of its own it ends after
+// the store's patience, which the trips share. The caller must call the func when the call ends.
+func (db *DB) Patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	return db.core.Patient(ctx)
 }
 
-// repairs returns the owner of lines under name, or nil if this process has none.
-func (db *DB) repairs(name string) repair.Owner {
-	if o := db.owner(name); o != nil {
-		return o
-	}
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	model, isNote := core.NoteOf(name)
-	if db.gone[name] || isNote && db.gone[model] {
-		return notes{func(context.Context, kv.Store, []string) error { return nil }}
-	}
-	return nil
-}
-
-// linesLost marks all indexes of models, or of all models if nil, as needing a Rebuild: the changes
-// in the damaged lines of process may be unfinished.
-func (db *DB) linesLost(ctx context.Context, process string, models []string, damaged error) error {
-	db.core.Failures.Note(slog.LevelError, "lines of the journal of a process that died are damaged, so indexes need a Rebuild", fmt.Errorf("process %s: %w", process, damaged))
-	var errs []error
-	for _, m := range db.allModels() {
-		if models == nil || slices.Contains(models, m.Name) {
-			errs = append(errs, m.Distrust(ctx))
-		}
-	}
-	return kv.Join(errs...)
-}
+// Writable returns nil, or an [ErrReadOnly] if the DB was opened with [ReadOnly]. It is for callers
+// that would otherwise notice late, such as a verb that gathers data in memory.
+func (db *DB) Writable() error { return db.core.Writable() }

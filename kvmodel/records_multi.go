@@ -1,11 +1,16 @@
 package kvmodel
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/internal/write"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -115,4 +120,121 @@ func itemErrors(errs []error) error {
 		}
 	}
 	return kv.Join(all...)
+}
+
+// LoadOptions configure [Records.Load].
+type LoadOptions struct {
+	PerSecond int         // maximum number of records stored per second; 0: no limit
+	Progress  func(n int) // if not nil, called after each batch with the number of records done
+
+	// Failed is called for each record that was not stored, with its position in the sequence; nil:
+	// Load ends after the batch.
+	Failed func(i int, err error)
+}
+
+// loadedAtOnce is the number of records Load holds in memory.
+const loadedAtOnce = 1000
+
+// Load stores new records from all, any number of them, in batches of up to 1,000, as CreateMulti
+// does. It returns the number of records done. It ends after the current batch if a record fails,
+// all yields an error or ctx ends. The error joins an *ItemError for each failed record, with its
+// position in all.
+//
+// A record already stored with the same values counts as done, so after an early end Load can be
+// called again with the same records. That requires ids. If ids are assigned in order, continue
+// after the n records that Load returned.
+func (r *Records[T, K]) Load(ctx context.Context, all iter.Seq2[*T, error], o LoadOptions) (n int, err error) {
+	l := &loading[T, K]{Records: r, options: o, began: time.Now()}
+	batch := make([]*T, 0, loadedAtOnce)
+	for v, failed := range all {
+		if failed != nil {
+			err = fmt.Errorf("%s: record %d of those to load: %w", r.m.Name, l.done+len(batch), failed)
+			break
+		}
+		if batch = append(batch, v); len(batch) < loadedAtOnce {
+			continue
+		}
+		if err = l.store(ctx, batch); err != nil {
+			return l.done, err
+		}
+		batch = batch[:0]
+	}
+	err = errors.Join(l.store(ctx, batch), err)
+	return l.done, err
+}
+
+// loading is a Load in progress.
+type loading[T any, K comparable] struct {
+	*Records[T, K]
+	options LoadOptions
+	began   time.Time
+	done    int
+}
+
+func (l *loading[T, K]) store(ctx context.Context, batch []*T) error {
+	if err := kv.Ended(ctx); err != nil {
+		return err
+	}
+	fresh, of, err := l.missing(ctx, batch)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for i, err := range Items(l.CreateMulti(ctx, fresh)) {
+		at := l.done + of[i]
+		if l.options.Failed != nil && kv.Ended(ctx) == nil {
+			l.options.Failed(at, err)
+			continue
+		}
+		failed = append(failed, &ItemError{at, err})
+	}
+	if len(failed) > 0 {
+		return kv.Join(failed...)
+	}
+	l.done += len(batch)
+	if l.options.Progress != nil {
+		l.options.Progress(l.done)
+	}
+	return l.wait(ctx)
+}
+
+// wait limits the rate.
+func (l *loading[T, K]) wait(ctx context.Context) error {
+	if l.options.PerSecond <= 0 {
+		return nil
+	}
+	due := l.began.Add(time.Duration(float64(l.done) / float64(l.options.PerSecond) * float64(time.Second)))
+	if wait := time.Until(due); wait > 0 && !kv.Sleep(ctx, wait) {
+		return kv.TooLate(ctx)
+	}
+	return nil
+}
+
+// missing returns the records of batch that are not stored with the same values, and their
+// positions.
+func (l *loading[T, K]) missing(ctx context.Context, batch []*T) (fresh []*T, of []int, err error) {
+	stored, err := Load(ctx, l.Records, batch, l.schema.ID)
+	if stored == nil && err != nil {
+		return nil, nil, err
+	}
+	for i, v := range batch {
+		if has := stored[l.schema.ID(v)]; has == nil || !l.same(v, has) {
+			fresh, of = append(fresh, v), append(of, i)
+		}
+	}
+	return fresh, of, nil
+}
+
+// same reports whether v and stored are equal except for the fields that the data class sets.
+func (l *loading[T, K]) same(v, stored *T) bool {
+	w := *v
+	is, has := l.m.Schema(&w), l.m.Schema(stored)
+	if is.Created != nil && is.Created.IsZero() {
+		*is.Created = *has.Created
+	}
+	core.Set(is.Updated, core.Value(has.Updated))
+	core.Set(is.Revision, core.Value(has.Revision))
+	a, err := l.m.Codec.Append(nil, &w)
+	b, otherErr := l.m.Codec.Append(nil, stored)
+	return err == nil && otherErr == nil && bytes.Equal(a, b)
 }
