@@ -49,7 +49,7 @@ type DB struct {
 	LostRaces atomic.Int64
 }
 
-// ErrDBClosed: the DB is closed.
+// ErrDBClosed means that the DB is closed.
 var ErrDBClosed = errors.New("the DB is closed")
 
 // Later, Soon, Surely, Latch, AtFlush, Flush, Patient and Writable are those of kvmodel.DB.

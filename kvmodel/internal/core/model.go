@@ -262,7 +262,7 @@ func Names(defs []string) []string {
 	return all
 }
 
-// ErrRaced: the record has changed since the change read it.
+// ErrRaced means that the record has changed since the change read it.
 var ErrRaced = fmt.Errorf("lost a race: %w", kv.ErrConflict)
 
 // Streak counts how many consecutive changes have moved records of an index.

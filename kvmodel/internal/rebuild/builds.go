@@ -55,27 +55,27 @@ func NewBuilds(m *core.Model, r *Running) *Builds {
 }
 
 // begin returns the build under way, which is mine if there was none.
-func (b *Builds) begin(mine *run) (r *run, own bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.now == nil {
-		b.now = mine
+func (m *Builds) begin(mine *run) (r *run, own bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.now == nil {
+		m.now = mine
 	}
-	return b.now, b.now == mine
+	return m.now, m.now == mine
 }
 
 // current returns the build under way, or nil, and the end and error of the last one.
-func (b *Builds) current() (r *run, ended time.Time, last error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.now, b.ended, b.last
+func (m *Builds) current() (r *run, ended time.Time, last error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now, m.ended, m.last
 }
 
 // end records the result of r.
-func (b *Builds) end(r *run, err error, now time.Time) {
-	b.mu.Lock()
-	b.now, b.last, b.ended = nil, err, now
-	b.mu.Unlock()
+func (m *Builds) end(r *run, err error, now time.Time) {
+	m.mu.Lock()
+	m.now, m.last, m.ended = nil, err, now
+	m.mu.Unlock()
 	r.err = err
 	close(r.done)
 }
