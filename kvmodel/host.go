@@ -34,6 +34,8 @@ type scoped struct {
 func (s scoped) Store() kv.Store { return s.db.Store() }
 func (s scoped) Now() time.Time  { return s.db.Now() }
 
+func (s scoped) Close(ctx context.Context) error { return s.db.Close(ctx) }
+
 func (s scoped) Finishes(name string, finish func(ctx context.Context, s kv.Store, texts []string) error) {
 	s.db.Finishes(name, finish)
 }
