@@ -2,19 +2,22 @@ package kvmodel
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/release"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
+	"github.com/ringtree/ringtree/kvmodel/internal/erase"
+	"github.com/ringtree/ringtree/kvmodel/internal/format"
+	"github.com/ringtree/ringtree/kvmodel/internal/intent"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/internal/rebuild"
 	"github.com/ringtree/ringtree/kvmodel/internal/recent"
 	"github.com/ringtree/ringtree/kvmodel/internal/repair"
 	"github.com/ringtree/ringtree/kvmodel/internal/sides"
@@ -28,109 +31,30 @@ import (
 // others finish changes that a crash interrupts, and the work done after replies. A process opens
 // one per store.
 type DB struct {
-	store   kv.Store
-	marked  marked                                            // below store
-	atomic  func(context.Context, func(kv.Store) error) error // nil: not supported
-	walk    walker                                            // nil: record ids are listed
-	losses  kv.Losses                                         // nil: none
-	disk    func() kv.Disk                                    // nil: none
-	held    bool                                              // no other process has the store
-	alone   bool                                              // this process holds and may write the store, which is as it left it
-	ordered bool                                              // the ops of a trip take effect in order
-	now     func() time.Time
-	log     *slog.Logger
-
-	patience time.Duration // of a call whose context has no deadline; 0: none
-	outages  *outages
-	refusal  error       // of writes; see ReadOnly
-	name     string      // of its builds
-	onBuild  func(Build) // see OnBuild
-	hooks    []Hooks     // see Observe
-	trips    *listeners  // see OnTrip
-	life     *life
-
-	journal  *journal.Journal
-	failures *work.Failures // after replies
-	work     *work.Queue
-	repairer *repair.Repairer
-	watch    *watch
-	recent   *recent.Reads
-	turns    *turns.Turns // of changes, by record key
-	handling *turns.Turns // of handlers, by record key
-	cascades cascades     // under way
+	core    *core.DB
+	builds  *rebuild.Running
+	marked  format.Store   // below the store
+	disk    func() kv.Disk // nil: none
+	held    bool           // no other process has the store
+	outages *outages
+	trips   *listeners // see OnTrip
+	watch   *watch
 
 	mu      sync.Mutex // never held during a trip
-	models  map[string]dataClass
-	gone    map[string]bool        // names that journal lines may hold although this release removed them
-	tallies map[[2]string]*Tally   // by model and counter
-	derived map[[2]string]*Derived // by model and counter
-	classes []plug.Class           // of models
-	windows []plug.Window          // on stored data without a model
-	intents []anyIntent
-
-	runs map[*run]bool // builds under way
-
-	lostRaces atomic.Int64
+	models  []*class
+	owners  map[string]repair.Owner // of journal lines, by name
+	gone    map[string]bool         // names that journal lines may hold although this release removed them
+	tallies map[[2]string]*Tally    // by model and counter
+	derived map[[2]string]*Derived  // by model and counter
+	windows []plug.Window           // on stored data without a model
+	intents []*intent.Intent
 }
 
-// dataClass is a data class as its DB uses it, for any type of records.
-type dataClass interface {
-	repair.Model
-	definitions() []string
-	archive(ctx context.Context, ids []string) error
+// Build is the progress of building a model's indexes.
+type Build = rebuild.Build
 
-	// forgetDue cleans the tombstones that are due.
-	forgetDue(ctx context.Context) error
-
-	// distrust marks every index as incomplete.
-	distrust(ctx context.Context) error
-
-	// beginBuild starts building missing indexes, on a store held by one process.
-	beginBuild(ctx context.Context) error
-
-	// unbuiltIndexes returns the indexes known to be incomplete, as Model.Index. It makes no trip.
-	unbuiltIndexes() []string
-
-	// deleteOrphans deletes records in a list.
-	deleteOrphans(ctx context.Context, index string, o orphans) error
-
-	// forgetOrphans removes the remaining traces of records at place in a list.
-	forgetOrphans(ctx context.Context, index, place string) error
-
-	// accept acknowledges the loss of the model's own items.
-	accept(ctx context.Context) error
-}
-
-// An Option configures a DB.
-type Option func(*options)
-
-// OpenOption makes an Option usable in kvopen.Open.
-func (Option) OpenOption() {}
-
-type options struct {
-	now      func() time.Time
-	log      *slog.Logger
-	tenant   string
-	release  string
-	readOnly bool
-	onBuild  func(Build)
-	hooks    []Hooks
-	tries    int
-	pause    time.Duration
-}
-
-// Clock makes the DB read the time from now.
-func Clock(now func() time.Time) Option { return func(o *options) { o.now = now } }
-
-// Log sets the logger for errors after a reply. The default is slog.Default.
-func Log(l *slog.Logger) Option { return func(o *options) { o.log = l } }
-
-// Tenant puts all keys of the DB under a prefix of their own.
-func Tenant(name string) Option { return func(o *options) { o.tenant = name } }
-
-// Release sets the name of the app's release, under which its journal and other processes know this
-// process: see [Writer]. The default is the revision or version the program was built from.
-func Release(name string) Option { return func(o *options) { o.release = name } }
+// Cascade is a deletion with children left to delete.
+type Cascade = core.Cascade
 
 // Open returns a DB on s. The DB owns s: Close closes it. Open makes no request yet. It returns an
 // ErrBadKey if the tenant is not valid, and an ErrInvalid if the name of the release is too long.
@@ -152,7 +76,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		}
 		s = tenant
 	}
-	marked := newMarked(s, o.now)
+	marked := format.New(s, o.now)
 	s = marked
 	held := kv.PowersOf(s)
 	if o.readOnly {
@@ -160,64 +84,74 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	}
 	powers := kv.PowersOf(s)
 	failures := work.NewFailures(o.log)
-	db := &DB{
-		store:    sides.On(s),
-		marked:   marked,
-		walk:     powers.Walk,
-		losses:   powers.Losses,
-		held:     held.Alone && held.ReadOnly == nil,
-		alone:    powers.Alone && powers.ReadOnly == nil,
-		ordered:  powers.Ordered,
-		disk:     powers.Disk,
-		now:      o.now,
-		log:      o.log,
-		refusal:  powers.ReadOnly,
-		name:     kv.RandomName(),
-		onBuild:  o.onBuild,
-		hooks:    o.hooks,
-		trips:    trips,
-		life:     newLife(),
-		failures: failures,
-		work:     work.NewQueue(failures),
-		watch:    newWatch(powers.Alone && powers.ReadOnly == nil),
-		recent:   new(recent.Reads),
-		turns:    turns.New(),
-		handling: turns.New(),
-		models:   make(map[string]dataClass),
-		gone:     make(map[string]bool),
-		tallies:  make(map[[2]string]*Tally),
-		derived:  make(map[[2]string]*Derived),
-		runs:     make(map[*run]bool),
-
-		patience: powers.Patience,
-		outages:  &outages{log: o.log, away: make(map[string]bool)},
+	inner := &core.DB{
+		Store:    sides.On(s),
+		Walk:     powers.Walk,
+		Losses:   powers.Losses,
+		Alone:    powers.Alone && powers.ReadOnly == nil,
+		Ordered:  powers.Ordered,
+		Patience: powers.Patience,
+		Now:      o.now,
+		Log:      o.log,
+		Refusal:  powers.ReadOnly,
+		Owner:    kv.RandomName(),
+		Failures: failures,
+		Work:     work.NewQueue(failures),
+		Recent:   new(recent.Reads),
+		Turns:    turns.New(),
+		Handling: turns.New(),
 	}
-	if db.walk != nil {
-		db.atomic = powers.Atomic
+	for _, h := range o.hooks {
+		inner.Hooks = append(inner.Hooks, h.Verb)
+	}
+	if inner.Walk != nil {
+		inner.Atomic = powers.Atomic
+	}
+	db := &DB{
+		core:    inner,
+		builds:  rebuild.NewRunning(o.log, o.onBuild),
+		marked:  marked,
+		held:    held.Alone && held.ReadOnly == nil,
+		disk:    powers.Disk,
+		trips:   trips,
+		watch:   newWatch(inner.Alone),
+		owners:  make(map[string]repair.Owner),
+		gone:    make(map[string]bool),
+		tallies: make(map[[2]string]*Tally),
+		derived: make(map[[2]string]*Derived),
+		outages: &outages{log: o.log, away: make(map[string]bool)},
 	}
 	if powers.Outages != nil {
 		powers.Outages(db.outages.hear)
 	}
-	db.journal = journal.New(journal.Config{
-		Store: db.store, Now: o.now, Closed: db.work.Closed(),
+	inner.Model = func(name string) *core.Model {
+		if m, ok := db.owner(name).(*core.Model); ok {
+			return m
+		}
+		return nil
+	}
+	inner.Journal = journal.New(journal.Config{
+		Store: inner.Store, Now: o.now, Closed: inner.Work.Closed(),
 		Failed: func(err error) {
 			failures.Note(slog.LevelWarn, "the journal could not begin its next segment; it will be tried again", err)
 		},
 		Origin: origin, Shapes: db.shapes,
 		Archive: db.archive,
-		Begin:   func(ctx context.Context) (context.Context, func()) { return db.begin(ctx, kv.Work{Verb: "journal"}) },
+		Begin: func(ctx context.Context) (context.Context, func()) {
+			return inner.BeginWork(ctx, kv.Work{Verb: "journal"})
+		},
 	})
-	db.repairer = repair.New(repair.Config{
-		Store: db.store, Now: o.now, IsOwn: db.journal.IsOwn, Alone: powers.Alone,
-		Process: db.journal.Process, Unlisted: db.journal.Abandon,
-		Model: func(name string) repair.Model { return db.repairs(name) }, Known: db.watch.knownNow,
+	inner.Repairer = repair.New(repair.Config{
+		Store: inner.Store, Now: o.now, IsOwn: inner.Journal.IsOwn, Alone: powers.Alone,
+		Process: inner.Journal.Process, Unlisted: inner.Journal.Abandon,
+		Owner: db.repairs, Known: db.watch.knownNow,
 		Archive: db.archive,
 		Lost:    db.linesLost,
 		Settle:  db.recountDoubtful,
 		Looked:  db.forgetEnded,
 	})
-	if db.losses != nil {
-		db.losses.Watch(db.logLoss)
+	if db.core.Losses != nil {
+		db.core.Losses.Watch(db.logLoss)
 	}
 	return db, nil
 }
@@ -225,10 +159,10 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 // logLoss logs a loss of servers' memory, or its acceptance.
 func (db *DB) logLoss(servers []string, lost error) {
 	if lost != nil {
-		db.log.Error("ringtree: servers have lost their memory; nothing on them can be read or written until someone runs db recover, or the app calls DB.Accept", "servers", clipped(servers), "err", work.Clip(lost))
+		db.core.Log.Error("ringtree: servers have lost their memory; nothing on them can be read or written until someone runs db recover, or the app calls DB.Accept", "servers", clipped(servers), "err", work.Clip(lost))
 		return
 	}
-	db.log.Warn("ringtree: the loss of servers' memory was accepted; every model needs a Rebuild, as db recover does", "servers", clipped(servers))
+	db.core.Log.Warn("ringtree: the loss of servers' memory was accepted; every model needs a Rebuild, as db recover does", "servers", clipped(servers))
 }
 
 // clipped returns the first few names and the number of the others.
@@ -256,27 +190,27 @@ func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
 	if err := db.Writable(); err != nil {
 		return nil, err
 	}
-	ctx, end := db.begin(ctx, kv.Work{Verb: "Accept"})
+	ctx, end := db.core.BeginWork(ctx, kv.Work{Verb: "Accept"})
 	defer end()
 	ctx, cancel := db.Patient(ctx)
 	defer cancel()
-	if db.losses != nil {
-		if servers, err = db.losses.Accept(ctx); err != nil {
+	if db.core.Losses != nil {
+		if servers, err = db.core.Losses.Accept(ctx); err != nil {
 			return servers, err
 		}
 	}
-	if err := db.marked.mend(ctx); err != nil {
+	if err := db.marked.Mend(ctx); err != nil {
 		return servers, err
 	}
 	var errs []error
 	for _, m := range db.allModels() {
-		errs = append(errs, m.accept(ctx))
+		errs = append(errs, m.Accept(ctx))
 	}
 	return servers, kv.Join(errs...)
 }
 
 // Store returns the DB's store, with the tenant's prefix.
-func (db *DB) Store() kv.Store { return db.store }
+func (db *DB) Store() kv.Store { return db.core.Store }
 
 // Relaxed returns a context for writes that need not wait for the disk, such as counting a view.
 // On a file such a write is answered once readers see it. A crash of the machine can undo the
@@ -288,7 +222,7 @@ func (db *DB) Store() kv.Store { return db.store }
 func Relaxed(ctx context.Context) context.Context { return kv.Relaxed(ctx) }
 
 // Now returns the time on the DB's clock.
-func (db *DB) Now() time.Time { return db.now() }
+func (db *DB) Now() time.Time { return db.core.Now() }
 
 // Stats is the state of a DB, for a metrics page.
 type Stats struct {
@@ -323,20 +257,20 @@ type Stats struct {
 
 // Stats returns the current state of the DB.
 func (db *DB) Stats() Stats {
-	background := db.work.Stats()
+	background := db.core.Work.Stats()
 	s := Stats{
 		Background: background.Busy, Queued: background.Queued, Room: background.Room,
-		Waiting: background.Waiting, Failed: background.Failed, Failures: db.failures.Counts(),
-		Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load()), InDoubt: db.inDoubt(),
-		Oldest: db.journal.Oldest(), Away: db.outages.servers(), Unbuilt: db.unbuilt(), Builds: db.running(),
-		Cascades: db.cascades.now(), Intents: db.intentStats(),
+		Waiting: background.Waiting, Failed: background.Failed, Failures: db.core.Failures.Counts(),
+		Lines: db.core.Journal.OpenLines(), Retries: int(db.core.LostRaces.Load()), InDoubt: db.inDoubt(),
+		Oldest: db.core.Journal.Oldest(), Away: db.outages.servers(), Unbuilt: db.unbuilt(), Builds: db.builds.All(),
+		Cascades: db.core.Cascades.Now(), Intents: db.intentStats(),
 	}
 	if db.disk != nil {
 		disk := db.disk()
 		s.Disk = &disk
 	}
-	if db.losses != nil {
-		s.Lost = len(db.losses.Lost())
+	if db.core.Losses != nil {
+		s.Lost = len(db.core.Losses.Lost())
 	}
 	return s
 }
@@ -344,7 +278,7 @@ func (db *DB) Stats() Stats {
 // unbuilt returns the indexes known to be incomplete.
 func (db *DB) unbuilt() (all []string) {
 	for _, m := range db.allModels() {
-		all = append(all, m.unbuiltIndexes()...)
+		all = append(all, m.UnbuiltIndexes()...)
 	}
 	return all
 }
@@ -360,76 +294,50 @@ func (db *DB) inDoubt() (n int) {
 // yet stays in the journal for the next process to repair. Builds stop immediately; another process
 // continues them. A second Close does nothing.
 func (db *DB) Close(ctx context.Context) error {
-	if !db.work.Close() {
+	if !db.core.Work.Close() {
 		return nil
 	}
-	db.life.close(ctx)
-	ctx, end := db.begin(ctx, kv.Work{Verb: "Close"})
+	db.builds.Life.Close(ctx)
+	ctx, end := db.core.BeginWork(ctx, kv.Work{Verb: "Close"})
 	defer end()
 	err := db.Flush(ctx)
 	if err == nil {
-		err = db.journal.Close(ctx, db.work.Stats().Waiting > 0)
+		err = db.core.Journal.Close(ctx, db.core.Work.Stats().Waiting > 0)
 	} else {
-		err = kv.Join(err, db.journal.Leave(ctx))
+		err = kv.Join(err, db.core.Journal.Leave(ctx))
 	}
-	db.failures.Flush()
-	return kv.Join(err, db.store.Close())
+	db.core.Failures.Flush()
+	return kv.Join(err, db.core.Store.Close())
 }
-
-var errDBClosed = errors.New("the DB is closed")
 
 // Later runs f in the background, or immediately until ctx ends if too many tasks are queued. Flush
 // and Close wait for it. An error is only logged. A DB opened with ReadOnly runs none of the tasks
 // given to Later, Soon, Surely and Latch.
-func (db *DB) Later(ctx context.Context, f func(context.Context) error) {
-	if db.refusal == nil {
-		db.work.Later(ctx, f)
-	}
-}
+func (db *DB) Later(ctx context.Context, f func(context.Context) error) { db.core.Later(ctx, f) }
 
 // Soon runs f in the background and returns true, unless too many tasks are queued or the DB is
 // closed. It is for upkeep that others can do as well.
-func (db *DB) Soon(f func(context.Context) error) bool {
-	return db.refusal == nil && db.work.Soon(f)
-}
+func (db *DB) Soon(f func(context.Context) error) bool { return db.core.Soon(f) }
 
 // Surely runs f like Later. If f fails or returns ErrNotYet, it is repeated every 15 seconds until
 // it succeeds or the process ends. While 2,000 other tasks await a retry, f runs immediately and
 // only once, and Surely returns its error.
 func (db *DB) Surely(ctx context.Context, f func(context.Context) error) error {
-	if db.refusal != nil {
-		return nil
-	}
-	return db.work.Surely(ctx, f)
+	return db.core.Surely(ctx, f)
 }
 
 // Latch returns a latch for f. Set runs f in the background: once, however often it is set
 // meanwhile, and again every 15 seconds until f succeeds. No Set is lost. Create one latch per
 // repeated task, at start-up.
-func (db *DB) Latch(f func(context.Context) error) plug.Latch {
-	if db.refusal != nil {
-		return noLatch{}
-	}
-	return db.work.Latch(f)
-}
-
-// noLatch is the latch of a DB opened with ReadOnly.
-type noLatch struct{}
-
-func (noLatch) Set()   {}
-func (noLatch) Hurry() {}
+func (db *DB) Latch(f func(context.Context) error) plug.Latch { return db.core.Latch(f) }
 
 // AtFlush makes Flush and Close call f first, which writes data gathered in memory. Call AtFlush at
 // start-up.
-func (db *DB) AtFlush(f func(context.Context) error) { db.work.AtFlush(f) }
+func (db *DB) AtFlush(f func(context.Context) error) { db.core.AtFlush(f) }
 
 // Flush writes the data this process has gathered and waits for all tasks after replies. Failed
 // tasks are tried once more. The error says how many still fail and why, or that ctx ended first.
-func (db *DB) Flush(ctx context.Context) error {
-	ctx, end := db.begin(ctx, kv.Work{Verb: "Flush"})
-	defer end()
-	return db.work.Flush(ctx)
-}
+func (db *DB) Flush(ctx context.Context) error { return db.core.Flush(ctx) }
 
 // SideBySide runs works, each with its own context, and returns the first error in their order.
 // Works run one at a time: in the caller's goroutine until one makes a request that memory cannot
@@ -449,9 +357,9 @@ func (db *DB) Flush(ctx context.Context) error {
 func (db *DB) SideBySide(ctx context.Context, works ...func(context.Context) error) error {
 	ctx, cancel := db.Patient(ctx)
 	defer cancel()
-	trips, end := db.begin(ctx, kv.Work{Verb: "SideBySide"})
+	trips, end := db.core.BeginWork(ctx, kv.Work{Verb: "SideBySide"})
 	defer end()
-	return sides.Run(ctx, trips, db.store, works...)
+	return sides.Run(ctx, trips, db.core.Store, works...)
 }
 
 // Tally returns the model's counter of that name, the same one in every call.
@@ -486,9 +394,9 @@ func (db *DB) derive(model, counter string, make func(_ tally.Base, model, count
 
 func (db *DB) tallyBase() tally.Base {
 	return tally.Base{
-		Store: db.store, Atomic: db.atomic, Now: db.now, Work: db.work, Failures: db.failures,
+		Store: db.core.Store, Atomic: db.core.Atomic, Now: db.core.Now, Work: db.core.Work, Failures: db.core.Failures,
 		Begin: func(ctx context.Context, model, counter string) (context.Context, func()) {
-			return db.begin(ctx, kv.Work{Model: model, Index: counter, Verb: "upkeep"})
+			return db.core.BeginWork(ctx, kv.Work{Model: model, Index: counter, Verb: "upkeep"})
 		},
 	}
 }
@@ -508,22 +416,6 @@ func (db *DB) recountDoubtful(ctx context.Context) (bool, error) {
 	return db.inDoubt() == 0, kv.Join(errs...)
 }
 
-// register makes a data class known to repair.
-func (db *DB) register(name string, m dataClass) {
-	if db.model(name) != nil {
-		panic("kvmodel: the DB has a model " + name + " already: open it once, or give one of the two another name " +
-			"with `kv:\"model,name=...\"` on a field _ struct{}")
-	}
-	db.setModel(name, m)
-}
-
-func (db *DB) setModel(name string, m dataClass) {
-	db.mu.Lock()
-	db.models[name] = m
-	db.mu.Unlock()
-	db.knowsMore()
-}
-
 // Plug registers w, on stored data without a model, with package inspect. It is for the index
 // classes of this module, which call it once, at start-up.
 func (db *DB) Plug(w plug.Window) {
@@ -534,10 +426,11 @@ func (db *DB) Plug(w plug.Window) {
 
 // Windows returns the models and the other windows for package inspect.
 func (db *DB) Windows() (models []plug.Class, others []plug.Window) {
+	for _, m := range db.allModels() {
+		models = append(models, untyped{m})
+	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	models = slices.Clone(db.classes)
-	slices.SortFunc(models, func(a, b plug.Class) int { return strings.Compare(a.Name(), b.Name()) })
 	return models, slices.Clone(db.windows)
 }
 
@@ -549,49 +442,51 @@ func (db *DB) HasCounter(model, counter string) bool {
 	return db.tallies[of] != nil || db.derived[of] != nil
 }
 
-func (db *DB) model(name string) dataClass {
+// allModels returns the models, sorted by name.
+func (db *DB) allModels() []*class {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	return db.models[name]
-}
-
-// allModels returns the data classes, sorted by name.
-func (db *DB) allModels() (all []dataClass) {
-	for _, name := range db.modelNames() {
-		all = append(all, db.model(name))
-	}
-	return all
-}
-
-func (db *DB) modelNames() []string {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	return slices.Sorted(maps.Keys(db.models))
+	return slices.SortedFunc(slices.Values(db.models), func(a, b *class) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // shapes returns the shapes of all models, and the names of those with handlers.
 func (db *DB) shapes() []string {
-	db.mu.Lock()
-	defer db.mu.Unlock()
 	var all []string
-	for name, m := range db.models {
-		if !isNote(m) {
-			all = append(all, shapeOf(name, m.definitions()))
-		}
+	for _, m := range db.allModels() {
+		all = append(all, core.ShapeOf(m.Name, m.Definitions()))
 		if m.Handles() {
-			all = append(all, journal.Handling(name))
+			all = append(all, journal.Handling(m.Name))
 		}
 	}
 	slices.Sort(all)
 	return all
 }
 
-// archive adds new ids, by model, to their enumerations: see model.archive.
-func (db *DB) archive(ctx context.Context, created map[string][]string) error {
-	for _, name := range slices.Sorted(maps.Keys(created)) {
-		if err := db.repairs(name).archive(ctx, created[name]); err != nil {
-			return err
-		}
+// DropModel removes everything stored for a model that no release in use has any more: its records
+// and the data of its indexes, counters and history. name is its stored name. A program that has
+// the model gets an ErrInvalid. DropModel waits up to a minute for processes with the model to end,
+// then returns an ErrConflict. It reads all keys of the store, and returns an ErrInvalid if the
+// store cannot list them. After any error the names of the remaining records are still there: call
+// DropModel again.
+func (db *DB) DropModel(ctx context.Context, name string) error {
+	ctx, end := db.core.BeginWork(ctx, kv.Work{Model: name, Verb: "DropModel"})
+	defer end()
+	if err := db.Writable(); err != nil {
+		return err
 	}
-	return nil
+	if o := db.owner(name); name == "" || o != nil {
+		return fmt.Errorf("drop model %s: %w: this program has it", kv.Quote(name), ErrInvalid)
+	}
+	db.noteGone(name)
+	return erase.DropModel(ctx, db.core, name)
 }
+
+// Patient returns a ctx for one call of several trips. Without a deadline of its own it ends after
+// the store's patience, which the trips share. The caller must call the func when the call ends.
+func (db *DB) Patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	return db.core.Patient(ctx)
+}
+
+// Writable returns nil, or an [ErrReadOnly] if the DB was opened with [ReadOnly]. It is for callers
+// that would otherwise notice late, such as a verb that gathers data in memory.
+func (db *DB) Writable() error { return db.core.Writable() }

@@ -11,7 +11,8 @@
 // Caveats. There are no transactions over several records: a change is atomic for one record and
 // its indexes. A write may end as [ErrUnclear]: nobody knows whether it was or will be carried out.
 //
-// To read the code, begin with db.go, records.go and schema.go. A change of a record runs through
-// the files write_*.go, which write.go lists in order. The code that does not depend on the type of
-// records is in the internal folder.
+// To read the code, begin with records.go and db.go. The rooms behind them are in the internal
+// folder: core has the records of a model without their types, and write, erase, rebuild and intent
+// stand on it. A change runs through write/change.go, and then through write/short.go on a file or
+// in memory, or write/long.go on memcached or Redis.
 package kvmodel

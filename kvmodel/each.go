@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -38,23 +39,23 @@ func (r *Records[T, K]) Each(ctx context.Context, w Walk, f func(*T) error) erro
 	return r.m.walk(ctx, w, func(v plug.Record) error { return f(v.(*T)) })
 }
 
-func (m *model) walk(ctx context.Context, w Walk, give func(plug.Record) error) error {
+func (m *class) walk(ctx context.Context, w Walk, give func(plug.Record) error) error {
 	if w.Rate < 0 {
-		return fmt.Errorf("%s.Each: %w: a rate of %d a second", m.name, ErrInvalid, w.Rate)
+		return fmt.Errorf("%s.Each: %w: a rate of %d a second", m.Name, ErrInvalid, w.Rate)
 	}
-	ctx, end := m.db.Begin(ctx, "Each")
+	ctx, end := m.Db.Begin(ctx, "Each")
 	defer end()
-	e := &each{model: m, ctx: ctx, Walk: w, give: give, began: time.Now()}
+	e := &each{Model: m.Model, ctx: ctx, Walk: w, give: give, began: time.Now()}
 	err := e.run()
 	if e.refused != nil {
 		return e.refused
 	}
-	return m.failure("each", cmp.Or(err, joined(e.damaged)))
+	return m.Failure("each", cmp.Or(err, core.Joined(e.damaged)))
 }
 
 // each is a call of Each.
 type each struct {
-	*model
+	*core.Model
 	Walk
 	ctx     context.Context
 	give    func(plug.Record) error
@@ -69,7 +70,7 @@ func (e *each) run() error {
 	if err != nil {
 		return err
 	}
-	return e.eachFrom(e.ctx, from, func(ids []string, to enumeration.Reached, left func() int64) error {
+	return e.EachFrom(e.ctx, from, func(ids []string, to enumeration.Reached, left func() int64) error {
 		if err := e.batch(ids); err != nil {
 			return err
 		}
@@ -85,7 +86,7 @@ func (e *each) batch(ids []string) error {
 	if e.Rate > 0 && !kv.Sleep(e.ctx, time.Until(e.began.Add(time.Duration(e.done)*time.Second/time.Duration(e.Rate)))) {
 		return kv.TooLate(e.ctx)
 	}
-	recs, err := e.see(e.ctx, e.db.store, ids)
+	recs, err := e.See(e.ctx, e.Db.Store, ids)
 	if recs == nil {
 		return err
 	}
@@ -119,13 +120,13 @@ func (e *each) from() (at enumeration.Reached, err error) {
 	}
 	number, n := binary.Uvarint(position)
 	if n <= 0 || number > kv.MaxNumber {
-		return at, fmt.Errorf("%s: %w", e.model.name, ErrBadCursor)
+		return at, fmt.Errorf("%s: %w", e.Model.Name, ErrBadCursor)
 	}
 	return enumeration.Reached{Number: int64(number), Key: string(position[n:])}, nil
 }
 
 // name is the name in the walk's cursors.
-func (e *each) name() string { return e.model.name + ".Each" }
+func (e *each) name() string { return e.Model.Name + ".Each" }
 
 func (e *each) cursor(at enumeration.Reached) string {
 	return Cursor(e.name(), append(binary.AppendUvarint(nil, uint64(at.Number)), at.Key...))

@@ -1,13 +1,22 @@
 package kvmodel
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
+	"github.com/ringtree/ringtree/kvmodel/internal/format"
+	"github.com/ringtree/ringtree/kvmodel/internal/intent"
+	"github.com/ringtree/ringtree/kvmodel/internal/rebuild"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -16,7 +25,7 @@ import (
 var (
 	// ErrInvalid: the record was refused by its own Validate, whose error this wraps, or one of its
 	// fields cannot be stored.
-	ErrInvalid = errors.New("invalid")
+	ErrInvalid = core.ErrInvalid
 
 	// ErrBadCursor: the cursor comes from another listing.
 	ErrBadCursor = errors.New("bad cursor")
@@ -35,7 +44,7 @@ var (
 
 	// ErrUnknownFormat: a later release gave the store a format unknown to this one, or the marker
 	// of the format is damaged. So nothing is read or written. It is also an ErrUnavailable.
-	ErrUnknownFormat = errors.New("unknown format")
+	ErrUnknownFormat = format.ErrUnknown
 
 	// ErrCorrupt: stored bytes were not written by this module. The error wraps a *CorruptError
 	// that names their keys. Results returned with it are right, and complete except for the named
@@ -47,26 +56,16 @@ var (
 type CorruptError = wire.CorruptError
 
 // TakenError names a unique value that another record holds. It is an ErrExists.
-type TakenError struct {
-	Model  string
-	Index  string
-	Fields []string // that have the value, or the method that returns it
-	Value  string   // the value as text
-	ID     string   // the text of the id of the record that holds it
+type TakenError = core.TakenError
 
-	Private bool // the index is over a private field, so the error text masks the value
-}
+// DuplicatesError lists the records that hold unique values of other records, so that an index
+// could not be built. It is an ErrExists and wraps a TakenError for each. The other indexes were
+// built, unless More is not 0. Once the records are changed or deleted, call Rebuild, which checks
+// only these.
+type DuplicatesError = rebuild.DuplicatesError
 
-func (e *TakenError) Error() string {
-	value := kv.Quote(e.Value)
-	if e.Private {
-		value = "***"
-	}
-	return e.Model + "." + e.Index + ": " + strings.Join(e.Fields, ", ") + " " + value + " is taken by " + kv.Quote(e.ID)
-}
-
-// Is reports whether target is ErrExists.
-func (e *TakenError) Is(target error) bool { return target == kv.ErrExists }
+// Duplicate is a record that holds a unique value of another.
+type Duplicate = rebuild.Duplicate
 
 // ItemError is the error of one item in a call for several, with its position.
 type ItemError struct {
@@ -77,3 +76,125 @@ type ItemError struct {
 func (e *ItemError) Error() string { return "item " + strconv.Itoa(e.Index) + ": " + e.Err.Error() }
 
 func (e *ItemError) Unwrap() error { return e.Err }
+
+// MaxValues is the default limit of a record's values in one index; max= changes it.
+const MaxValues = 1000
+
+// TooManyValuesError means that a record has more values than an index accepts. It is an
+// ErrTooLarge.
+type TooManyValuesError struct {
+	Fields []string // fields of the values, or their method
+	Number int
+	Limit  int
+}
+
+func (e *TooManyValuesError) Error() string {
+	return fmt.Sprintf("%s has %d values; an index takes at most %d", strings.Join(e.Fields, ", "), e.Number, e.Limit)
+}
+
+// Is reports whether target is ErrTooLarge.
+func (e *TooManyValuesError) Is(target error) bool { return target == kv.ErrTooLarge }
+
+// limited returns a *TooManyValuesError for fields if number exceeds limit, or MaxValues if limit
+// is 0.
+func limited(number, limit int, fields func() []string) error {
+	if limit = cmp.Or(limit, MaxValues); number > limit {
+		return &TooManyValuesError{Fields: fields(), Number: number, Limit: limit}
+	}
+	return nil
+}
+
+// Problems describes invalid fields of a record, by their names in lower case, as in a form.
+// Validate may return it. It is an ErrInvalid.
+type Problems map[string]string
+
+func (p Problems) Error() string {
+	var all []string
+	for _, field := range slices.Sorted(maps.Keys(p)) {
+		all = append(all, field+": "+p[field])
+	}
+	return strings.Join(all, "; ")
+}
+
+// Is reports whether target is ErrInvalid.
+func (p Problems) Is(target error) bool { return target == ErrInvalid }
+
+// Add records a problem with a field, unless the text is empty or the field already has one.
+func (p Problems) Add(field, problem string) {
+	if field = strings.ToLower(field); problem != "" && p[field] == "" {
+		p[field] = problem
+	}
+}
+
+// Err returns p, or nil if there are no problems.
+func (p Problems) Err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	return p
+}
+
+// ProblemsOf returns the problems with fields in err: the Problems from Validate, unique values
+// that are taken, and too many values. It is empty for other errors.
+func ProblemsOf(err error) Problems {
+	all := Problems{}
+	if p, ok := errors.AsType[Problems](err); ok {
+		maps.Copy(all, p)
+	}
+	if taken, ok := errors.AsType[*TakenError](err); ok {
+		text := "“" + taken.Value + "” is taken."
+		if len(taken.Fields) > 1 {
+			text = "These are taken together."
+		}
+		for _, field := range taken.Fields {
+			all.Add(field, text)
+		}
+	}
+	if many, ok := errors.AsType[*TooManyValuesError](err); ok {
+		for _, field := range many.Fields {
+			all.Add(field, fmt.Sprintf("There are %d, and there may be %d.", many.Number, many.Limit))
+		}
+	}
+	return all
+}
+
+// statuses are the HTTP statuses of errors, most severe first: failures of the store before its
+// answers. They are numbers, so that programs without pages need not import net/http.
+var statuses = []struct {
+	err    error
+	status int
+}{
+	{ErrCorrupt, 500},
+	{kv.ErrLost, 503},
+	{kv.ErrUnclear, 503},
+	{kv.ErrUnavailable, 503},
+	{ErrNeedsRebuild, 503},
+	{ErrReadOnly, 503},
+	{ErrUnknownFormat, 503},
+	{context.DeadlineExceeded, 503},
+	{context.Canceled, 503},
+	{kv.ErrTooLarge, 413},
+	{ErrInvalid, 422},
+	{kv.ErrConflict, 409},
+	{kv.ErrExists, 409},
+	{ErrBadCursor, 400},
+	{kv.ErrNotFound, 404},
+}
+
+// HTTPStatus returns the HTTP status for a request that failed with err: 200 for nil, 422 for a
+// [Refused] error unless its reason has a status of its own, and 500 for errors from outside this
+// module. The most severe of joined errors counts.
+func HTTPStatus(err error) int {
+	if err == nil {
+		return 200
+	}
+	for _, s := range statuses {
+		if errors.Is(err, s.err) {
+			return s.status
+		}
+	}
+	if intent.IsRefused(err) {
+		return 422
+	}
+	return 500
+}

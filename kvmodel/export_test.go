@@ -4,15 +4,16 @@ import (
 	"context"
 
 	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
 )
 
 // Access for tests.
 
 // KeepDeletions makes models created until t ends remember n deletions.
 func KeepDeletions(t interface{ Cleanup(func()) }, n int) {
-	was := maxDeletions
-	maxDeletions = n
-	t.Cleanup(func() { maxDeletions = was })
+	was := core.MaxDeletions
+	core.MaxDeletions = n
+	t.Cleanup(func() { core.MaxDeletions = was })
 }
 
 // RevOf returns the rev of a stored record.
@@ -37,7 +38,7 @@ func EncodeLive(model int, rev uint64, body []byte) []byte {
 }
 
 // Accept acknowledges the loss of parts of the model's enumeration and of its built item.
-func (r *Records[T, K]) Accept(ctx context.Context) error { return r.m.accept(ctx) }
+func (r *Records[T, K]) Accept(ctx context.Context) error { return r.m.Model.Accept(ctx) }
 
 // TextsOf returns the texts of ids, as calls for many records make them.
 func TextsOf[K any](k KeyOf[K], ids []K) []string { return k.texts(ids) }

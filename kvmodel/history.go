@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -15,7 +16,7 @@ type History[T any, K comparable] struct{ r *Records[T, K] }
 // NewHistory returns the history of r. The schema of r says how many revisions are kept.
 func NewHistory[T any, K comparable](r *Records[T, K]) *History[T, K] { return &History[T, K]{r} }
 
-func (h *History[T, K]) db() behalf { return h.r.m.db.of("History") }
+func (h *History[T, K]) db() core.Scope { return h.r.m.Db.Of("History") }
 
 // Revision is one version of a record's values.
 type Revision[T any] struct {
@@ -31,9 +32,9 @@ func (h *History[T, K]) Of(ctx context.Context, id K, n int) ([]Revision[T], err
 	ctx, end := h.db().Begin(ctx, "Of")
 	defer end()
 	m, text := h.r.m, h.r.schema.Key.Text(id)
-	rec, log, version, damaged := m.readHistory(ctx, m.db.store, text)
+	rec, log, version, damaged := m.ReadHistory(ctx, m.Db.Store, text)
 	if damaged != nil && version == 0 {
-		return nil, m.failure(text, damaged)
+		return nil, m.Failure(text, damaged)
 	}
 	var revisions []Revision[T]
 	for _, e := range log.Chain(rec.Envelope) {
@@ -42,15 +43,15 @@ func (h *History[T, K]) Of(ctx context.Context, id K, n int) ([]Revision[T], err
 		}
 		rev := Revision[T]{Rev: e.Number, At: e.At}
 		if e.Kept {
-			item, err := m.decodeBody(e.Model, e.Body, false)
+			item, err := m.DecodeBody(e.Model, e.Body, false)
 			if err != nil {
-				return nil, m.failure(text, fmt.Errorf("revision %d: %w", e.Number, err))
+				return nil, m.Failure(text, fmt.Errorf("revision %d: %w", e.Number, err))
 			}
 			rev.Item = item.(*T)
 		}
 		revisions = append(revisions, rev)
 	}
-	return revisions, m.failure(text, damaged)
+	return revisions, m.Failure(text, damaged)
 }
 
 // Restore sets the record with id, even if it is deleted, to revision rev and returns it. That is a
@@ -58,9 +59,9 @@ func (h *History[T, K]) Of(ctx context.Context, id K, n int) ([]Revision[T], err
 func (h *History[T, K]) Restore(ctx context.Context, id K, rev int64) (*T, error) {
 	ctx, end := h.db().Begin(ctx, "Restore")
 	defer end()
-	ctx, cancel := h.r.m.db.Patient(ctx)
+	ctx, cancel := h.r.m.Db.Patient(ctx)
 	defer cancel()
-	revisions, err := h.Of(ctx, id, h.r.m.history)
+	revisions, err := h.Of(ctx, id, h.r.m.History)
 	if err != nil && !wire.IsCorrupt(err) {
 		return nil, err
 	}
@@ -73,5 +74,5 @@ func (h *History[T, K]) Restore(ctx context.Context, id K, rev int64) (*T, error
 		return nil, err
 	}
 	text := h.r.schema.Key.Text(id)
-	return nil, h.r.m.failure(text, fmt.Errorf("%w: revision %d", kv.ErrNotFound, rev))
+	return nil, h.r.m.Failure(text, fmt.Errorf("%w: revision %d", kv.ErrNotFound, rev))
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -17,98 +19,88 @@ import (
 // it up to date from then on. It is for the index classes of this module, which call it once, at
 // start-up. It panics if the model has an index of that name.
 func (r *Records[T, K]) Plug(index plug.Index, build func(plug.Host)) {
-	build(host{r.m, index, len(r.m.indexes()), r.m.db.of(index.Name())})
-	r.m.plug(index)
-	r.m.db.knowsMore()
+	build(host{core.Placed{Index: index, At: len(r.m.Indexes())}, r.m, scoped{r.m.Db.Of(index.Name()), r.m.in}})
+	r.m.Plug(index)
+	r.m.in.knowsMore()
 	plug.Plugged()
+}
+
+// scoped is a DB on behalf of a model or one of its indexes.
+type scoped struct {
+	core.Scope
+	db *DB
+}
+
+func (s scoped) Store() kv.Store { return s.db.Store() }
+func (s scoped) Now() time.Time  { return s.db.Now() }
+
+func (s scoped) Close(ctx context.Context) error { return s.db.Close(ctx) }
+
+func (s scoped) Finishes(name string, finish func(ctx context.Context, s kv.Store, texts []string) error) {
+	s.db.Finishes(name, finish)
 }
 
 // host is the data class as seen by one of its indexes.
 type host struct {
-	m     *model
-	index plug.Index
-	at    int // position of the index in the model
-	db    plug.DB
+	core.Placed
+	m  *class
+	db plug.DB
 }
 
-func (h host) Model() string { return h.m.name }
+func (h host) Model() string { return h.m.Name }
 
 func (h host) DB() plug.DB       { return h.db }
-func (h host) Private() []string { return h.m.private }
-func (h host) Ends() bool        { return h.m.ends }
+func (h host) Private() []string { return h.m.Private }
+func (h host) Ends() bool        { return h.m.Ends }
 
 func (h host) Begin(ctx context.Context, verb string) (context.Context, func()) {
 	return h.db.Begin(ctx, verb)
 }
 
-func (h host) Store() kv.Store { return h.m.db.store }
+func (h host) Store() kv.Store { return h.m.Db.Store }
 
-func (h host) Ready(ctx context.Context) error { return h.m.indexReady(ctx, h.index) }
+func (h host) Ready(ctx context.Context) error { return h.m.builds.IndexReady(ctx, h.Index) }
 
-func (h host) Built() bool { return h.m.isBuilt(h.index) }
-
-func (m *model) isBuilt(index plug.Index) bool {
-	missing, known, _ := m.built.Known()
-	return known && !isAmong(index, missing)
-}
+func (h host) Built() bool { return h.m.IsBuilt(h.Index) }
 
 func (h host) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {
-	return h.seeIn(ctx, s, h.m.keys, ids, &h)
+	return h.seeIn(ctx, s, h.m.Keys, ids, &h.Placed)
 }
 
 func (h host) SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {
-	return h.seeIn(ctx, s, h.m.keys, ids, nil)
+	return h.seeIn(ctx, s, h.m.Keys, ids, nil)
 }
 
 func (h host) SeeBare(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {
-	return h.seeIn(ctx, s, h.m.keys[:1], ids, nil)
+	return h.seeIn(ctx, s, h.m.Keys[:1], ids, nil)
 }
 
-// placesOf returns the places of v, given the results for its keys. A cached record keeps its
-// places, which depend only on it and its counters.
-func (h *host) placesOf(v plug.Record, results []kv.Result) []string {
-	k, ok := results[0].Decoded.(*keptRecord)
-	if !ok || h.at >= len(k.places) {
-		return h.index.Places(v)
-	}
-	is := func(r kv.Result, version kv.Version) bool { return r.Version == version }
-	if p := k.places[h.at].Load(); p != nil && slices.EqualFunc(results[1:], p.counters, is) {
-		return p.texts
-	}
-	p := &keptPlaces{make([]kv.Version, len(results)-1), slices.Clip(h.index.Places(v))}
-	for i, r := range results[1:] {
-		p.counters[i] = r.Version
-	}
-	k.places[h.at].Store(p)
-	return p.texts
-}
-
-func (h host) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string, placed *host) ([]*plug.Seen, error) {
-	recs, err := h.m.seeAs(ctx, s, families, ids, placed)
+func (h host) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string, at *core.Placed) ([]*plug.Seen, error) {
+	recs, err := h.m.SeeAs(ctx, s, families, ids, at)
 	if errors.Is(err, kv.ErrBadKey) {
-		recs, err = h.seeGood(ctx, s, families, ids, placed)
+		recs, err = h.seeGood(ctx, s, families, ids, at)
 	}
 	for _, rec := range recs {
-		rec.Mark = rec.Envelope.Mark(h.index.Name())
+		rec.Mark = rec.Envelope.Mark(h.Index.Name())
 	}
 	return recs, err
 }
 
 // seeGood is seeIn for ids that may be invalid. Invalid ids come from damaged entries.
-func (h host) seeGood(ctx context.Context, s kv.Store, families []kv.Family, ids []string, placed *host) ([]*plug.Seen, error) {
+func (h host) seeGood(ctx context.Context, s kv.Store, families []kv.Family, ids []string, at *core.Placed) ([]*plug.Seen, error) {
 	recs := make([]*plug.Seen, len(ids))
 	var good []string
 	var damaged []error
 	for i, id := range ids {
-		bad := kv.CheckKey(h.m.key(id))
+		bad := kv.CheckKey(h.m.Key(id))
 		if bad == nil {
 			good = append(good, id)
 			continue
 		}
-		recs[i] = &plug.Seen{ID: id, Err: h.m.failure(id, wire.Corrupt(h.m.key(id), fmt.Errorf("%w: an entry of %s has this id: %v", ErrCorrupt, h.index.Name(), bad)))}
+		recs[i] = &plug.Seen{ID: id, Err: h.m.Failure(id, wire.Corrupt(h.m.Key(id), fmt.Errorf("%w: an entry of %s has this id: %v", ErrCorrupt, h.Index.Name(), bad)))}
 		damaged = append(damaged, recs[i].Err)
 	}
-	seen, err := h.m.seeAs(ctx, s, families, good, placed)
+	seen, err := h.m.SeeAs(ctx, s, families, good, at)
 	if seen == nil {
 		return nil, err
 	}
@@ -120,45 +112,45 @@ func (h host) seeGood(ctx context.Context, s kv.Store, families []kv.Family, ids
 			recs[i], seen = seen[0], seen[1:]
 		}
 	}
-	return recs, joined(damaged)
+	return recs, core.Joined(damaged)
 }
 
 func (h host) Each(ctx context.Context, f func([]*plug.Seen) error) error {
 	var damaged []error
-	err := h.m.eachID(ctx, func(ids []string) (live int, err error) {
-		recs, err := h.See(ctx, h.m.db.store, ids...)
+	err := h.m.EachID(ctx, func(ids []string) (live int, err error) {
+		recs, err := h.See(ctx, h.m.Db.Store, ids...)
 		if recs == nil {
 			return 0, err
 		}
 		if err != nil {
 			damaged = append(damaged, err)
 		}
-		return living(recs), f(slices.DeleteFunc(slices.Clone(recs), (*plug.Seen).Damaged))
+		return core.Living(recs), f(slices.DeleteFunc(slices.Clone(recs), (*plug.Seen).Damaged))
 	})
-	return work.FirstError(err, joined(damaged))
+	return work.FirstError(err, core.Joined(damaged))
 }
 
 func (h host) Keep(ctx context.Context, s kv.Store, rec *plug.Seen, mark []byte) error {
 	env := *rec.Envelope
 	env.Marks = slices.Clone(env.Marks)
-	env.SetMark(h.index.Name(), mark)
+	env.SetMark(h.Index.Name(), mark)
 	env.Rev++
-	_, err := kv.One(ctx, s, h.m.store(rec, &env))
+	_, err := kv.One(ctx, s, h.m.Store(rec, &env))
 	return err
 }
 
 func (h host) Fence(ctx context.Context, s kv.Store, rec *plug.Seen) error {
-	return h.m.fence(ctx, s, rec, 0)
+	return h.m.Fence(ctx, s, rec, 0)
 }
 
 func (h host) Meet(id, place string, past uint64) {
-	h.DB().Soon(func(ctx context.Context) error { return h.Mend(ctx, h.m.db.store, id, place, past) })
+	h.DB().Soon(func(ctx context.Context) error { return h.Mend(ctx, h.m.Db.Store, id, place, past) })
 }
 
 func (h host) Mend(ctx context.Context, s kv.Store, id, place string, past uint64) error {
-	return h.m.repair(ctx, s, id, past, []envelope.Touched{{Index: h.index.Name(), Places: []string{place}}}, false)
+	return h.m.Repair(ctx, s, id, past, []envelope.Touched{{Index: h.Index.Name(), Places: []string{place}}}, false)
 }
 
 func (h host) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {
-	return h.m.built.Rebuilds(ctx, s)
+	return h.m.Built.Rebuilds(ctx, s)
 }

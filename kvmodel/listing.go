@@ -6,11 +6,12 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/ringtree/ringtree/internal/wire"
-	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
 )
 
 // Listing is one page of records with the cursors of the adjacent pages. An empty cursor means that
@@ -95,16 +96,7 @@ func badCursor(listing, cursor, why string) error {
 	if index >= 0 && strings.Contains(listing[:index], ".") {
 		listing = listing[:index]
 	}
-	return fmt.Errorf("%s: %w %s: %s", listing, ErrBadCursor, briefly(cursor), why)
-}
-
-// briefly quotes the beginning of text.
-func briefly(text string) string {
-	const most = 60
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "..."
-	}
-	return kv.Quote(text)
+	return fmt.Errorf("%s: %w %s: %s", listing, ErrBadCursor, core.Briefly(cursor), why)
 }
 
 const cursorSumBytes = 6
@@ -113,4 +105,57 @@ func cursorSum(listing string, position []byte) [cursorSumBytes]byte {
 	b := make([]byte, 0, binary.MaxVarintLen32+len(listing)+len(position))
 	sum := sha256.Sum256(append(wire.AppendText(b, listing), position...))
 	return [cursorSumBytes]byte(sum[:])
+}
+
+// Branch is a record in a tree. Depth is 0 for one without a parent.
+type Branch[T any] struct {
+	Item  *T
+	Depth int
+}
+
+// Tree returns items, such as all comments of a story, as a tree from top to bottom: each is
+// followed by those whose parent it is, in the order of compare, as by slices.SortFunc, and then
+// by the next of its own depth. An item whose parent is not among items stands at depth 0, and so
+// does the first of those that are parents of each other. It asks nothing of the store.
+func Tree[T any, K comparable](r *Records[T, K], items []*T, parent func(*T) K, compare func(a, b *T) int) []Branch[T] {
+	t := tree[T, K]{id: r.ID, children: make(map[K][]*T), placed: make(map[K]bool)}
+	there := make(map[K]bool)
+	for _, v := range items {
+		there[r.ID(v)] = true
+	}
+	sorted := slices.SortedStableFunc(slices.Values(items), compare)
+	var roots []*T
+	for _, v := range sorted {
+		if p := parent(v); there[p] {
+			t.children[p] = append(t.children[p], v)
+		} else {
+			roots = append(roots, v)
+		}
+	}
+	t.place(roots, 0)
+	for _, v := range sorted { // those in a circle
+		t.place([]*T{v}, 0)
+	}
+	return t.branches
+}
+
+// tree is a Tree that is being made.
+type tree[T any, K comparable] struct {
+	id       func(*T) K
+	children map[K][]*T
+	placed   map[K]bool
+	branches []Branch[T]
+}
+
+// place adds those of items that are not placed yet, each followed by what is below it.
+func (t *tree[T, K]) place(items []*T, depth int) {
+	for _, v := range items {
+		id := t.id(v)
+		if t.placed[id] {
+			continue
+		}
+		t.placed[id] = true
+		t.branches = append(t.branches, Branch[T]{v, depth})
+		t.place(t.children[id], depth+1)
+	}
 }

@@ -1,15 +1,16 @@
 package kvmodel
 
 import (
-	"cmp"
 	"context"
-	"errors"
+	"encoding/binary"
 	"fmt"
 	"slices"
+	"strconv"
 
-	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
+	"github.com/ringtree/ringtree/kvmodel/internal/write"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -22,16 +23,16 @@ import (
 // are not assigned in order.
 func (r *Records[T, K]) Last(ctx context.Context) (int64, error) { return r.m.last(ctx) }
 
-func (m *model) last(ctx context.Context) (int64, error) {
-	ctx, end := m.db.Begin(ctx, "Last")
+func (m *class) last(ctx context.Context) (int64, error) {
+	ctx, end := m.Db.Begin(ctx, "Last")
 	defer end()
-	if m.numbers == nil {
-		return 0, fmt.Errorf("%s: %w: its ids are not given in order", m.name, kv.ErrBadOp)
+	if m.Numbers == nil {
+		return 0, fmt.Errorf("%s: %w: its ids are not given in order", m.Name, kv.ErrBadOp)
 	}
-	ctx, cancel := m.db.Patient(ctx)
+	ctx, cancel := m.Db.Patient(ctx)
 	defer cancel()
-	n, err := m.numbers.Last(ctx, m.db.store)
-	return n, m.failure("the last number", err)
+	n, err := m.Numbers.Last(ctx, m.Db.Store)
+	return n, m.Failure("the last number", err)
 }
 
 // AcceptLoss makes the numbers still stored count as all that were ever assigned. It is for a store
@@ -39,182 +40,163 @@ func (m *model) last(ctx context.Context) (int64, error) {
 // models. ErrBadOp if ids are not assigned in order.
 func (r *Records[T, K]) AcceptLoss(ctx context.Context) error { return r.m.acceptLoss(ctx) }
 
-func (m *model) acceptLoss(ctx context.Context) error {
-	ctx, end := m.db.Begin(ctx, "AcceptLoss")
+func (m *class) acceptLoss(ctx context.Context) error {
+	ctx, end := m.Db.Begin(ctx, "AcceptLoss")
 	defer end()
-	if err := m.db.Writable(); err != nil {
-		return m.failure("the last number", err)
+	if err := m.Db.Writable(); err != nil {
+		return m.Failure("the last number", err)
 	}
-	if m.numbers == nil {
-		return fmt.Errorf("%s: %w: its ids are not given in order", m.name, kv.ErrBadOp)
+	if m.Numbers == nil {
+		return fmt.Errorf("%s: %w: its ids are not given in order", m.Name, kv.ErrBadOp)
 	}
-	return m.acceptNumbers(ctx)
+	return m.AcceptNumbers(ctx)
 }
 
-// acceptNumbers acknowledges the loss of numbers. A tombstone keeps the last assigned number if
-// need be; a build fills the gaps before it.
-func (m *model) acceptNumbers(ctx context.Context) error {
-	if m.numbers == nil {
-		return nil
+func (r *Records[T, K]) numbered(v *T) write.Numbered {
+	return write.Numbered{Value: v, Set: func(n int64) { r.schema.SetID(v, r.schema.Key.Number(n)) }}
+}
+
+// Before returns the records with ids below id, highest first, or all records if id is 0. It is the
+// archive of a model whose ids are assigned in order: it needs no index, and reads a page in one
+// trip. If ids are not assigned in order, its pages return ErrBadOp.
+func (r *Records[T, K]) Before(id K) Lister[T] {
+	n, err := strconv.ParseInt(r.schema.Key.Text(id), 10, 64)
+	if r.m.Numbers == nil || err != nil || n < 0 {
+		err = fmt.Errorf("%s: %w: its ids are not given in order", r.m.Name, kv.ErrBadOp)
 	}
-	tombstone := envelope.Envelope{Deleted: true, Model: m.version, Rev: m.revAbove()}
-	_, err := m.numbers.Accept(ctx, m.db.store, tombstone.Encode(nil))
-	return m.failure("the last number", err)
+	return downwardOf[T]{&downward{m: r.m.Model, name: fmt.Sprintf("%s.Before %d", r.m.Name, n), top: n - 1, wrong: err}}
 }
 
-// fillGaps creates tombstones for the missing records among recs, whose ids are numbers: each
-// number was assigned, so the store has lost the record. Their revs exceed those in any remaining
-// entries.
-func (m *model) fillGaps(ctx context.Context, s kv.Store, recs []*plug.Seen) error {
-	gone := slices.DeleteFunc(slices.Clone(recs), func(rec *plug.Seen) bool { return rec.Version != 0 })
-	return work.FirstError(kv.Each(ctx, s, gone, func(s kv.Store, _ int, rec *plug.Seen) error {
-		err := m.fence(ctx, s, rec, m.revAbove())
-		if errors.Is(err, kv.ErrConflict) {
-			return nil // it exists now
-		}
-		return err
-	})...)
+// downward is a listing of records by number, highest first.
+type downward struct {
+	m     *core.Model
+	name  string // for its cursors
+	top   int64  // the highest number; -1: the last record
+	wrong error  // the error of its pages
 }
 
-// numbered is a new record whose id will be the next number. set sets its id.
-type numbered struct {
-	value plug.Record
-	set   func(n int64)
+// downwardOf is a downward of records of type T.
+type downwardOf[T any] struct{ d *downward }
+
+// Page returns n records from the position of cursor. It skips records that are deleted or that a
+// keep rejects, and reads on until it has n others. After ten times n numbers it returns a short
+// page with a Next. It takes one trip, a few more if records are skipped, and one more if this
+// process does not know the last number yet. With an ErrCorrupt it returns the undamaged records.
+func (d downwardOf[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (Listing[T], error) {
+	found, next, prev, err := d.d.page(ctx, cursor, n, plug.Keeps(keep))
+	return Listing[T]{Items: plug.AllAs[T](found), Next: next, Prev: prev}, err
 }
 
-func (r *Records[T, K]) numbered(v *T) numbered {
-	return numbered{v, func(n int64) { r.schema.SetID(v, r.schema.Key.Number(n)) }}
-}
-
-// createNext stores v under the next number. Calls in one process take turns, since all but one
-// would lose a concurrent race.
-func (m *model) createNext(ctx context.Context, s kv.Store, v numbered) error {
-	leave, err := m.db.turns.Take(ctx, m.numbers.Hint)
+func (d *downward) page(ctx context.Context, cursor string, n int, keep func(plug.Record) bool) (found []plug.Record, next, prev string, err error) {
+	ctx, end := d.m.Db.Begin(ctx, "Before")
+	defer end()
+	if err := CheckPage(d.m.Name, n); err != nil {
+		return nil, "", "", err
+	}
+	if d.wrong != nil {
+		return nil, "", "", d.wrong
+	}
+	ctx, cancel := d.m.Db.Patient(ctx)
+	defer cancel()
+	top, err := d.last(ctx)
 	if err != nil {
-		return m.failure("the next number", err)
+		return nil, "", "", err
 	}
-	defer leave()
-	return m.createInTurn(ctx, s, v)
-}
-
-// createInTurn is createNext for the caller that has the turn.
-func (m *model) createInTurn(ctx context.Context, s kv.Store, v numbered) error {
-	n, err := m.lastKnown(ctx, s)
-	if err != nil {
-		return m.failure("the next number", err)
-	}
-	if n, err = m.createBehind(ctx, s, v, n, nil); err == nil {
-		m.gave(n)
-	}
-	return err
-}
-
-// gave records that the last number n was assigned.
-func (m *model) gave(n int64) {
-	m.numbers.Known(n)
-	m.hintSometimes(n)
-}
-
-// severalNext stores the n records returned by v under the next numbers, on a store with
-// transactions.
-func (m *model) severalNext(ctx context.Context, n int, v func(i int) numbered) []error {
-	errs := make([]error, n)
-	for batch := range m.paced(n, nil) {
-		leave, err := m.db.turns.Take(ctx, m.numbers.Hint)
-		if err == nil {
-			err = m.createRun(ctx, batch, v, errs)
-			leave()
+	w := numberWalk{at: top, step: -1, top: top}
+	if cursor != "" {
+		if w, err = d.resume(cursor, top); err != nil {
+			return nil, "", "", err
 		}
-		if err != nil {
-			for _, i := range batch {
-				errs[i] = cmp.Or(errs[i], m.failure("the next number", err))
+	}
+	return d.from(ctx, w, n, keep)
+}
+
+func (d *downward) from(ctx context.Context, w numberWalk, n int, keep func(plug.Record) bool) (found []plug.Record, next, prev string, err error) {
+	start := w.at
+	found, err = d.walk(ctx, &w, n, keep)
+	if err != nil && !wire.IsCorrupt(err) {
+		return nil, "", "", err
+	}
+	if w.step > 0 && w.ended() && len(found) < n {
+		// Less than a page is above: return the first page.
+		return d.from(ctx, numberWalk{at: w.top, step: -1, top: w.top}, n, keep)
+	}
+	next, prev = d.cursor(w), d.cursor(numberWalk{at: start - w.step, step: -w.step, top: w.top})
+	if w.step > 0 {
+		slices.Reverse(found)
+		next, prev = prev, next
+	}
+	return found, next, prev, err
+}
+
+// last returns the highest number of the listing.
+func (d *downward) last(ctx context.Context) (int64, error) {
+	if d.top >= 0 {
+		return d.top, nil
+	}
+	n, err := d.m.Numbers.Last(ctx, d.m.Db.Store)
+	return n, d.m.Failure("the last number", err)
+}
+
+// walk returns the next n records and moves w past all it has read. The ErrCorrupt covers the
+// damaged ones among these.
+func (d *downward) walk(ctx context.Context, w *numberWalk, n int, keep func(plug.Record) bool) (found []plug.Record, err error) {
+	var damaged []error
+	for looked, ask := 0, n; ask > 0 && !w.ended(); ask = plug.Ask(n, len(found), looked) {
+		ids := w.ahead(ask)
+		recs, err := d.m.See(ctx, d.m.Db.Store, ids)
+		if recs == nil {
+			return nil, err
+		}
+		for _, rec := range recs {
+			if len(found) == n {
+				break
+			}
+			w.at += w.step
+			looked++
+			if rec.Err != nil {
+				damaged = append(damaged, rec.Err)
+			}
+			if v := rec.Value; v != nil && (keep == nil || keep(v)) {
+				found = append(found, v)
 			}
 		}
 	}
-	return errs
+	return found, core.Joined(damaged)
 }
 
-// createRun stores the records of batch under consecutive numbers and sets errs for those not
-// stored. If one makes a transaction fail, it and all after it are stored one by one, since no
-// number may be skipped.
-func (m *model) createRun(ctx context.Context, batch []int, v func(i int) numbered, errs []error) error {
-	last, err := m.lastKnown(ctx, m.db.store)
+// numberWalk is a position in the numbers: the next one to read, the direction, and the highest.
+type numberWalk struct{ at, step, top int64 }
+
+func (w numberWalk) ended() bool { return w.at < 1 || w.at > w.top }
+
+// ahead returns the next n numbers as texts.
+func (w numberWalk) ahead(n int) []string {
+	var ids []string
+	for at := w.at; len(ids) < n && at >= 1 && at <= w.top; at += w.step {
+		ids = append(ids, strconv.FormatInt(at, 10))
+	}
+	return ids
+}
+
+// cursor returns the cursor of w, empty if w has ended.
+func (d *downward) cursor(w numberWalk) string {
+	if w.ended() {
+		return ""
+	}
+	return Cursor(d.name, binary.AppendUvarint([]byte{byte('=' + w.step)}, uint64(w.at)))
+}
+
+// resume returns the walk of cursor: '<' leads down and '>' up.
+func (d *downward) resume(cursor string, top int64) (numberWalk, error) {
+	b, err := ParseCursor(d.name, cursor)
 	if err != nil {
-		return err
+		return numberWalk{}, err
 	}
-	var planned rest
-	var of []int // of holds the positions in batch
-	for _, i := range batch {
-		var next int64
-		if next, errs[i] = m.createBehind(ctx, m.db.store, v(i), last, &planned); errs[i] == nil {
-			last, of = next, append(of, i)
+	if len(b) > 1 && (b[0] == '<' || b[0] == '>') {
+		if at, size := binary.Uvarint(b[1:]); size == len(b)-1 && at <= kv.MaxNumber {
+			return numberWalk{min(int64(at), top), int64(b[0]) - '=', top}, nil
 		}
 	}
-	stored := last - int64(len(of)) // the last stored number
-	for all := range chunksOf(planned.all) {
-		failed := false
-		if err = m.commitAtomic(ctx, all, func(errs []error) { failed = errs != nil }); err != nil && !failed {
-			for _, i := range of {
-				v(i).set(0)
-				errs[i] = m.failure("the next number", err)
-			}
-			return nil
-		}
-		if failed {
-			break
-		}
-		stored += int64(len(all))
-		m.gave(stored)
-		of = of[len(all):]
-	}
-	for _, i := range of {
-		v(i).set(0)
-		errs[i] = m.createInTurn(ctx, m.db.store, v(i))
-	}
-	return nil
-}
-
-// lastKnown returns the last number known to this process, or reads it.
-func (m *model) lastKnown(ctx context.Context, s kv.Store) (int64, error) {
-	if n := m.numbers.LastKnown(); n != 0 {
-		return n, nil
-	}
-	return m.numbers.Last(ctx, s)
-}
-
-// createBehind stores v under the number after last, or a later one, and returns that number.
-func (m *model) createBehind(ctx context.Context, s kv.Store, v numbered, last int64, rest *rest) (n int64, err error) {
-	if m.idOf(v.value) != "0" {
-		return last, fmt.Errorf("%s: %w: its ids are given in order, so a new record has none", m.name, ErrInvalid)
-	}
-	number := func(last int64) string {
-		n = last + 1
-		v.set(n)
-		return m.idOf(v.value)
-	}
-	_, err = m.change(ctx, s, edit{
-		id: number(last), fresh: true, peek: true, rest: rest,
-		next: func(ctx context.Context) (string, error) {
-			last, err := m.numbers.Last(ctx, s)
-			if err != nil {
-				return "", m.failure("the next number", err)
-			}
-			return number(last), nil
-		},
-		apply: func(plug.Record) (plug.Record, error) { return v.value, nil },
-	})
-	if err != nil {
-		v.set(0)
-	}
-	return n, err
-}
-
-// hintSometimes publishes the existing number n to other processes.
-func (m *model) hintSometimes(n int64) {
-	if op, due := m.numbers.Remind(n); due {
-		m.db.Soon(func(ctx context.Context) error {
-			_, err := kv.One(ctx, m.db.store, op)
-			return err
-		})
-	}
+	return numberWalk{}, fmt.Errorf("%s: %w", d.name, ErrBadCursor)
 }

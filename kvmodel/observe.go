@@ -2,9 +2,16 @@ package kvmodel
 
 import (
 	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -21,72 +28,134 @@ type Hooks struct {
 	Trip func(ctx context.Context, trip Trip)
 }
 
-// Observe makes the DB call h. It may be given several times.
-func Observe(h Hooks) Option { return func(o *options) { o.hooks = append(o.hooks, h) } }
-
-// Retries makes the DB repeat ops that the store did not carry out, as [kv.Retry] does: up to tries
-// attempts, with a doubling pause.
-func Retries(tries int, pause time.Duration) Option {
-	return func(o *options) { o.tries, o.pause = tries, pause }
-}
-
-// wrapped returns s with the options' hooks for trips.
-func (o *options) wrapped(s kv.Store) kv.Store {
-	for _, h := range o.hooks {
-		if h.Trip != nil {
-			s = kv.Trace(s, h.Trip)
-		}
-	}
-	s = kv.Count(s)
-	if o.tries > 1 {
-		s = kv.Retry(s, o.tries, o.pause)
-	}
-	return s
-}
-
-// nothing ends a verb that nobody observes.
-func nothing() {}
-
-// begin returns the context for the trips of w, and the func that ends w.
-func (db *DB) begin(ctx context.Context, w kv.Work) (context.Context, func()) {
-	if len(db.hooks) == 0 || kv.WorkOf(ctx) != (kv.Work{}) {
-		return ctx, nothing
-	}
-	return db.beginAnew(ctx, w)
-}
-
-// beginAnew is begin for a verb that is never part of another.
-func (db *DB) beginAnew(ctx context.Context, w kv.Work) (context.Context, func()) {
-	if len(db.hooks) == 0 {
-		return ctx, nothing
-	}
-	ctx = kv.For(ctx, w)
-	var ends []func()
-	for _, h := range db.hooks {
-		if h.Verb != nil {
-			var end func()
-			ctx, end = h.Verb(ctx, w)
-			ends = append(ends, end)
-		}
-	}
-	return ctx, func() {
-		for _, end := range ends {
-			end()
-		}
-	}
-}
-
 // Begin marks the start of an app's own operation, such as a page: verbs and trips under the
 // returned context belong to it. Call the func at the end. Names should be few.
 func (db *DB) Begin(ctx context.Context, name string) (context.Context, func()) {
-	return db.begin(ctx, kv.Work{Verb: name})
+	return db.core.BeginWork(ctx, kv.Work{Verb: name})
 }
 
 // Named returns the DB on behalf of the index, such as a counter, of the given name in a model, or
 // of one without a model if model is "". It is for the index classes of this module.
 func (db *DB) Named(name, index string) plug.DB {
-	if m, ok := db.model(name).(*model); ok {
-		return m.db.of(index)
+	if m := db.core.Model(name); m != nil {
+		return scoped{m.Db.Of(index), db}
 	}
-	return behalf{DB: db, model: name, index: index}
+	return scoped{core.Scope{DB: db.core, Name: name, Index: index}, db}
+}
+
+// OnTrip calls hook for each trip that ends, like Hooks.Trip, until stop is called. It is for
+// watching a running app: without listeners a trip costs nothing extra. A trip that ends during the
+// call of stop may still be reported.
+func (db *DB) OnTrip(hook func(ctx context.Context, t Trip)) (stop func()) {
+	return db.trips.add(hook)
+}
+
+// listeners is a store that reports its trips while anyone listens.
+type listeners struct {
+	kv.Store           // without reports
+	telling  kv.Store  // with reports
+	powers   kv.Powers // that choose between the two
+
+	mu  sync.Mutex // held while all is replaced
+	all atomic.Pointer[[]*listener]
+}
+
+// listener holds a hook, since funcs cannot be compared.
+type listener struct {
+	hook func(context.Context, Trip)
+}
+
+func newListeners(s kv.Store) *listeners {
+	l := &listeners{Store: s}
+	l.telling = kv.Trace(s, l.tell)
+	l.powers = kv.PowersOf(s)
+	if silent := l.powers.Atomic; silent != nil {
+		telling := kv.PowersOf(l.telling).Atomic
+		l.powers.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
+			if l.all.Load() == nil {
+				return silent(ctx, f)
+			}
+			return telling(ctx, f)
+		}
+	}
+	return l
+}
+
+func (l *listeners) Powers() kv.Powers { return l.powers }
+
+func (l *listeners) Do(ctx context.Context, ops []kv.Op) error {
+	if l.all.Load() == nil {
+		return l.Store.Do(ctx, ops)
+	}
+	return l.telling.Do(ctx, ops)
+}
+
+// Memory returns the Memory of the underlying store, while nobody listens.
+func (l *listeners) Memory(ctx context.Context) (kv.Memory, string) {
+	if l.all.Load() != nil {
+		return nil, ""
+	}
+	return kv.MemoryOf(ctx, l.Store)
+}
+
+func (l *listeners) tell(ctx context.Context, t Trip) {
+	if all := l.all.Load(); all != nil {
+		for _, one := range *all {
+			one.hook(ctx, t)
+		}
+	}
+}
+
+func (l *listeners) add(hook func(context.Context, Trip)) (stop func()) {
+	one := &listener{hook}
+	l.change(func(all []*listener) []*listener { return append(all, one) })
+	return func() {
+		l.change(func(all []*listener) []*listener {
+			return slices.DeleteFunc(all, func(other *listener) bool { return other == one })
+		})
+	}
+}
+
+// change replaces all with the result of to on a copy.
+func (l *listeners) change(to func([]*listener) []*listener) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []*listener
+	if now := l.all.Load(); now != nil {
+		all = slices.Clone(*now)
+	}
+	if all = to(all); len(all) == 0 {
+		l.all.Store(nil)
+		return
+	}
+	l.all.Store(&all)
+}
+
+// outages are the servers of the store that do not answer.
+type outages struct {
+	log *slog.Logger
+
+	mu   sync.Mutex // never held during a trip
+	away map[string]bool
+}
+
+// hear logs the start and the end of an outage.
+func (o *outages) hear(out kv.Outage) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if out.Over {
+		delete(o.away, out.Server)
+		o.log.Info("ringtree: a server of the store answers again",
+			"server", out.Server, "after", time.Since(out.Since).Round(time.Millisecond))
+		return
+	}
+	o.away[out.Server] = true
+	o.log.Warn("ringtree: waiting for a server of the store", "server", out.Server, "what", work.Clip(out.Why))
+}
+
+// servers returns the addresses of the silent servers, sorted.
+func (o *outages) servers() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Sorted(maps.Keys(o.away))
 }

@@ -6,12 +6,11 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"strconv"
 
-	"github.com/ringtree/ringtree/internal/numbering"
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/kvmodel/internal/built"
-	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
+	"github.com/ringtree/ringtree/kvmodel/internal/erase"
+	"github.com/ringtree/ringtree/kvmodel/internal/rebuild"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -21,7 +20,7 @@ import (
 //
 // Errors name the model and the id and wrap one of the package's sentinels.
 type Records[T any, K comparable] struct {
-	m      *model
+	m      *class
 	schema Schema[T, K]
 }
 
@@ -31,83 +30,66 @@ type Model interface {
 	Rebuild(ctx context.Context) error
 }
 
-// numbersHint is the class of the keys that hold a number known to exist.
-var numbersHint = kv.NewClass("seq", 1) // model
-
 // NewRecords returns the data class of schema in db. Call it once, at start-up: it panics if db
 // already has a model of that name.
 func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K] {
 	r := &Records[T, K]{schema: schema}
-	r.m = &model{
-		db:      behalf{DB: db, model: schema.Name, relaxed: schema.Relaxed},
-		name:    schema.Name,
-		version: schema.Version,
-		codec:   bodiesOf[T]{schema.Codec},
-		empty:   func() plug.Record { return new(T) },
-		idOf:    plug.Untyped(r.text),
-		withID:  func(id string) (plug.Record, error) { return schema.made(id) },
-		parses:  func(id string) error { _, err := schema.Key.Parse(id); return err },
-		schema:  plug.Untyped(r.schema.fields),
-		private: schema.Private,
+	m := &core.Model{
+		Db:      core.Scope{DB: db.core, Name: schema.Name, Relaxed: schema.Relaxed},
+		Name:    schema.Name,
+		Version: schema.Version,
+		Codec:   bodiesOf[T]{schema.Codec},
+		Empty:   func() plug.Record { return new(T) },
+		IdOf:    plug.Untyped(r.text),
+		WithID:  func(id string) (plug.Record, error) { return schema.made(id) },
+		Parses:  func(id string) error { _, err := schema.Key.Parse(id); return err },
+		Schema:  plug.Untyped(r.schema.fields),
+		Private: schema.Private,
 
-		counters: newCounters(db, schema.Name, schema.Counters),
-		history:  schema.History,
-		forgets:  schema.Forget,
-		children: schema.Children,
-		gone:     schema.Gone,
-		ends:     schema.Expires != nil,
-		isEdge:   schema.Key.parts > 1,
-
-		deletions: deletions{most: maxDeletions},
+		Counters: newCounters(db, schema.Name, schema.Counters),
+		History:  schema.History,
+		Forgets:  schema.Forget,
+		Children: schema.Children,
+		Ends:     schema.Expires != nil,
+		IsEdge:   schema.Key.parts > 1,
 	}
-	r.m.join(db, schema.Sequential, schema.Key.Number != nil)
+	m.Init(schema.Sequential, schema.Key.Number != nil)
+	r.m = &class{m, rebuild.NewBuilds(m, db.builds), schema.Gone, db}
+	r.m.join()
 	return r
 }
 
-// join adds m to the models of db. It panics if the schema is not valid.
-func (m *model) join(db *DB, sequential, integers bool) {
-	m.plugged.Store(new(plugged))
-	m.all = enumeration.New(m.name, db.store, db.now, db.Soon)
-	m.forgetting = m.db.Latch(m.forgetDue)
-	m.keys = []kv.Family{recordKey.Family(m.name)}
-	for i := range m.counters {
-		m.keys = append(m.keys, m.counters[i].keys())
-	}
-	m.keys = slices.Clip(m.keys)
-	if m.codec.Copies() {
-		m.decoder = m.decodeKept
-	}
-	if m.history > 0 && m.ends {
-		panic("kvmodel: " + m.name + " cannot have a history: its records expire")
-	}
-	if sequential {
-		if m.ends || !integers {
-			panic("kvmodel: the ids of " + m.name + " cannot be given in order: they must be integers, and the records must not expire")
-		}
-		m.numbers = &numbering.Row{
-			Key:  func(n int64) string { return m.key(strconv.FormatInt(n, 10)) },
-			Hint: numbersHint.Key(m.name),
-		}
-	}
-	m.built = built.New(m.builtConfig())
-	m.builds = newBuilds(db, m.name)
-	db.register(m.name, m)
+// class is a data class without its types.
+type class struct {
+	*core.Model
+	builds *rebuild.Builds
+	gone   Gone
+	in     *DB
+}
+
+// join adds m to the models of its DB. It panics if there is one of that name.
+func (m *class) join() {
+	m.Cleans = m.Db.Latch(func(ctx context.Context) error { return erase.ForgetDue(ctx, m.Model) })
+	m.Cascade = func(ctx context.Context, id string) error { return erase.DeleteChildren(ctx, m.Model, id) }
+	m.OnMissing = m.builds.BuildMissing
+	db := m.in
+	db.register(m.Name, m.Model)
 	for _, index := range m.gone.Indexes {
 		for _, board := range plug.BoardNames(index) {
-			db.noteGone("rank:" + kv.JoinText(m.name, board))
+			db.noteGone("rank:" + kv.JoinText(m.Name, board))
 		}
 	}
 	db.mu.Lock()
-	db.classes = append(db.classes, untyped{m})
+	db.models = append(db.models, m)
 	db.mu.Unlock()
 }
 
-func (s *Schema[T, K]) fields(v *T) fields {
-	return fields{
-		revision: at(s.Revision, v),
-		created:  at(s.Created, v),
-		updated:  at(s.Updated, v),
-		expires:  at(s.Expires, v),
+func (s *Schema[T, K]) fields(v *T) core.Fields {
+	return core.Fields{
+		Revision: at(s.Revision, v),
+		Created:  at(s.Created, v),
+		Updated:  at(s.Updated, v),
+		Expires:  at(s.Expires, v),
 	}
 }
 
@@ -132,10 +114,10 @@ func at[T, F any](field func(*T) *F, v *T) *F {
 func (r *Records[T, K]) IDs() KeyOf[K] { return r.schema.Key }
 
 // ModelName returns the name of the model.
-func (r *Records[T, K]) ModelName() string { return r.m.name }
+func (r *Records[T, K]) ModelName() string { return r.m.Name }
 
 // DB returns the database of the records.
-func (r *Records[T, K]) DB() *DB { return r.m.db.DB }
+func (r *Records[T, K]) DB() *DB { return r.m.in }
 
 // ID returns v's id.
 func (r *Records[T, K]) ID(v *T) K { return r.schema.ID(v) }
@@ -145,29 +127,29 @@ func (r *Records[T, K]) text(v *T) string { return r.schema.Key.Text(r.schema.ID
 // Get returns the record with id, or ErrNotFound. If only some of its counters are damaged, it
 // returns the record with those set to 0, and an ErrCorrupt. One trip.
 func (r *Records[T, K]) Get(ctx context.Context, id K) (*T, error) {
-	ctx, end := r.m.db.Begin(ctx, "Get")
+	ctx, end := r.m.Db.Begin(ctx, "Get")
 	defer end()
 	text := r.schema.Key.Text(id)
-	rec, err := r.m.look(ctx, text)
+	rec, err := r.m.Look(ctx, text)
 	switch {
 	case rec == nil:
-		return nil, r.m.failure(text, err)
+		return nil, r.m.Failure(text, err)
 	case rec.Value == nil && err == nil:
 		err = kv.ErrNotFound
 	}
-	return plug.As[T](rec.Value), r.m.failure(text, err)
+	return plug.As[T](rec.Value), r.m.Failure(text, err)
 }
 
 // GetMulti returns the records with ids, in order, nil for missing ones. If the store could not be
 // asked for one, it returns only an error. With an ErrCorrupt it returns the undamaged records. One
 // trip.
 func (r *Records[T, K]) GetMulti(ctx context.Context, ids []K) ([]*T, error) {
-	ctx, end := r.m.db.Begin(ctx, "GetMulti")
+	ctx, end := r.m.Db.Begin(ctx, "GetMulti")
 	defer end()
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	records, err := r.m.values(ctx, r.m.shown(), r.schema.Key.texts(ids))
+	records, err := r.m.Values(ctx, r.m.Shown(), r.schema.Key.texts(ids))
 	if records == nil {
 		return nil, err
 	}
@@ -193,11 +175,11 @@ func (r *Records[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 }
 
 // each implements Records.All.
-func (m *model) each(ctx context.Context, yield func(plug.Record, error) bool) {
-	ctx, end := m.db.Begin(ctx, "All")
+func (m *class) each(ctx context.Context, yield func(plug.Record, error) bool) {
+	ctx, end := m.Db.Begin(ctx, "All")
 	defer end()
-	err := m.eachID(ctx, func(ids []string) (live int, err error) {
-		recs, err := m.see(ctx, m.db.store, ids)
+	err := m.EachID(ctx, func(ids []string) (live int, err error) {
+		recs, err := m.See(ctx, m.Db.Store, ids)
 		if recs == nil {
 			return 0, err
 		}
@@ -206,17 +188,15 @@ func (m *model) each(ctx context.Context, yield func(plug.Record, error) bool) {
 				continue
 			}
 			if live++; !yield(rec.Value, rec.Err) {
-				return live, errStop
+				return live, core.ErrStop
 			}
 		}
 		return live, nil
 	})
-	if err != nil && !errors.Is(err, errStop) {
+	if err != nil && !errors.Is(err, core.ErrStop) {
 		yield(nil, err)
 	}
 }
-
-var errStop = errors.New("stop")
 
 const few = 32
 
@@ -272,15 +252,34 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 // with such an index to end, then returns an ErrConflict.
 func (r *Records[T, K]) Rebuild(ctx context.Context) error { return r.m.rebuildAll(ctx) }
 
-func (m *model) rebuildAll(ctx context.Context) error {
-	ctx, end := m.db.Begin(ctx, "Rebuild")
+func (m *class) rebuildAll(ctx context.Context) error {
+	ctx, end := m.Db.Begin(ctx, "Rebuild")
 	defer end()
-	if err := m.writable(ctx); err != nil {
-		return m.failure("rebuild", err)
+	if err := m.Writable(ctx); err != nil {
+		return m.Failure("rebuild", err)
 	}
-	err := m.rebuild(ctx)
+	err := m.builds.Rebuild(ctx)
 	if err != nil && !work.Waits(err) {
 		return err
 	}
-	return cmp.Or(m.dropGone(ctx), err)
+	return cmp.Or(erase.DropGone(ctx, m.Model, m.gone), err)
+}
+
+// Purge deletes the record with id, if it exists, and immediately removes everything a deletion
+// leaves behind: the tombstone, the history, all counters, and the id in indexes, journals and the
+// enumeration. It is not an error if there is nothing. After any error, call Purge again: it
+// continues.
+//
+// The error is an ErrNotYet while earlier work may still write the id:
+//
+//   - Records that belong to it by list,with= are deleted first, but not purged. That takes 15
+//     seconds on a store without transactions.
+//   - A change of the record, in any process, is not complete. That takes a few seconds, and up to
+//     an hour if its process has died.
+//
+// Purge follows the record, its history and its tombstone. It does not find places that the record
+// left earlier, references from other records, events, or backups. On a server it reads the ids of
+// the whole model, so do not use it for every deletion.
+func (r *Records[T, K]) Purge(ctx context.Context, id K) error {
+	return erase.Purge(ctx, r.m.Model, r.schema.Key.Text(id), r.schema.Key.Empty(id))
 }

@@ -1,36 +1,32 @@
 package kvmodel
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
-	"sync"
-	"sync/atomic"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
+	"github.com/ringtree/ringtree/kvmodel/internal/write"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-)
-
-// Calls for many records share trips, 500 records at a time. Every record is changed or fails on
-// its own: the error joins an *ItemError for each failed one. Items iterates over these.
-
-const (
-	changedAtOnce = 500 // records changed in shared trips
-	batchesAtOnce = 2   // so that one is prepared while the store works on the other
 )
 
 // CreateMulti is Create for many records, in no particular order. Numbers are assigned in the order
 // of vs.
 func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
-	ctx, end := r.m.db.Begin(ctx, "CreateMulti")
+	ctx, end := r.m.Db.Begin(ctx, "CreateMulti")
 	defer end()
-	if r.m.numbers == nil {
-		return itemErrors(r.m.several(ctx, len(vs), nil, func(ctx context.Context, s kv.Store, i int, rest *rest) error {
+	if r.m.Numbers == nil {
+		return itemErrors(write.Several(ctx, r.m.Model, len(vs), nil, func(ctx context.Context, s kv.Store, i int, rest *write.Rest) error {
 			return r.create(ctx, s, vs[i], rest)
 		}))
 	}
-	if r.m.db.atomic != nil {
-		return itemErrors(r.m.severalNext(ctx, len(vs), func(i int) numbered { return r.numbered(vs[i]) }))
+	if r.m.Db.Atomic != nil {
+		return itemErrors(write.SeveralNext(ctx, r.m.Model, len(vs), func(i int) write.Numbered { return r.numbered(vs[i]) }))
 	}
 	errs := make([]error, len(vs))
 	for i, v := range vs {
@@ -41,7 +37,7 @@ func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
 
 // PutMulti is Put for many records, in no particular order.
 func (r *Records[T, K]) PutMulti(ctx context.Context, vs []*T) error {
-	ctx, end := r.m.db.Begin(ctx, "PutMulti")
+	ctx, end := r.m.Db.Begin(ctx, "PutMulti")
 	defer end()
 	given, without := make([]T, len(vs)), make([]error, len(vs))
 	for i, v := range vs {
@@ -49,7 +45,7 @@ func (r *Records[T, K]) PutMulti(ctx context.Context, vs []*T) error {
 		given[i] = *v
 	}
 	id := func(i int) string { return r.text(vs[i]) }
-	errs := r.m.several(ctx, len(vs), id, func(ctx context.Context, s kv.Store, i int, rest *rest) error {
+	errs := write.Several(ctx, r.m.Model, len(vs), id, func(ctx context.Context, s kv.Store, i int, rest *write.Rest) error {
 		if without[i] != nil {
 			return without[i]
 		}
@@ -67,17 +63,17 @@ func (r *Records[T, K]) PutMulti(ctx context.Context, vs []*T) error {
 // UpdateMulti is Update for many records with one f, in no particular order. It returns the updated
 // records, nil for failures. f may be called concurrently.
 func (r *Records[T, K]) UpdateMulti(ctx context.Context, ids []K, f func(*T) error) ([]*T, error) {
-	ctx, end := r.m.db.Begin(ctx, "UpdateMulti")
+	ctx, end := r.m.Db.Begin(ctx, "UpdateMulti")
 	defer end()
 	vs := make([]*T, len(ids))
 	id := func(i int) string { return r.schema.Key.Text(ids[i]) }
-	errs := r.m.several(ctx, len(ids), id, func(ctx context.Context, s kv.Store, i int, rest *rest) error {
+	errs := write.Several(ctx, r.m.Model, len(ids), id, func(ctx context.Context, s kv.Store, i int, rest *write.Rest) error {
 		if r.schema.Key.Empty(ids[i]) {
-			return r.m.emptyID()
+			return r.m.EmptyID()
 		}
 		e := r.alter(ids[i], f, false)
-		e.rest = rest
-		v, err := r.m.editAt(ctx, s, e)
+		e.Rest = rest
+		v, err := write.EditAt(ctx, r.m.Model, s, e)
 		vs[i] = plug.As[T](v)
 		return err
 	})
@@ -86,14 +82,14 @@ func (r *Records[T, K]) UpdateMulti(ctx context.Context, ids []K, f func(*T) err
 
 // DeleteMulti is Delete for many records, in no particular order.
 func (r *Records[T, K]) DeleteMulti(ctx context.Context, ids []K) error {
-	ctx, end := r.m.db.Begin(ctx, "DeleteMulti")
+	ctx, end := r.m.Db.Begin(ctx, "DeleteMulti")
 	defer end()
 	id := func(i int) string { return r.schema.Key.Text(ids[i]) }
-	return itemErrors(r.m.several(ctx, len(ids), id, func(ctx context.Context, s kv.Store, i int, rest *rest) error {
+	return itemErrors(write.Several(ctx, r.m.Model, len(ids), id, func(ctx context.Context, s kv.Store, i int, rest *write.Rest) error {
 		if r.schema.Key.Empty(ids[i]) {
-			return r.m.failure(id(i), kv.ErrNotFound)
+			return r.m.Failure(id(i), kv.ErrNotFound)
 		}
-		return r.m.remove(ctx, s, id(i), nil, rest)
+		return write.Remove(ctx, r.m.Model, s, id(i), nil, rest)
 	}))
 }
 
@@ -126,91 +122,119 @@ func itemErrors(errs []error) error {
 	return kv.Join(all...)
 }
 
-// several changes n records with work, each in its turn, if id returns the texts of their ids. Ids
-// may repeat.
-func (m *model) several(ctx context.Context, n int, id func(i int) string, work makes) []error {
-	if m.db.atomic != nil {
-		return m.severalTogether(ctx, n, id, work)
-	}
-	errs := make([]error, n)
-	batches := slices.Collect(batchesOf(n, id, func() int { return changedAtOnce }))
-	sideBySide(batchesAtOnce, len(batches), func(b int) {
-		batch, rest := batches[b], new(rest)
-		for k, err := range m.inTurns(ctx, batch, id, func() []error {
-			return kv.Each(ctx, m.db.store, batch, func(s kv.Store, _, i int) error { return work(ctx, s, i, rest) })
-		}) {
-			errs[batch[k]] = err
-		}
-		m.finish(ctx, rest)
-	})
-	return errs
+// LoadOptions configure [Records.Load].
+type LoadOptions struct {
+	PerSecond int         // maximum number of records stored per second; 0: no limit
+	Progress  func(n int) // if not nil, called after each batch with the number of records done
+
+	// Failed is called for each record that was not stored, with its position in the sequence; nil:
+	// Load ends after the batch.
+	Failed func(i int, err error)
 }
 
-// batchesOf yields 0 to n-1 in batches of at most size, without repeated ids within a batch.
-func batchesOf(n int, id func(i int) string, size func() int) iter.Seq[[]int] {
-	return func(yield func([]int) bool) {
-		var again []int
-		for next := 0; next < n || len(again) > 0; {
-			most := size()
-			batch, taken := make([]int, 0, min(n, most)), make(map[string]bool)
-			some := again
-			for again = nil; next < n && len(some) < most; next++ {
-				some = append(some, next)
-			}
-			for _, i := range some {
-				if id != nil && taken[id(i)] || len(batch) == most {
-					again = append(again, i)
-					continue
-				}
-				if batch = append(batch, i); id != nil {
-					taken[id(i)] = true
-				}
-			}
-			if !yield(batch) {
-				return
-			}
+// loadedAtOnce is the number of records Load holds in memory.
+const loadedAtOnce = 1000
+
+// Load stores new records from all, any number of them, in batches of up to 1,000, as CreateMulti
+// does. It returns the number of records done. It ends after the current batch if a record fails,
+// all yields an error or ctx ends. The error joins an *ItemError for each failed record, with its
+// position in all.
+//
+// A record already stored with the same values counts as done, so after an early end Load can be
+// called again with the same records. That requires ids. If ids are assigned in order, continue
+// after the n records that Load returned.
+func (r *Records[T, K]) Load(ctx context.Context, all iter.Seq2[*T, error], o LoadOptions) (n int, err error) {
+	l := &loading[T, K]{Records: r, options: o, began: time.Now()}
+	batch := make([]*T, 0, loadedAtOnce)
+	for v, failed := range all {
+		if failed != nil {
+			err = fmt.Errorf("%s: record %d of those to load: %w", r.m.Name, l.done+len(batch), failed)
+			break
 		}
+		if batch = append(batch, v); len(batch) < loadedAtOnce {
+			continue
+		}
+		if err = l.store(ctx, batch); err != nil {
+			return l.done, err
+		}
+		batch = batch[:0]
 	}
+	err = errors.Join(l.store(ctx, batch), err)
+	return l.done, err
 }
 
-// inTurns runs f, which returns an error for each of batch, while no other change of these records
-// runs in this process. All callers take turns in the same order, so two never wait for each other.
-func (m *model) inTurns(ctx context.Context, batch []int, id func(i int) string, f func() []error) []error {
-	if id == nil {
-		return f()
-	}
-	ids := kv.Texts(batch, id)
-	slices.Sort(ids)
-	for _, id := range ids {
-		leave, err := m.db.turns.Take(ctx, m.key(id))
-		if err != nil {
-			return slices.Repeat([]error{m.failure(id, err)}, len(batch))
-		}
-		defer leave()
-	}
-	return f()
+// loading is a Load in progress.
+type loading[T any, K comparable] struct {
+	*Records[T, K]
+	options LoadOptions
+	began   time.Time
+	done    int
 }
 
-// sideBySide calls work for 0 to n-1, at most most at a time. If one panics, sideBySide panics once
-// the others have ended, since its caller may recover.
-func sideBySide(most, n int, work func(i int)) {
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	panics := make(chan any, n)
-	for range min(most, n) {
-		wait.Go(func() {
-			defer func() {
-				if p := recover(); p != nil {
-					panics <- p
-				}
-			}()
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				work(i)
-			}
-		})
+func (l *loading[T, K]) store(ctx context.Context, batch []*T) error {
+	if err := kv.Ended(ctx); err != nil {
+		return err
 	}
-	wait.Wait()
-	if len(panics) > 0 {
-		panic(<-panics)
+	fresh, of, err := l.missing(ctx, batch)
+	if err != nil {
+		return err
 	}
+	var failed []error
+	for i, err := range Items(l.CreateMulti(ctx, fresh)) {
+		at := l.done + of[i]
+		if l.options.Failed != nil && kv.Ended(ctx) == nil {
+			l.options.Failed(at, err)
+			continue
+		}
+		failed = append(failed, &ItemError{at, err})
+	}
+	if len(failed) > 0 {
+		return kv.Join(failed...)
+	}
+	l.done += len(batch)
+	if l.options.Progress != nil {
+		l.options.Progress(l.done)
+	}
+	return l.wait(ctx)
+}
+
+// wait limits the rate.
+func (l *loading[T, K]) wait(ctx context.Context) error {
+	if l.options.PerSecond <= 0 {
+		return nil
+	}
+	due := l.began.Add(time.Duration(float64(l.done) / float64(l.options.PerSecond) * float64(time.Second)))
+	if wait := time.Until(due); wait > 0 && !kv.Sleep(ctx, wait) {
+		return kv.TooLate(ctx)
+	}
+	return nil
+}
+
+// missing returns the records of batch that are not stored with the same values, and their
+// positions.
+func (l *loading[T, K]) missing(ctx context.Context, batch []*T) (fresh []*T, of []int, err error) {
+	stored, err := Load(ctx, l.Records, batch, l.schema.ID)
+	if stored == nil && err != nil {
+		return nil, nil, err
+	}
+	for i, v := range batch {
+		if has := stored[l.schema.ID(v)]; has == nil || !l.same(v, has) {
+			fresh, of = append(fresh, v), append(of, i)
+		}
+	}
+	return fresh, of, nil
+}
+
+// same reports whether v and stored are equal except for the fields that the data class sets.
+func (l *loading[T, K]) same(v, stored *T) bool {
+	w := *v
+	is, has := l.m.Schema(&w), l.m.Schema(stored)
+	if is.Created != nil && is.Created.IsZero() {
+		*is.Created = *has.Created
+	}
+	core.Set(is.Updated, core.Value(has.Updated))
+	core.Set(is.Revision, core.Value(has.Revision))
+	a, err := l.m.Codec.Append(nil, &w)
+	b, otherErr := l.m.Codec.Append(nil, stored)
+	return err == nil && otherErr == nil && bytes.Equal(a, b)
 }

@@ -2,11 +2,12 @@ package kvmodel
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
+	"github.com/ringtree/ringtree/kvmodel/internal/write"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -16,30 +17,30 @@ import (
 // valid. If v has a method Validate, Create calls it first; it may change v, and its error is an
 // ErrInvalid. Create sets v's id and the fields maintained by the data class.
 func (r *Records[T, K]) Create(ctx context.Context, v *T) error {
-	ctx, end := r.m.db.Begin(ctx, "Create")
+	ctx, end := r.m.Db.Begin(ctx, "Create")
 	defer end()
-	ctx, cancel := r.m.db.Patient(ctx)
+	ctx, cancel := r.m.Db.Patient(ctx)
 	defer cancel()
-	return r.create(ctx, r.m.db.store, v, nil)
+	return r.create(ctx, r.m.Db.Store, v, nil)
 }
 
-func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T, rest *rest) error {
-	if r.m.numbers != nil {
-		return r.m.createNext(ctx, s, r.numbered(v))
+func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T, rest *write.Rest) error {
+	if r.m.Numbers != nil {
+		return write.CreateNext(ctx, r.m.Model, s, r.numbered(v))
 	}
 	given, err := r.giveID(v)
 	if err != nil {
 		return err
 	}
 	// Do not begin a transaction for a record that exists.
-	reads := given && rest != nil && r.m.db.atomic != nil
-	_, err = r.m.change(ctx, s, edit{
-		id:    r.text(v),
-		fresh: !reads,
-		peek:  given && !reads,
-		made:  !given,
-		rest:  rest,
-		apply: func(old plug.Record) (plug.Record, error) {
+	reads := given && rest != nil && r.m.Db.Atomic != nil
+	_, err = write.Change(ctx, r.m.Model, s, write.Edit{
+		ID:    r.text(v),
+		Fresh: !reads,
+		Peek:  given && !reads,
+		Made:  !given,
+		Rest:  rest,
+		Apply: func(old plug.Record) (plug.Record, error) {
 			if old != nil {
 				return nil, kv.ErrExists
 			}
@@ -56,7 +57,7 @@ func (r *Records[T, K]) giveID(v *T) (given bool, err error) {
 		return true, nil
 	}
 	if r.schema.Key.New == nil {
-		return false, r.m.emptyID()
+		return false, r.m.EmptyID()
 	}
 	r.schema.SetID(v, r.schema.Key.New())
 	return false, nil
@@ -67,20 +68,20 @@ func (r *Records[T, K]) giveID(v *T) (given bool, err error) {
 // record is an ErrCorrupt and stays unchanged until it is deleted. The other errors are the same as
 // for Create.
 func (r *Records[T, K]) Put(ctx context.Context, v *T) error {
-	ctx, end := r.m.db.Begin(ctx, "Put")
+	ctx, end := r.m.Db.Begin(ctx, "Put")
 	defer end()
 	if _, err := r.giveID(v); err != nil {
 		return err
 	}
-	ctx, cancel := r.m.db.Patient(ctx)
+	ctx, cancel := r.m.Db.Patient(ctx)
 	defer cancel()
-	return r.m.inTurn(ctx, r.text(v), func(id string) error { return r.put(ctx, r.m.db.store, id, v, nil) })
+	return r.m.InTurn(ctx, r.text(v), func(id string) error { return r.put(ctx, r.m.Db.Store, id, v, nil) })
 }
 
-func (r *Records[T, K]) put(ctx context.Context, s kv.Store, id string, v *T, rest *rest) error {
+func (r *Records[T, K]) put(ctx context.Context, s kv.Store, id string, v *T, rest *write.Rest) error {
 	given := *v
 	expected := r.revision(v)
-	_, err := r.m.change(ctx, s, edit{id: id, rest: rest, apply: func(old plug.Record) (plug.Record, error) {
+	_, err := write.Change(ctx, r.m.Model, s, write.Edit{ID: id, Rest: rest, Apply: func(old plug.Record) (plug.Record, error) {
 		if is := r.revision(plug.As[T](old)); r.schema.Revision != nil && expected != is {
 			return nil, fmt.Errorf("%w: it is at version %d, not %d", kv.ErrConflict, is, expected)
 		}
@@ -97,7 +98,7 @@ func (r *Records[T, K]) revision(v *T) int64 {
 	if v == nil {
 		return 0
 	}
-	return value(at(r.schema.Revision, v))
+	return core.Value(at(r.schema.Revision, v))
 }
 
 // Update changes the record with id by f and returns the result. f may be called again with a newer
@@ -117,8 +118,8 @@ func (r *Records[T, K]) Upsert(ctx context.Context, id K, f func(*T) error) (*T,
 
 // alter returns the edit that changes the record with id by f. If there is none and orNew is set, f
 // gets a new one.
-func (r *Records[T, K]) alter(id K, f func(*T) error, orNew bool) edit {
-	return edit{id: r.schema.Key.Text(id), apply: func(old plug.Record) (plug.Record, error) {
+func (r *Records[T, K]) alter(id K, f func(*T) error, orNew bool) write.Edit {
+	return write.Edit{ID: r.schema.Key.Text(id), Apply: func(old plug.Record) (plug.Record, error) {
 		v := plug.As[T](old)
 		if v == nil && !orNew {
 			return nil, kv.ErrNotFound
@@ -131,49 +132,15 @@ func (r *Records[T, K]) alter(id K, f func(*T) error, orNew bool) edit {
 	}}
 }
 
-func (r *Records[T, K]) edit(ctx context.Context, verb string, id K, e edit) (*T, error) {
-	v, err := r.m.edit(ctx, verb, r.schema.Key.Empty(id), e)
+func (r *Records[T, K]) edit(ctx context.Context, verb string, id K, e write.Edit) (*T, error) {
+	v, err := write.EditInTurn(ctx, r.m.Model, verb, r.schema.Key.Empty(id), e)
 	return plug.As[T](v), err
-}
-
-// edit carries out e in the record's turn.
-func (m *model) edit(ctx context.Context, verb string, empty bool, e edit) (v plug.Record, err error) {
-	ctx, end := m.db.Begin(ctx, verb)
-	defer end()
-	if empty {
-		return nil, m.emptyID()
-	}
-	ctx, cancel := m.db.Patient(ctx)
-	defer cancel()
-	err = m.inTurn(ctx, e.id, func(string) error {
-		v, err = m.editAt(ctx, m.db.store, e)
-		return err
-	})
-	return v, err
-}
-
-// emptyID returns the error for a record without an id.
-func (m *model) emptyID() error {
-	return fmt.Errorf("%s: %w: the id or a part of it is empty", m.name, ErrInvalid)
-}
-
-// editAt carries out e on s. The caller holds the record's turn.
-func (m *model) editAt(ctx context.Context, s kv.Store, e edit) (plug.Record, error) {
-	v, err := m.change(ctx, s, e)
-	var own *ownError
-	if errors.As(err, &own) {
-		err = own.error
-	}
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
 }
 
 // call calls f on v and checks that the id is unchanged.
 func (r *Records[T, K]) call(f func(*T) error, v *T, id K) error {
 	if err := f(v); err != nil {
-		return &ownError{err}
+		return write.Own(err)
 	}
 	if r.schema.ID(v) != id {
 		return fmt.Errorf("%w: an update must not change the id", ErrInvalid)
@@ -181,44 +148,11 @@ func (r *Records[T, K]) call(f func(*T) error, v *T, id K) error {
 	return nil
 }
 
-// ownError wraps an error of the caller's func, which is returned unchanged. A change does not
-// inspect the wrapped error.
-type ownError struct{ error }
-
 // Touch sets the expiry of the record with id to until, or returns ErrNotFound. OnChange is called,
 // but the version and the time of the last change stay the same. ErrInvalid if until is past or too
 // far ahead; ErrBadOp if the records of the model do not expire.
 func (r *Records[T, K]) Touch(ctx context.Context, id K, until time.Time) error {
-	return r.m.touch(ctx, r.schema.Key.Text(id), r.schema.Key.Empty(id), until)
-}
-
-func (m *model) touch(ctx context.Context, id string, empty bool, until time.Time) error {
-	if err := m.db.Writable(); err != nil {
-		return m.failure(id, err)
-	}
-	if !m.ends {
-		return fmt.Errorf("%s: %w: its records do not expire", m.name, kv.ErrBadOp)
-	}
-	if err := m.checkExpiry(until); err != nil {
-		return m.failure(id, err)
-	}
-	if empty {
-		return m.failure(id, kv.ErrNotFound)
-	}
-	ctx, end := m.db.Begin(ctx, "Touch")
-	defer end()
-	ctx, cancel := m.db.Patient(ctx)
-	defer cancel()
-	return m.inTurn(ctx, id, func(string) error {
-		_, err := m.change(ctx, m.db.store, edit{id: id, touches: true, apply: func(old plug.Record) (plug.Record, error) {
-			if old == nil {
-				return nil, kv.ErrNotFound
-			}
-			*m.schema(old).expires = until
-			return old, nil
-		}})
-		return err
-	})
+	return write.Touch(ctx, r.m.Model, r.schema.Key.Text(id), r.schema.Key.Empty(id), until)
 }
 
 // Delete removes the record with id and its index entries, or returns ErrNotFound. The id can then
@@ -227,32 +161,40 @@ func (m *model) touch(ctx context.Context, id string, empty bool, until time.Tim
 //
 // Records that belong to it, by list,with= in its model, are deleted after the reply.
 func (r *Records[T, K]) Delete(ctx context.Context, id K) error {
-	return r.m.delete(ctx, r.schema.Key.Text(id), r.schema.Key.Empty(id))
+	return write.Delete(ctx, r.m.Model, r.schema.Key.Text(id), r.schema.Key.Empty(id))
 }
 
-func (m *model) delete(ctx context.Context, id string, empty bool) error {
-	ctx, end := m.db.Begin(ctx, "Delete")
-	defer end()
-	if empty {
-		return m.failure(id, kv.ErrNotFound)
-	}
-	ctx, cancel := m.db.Patient(ctx)
-	defer cancel()
-	return m.inTurn(ctx, id, func(id string) error { return m.remove(ctx, m.db.store, id, nil, nil) })
+// Change names a changed record.
+type Change[T any, K comparable] struct {
+	ID      K
+	Created bool // by this change, as far as is known
+	Record  *T   // current, perhaps newer than the change; nil: deleted
 }
 
-// remove deletes the record id if only is nil or returns true.
-func (m *model) remove(ctx context.Context, s kv.Store, id string, only func(*plug.Seen) bool, rest *rest) error {
-	_, err := m.change(ctx, s, edit{id: id, removes: true, only: only, rest: rest, apply: func(plug.Record) (plug.Record, error) { return nil, nil }})
-	return err
-}
-
-// inTurn runs f while no other change of the same record runs in this process.
-func (m *model) inTurn(ctx context.Context, id string, f func(id string) error) error {
-	leave, err := m.db.turns.Take(ctx, m.key(id))
-	if err != nil {
-		return m.failure(id, err)
-	}
-	defer leave()
-	return f(id)
+// OnChange calls f after the reply to every change of a record: at least once, even after a crash,
+// but perhaps more than once, and with a record that has changed again. So f should check before it
+// acts.
+//
+// A process does not call it concurrently for two changes of the same record.
+//
+// If f returns an error, panics, or takes longer than ten seconds, it is tried three times, then
+// every 15 seconds for a day; after a crash, by the process that repairs. While very many calls
+// hang, no more are made. Call OnChange at start-up, before the first write, in every process with
+// the model. Calls that a dead process still owed are made by a process that has called OnChange,
+// for a day.
+func (r *Records[T, K]) OnChange(f func(context.Context, Change[T, K]) error) {
+	r.m.Handlers.Add(func(ctx context.Context, id string, created bool) error {
+		key, err := r.schema.Key.Parse(id)
+		if err != nil {
+			return err
+		}
+		rec, err := r.m.Readable(ctx, r.m.Db.Store, id)
+		if err != nil {
+			return err
+		}
+		ctx, end := r.m.Db.BeginAnew(ctx, Work{Model: r.m.Name, Verb: "OnChange"})
+		defer end()
+		return f(ctx, Change[T, K]{ID: key, Created: created, Record: plug.As[T](rec.Value)})
+	})
+	r.m.in.knowsMore()
 }

@@ -1,9 +1,12 @@
 package kvmodel
 
 import (
+	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/erase"
 )
 
 // Schema describes a model, the struct T with ids of type K, to its data class. kvgen generates it
@@ -51,6 +54,10 @@ type Schema[T any, K comparable] struct {
 	Updated  func(*T) *time.Time // kv:"updated"
 	Expires  func(*T) *time.Time // kv:"expires"
 }
+
+// Gone lists data of earlier releases that this one no longer keeps for a model, by stored names.
+// kvgen generates it from kvgen.lock.
+type Gone = erase.Gone
 
 // Codec encodes and decodes a T. kvgen generates one, a *codec.Model.
 type Codec[T any] interface {
@@ -105,4 +112,106 @@ func textsOf[V any](key KeyOf[V], values []V) []string {
 		}
 	}
 	return texts
+}
+
+// By selects the rings or boards of a record in an index with one for each value, by one value of
+// the record or by several. An empty value selects none.
+type By[T, V any] struct {
+	Key    KeyOf[V]
+	Value  func(*T) V   // nil: use Values
+	Values func(*T) []V // duplicates count once
+	Field  string       // the field of Values, for messages
+	Max    int          // maximum number of values of a record; 0: MaxValues
+}
+
+// Texts returns the texts of rec's values.
+func (b By[T, V]) Texts(rec *T) []string {
+	if b.Values == nil {
+		v := b.Value(rec)
+		if b.Key.Empty(v) {
+			return nil
+		}
+		return []string{b.Key.Text(v)}
+	}
+	return textsOf(b.Key, b.Values(rec))
+}
+
+// Limit returns a *TooManyValuesError if rec has too many values.
+func (b By[T, V]) Limit(rec *T) error {
+	if b.Values == nil {
+		return nil
+	}
+	return limited(len(b.Values(rec)), b.Max, func() []string { return []string{b.Field} })
+}
+
+// Has reports whether rec has a value with the given text.
+func (b By[T, V]) Has(rec *T, text string) bool {
+	is := func(v V) bool { return !b.Key.Empty(v) && b.Key.Text(v) == text }
+	if b.Values == nil {
+		return is(b.Value(rec))
+	}
+	return slices.ContainsFunc(b.Values(rec), is)
+}
+
+// sharer is a Codec whose values may refer to the bytes they were decoded from.
+type sharer[T any] interface {
+	UnmarshalShared(data []byte, v *T) (unknown bool, err error)
+}
+
+// copier is a Codec whose values can be kept in memory.
+type copier[T any] interface {
+	Copies() bool
+	CopyTo(to, v *T)
+}
+
+// copies is room for copies. They are few, since who keeps one keeps all of them.
+type copies[T any] struct {
+	of   [copiedAtOnce]T
+	used int
+}
+
+const copiedAtOnce = 4
+
+// next returns the next of them; of nil, a new one.
+func (c *copies[T]) next() *T {
+	if c == nil {
+		return new(T)
+	}
+	c.used++
+	return &c.of[c.used-1]
+}
+
+type bodiesOf[T any] struct{ Codec[T] }
+
+func (b bodiesOf[T]) Append(dst []byte, v plug.Record) ([]byte, error) {
+	return b.Codec.Append(dst, v.(*T))
+}
+
+func (b bodiesOf[T]) Unmarshal(data []byte, v plug.Record) (unknown bool, err error) {
+	return b.Codec.Unmarshal(data, v.(*T))
+}
+
+func (b bodiesOf[T]) UnmarshalShared(data []byte, v plug.Record) (unknown bool, err error) {
+	if codec, ok := b.Codec.(sharer[T]); ok {
+		return codec.UnmarshalShared(data, v.(*T))
+	}
+	return b.Codec.Unmarshal(data, v.(*T))
+}
+
+func (b bodiesOf[T]) Copies() bool {
+	codec, ok := b.Codec.(copier[T])
+	return ok && codec.Copies()
+}
+
+func (b bodiesOf[T]) CopyOf(v plug.Record, room any, wanted int) (plug.Record, any) {
+	some, _ := room.(*copies[T])
+	if some == nil && wanted >= copiedAtOnce {
+		some = new(copies[T])
+	}
+	to := some.next()
+	b.Codec.(copier[T]).CopyTo(to, v.(*T))
+	if some == nil || some.used == copiedAtOnce {
+		return to, nil
+	}
+	return to, some
 }

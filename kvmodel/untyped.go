@@ -12,27 +12,30 @@ import (
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
+	"github.com/ringtree/ringtree/kvmodel/internal/erase"
 	"github.com/ringtree/ringtree/kvmodel/internal/revisions"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/internal/write"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // untyped is a data class without its types: see [plug.Class].
-type untyped struct{ *model }
+type untyped struct{ m *class }
 
-func (u untyped) Name() string       { return u.name }
-func (u untyped) Version() int       { return u.version }
-func (u untyped) Private() []string  { return u.private }
-func (u untyped) IsNumbered() bool   { return u.numbers != nil }
-func (u untyped) IsListed() bool     { return u.isListed() }
-func (u untyped) KeepsHistory() bool { return u.history > 0 }
-func (u untyped) Children() []string { return u.children }
+func (u untyped) Name() string       { return u.m.Name }
+func (u untyped) Version() int       { return u.m.Version }
+func (u untyped) Private() []string  { return u.m.Private }
+func (u untyped) IsNumbered() bool   { return u.m.Numbers != nil }
+func (u untyped) IsListed() bool     { return u.m.IsListed() }
+func (u untyped) KeepsHistory() bool { return u.m.History > 0 }
+func (u untyped) Children() []string { return u.m.Children }
 
 func (u untyped) Counters() (names []string) {
-	for i := range u.counters {
-		if u.counters[i].plain != nil {
-			names = append(names, u.counters[i].Name)
+	for i := range u.m.Counters {
+		if u.m.Counters[i].Plain != nil {
+			names = append(names, u.m.Counters[i].Name)
 		}
 	}
 	return names
@@ -54,7 +57,7 @@ func (u untyped) Defs() (all []string) {
 
 // shown returns the indexes with windows, as all of this module have.
 func (u untyped) shown() (all []plug.Index) {
-	for _, index := range u.indexes() {
+	for _, index := range u.m.Indexes() {
 		if _, ok := index.(plug.Shown); ok {
 			all = append(all, index)
 		}
@@ -62,17 +65,17 @@ func (u untyped) shown() (all []plug.Index) {
 	return all
 }
 
-func (u untyped) CheckID(id string) error     { return u.parses(id) }
-func (u untyped) Key(id string) string        { return u.key(id) }
-func (u untyped) HistoryKey(id string) string { return revisions.Key(u.name, id) }
+func (u untyped) CheckID(id string) error     { return u.m.Parses(id) }
+func (u untyped) Key(id string) string        { return u.m.Key(id) }
+func (u untyped) HistoryKey(id string) string { return revisions.Key(u.m.Name, id) }
 
-func (u untyped) CounterKey(counter, id string) string { return CounterKey(u.name, counter, id) }
+func (u untyped) CounterKey(counter, id string) string { return CounterKey(u.m.Name, counter, id) }
 
 // State reads the head, the built item and, if indexes are being built, the progress.
 func (u untyped) State(ctx context.Context) (st plug.State, err error) {
-	is, err := u.built.Status(ctx)
+	is, err := u.m.Built.Status(ctx)
 	if err != nil && !wire.IsCorrupt(err) {
-		return st, u.failure("state", err)
+		return st, u.m.Failure("state", err)
 	}
 	st.Exists, st.Built = is.Exists || err != nil, err
 	if st.IDs, err = u.about(ctx); err != nil {
@@ -80,13 +83,11 @@ func (u untyped) State(ctx context.Context) (st plug.State, err error) {
 	}
 	far := ""
 	if len(is.Building) > 0 {
-		if at, there, err := u.builds.item.Read(ctx); err == nil && there {
-			far = howFar(at)
-		}
+		far = u.m.builds.Far(ctx)
 	}
-	mine := u.definitions()
+	mine := u.m.Definitions()
 	for _, def := range mine {
-		s := plug.IndexState{Name: names([]string{def})[0], State: "not built"}
+		s := plug.IndexState{Name: core.Names([]string{def})[0], State: "not built"}
 		switch {
 		case slices.Contains(is.Whole, def) || !st.Exists:
 			s.State = "built"
@@ -96,37 +97,34 @@ func (u untyped) State(ctx context.Context) (st plug.State, err error) {
 		st.Indexes = append(st.Indexes, s)
 	}
 	for _, def := range plug.Without(slices.Concat(is.Whole, is.Building), mine) {
-		st.Indexes = append(st.Indexes, plug.IndexState{Name: names([]string{def})[0], State: "unknown"})
+		st.Indexes = append(st.Indexes, plug.IndexState{Name: core.Names([]string{def})[0], State: "unknown"})
 	}
 	return st, nil
 }
 
-// errEnough ends a walk.
-var errEnough = errors.New("enough")
-
 // about returns the approximate number of ids. If they are listed, it reads the first.
 func (u untyped) about(ctx context.Context) (n int64, err error) {
-	err = u.eachFrom(ctx, enumeration.Reached{}, func(ids []string, _ enumeration.Reached, left func() int64) error {
+	err = u.m.EachFrom(ctx, enumeration.Reached{}, func(ids []string, _ enumeration.Reached, left func() int64) error {
 		rest := left()
 		if n += int64(len(ids)) + rest; rest > 0 {
-			return errEnough
+			return core.ErrStop
 		}
 		return nil
 	})
-	if errors.Is(err, errEnough) || wire.IsCorrupt(err) || errors.Is(err, kv.ErrLost) {
+	if errors.Is(err, core.ErrStop) || wire.IsCorrupt(err) || errors.Is(err, kv.ErrLost) {
 		err = nil // a check reports the damage
 	}
 	return n, err
 }
 
 func (u untyped) See(ctx context.Context, s kv.Store, ids []string) ([]plug.Sight, error) {
-	results, err := u.gets(ctx, s, u.keys, ids)
+	results, err := u.gets(ctx, s, u.m.Keys, ids)
 	if err != nil {
 		return nil, err
 	}
 	sights := make([]plug.Sight, len(ids))
 	for i, id := range ids {
-		sights[i] = u.sight(id, results[i*len(u.keys):][:len(u.keys)])
+		sights[i] = u.sight(id, results[i*len(u.m.Keys):][:len(u.m.Keys)])
 	}
 	return sights, nil
 }
@@ -134,8 +132,8 @@ func (u untyped) See(ctx context.Context, s kv.Store, ids []string) ([]plug.Sigh
 // gets returns the results of gets of ids in families.
 func (u untyped) gets(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]kv.Result, error) {
 	for _, id := range ids {
-		if err := kv.CheckKey(u.key(id)); err != nil {
-			return nil, u.failure(id, err)
+		if err := kv.CheckKey(u.m.Key(id)); err != nil {
+			return nil, u.m.Failure(id, err)
 		}
 	}
 	return kv.GetEach(ctx, s, nil, families, ids)
@@ -153,14 +151,14 @@ func (u untyped) sight(id string, results []kv.Result) plug.Sight {
 
 // count sets the counters of s from the results of their gets.
 func (u untyped) count(s *plug.Sight, results []kv.Result) {
-	for i := range u.counters {
-		c := &u.counters[i]
-		if c.plain == nil {
+	for i := range u.m.Counters {
+		c := &u.m.Counters[i]
+		if c.Plain == nil {
 			continue
 		}
-		n, err := c.plain.Number(0, results[i])
+		n, err := c.Plain.Number(0, results[i])
 		if err != nil && s.Err == nil {
-			s.Err = u.failure(s.ID, wire.Corrupt(c.key(s.ID), err))
+			s.Err = u.m.Failure(s.ID, wire.Corrupt(c.Key(s.ID), err))
 		}
 		s.Counts = append(s.Counts, n)
 	}
@@ -171,22 +169,22 @@ func (u untyped) Decode(id string, value []byte) plug.Sight {
 	s := plug.Sight{ID: id, Bytes: len(value), Places: make([][]string, len(shown))}
 	env, err := envelope.Decode(value)
 	if err != nil {
-		s.Err = u.failure(id, wire.Corrupt(u.key(id), err))
+		s.Err = u.m.Failure(id, wire.Corrupt(u.m.Key(id), err))
 		return s
 	}
 	s.Envelope = env
 	if env.Deleted {
 		return s
 	}
-	v, err := u.decodeBody(env.Model, env.Body, false)
+	v, err := u.m.DecodeBody(env.Model, env.Body, false)
 	if err != nil {
-		s.Err = u.failure(id, wire.Corrupt(u.key(id), err))
+		s.Err = u.m.Failure(id, wire.Corrupt(u.m.Key(id), err))
 		return s
 	}
 	if id == "" {
-		s.ID = u.idOf(v)
+		s.ID = u.m.IdOf(v)
 	}
-	if s.Ended = env.HasEnded(u.db.now()); s.Ended {
+	if s.Ended = env.HasEnded(u.m.Db.Now()); s.Ended {
 		return s
 	}
 	for i, index := range shown {
@@ -206,46 +204,46 @@ func (u untyped) Earlier(value []byte) (bodies [][]byte) {
 }
 
 func (u untyped) Body(s *plug.Sight) ([]byte, error) {
-	v := u.empty()
+	v := u.m.Empty()
 	if s != nil {
 		var err error
-		if v, err = u.decodeBody(s.Envelope.Model, s.Envelope.Body, false); err != nil {
-			return nil, u.failure(s.ID, wire.Corrupt(u.key(s.ID), err))
+		if v, err = u.m.DecodeBody(s.Envelope.Model, s.Envelope.Body, false); err != nil {
+			return nil, u.m.Failure(s.ID, wire.Corrupt(u.m.Key(s.ID), err))
 		}
 	}
-	return u.encodeBody(nil, v)
+	return u.m.EncodeBody(nil, v)
 }
 
 func (u untyped) Fixed(id string) ([]byte, error) {
-	v, err := u.withID(id)
+	v, err := u.m.WithID(id)
 	if err != nil {
-		return nil, u.failure(id, fmt.Errorf("%w: %w", ErrInvalid, err))
+		return nil, u.m.Failure(id, fmt.Errorf("%w: %w", ErrInvalid, err))
 	}
-	f := u.schema(v)
-	set(f.revision, 1)
-	set(f.created, u.db.now())
-	set(f.updated, u.db.now())
-	return u.encodeBody(nil, v)
+	f := u.m.Schema(v)
+	core.Set(f.Revision, 1)
+	core.Set(f.Created, u.m.Db.Now())
+	core.Set(f.Updated, u.m.Db.Now())
+	return u.m.EncodeBody(nil, v)
 }
 
 func (u untyped) Edit(ctx context.Context, id string, rev uint64, f func(body []byte) ([]byte, error)) error {
 	isSame := false
-	_, err := u.edit(ctx, "Update", false, edit{
-		id:   id,
-		only: func(rec *plug.Seen) bool { isSame = rec.Rev == rev; return isSame },
-		apply: func(old plug.Record) (plug.Record, error) {
+	_, err := write.EditInTurn(ctx, u.m.Model, "Update", false, write.Edit{
+		ID:   id,
+		Only: func(rec *plug.Seen) bool { isSame = rec.Rev == rev; return isSame },
+		Apply: func(old plug.Record) (plug.Record, error) {
 			if old == nil {
 				return nil, kv.ErrNotFound
 			}
-			body, err := u.encodeBody(nil, old)
+			body, err := u.m.EncodeBody(nil, old)
 			if err == nil {
 				body, err = f(body)
 			}
 			if err != nil {
 				return nil, err
 			}
-			v, err := u.decodeBody(u.version, body, false)
-			if err == nil && u.idOf(v) != id {
+			v, err := u.m.DecodeBody(u.m.Version, body, false)
+			if err == nil && u.m.IdOf(v) != id {
 				err = errors.New("an edit must not change the id")
 			}
 			if err != nil {
@@ -255,7 +253,7 @@ func (u untyped) Edit(ctx context.Context, id string, rev uint64, f func(body []
 		},
 	})
 	if err == nil && !isSame {
-		err = u.failure(id, fmt.Errorf("%w: it is no longer at rev %d", kv.ErrConflict, rev))
+		err = u.m.Failure(id, fmt.Errorf("%w: it is no longer at rev %d", kv.ErrConflict, rev))
 	}
 	return err
 }
@@ -265,19 +263,19 @@ func (u untyped) Stands(value []byte) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	if env.HasEnded(u.db.now()) {
+	if env.HasEnded(u.m.Db.Now()) {
 		return -1, nil
 	}
-	return u.stored(env), nil
+	return u.m.Stored(env), nil
 }
 
 func (u untyped) IDs(ctx context.Context, from string, f func(ids []string, to string) error) error {
-	e := &each{model: u.model, ctx: ctx, Walk: Walk{From: from}}
+	e := &each{Model: u.m.Model, ctx: ctx, Walk: Walk{From: from}}
 	at, err := e.from()
 	if err != nil {
 		return err
 	}
-	return u.eachFrom(ctx, at, func(ids []string, to enumeration.Reached, _ func() int64) error {
+	return u.m.EachFrom(ctx, at, func(ids []string, to enumeration.Reached, _ func() int64) error {
 		return f(ids, e.cursor(to))
 	})
 }
@@ -285,17 +283,17 @@ func (u untyped) IDs(ctx context.Context, from string, f func(ids []string, to s
 func (u untyped) Check(ctx context.Context, s kv.Store, ids []string) ([]plug.Sight, error) {
 	sights := make([]plug.Sight, 0, len(ids))
 	var checks []check
-	for _, index := range u.indexes() {
+	for _, index := range u.m.Indexes() {
 		checks = append(checks, check{index: index})
 	}
-	for some := range slices.Chunk(ids, recordsAtOnce) {
-		families := u.keys
+	for some := range slices.Chunk(ids, core.RecordsAtOnce) {
+		families := u.m.Keys
 		results, err := u.gets(ctx, s, families, some)
 		if err != nil {
 			return nil, err
 		}
 		for i, id := range some {
-			rec, err := u.decodeCounted(id, results[i*len(families):][:len(families)])
+			rec, err := u.m.DecodeCounted(id, results[i*len(families):][:len(families)])
 			if err != nil && !wire.IsCorrupt(err) {
 				return nil, err
 			}
@@ -324,7 +322,7 @@ func (u untyped) checked(rec *plug.Seen, at int, checks []check) plug.Sight {
 	for k := range checks {
 		c, own := &checks[k], *rec
 		if rec.Value != nil {
-			u.as(&own, c.index)
+			u.m.As(&own, c.index)
 			own.Value, own.Counts, own.Envelope, own.Mark = nil, nil, s.Envelope, bytes.Clone(own.Mark)
 			c.at, c.recs = append(c.at, at), append(c.recs, &own)
 		}
@@ -375,22 +373,22 @@ func (c *check) wrong(i int, kind, text string) {
 // Mend raises the rev of the record, since an entry that marks it as removed may have the current
 // one.
 func (u untyped) Mend(ctx context.Context, id string) error {
-	if err := u.db.Writable(); err != nil {
+	if err := u.m.Db.Writable(); err != nil {
 		return err
 	}
-	return u.inTurn(ctx, id, func(id string) error {
-		rec, err := u.readable(ctx, u.db.store, id)
+	return u.m.InTurn(ctx, id, func(id string) error {
+		rec, err := u.m.Readable(ctx, u.m.Db.Store, id)
 		if err != nil {
 			return err
 		}
 		var touched []envelope.Touched
-		for _, index := range u.indexes() {
+		for _, index := range u.m.Indexes() {
 			if rec.Value != nil {
 				touched = append(touched, envelope.Touched{Index: index.Name(), Places: index.Places(rec.Value)})
 			}
 		}
-		u.db.recent.Drop(u.key(id))
-		return u.repair(ctx, u.db.store, id, rec.Rev+1, touched, true)
+		u.m.Db.Recent.Drop(u.m.Key(id))
+		return u.m.Repair(ctx, u.m.Db.Store, id, rec.Rev+1, touched, true)
 	})
 }
 
@@ -399,47 +397,47 @@ func (u untyped) Settle(ctx context.Context, id string, places [][]string) error
 	for i, index := range u.shown() {
 		touched = append(touched, envelope.Touched{Index: index.Name(), Places: places[i]})
 	}
-	u.db.recent.Drop(u.key(id))
-	return u.inTurn(ctx, id, func(id string) error { return u.repair(ctx, u.db.store, id, 0, touched, true) })
+	u.m.Db.Recent.Drop(u.m.Key(id))
+	return u.m.InTurn(ctx, id, func(id string) error { return u.m.Repair(ctx, u.m.Db.Store, id, 0, touched, true) })
 }
 
 func (u untyped) Enlist(ctx context.Context, ids []string) error {
-	return cmp.Or(u.db.Writable(), u.archive(ctx, ids))
+	return cmp.Or(u.m.Db.Writable(), u.m.Archive(ctx, ids))
 }
 
 func (u untyped) Prepare(ctx context.Context, whole func(index string) bool) error {
-	if err := u.writable(ctx); err != nil {
+	if err := u.m.Writable(ctx); err != nil {
 		return err
 	}
-	if err := u.distrust(ctx); err != nil {
+	if err := u.m.Distrust(ctx); err != nil {
 		return err
 	}
-	tokens, err := u.built.Build(ctx)
+	tokens, err := u.m.Built.Build(ctx)
 	if err != nil {
 		return err
 	}
 	var kept []string
-	for _, index := range u.indexes() {
+	for _, index := range u.m.Indexes() {
 		if whole(index.Name()) {
-			kept = append(kept, definition(index))
+			kept = append(kept, core.Definition(index))
 		}
 	}
-	return u.built.Mark(ctx, tokens, kept...)
+	return u.m.Built.Mark(ctx, tokens, kept...)
 }
 
 func (u untyped) Accept(ctx context.Context) error {
-	return cmp.Or(u.db.Writable(), u.accept(ctx))
+	return cmp.Or(u.m.Db.Writable(), u.m.Accept(ctx))
 }
 
 func (u untyped) Purge(ctx context.Context, id string) error {
-	if err := u.parses(id); err != nil {
-		return u.failure(id, fmt.Errorf("%w: %w", ErrInvalid, err))
+	if err := u.m.Parses(id); err != nil {
+		return u.m.Failure(id, fmt.Errorf("%w: %w", ErrInvalid, err))
 	}
-	return u.purge(ctx, id, false)
+	return erase.Purge(ctx, u.m.Model, id, false)
 }
 
 func (u untyped) Resave(ctx context.Context, ids []string, dry bool) (n int, err error) {
-	recs, err := u.see(ctx, u.db.store, ids)
+	recs, err := u.m.See(ctx, u.m.Db.Store, ids)
 	if recs == nil {
 		return 0, err
 	}
@@ -447,15 +445,15 @@ func (u untyped) Resave(ctx context.Context, ids []string, dry bool) (n int, err
 		switch {
 		case rec.Damaged():
 			return n, rec.Err // Upgrade may have refused it.
-		case rec.Value == nil || rec.Envelope.Model >= u.version:
+		case rec.Value == nil || rec.Envelope.Model >= u.m.Version:
 			continue
 		}
 		n++
 		if !dry {
-			err = u.inTurn(ctx, rec.ID, func(id string) error { return u.rewrite(ctx, id) })
+			err = u.m.InTurn(ctx, rec.ID, func(id string) error { return u.rewrite(ctx, id) })
 		}
 		if err != nil {
-			return n, u.failure(rec.ID, err)
+			return n, u.m.Failure(rec.ID, err)
 		}
 	}
 	return n, nil
@@ -464,47 +462,35 @@ func (u untyped) Resave(ctx context.Context, ids []string, dry bool) (n int, err
 // rewrite stores the record id in the current version. Its values, and so its places, stay the
 // same.
 func (u untyped) rewrite(ctx context.Context, id string) error {
-	return kv.Change(u.key(id), func() error {
-		rec, err := u.readable(ctx, u.db.store, id)
-		if err != nil || rec.Value == nil || rec.Envelope.Model >= u.version {
+	return kv.Change(u.m.Key(id), func() error {
+		rec, err := u.m.Readable(ctx, u.m.Db.Store, id)
+		if err != nil || rec.Value == nil || rec.Envelope.Model >= u.m.Version {
 			return err
 		}
 		env := *rec.Envelope
-		env.Model, env.Rev = u.version, rec.Rev+1
-		if env.Body, err = u.encodeBody(rec.Envelope, rec.Value); err != nil {
+		env.Model, env.Rev = u.m.Version, rec.Rev+1
+		if env.Body, err = u.m.EncodeBody(rec.Envelope, rec.Value); err != nil {
 			return err
 		}
-		u.db.recent.Drop(u.key(id))
-		_, err = kv.One(ctx, u.db.store, u.store(rec, &env))
+		u.m.Db.Recent.Drop(u.m.Key(id))
+		_, err = kv.One(ctx, u.m.Db.Store, u.m.Store(rec, &env))
 		return err
 	})
 }
 
 func (u untyped) Orphans(ctx context.Context, id string) error {
-	if err := u.db.Writable(); err != nil {
+	if err := u.m.Db.Writable(); err != nil {
 		return err
 	}
-	o := orphans{place: id, deleted: func(int) {}, goOn: func(ctx context.Context) error {
-		rec, err := u.readable(ctx, u.db.store, id)
-		if err == nil && rec.Value != nil {
-			err = errStays
-		}
-		return err
-	}}
-	for _, list := range u.children {
-		if err := u.deleteIn(ctx, list, o); err != nil && !errors.Is(err, errStays) {
-			return err
-		}
-	}
-	return nil
+	return erase.DeleteOrphans(ctx, u.m.Model, id)
 }
 
 func (u untyped) Build(ctx context.Context, again bool) error {
 	if !again {
-		missing, err := u.missing(ctx)
+		missing, err := u.m.builds.Missing(ctx)
 		if err != nil && !errors.Is(err, ErrNeedsRebuild) || err == nil && len(missing) == 0 {
 			return err
 		}
 	}
-	return u.rebuildAll(ctx)
+	return u.m.rebuildAll(ctx)
 }

@@ -3,11 +3,14 @@ package kvmodel
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/times"
+	"github.com/ringtree/ringtree/kvmodel/internal/erase"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -41,10 +44,10 @@ func (w *watch) knownNow() int { return int(w.known.Load()) }
 // the store alone looks again soon, since it may now be able to repair more.
 func (db *DB) knowsMore() {
 	db.watch.known.Add(1)
-	if db.refusal != nil {
+	if db.core.Refusal != nil {
 		return
 	}
-	db.watch.once.Do(func() { go db.work.Every(db.watch.timer, times.Look, db.look) })
+	db.watch.once.Do(func() { go db.core.Work.Every(db.watch.timer, times.Look, db.look) })
 	if db.watch.alone {
 		db.watch.timer.Reset(settleTime)
 	}
@@ -52,15 +55,15 @@ func (db *DB) knowsMore() {
 
 // look is the periodic work of a DB, every 15 seconds.
 func (db *DB) look(ctx context.Context) error {
-	ctx, end := db.begin(ctx, kv.Work{Verb: "repair"})
+	ctx, end := db.core.BeginWork(ctx, kv.Work{Verb: "repair"})
 	defer end()
 	if db.disk != nil {
-		db.watch.trouble.tell(db.log, db.now(), db.disk())
+		db.watch.trouble.tell(db.core.Log, db.core.Now(), db.disk())
 	}
 	errs := []error{db.Repair(ctx)}
 	for _, m := range db.allModels() {
 		if db.watch.alone {
-			errs = append(errs, m.beginBuild(ctx))
+			errs = append(errs, m.builds.BeginBuild(ctx))
 		}
 	}
 	return kv.Join(errs...)
@@ -77,16 +80,38 @@ func (db *DB) Repair(ctx context.Context) error {
 	if err := db.Writable(); err != nil {
 		return err
 	}
-	ctx, end := db.begin(ctx, kv.Work{Verb: "Repair"})
+	ctx, end := db.core.BeginWork(ctx, kv.Work{Verb: "Repair"})
 	defer end()
-	repaired := db.repairer.Repair(db.marked.readAgain(ctx))
+	repaired := db.core.Repairer.Repair(db.marked.ReadAgain(ctx))
 	_, settled := db.recountDoubtful(ctx)
 	errs := []error{repaired, settled}
-	if errors.Is(repaired, ErrUnknownFormat) || db.marked.isDamaged() {
-		errs = append(errs, db.marked.damage(ctx))
+	if errors.Is(repaired, ErrUnknownFormat) || db.marked.IsDamaged() {
+		errs = append(errs, db.marked.Damage(ctx))
 	}
 	for _, m := range db.allModels() {
-		errs = append(errs, m.forgetDue(ctx))
+		errs = append(errs, erase.ForgetDue(ctx, m.Model))
 	}
 	return kv.Join(errs...)
+}
+
+// troubleEvery is the interval at which persistent trouble with a file is logged.
+const troubleEvery = 10 * time.Minute
+
+// trouble is the state of the log about a store's file, which cannot be written or shipped, for
+// example.
+type trouble struct{ began, said time.Time }
+
+// tell logs the trouble of disk, repeats it while it lasts, and logs its end.
+func (t *trouble) tell(log *slog.Logger, now time.Time, disk kv.Disk) {
+	switch {
+	case disk.Trouble == nil && !t.began.IsZero():
+		log.Info("ringtree: the trouble with the store's file is over", "after", now.Sub(t.began).Round(time.Second))
+		*t = trouble{}
+	case disk.Trouble != nil && now.Sub(t.said) >= troubleEvery:
+		if t.began.IsZero() {
+			t.began = now
+		}
+		t.said = now
+		log.Warn("ringtree: there is trouble with the store's file; it is tried again", "since", t.began.Format(time.RFC3339), "err", work.Clip(disk.Trouble))
+	}
 }

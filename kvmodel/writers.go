@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/intent"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 )
 
@@ -52,30 +53,27 @@ type Writer struct {
 // name if its Origin is unknown.
 func (w *Writer) Called(now time.Time) string { return w.Origin.Called(w.Process, now) }
 
-// called returns the readable form of a process whose head was read.
-func (db *DB) called(o journal.Other) string { return o.Origin().Called(o.Process, db.now()) }
-
 // Writers returns the processes with a journal, by name. A process that holds its store alone has
 // none. Writers writes nothing.
 func (db *DB) Writers(ctx context.Context) (all []Writer, err error) {
-	others, err := journal.Others(ctx, db.store, func(string) bool { return false }, nil)
+	others, err := journal.Others(ctx, db.core.Store, func(string) bool { return false }, nil)
 	if err != nil {
 		return nil, err
 	}
 	for _, o := range others {
-		w := Writer{Process: o.Process, Origin: o.Origin(), Own: db.journal.IsOwn(o.Process)}
+		w := Writer{Process: o.Process, Origin: o.Origin(), Own: db.core.Journal.IsOwn(o.Process)}
 		var shapes []string
 		if w.Tick, shapes, w.Damaged = o.Head(); w.Damaged != nil && !wire.IsCorrupt(w.Damaged) {
 			return nil, w.Damaged
 		}
-		j, err := journal.Read(ctx, db.store, o.Process)
+		j, err := journal.Read(ctx, db.core.Store, o.Process)
 		if err != nil {
 			return nil, err
 		}
 		w.Lines, w.Last, w.Damaged = len(j.Lines), newest(j.Lines), wire.JoinCorrupt(w.Damaged, j.Damaged)
 		// an idle process gives no sign, but may live
-		w.Dead = !w.Own && (db.held || w.Lines > 0 && db.repairer.IsDead(o.Process, w.Tick))
-		if when, covered, err := journal.Repaired(ctx, db.store, o.Process); err != nil {
+		w.Dead = !w.Own && (db.held || w.Lines > 0 && db.core.Repairer.IsDead(o.Process, w.Tick))
+		if when, covered, err := journal.Repaired(ctx, db.core.Store, o.Process); err != nil {
 			return nil, err
 		} else if covered == j.Bytes && covered > 0 {
 			w.Repaired = when
@@ -93,8 +91,8 @@ func (db *DB) Writers(ctx context.Context) (all []Writer, err error) {
 func newest(lines []journal.Line) (last time.Time) {
 	for _, l := range lines {
 		at := time.Time{} // a deletion has no time
-		if strings.HasPrefix(l.Model, intentLine) {
-			at, _, _ = decodeIntent(l.ID)
+		if strings.HasPrefix(l.Model, intent.LineName) {
+			at, _, _ = intent.Decode(l.ID)
 		} else if l.Rev != journal.FenceAlways {
 			at = time.UnixMilli(int64(l.Rev))
 		}
@@ -115,7 +113,7 @@ func (db *DB) told(shapes []string) (handles, other []string) {
 			continue
 		}
 		name, _, _ := strings.Cut(shape, "=")
-		if db.model(name) != nil && !slices.Contains(mine, shape) {
+		if db.owner(name) != nil && !slices.Contains(mine, shape) {
 			other = append(other, name)
 		}
 	}

@@ -31,9 +31,9 @@ type Config struct {
 	// without requests in flight.
 	Alone bool
 
-	// Model returns the model of that name, or nil. Known grows with the models, their indexes and
-	// their handlers.
-	Model func(name string) Model
+	// Owner returns the owner of the lines under that name, or nil. Known grows with the models,
+	// their indexes and their handlers.
+	Owner func(name string) Owner
 	Known func() int
 
 	// Archive adds new ids, by model, to their enumerations.
@@ -52,11 +52,20 @@ type Config struct {
 	Looked func(open []journal.Line)
 }
 
-// Model is a model as Repairer uses it.
-type Model interface {
+// Owner finishes the journal lines written under one name. It may also be a Model or a Resumer.
+type Owner interface {
 	// RepairLine finishes the change in l.
 	RepairLine(ctx context.Context, s kv.Store, l journal.Line) error
+}
 
+// Resumer is the owner of the lines of intents.
+type Resumer interface {
+	// Resume carries out the intent in l and reports whether it has ended.
+	Resume(ctx context.Context, l journal.Line) (ended bool, err error)
+}
+
+// Model is the owner of the lines of a model.
+type Model interface {
 	// Lacked returns the names of the model's indexes that others maintain and this process does
 	// not know.
 	Lacked(ctx context.Context) ([]string, error)
@@ -66,9 +75,6 @@ type Model interface {
 
 	// Changed calls the handlers of the model for a change of id of that age.
 	Changed(ctx context.Context, age time.Duration, id string, created bool) error
-
-	// Resume carries out the intent in l, if it is one, and reports whether it has ended.
-	Resume(ctx context.Context, l journal.Line) (ended bool, err error)
 
 	// DeleteChildren deletes the children of the record id if it was deleted.
 	DeleteChildren(ctx context.Context, id string) error
@@ -197,7 +203,7 @@ func (r *Repairer) firstPass(ctx context.Context, j journal.Copy) error {
 // giveUp removes the damaged lines from j after the others are repaired.
 func (r *Repairer) giveUp(ctx context.Context, j journal.Copy) error {
 	models := j.Models()
-	if slices.ContainsFunc(models, func(name string) bool { return r.Model(name) == nil }) {
+	if slices.ContainsFunc(models, func(name string) bool { return r.Owner(name) == nil }) {
 		return nil // left to a process that has them
 	}
 	if err := r.Lost(ctx, j.Process, models, j.Damaged); err != nil {
@@ -234,9 +240,13 @@ func (r *Repairer) once(ctx context.Context, j journal.Copy, what part, all exte
 func (r *Repairer) knows(ctx context.Context, j journal.Copy) (bool, error) {
 	lacked := make(map[string][]string)
 	for _, l := range j.Lines {
-		m := r.Model(l.Model)
-		if m == nil {
+		owner := r.Owner(l.Model)
+		if owner == nil {
 			return false, nil
+		}
+		m, ok := owner.(Model)
+		if !ok {
+			continue
 		}
 		names, known := lacked[l.Model]
 		if !known {
@@ -266,8 +276,8 @@ func touchesAny(l journal.Line, names []string) bool {
 func (r *Repairer) isHeard(j journal.Copy) bool {
 	return r.signs.deadFor(j.Process) >= times.Handlers ||
 		!slices.ContainsFunc(j.Lines, func(l journal.Line) bool {
-			m := r.Model(l.Model)
-			return j.Handles(l.Model) && m != nil && !m.Handles()
+			m, ok := r.Owner(l.Model).(Model)
+			return j.Handles(l.Model) && ok && !m.Handles()
 		})
 }
 
@@ -278,8 +288,8 @@ func (r *Repairer) repairLines(ctx context.Context, j journal.Copy) error {
 	for batch := range slices.Chunk(journal.Merge(j.Lines), linesAtOnce) {
 		var works []func(kv.Store) error
 		for _, l := range batch {
-			if m := r.Model(l.Model); m != nil {
-				works = append(works, func(s kv.Store) error { return guard(l, func() error { return m.RepairLine(ctx, s, l) }) })
+			if o := r.Owner(l.Model); o != nil {
+				works = append(works, func(s kv.Store) error { return guard(l, func() error { return o.RepairLine(ctx, s, l) }) })
 			}
 		}
 		errs = append(errs, work.FirstError(kv.Together(ctx, r.Store, works...)...))
@@ -296,7 +306,7 @@ func guard(l journal.Line, step func() error) error {
 func (r *Repairer) deleteChildren(ctx context.Context, j journal.Copy) error {
 	var errs []error
 	for _, l := range j.Lines {
-		if m := r.Model(l.Model); m != nil {
+		if m, ok := r.Owner(l.Model).(Model); ok {
 			errs = append(errs, guard(l, func() error { return m.DeleteChildren(ctx, l.ID) }))
 		}
 	}
@@ -309,12 +319,12 @@ func (r *Repairer) resume(ctx context.Context, j journal.Copy) error {
 	var errs []error
 	var ended []journal.Line
 	for _, l := range j.Lines {
-		m := r.Model(l.Model)
-		if m == nil {
+		owner, ok := r.Owner(l.Model).(Resumer)
+		if !ok {
 			continue
 		}
 		errs = append(errs, guard(l, func() error {
-			is, err := m.Resume(ctx, l)
+			is, err := owner.Resume(ctx, l)
 			if is {
 				ended = append(ended, l)
 			}
@@ -329,8 +339,8 @@ func (r *Repairer) resume(ctx context.Context, j journal.Copy) error {
 func (r *Repairer) settleLines(ctx context.Context, j journal.Copy) error {
 	created := make(map[string][]string)
 	for _, l := range j.Lines {
-		m := r.Model(l.Model)
-		if m == nil {
+		m, ok := r.Owner(l.Model).(Model)
+		if !ok {
 			continue
 		}
 		if err := m.Changed(ctx, r.signs.deadFor(j.Process), l.ID, l.Created); err != nil {

@@ -1,0 +1,329 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/internal/built"
+	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// RecordsAtOnce is the number of records read in one trip of an enumeration.
+const RecordsAtOnce = 100
+
+// builtConfig returns the configuration of m's built item. The witness is an item that is never
+// removed once it exists, such as the first segment of the list of ids, or otherwise any record.
+func (m *Model) builtConfig() built.Config {
+	c := built.Config{Store: m.Db.Store, Now: m.Db.Now, Alone: m.Db.Alone, Model: m.Name, Mine: m.Definitions}
+	switch {
+	case m.Numbers != nil:
+		c.Witness = m.Numbers.Key(1)
+	case m.IsListed():
+		c.Witness, c.All = m.All.FirstKey(), m.All
+	default:
+		c.Written = m.isWritten
+	}
+	return c
+}
+
+// IsListed reports whether the ids of m are stored in its enumeration. Numbered ids follow from the
+// last number, and a store that walks keys in order finds records by their keys.
+func (m *Model) IsListed() bool { return m.Numbers == nil && m.Db.Walk == nil }
+
+// Archive adds ids to the enumeration.
+func (m *Model) Archive(ctx context.Context, ids []string) error {
+	if !m.IsListed() || len(ids) == 0 {
+		return nil
+	}
+	if err := m.Built.Begun(ctx); err != nil {
+		return err
+	}
+	return m.All.Put(ctx, m.Db.Store, ids)
+}
+
+// EachID calls f with the ids of all possible records, in batches, each id once. f returns how many
+// of the records exist: if few do, the other ids are removed from the enumeration in the
+// background. An ErrCorrupt comes after all other ids.
+func (m *Model) EachID(ctx context.Context, f func(ids []string) (live int, err error)) error {
+	if m.Numbers != nil {
+		last, err := m.Numbers.Last(ctx, m.Db.Store)
+		if err != nil {
+			return m.Failure("the last number", err)
+		}
+		return eachNumber(1, last, func(ids []string, _ int64) error {
+			_, err := f(ids)
+			return err
+		})
+	}
+	all, live := 0, 0
+	err := m.EachFrom(ctx, enumeration.Reached{}, func(ids []string, _ enumeration.Reached, _ func() int64) error {
+		n, err := f(ids)
+		all, live = all+len(ids), live+n
+		return err
+	})
+	if err == nil {
+		m.Upkeep(all, live)
+	}
+	return err
+}
+
+// openIDs returns the ids in journal lines, which may be nowhere else, and an error for damaged
+// lines. A line is deleted only after its id is in the enumeration, so reading the lines first
+// misses none.
+func (m *Model) openIDs(ctx context.Context) (ids []string, damaged, err error) {
+	ids, err = journal.CreatedIDs(ctx, m.Db.Store, m.Name)
+	if wire.IsCorrupt(err) {
+		return ids, err, nil
+	}
+	return ids, nil, err
+}
+
+// Upkeep prunes the enumeration in the background if few of the ids of a walk are live.
+func (m *Model) Upkeep(all, live int) {
+	if m.IsListed() && all > 0 && all >= 2*live {
+		m.Db.Soon(func(ctx context.Context) error { return m.All.Prune(ctx, m.Db.Store, m.alive) })
+	}
+}
+
+// EachFrom continues a walk at from. It calls f with the ids of all records that existed when the
+// walk began, in batches, each id once, with the position reached and a func that returns about how
+// many are left. Numbered ids include those beyond the gaps of a loss.
+func (m *Model) EachFrom(ctx context.Context, from enumeration.Reached, f func(ids []string, to enumeration.Reached, left func() int64) error) error {
+	if m.Numbers != nil {
+		last, err := m.Numbers.Left(ctx, m.Db.Store)
+		if err != nil {
+			return m.Failure("the last number", err)
+		}
+		return eachNumber(from.Number+1, last, func(ids []string, to int64) error {
+			return f(ids, enumeration.Reached{Number: to}, func() int64 { return last - to })
+		})
+	}
+	if m.Db.Walk != nil {
+		if _, _, exists, err := m.Built.Head(ctx); err != nil || !exists {
+			return err
+		}
+		return m.walkKeys(ctx, from, f)
+	}
+	open, damaged, err := m.openIDs(ctx)
+	if err != nil {
+		return err
+	}
+	head, isAccepted, exists, err := m.Built.Head(ctx)
+	if err != nil || !exists {
+		return err
+	}
+	err = m.All.Each(ctx, m.Db.Store, head, isAccepted, from, open, func(ids []string, to enumeration.Reached, left int64) error {
+		return f(ids, to, func() int64 { return left })
+	})
+	if err != nil && !wire.IsCorrupt(err) {
+		return err
+	}
+	return wire.JoinCorrupt(damaged, err)
+}
+
+// alive reports which of the records with ids exist or, being damaged, may exist.
+func (m *Model) alive(ctx context.Context, ids []string) ([]bool, error) {
+	var alive []bool
+	for batch := range slices.Chunk(ids, RecordsAtOnce) {
+		recs, err := m.See(ctx, m.Db.Store, batch)
+		if recs == nil {
+			return nil, err
+		}
+		for _, rec := range recs {
+			alive = append(alive, rec.Value != nil || rec.Damaged())
+		}
+	}
+	return alive, nil
+}
+
+// Accept acknowledges the loss of parts of the enumeration and of the built item.
+func (m *Model) Accept(ctx context.Context) error {
+	if err := m.AcceptNumbers(ctx); err != nil {
+		return err
+	}
+	return m.Failure("accept", m.Built.Accept(ctx))
+}
+
+func (m *Model) Distrust(ctx context.Context) error {
+	_, err := m.Built.Distrust(ctx)
+	return err
+}
+
+// Living returns how many of recs exist or, being damaged, may exist.
+func Living(recs []*plug.Seen) (n int) {
+	for _, rec := range recs {
+		if rec.Value != nil || rec.Damaged() {
+			n++
+		}
+	}
+	return n
+}
+
+// eachNumber calls f with the ids from first to last, in batches, with the last number of each.
+func eachNumber(first, last int64, f func(ids []string, to int64) error) error {
+	for ; first <= last; first += RecordsAtOnce {
+		var ids []string
+		to := min(last, first+RecordsAtOnce-1)
+		for n := first; n <= to; n++ {
+			ids = append(ids, strconv.FormatInt(n, 10))
+		}
+		if err := f(ids, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// On a store that walks keys in order, the keys of the records tell which records exist. So a new
+// record is written under its own key only, and a walk sees it as soon as it is committed.
+
+// walker is the power [kv.Powers.Walk].
+type walker = func(ctx context.Context, begin, after string, f func(keys []string) error) error
+
+// ErrStop ends a walk.
+var ErrStop = errors.New("stop")
+
+// idMark is the mark, in the envelope of a record with a hashed key, that holds its id.
+const idMark = "#id"
+
+// walkKeys calls f with the ids of the records after from, in batches, with the position reached
+// and a func that counts the rest. At the end an ErrCorrupt names the keys of records whose ids
+// cannot be read; a walk that continues does not skip them.
+func (m *Model) walkKeys(ctx context.Context, from enumeration.Reached, f func(ids []string, to enumeration.Reached, left func() int64) error) error {
+	rest, counted := int64(0), false
+	var damaged error
+	err := m.Db.Walk(ctx, m.Keys[0].Begin(), from.Key, func(keys []string) error {
+		for some := range slices.Chunk(keys, RecordsAtOnce) {
+			ids, unread, err := m.idsOf(ctx, some)
+			if err != nil {
+				return err
+			}
+			last := some[len(some)-1]
+			if damaged = wire.JoinCorrupt(damaged, unread); damaged == nil {
+				from.Key = last
+			}
+			rest -= int64(len(some))
+			left := func() int64 {
+				if !counted {
+					rest, counted = m.countKeys(ctx, last), true
+				}
+				return max(rest, 0)
+			}
+			if err := f(ids, from, left); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return damaged
+}
+
+// countKeys returns the number of record keys after the given key, as far as the store can tell.
+func (m *Model) countKeys(ctx context.Context, after string) (n int64) {
+	_ = m.Db.Walk(ctx, m.Keys[0].Begin(), after, func(keys []string) error {
+		n += int64(len(keys))
+		return nil
+	})
+	return n
+}
+
+// isWritten reports whether there is a record or a tombstone.
+func (m *Model) isWritten(ctx context.Context) (bool, error) {
+	err := m.walkKeys(ctx, enumeration.Reached{}, func(ids []string, _ enumeration.Reached, _ func() int64) error {
+		if len(ids) > 0 {
+			return ErrStop
+		}
+		return nil
+	})
+	if errors.Is(err, ErrStop) || wire.IsCorrupt(err) {
+		return true, nil
+	}
+	return false, err
+}
+
+// idsOf returns the ids of the records under keys. An ErrCorrupt names hashed keys whose records do
+// not contain their ids.
+func (m *Model) idsOf(ctx context.Context, keys []string) (ids []string, damaged, err error) {
+	var hashed []string
+	for _, key := range keys {
+		if id := m.Keys[0].Text(key); id != "" {
+			ids = append(ids, id)
+		} else if kv.IsHashed(key) {
+			hashed = append(hashed, key)
+		}
+	}
+	if len(hashed) == 0 {
+		return ids, nil, nil
+	}
+	results, err := kv.GetAll(ctx, m.Db.Store, hashed...)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, key := range hashed {
+		id, err := idIn(results[i])
+		switch {
+		case errors.Is(err, kv.ErrNotFound):
+		case wire.IsCorrupt(err):
+			damaged = wire.JoinCorrupt(damaged, wire.Corrupt(key, err))
+		case err != nil:
+			return nil, nil, err
+		case m.Key(id) == key: // Keys of models with long names begin alike.
+			ids = append(ids, id)
+		}
+	}
+	return ids, damaged, nil
+}
+
+// idIn returns the id of a record with a hashed key, given the answer to its get.
+func idIn(r kv.Result) (string, error) {
+	if r.Err != nil {
+		return "", r.Err
+	}
+	env, err := envelope.Decode(r.Value)
+	if err != nil {
+		return "", err
+	}
+	id := env.Mark(idMark)
+	if id == nil {
+		return "", fmt.Errorf("%w: it does not say its id", codec.ErrCorrupt)
+	}
+	return string(id), nil
+}
+
+// AcceptNumbers acknowledges the loss of numbers. A tombstone keeps the last assigned number if
+// need be; a build fills the gaps before it.
+func (m *Model) AcceptNumbers(ctx context.Context) error {
+	if m.Numbers == nil {
+		return nil
+	}
+	tombstone := envelope.Envelope{Deleted: true, Model: m.Version, Rev: m.revAbove()}
+	_, err := m.Numbers.Accept(ctx, m.Db.Store, tombstone.Encode(nil))
+	return m.Failure("the last number", err)
+}
+
+// FillGaps creates tombstones for the missing records among recs, whose ids are numbers: each
+// number was assigned, so the store has lost the record. Their revs exceed those in any remaining
+// entries.
+func (m *Model) FillGaps(ctx context.Context, s kv.Store, recs []*plug.Seen) error {
+	gone := slices.DeleteFunc(slices.Clone(recs), func(rec *plug.Seen) bool { return rec.Version != 0 })
+	return work.FirstError(kv.Each(ctx, s, gone, func(s kv.Store, _ int, rec *plug.Seen) error {
+		err := m.Fence(ctx, s, rec, m.revAbove())
+		if errors.Is(err, kv.ErrConflict) {
+			return nil // it exists now
+		}
+		return err
+	})...)
+}

@@ -1,0 +1,352 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// upgrader is a record type that upgrades records of older versions.
+type upgrader interface{ Upgrade(from int) error }
+
+// See reads records in one trip and returns a Seen for each id. If some could not be read, it
+// returns nil and the error. If some are damaged, the error is an ErrCorrupt and each id still has
+// its Seen.
+func (m *Model) See(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen, error) {
+	return m.seeIn(ctx, s, m.Keys, ids)
+}
+
+// seeIn is see for families, which are all families or only the first: then without counters.
+func (m *Model) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen, error) {
+	results, err := kv.GetEach(ctx, s, m.Decoder, families, ids)
+	if err != nil {
+		return nil, err
+	}
+	return m.seen(ids, results, nil)
+}
+
+// SeeAs is seeIn for an index, without Counts. It sets the places in the index at unless
+// that is nil.
+func (m *Model) SeeAs(ctx context.Context, s kv.Store, families []kv.Family, ids []string, at *Placed) (recs []*plug.Seen, err error) {
+	err = kv.UseEach(ctx, s, m.Decoder, families, ids, func(results []kv.Result) (err error) {
+		recs, err = m.seen(ids, results, at)
+		for _, rec := range recs {
+			rec.Counts = nil
+		}
+		return err
+	})
+	return recs, err
+}
+
+// seen decodes the results of gets of the same families for each of ids. It sets the places in the
+// index at unless that is nil.
+func (m *Model) seen(ids []string, results []kv.Result, at *Placed) ([]*plug.Seen, error) {
+	recs, seen := make([]*plug.Seen, len(ids)), make([]plug.Seen, len(ids))
+	n := len(results) / max(len(ids), 1)
+	err := m.decodeEach(ids, results, func(i int, rec *plug.Seen) {
+		seen[i] = *rec
+		recs[i] = &seen[i]
+		if at != nil && rec.Value != nil {
+			recs[i].Places = at.places(rec.Value, results[i*n:][:n])
+		}
+	})
+	if err != nil && !wire.IsCorrupt(err) {
+		return nil, err
+	}
+	return recs, err
+}
+
+// Values is see for callers that need only the records. It returns nil for a missing record.
+func (m *Model) Values(ctx context.Context, s kv.Store, ids []string) ([]plug.Record, error) {
+	var values []plug.Record
+	err := kv.UseEach(ctx, s, m.Decoder, m.Keys, ids, func(results []kv.Result) error {
+		values = make([]plug.Record, len(ids))
+		return m.decodeEach(ids, results, func(i int, rec *plug.Seen) { values[i] = rec.Value })
+	})
+	if err != nil && !wire.IsCorrupt(err) {
+		return nil, err
+	}
+	return values, err
+}
+
+// decodeEach calls f with the decoded results of each of ids, read from the same families. f must
+// not retain the Seen. After an error other than ErrCorrupt the results are void.
+func (m *Model) decodeEach(ids []string, results []kv.Result, f func(i int, rec *plug.Seen)) error {
+	var room recordRoom
+	var damaged []error
+	var rec plug.Seen
+	n := len(results) / max(len(ids), 1)
+	for i, id := range ids {
+		rec, room.wanted = plug.Seen{}, len(ids)-i
+		err := m.decodeIn(&room, &rec, id, results[i*n:][:n])
+		if err != nil && !wire.IsCorrupt(err) {
+			return err
+		}
+		if err != nil {
+			rec.Err, damaged = err, append(damaged, err)
+		}
+		f(i, &rec)
+	}
+	return Joined(damaged)
+}
+
+// decodeIn decodes the results of gets of some keys of id, the record first, into the empty rec.
+func (m *Model) decodeIn(room *recordRoom, rec *plug.Seen, id string, results []kv.Result) error {
+	err := m.decode(room, rec, id, results[0])
+	if err == nil && len(results) > 1 {
+		err = m.fillCounters(rec, results[1:])
+	}
+	return err
+}
+
+// recordRoom allocates the records of a page together.
+type recordRoom struct {
+	envelopes []envelope.Envelope
+	copies    any // of kept records, as bodies want it
+	wanted    int // how many records may still be needed
+}
+
+func (r *recordRoom) envelope() *envelope.Envelope {
+	if len(r.envelopes) == 0 {
+		r.envelopes = make([]envelope.Envelope, max(r.wanted, 1))
+	}
+	next := &r.envelopes[0]
+	r.envelopes = r.envelopes[1:]
+	return next
+}
+
+// Joined returns a single error unchanged and joins several.
+func Joined(errs []error) error {
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
+
+func (m *Model) SeeOne(ctx context.Context, s kv.Store, id string) (*plug.Seen, error) {
+	recs, err := m.See(ctx, s, []string{id})
+	if len(recs) == 0 {
+		return nil, err
+	}
+	return recs[0], err
+}
+
+// Shown returns the store for reads on behalf of users. Most reads of records with several ids,
+// such as votes, find nothing.
+func (m *Model) Shown() kv.Store {
+	if m.IsEdge {
+		return kv.Sparse(m.Db.Store)
+	}
+	return kv.Near(m.Db.Store)
+}
+
+// Look reads a record for a user and remembers it for a following update.
+func (m *Model) Look(ctx context.Context, id string) (*plug.Seen, error) {
+	results, err := kv.GetEach(ctx, m.Shown(), m.Decoder, m.Keys, []string{id})
+	if err != nil {
+		return nil, err
+	}
+	if !results[0].Near {
+		m.Db.Recent.Keep(m.Key(id), results, m.Db.Now())
+	}
+	return m.DecodeCounted(id, results)
+}
+
+// decode decodes the result of a get of id's record into the empty rec. A damaged record has only
+// its version, and a rev above any it may have had.
+func (m *Model) decode(room *recordRoom, rec *plug.Seen, id string, r kv.Result) error {
+	rec.ID = id
+	switch {
+	case r.Err == nil:
+	case errors.Is(r.Err, kv.ErrNotFound):
+		return nil
+	default:
+		return m.Failure(id, r.Err)
+	}
+	if kept, ok := r.Decoded.(*keptRecord); ok {
+		m.copyKept(room, rec, r.Version, kept)
+		return nil
+	}
+	env := room.envelope()
+	if err := env.Decode(r.Value); err != nil {
+		return m.damage(rec, r, err)
+	}
+	rec.Rev, rec.Version, rec.Envelope = env.Rev, r.Version, env
+	if rec.Envelope.Deleted {
+		return nil
+	}
+	v, err := m.DecodeBody(rec.Envelope.Model, rec.Envelope.Body, len(r.Value) <= sharedBytes)
+	rec.Value = v
+	if rec.Envelope.Expires != 0 && rec.Envelope.HasEnded(m.Db.Now()) {
+		m.end(rec)
+		return nil
+	}
+	if wire.IsCorrupt(err) {
+		return m.damage(rec, r, err)
+	}
+	return m.Failure(id, err)
+}
+
+// keptRecord is a record in a store's cache.
+type keptRecord struct {
+	envelope envelope.Envelope
+	value    plug.Record                  // nil: deleted
+	places   []atomic.Pointer[keptPlaces] // in the indexes that have asked, by position
+}
+
+// keptPlaces are the places of a record with the given counters in one index. They are immutable.
+type keptPlaces struct {
+	counters []kv.Version
+	texts    []string
+}
+
+// keptPlacesBytes is their approximate size.
+const keptPlacesBytes = 160
+
+// Placed is an index with its position in the model.
+type Placed struct {
+	Index plug.Index
+	At    int
+}
+
+// places returns the places of v, given the results for its keys. A cached record keeps its
+// places, which depend only on it and its counters.
+func (p *Placed) places(v plug.Record, results []kv.Result) []string {
+	k, ok := results[0].Decoded.(*keptRecord)
+	if !ok || p.At >= len(k.places) {
+		return p.Index.Places(v)
+	}
+	is := func(r kv.Result, version kv.Version) bool { return r.Version == version }
+	if kept := k.places[p.At].Load(); kept != nil && slices.EqualFunc(results[1:], kept.counters, is) {
+		return kept.texts
+	}
+	kept := &keptPlaces{make([]kv.Version, len(results)-1), slices.Clip(p.Index.Places(v))}
+	for i, r := range results[1:] {
+		kept.counters[i] = r.Version
+	}
+	k.places[p.At].Store(kept)
+	return kept.texts
+}
+
+// decodeKept is the Decoder of records.
+func (m *Model) decodeKept(value []byte) (any, int, error) {
+	k := new(keptRecord)
+	size := int(unsafe.Sizeof(*k))
+	if err := k.envelope.Decode(value); err != nil || k.envelope.Deleted {
+		return k, size, err
+	}
+	shared := len(value) <= sharedBytes
+	v, err := m.DecodeBody(k.envelope.Model, k.envelope.Body, shared)
+	if err != nil {
+		return nil, 0, err
+	}
+	k.value, k.places = v, make([]atomic.Pointer[keptPlaces], len(m.Indexes()))
+	return k, size + codec.Size(v, shared) + len(k.places)*keptPlacesBytes, nil
+}
+
+// copyKept copies the cached record into the empty rec.
+func (m *Model) copyKept(room *recordRoom, rec *plug.Seen, version kv.Version, k *keptRecord) {
+	rec.Rev, rec.Version, rec.Envelope = k.envelope.Rev, version, &k.envelope
+	if k.value != nil {
+		rec.Value, room.copies = m.Codec.CopyOf(k.value, room.copies, room.wanted)
+	}
+	if k.envelope.Expires != 0 && k.envelope.HasEnded(m.Db.Now()) {
+		m.end(rec)
+	}
+}
+
+// DecodeOne returns the record id, given the answer to its get. After an error other than
+// ErrCorrupt it returns nil.
+func (m *Model) DecodeOne(id string, r kv.Result) (*plug.Seen, error) {
+	rec := new(plug.Seen)
+	err := m.decode(new(recordRoom), rec, id, r)
+	if err != nil && !wire.IsCorrupt(err) {
+		return nil, err
+	}
+	return rec, err
+}
+
+// end turns the expired rec into a deleted record.
+func (m *Model) end(rec *plug.Seen) {
+	env := &envelope.Envelope{Model: rec.Envelope.Model, Rev: rec.Rev, Deleted: true, Tries: rec.Envelope.Tries}
+	for _, index := range m.Indexes() {
+		if places := Places(index, rec.Value); len(places) > 0 {
+			env.Lost = append(env.Lost, envelope.Touched{Index: index.Name(), Places: places})
+		}
+	}
+	rec.Envelope, rec.Value, rec.Ended = env, nil, true
+}
+
+// revAbove returns a rev above any that a damaged or lost record may have had.
+func (m *Model) revAbove() uint64 { return uint64(m.Db.Now().Add(times.Ahead).UnixMilli()) }
+
+// damage turns rec into a damaged record because of err, and returns an ErrCorrupt.
+func (m *Model) damage(rec *plug.Seen, r kv.Result, err error) error {
+	*rec = plug.Seen{ID: rec.ID, Rev: m.revAbove(), Version: r.Version}
+	rec.Err = m.Failure(rec.ID, wire.Corrupt(m.Key(rec.ID), err))
+	return rec.Err
+}
+
+// sharedBytes is the size of the largest record whose texts refer to the store's answer. Keeping
+// one of its texts keeps no more than that in memory.
+const sharedBytes = 4 << 10
+
+// DecodeBody decodes a body written by the given version of the model. If shared, the record may
+// refer to parts of body.
+func (m *Model) DecodeBody(version int, body []byte, shared bool) (plug.Record, error) {
+	v := m.Empty()
+	unmarshal := m.Codec.Unmarshal
+	if shared {
+		unmarshal = m.Codec.UnmarshalShared
+	}
+	if _, err := unmarshal(body, v); errors.Is(err, codec.ErrCorrupt) {
+		return nil, err
+	} else if err != nil {
+		return nil, fmt.Errorf("%w: %w", codec.ErrCorrupt, err)
+	}
+	if up, ok := v.(upgrader); ok && version < m.Version {
+		if err := up.Upgrade(version); err != nil {
+			return nil, fmt.Errorf("upgrade from version %d: %w", version, err)
+		}
+	}
+	if at := m.Schema(v).Revision; at != nil && *at == 0 {
+		*at = 1
+	}
+	return v, nil
+}
+
+// As sets the places and the mark of rec for index.
+func (m *Model) As(rec *plug.Seen, index plug.Index) {
+	rec.Places, rec.Mark = nil, rec.Envelope.Mark(index.Name())
+	if rec.Value != nil {
+		rec.Places = index.Places(rec.Value)
+	}
+}
+
+// PlacesOf returns the places of one index among all.
+func PlacesOf(all []envelope.Touched, index string) []string {
+	for _, t := range all {
+		if t.Index == index {
+			return t.Places
+		}
+	}
+	return nil
+}
+
+// Places returns the places of v in index; none if v is nil.
+func Places(index plug.Index, v plug.Record) []string {
+	if v == nil {
+		return nil
+	}
+	return index.Places(v)
+}

@@ -1,0 +1,66 @@
+package core
+
+import "sync"
+
+// uncleaned holds, by record, the highest rev of uncommitted entries of this process that may still
+// exist. The next change of the record takes a higher rev, so that its entries replace them. A
+// record may be forgotten: its next change is then like one of another process, which does not know
+// of them.
+type uncleaned struct {
+	mu   sync.Mutex // never held during a trip
+	revs map[string]*uncleanedRev
+}
+
+// maxUncleaned limits the remembered records.
+const maxUncleaned = 1 << 13
+
+// uncleanedRev is the highest such rev of one record.
+type uncleanedRev struct {
+	rev     uint64
+	changes int // changes not cleaned up yet
+}
+
+func (u *uncleaned) Note(id string, rev uint64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.revs == nil {
+		u.revs = make(map[string]*uncleanedRev)
+	}
+	if u.revs[id] == nil {
+		u.makeRoom()
+		u.revs[id] = new(uncleanedRev)
+	}
+	r := u.revs[id]
+	r.rev, r.changes = max(r.rev, rev), r.changes+1
+}
+
+// makeRoom forgets records if there are too many. The caller holds mu.
+func (u *uncleaned) makeRoom() {
+	for id := range u.revs {
+		if len(u.revs) < maxUncleaned {
+			return
+		}
+		delete(u.revs, id)
+	}
+}
+
+// Forget records that one change of id is cleaned up.
+func (u *uncleaned) Forget(id string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if r := u.revs[id]; r != nil && r.changes > 1 {
+		r.changes--
+		return
+	}
+	delete(u.revs, id)
+}
+
+// Past returns the highest rev of entries of the record id that are not cleaned up.
+func (u *uncleaned) Past(id string) uint64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if r := u.revs[id]; r != nil {
+		return r.rev
+	}
+	return 0
+}

@@ -1,0 +1,263 @@
+package erase
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// A release may remove an index, a counter, a history or a whole model. The data is dropped only on
+// request, by Rebuild or DropModel; until then the release can be rolled back. An older release
+// never drops data unknown to it, since only the kvgen.lock of a newer one lists it as gone.
+//
+// The keys of an index begin with one of a few prefixes, so the store's keys are scanned. Each item
+// is removed by the version that was read.
+
+// Gone lists data of earlier releases that this one no longer keeps for a model, by stored names.
+// kvgen generates it from kvgen.lock.
+type Gone struct {
+	Indexes, Counters []string
+	History           bool
+}
+
+var (
+	indexClasses   = []string{"u", "l", "t", "per", "rank"}
+	counterClasses = []string{"n", "c"}
+	modelClasses   = []string{"r", "h", "e", "u", "l", "t", "per", "n", "c", "rank"}
+	modelItems     = []string{"ids", "built", "rebuild", "rebuilt", "build", "seq"}
+)
+
+// begins returns the prefixes of the keys of g's data for model.
+func (g *Gone) begins(model string) (all []string) {
+	for _, name := range g.Indexes {
+		for _, class := range indexClasses {
+			all = append(all, class+":"+kv.JoinText(model, name)+":")
+		}
+		for _, board := range plug.BoardNames(name) {
+			all = append(all, "rank:"+plug.TreeName(kv.JoinText(model, board))+":")
+		}
+	}
+	for _, name := range g.Counters {
+		for _, class := range counterClasses {
+			all = append(all, class+":"+kv.JoinText(model, name)+":")
+		}
+	}
+	if g.History {
+		all = append(all, "h:"+kv.JoinText(model)+":")
+	}
+	return all
+}
+
+// without removes everything named by g from env, and reports whether there was anything.
+func (g *Gone) without(env *envelope.Envelope) (change bool) {
+	names := g.Indexes
+	if g.History {
+		names = append(slices.Clone(names), core.HistoryMark)
+	}
+	for _, name := range names {
+		change = env.DropMark(name) || change
+	}
+	return env.DropLost(func(index, _ string) bool { return slices.Contains(g.Indexes, index) }) || change
+}
+
+// clean applies change to the envelopes under keys and stores those that changed.
+func clean(ctx context.Context, m *core.Model, keys []string, change func(*envelope.Envelope) bool) error {
+	for some := range slices.Chunk(keys, core.RecordsAtOnce) {
+		for tries := 0; len(some) > 0; tries++ {
+			if tries == core.MaxTries {
+				return fmt.Errorf("%s: %w", kv.Quote(some[0]), kv.ErrConflict)
+			}
+			var err error
+			if some, err = cleanOnce(ctx, m, some, change); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cleanOnce is one attempt of clean. It returns the keys of the records that changed meanwhile.
+func cleanOnce(ctx context.Context, m *core.Model, keys []string, change func(*envelope.Envelope) bool) (changed []string, err error) {
+	results, err := kv.GetAll(ctx, m.Db.Store, keys...)
+	if err != nil {
+		return nil, err
+	}
+	var swaps []kv.Op
+	for i, r := range results {
+		if r.Err != nil {
+			continue
+		}
+		env, err := envelope.Decode(r.Value)
+		if err != nil || !change(env) {
+			continue // damaged envelopes are left alone
+		}
+		m.Db.Recent.Drop(keys[i])
+		swaps = append(swaps, kv.OpSwap(keys[i], r.Version, env.Encode(nil)).For(m.Stored(env)))
+	}
+	err = m.Db.Store.Do(ctx, swaps)
+	for i := range swaps {
+		if kv.Raced(swaps[i].Err()) {
+			changed = append(changed, swaps[i].Key)
+		}
+	}
+	return changed, err
+}
+
+// DropGone removes the data of gone, once no process keeps it any more.
+func DropGone(ctx context.Context, m *core.Model, gone Gone) error {
+	begins := gone.begins(m.Name)
+	if len(begins) == 0 {
+		return nil
+	}
+	if kv.PowersOf(m.Db.Store).Keys == nil {
+		m.Db.Log.Warn("ringtree: this store cannot list its keys: what a release has left out stays there", "model", m.Name, "begins", begins)
+		return nil
+	}
+	if err := awaitWithout(ctx, m.Db.DB, m.Name, m.KeepsMore); err != nil {
+		return m.Failure("rebuild", err)
+	}
+	err := eachKey(ctx, m.Db.DB, "r:"+kv.JoinText(m.Name)+":", func(keys []string) error { return clean(ctx, m, keys, gone.without) })
+	if err != nil {
+		return m.Failure("rebuild", err)
+	}
+	return m.Failure("rebuild", drop(ctx, m.Db.DB, begins, isOfModel))
+}
+
+// DropModel removes everything stored for the model called name.
+func DropModel(ctx context.Context, db *core.DB, name string) error {
+	has := func(shape string) bool { return strings.HasPrefix(shape, name+"=") }
+	if err := awaitWithout(ctx, db, name, has); err != nil {
+		return fmt.Errorf("drop model %s: %w", kv.Quote(name), err)
+	}
+	var begins []string
+	for _, class := range modelClasses {
+		begins = append(begins, class+":"+kv.JoinText(name)+":")
+	}
+	begins = append(begins, "ids:"+kv.JoinText(name)+"#")
+	if err := drop(ctx, db, begins, isOfModel); err != nil {
+		return fmt.Errorf("drop model %s: %w", kv.Quote(name), err)
+	}
+	// These go last: until then the model exists.
+	var ops []kv.Op
+	for _, class := range modelItems {
+		ops = append(ops, kv.OpDelete(class+":"+kv.JoinText(name)))
+	}
+	if err := db.Store.Do(ctx, ops); err != nil {
+		return fmt.Errorf("drop model %s: %w", kv.Quote(name), err)
+	}
+	return nil
+}
+
+// isOfModel reports whether key belongs to a model. A tree without records may have a model's name.
+func isOfModel(key string) bool {
+	parts := strings.SplitN(key, ":", 4)
+	if parts[0] != "rank" || len(parts) < 3 {
+		return true
+	}
+	isEpoch := parts[2] != "" && strings.Trim(parts[2], "0123456789") == ""
+	return !isEpoch && !slices.Contains([]string{"meta", "edge", "lease", "i"}, parts[2])
+}
+
+// awaitWithout returns when no other live process has a shape that keeps accepts. An ErrConflict
+// names a process that does not end.
+func awaitWithout(ctx context.Context, db *core.DB, model string, keeps func(shape string) bool) error {
+	if db.Alone {
+		return nil // no other process has the store
+	}
+	for range core.OtherTries {
+		living, err := keeper(ctx, db, keeps)
+		if err != nil || living == "" {
+			return err
+		}
+		if !kv.Sleep(ctx, time.Second) {
+			return fmt.Errorf("%w: process %s still keeps more of %s: end it first", kv.ErrConflict, living, model)
+		}
+	}
+	return fmt.Errorf("%w: another process still keeps more of %s: end it first", kv.ErrConflict, model)
+}
+
+// keeper returns the name of another live process with a shape that keeps accepts, or "".
+func keeper(ctx context.Context, db *core.DB, keeps func(shape string) bool) (string, error) {
+	all, err := journal.Others(ctx, db.Store, db.Journal.IsOwn, nil)
+	if err != nil {
+		return "", err
+	}
+	for _, other := range all {
+		tick, shapes, err := other.Head()
+		if err != nil {
+			return "", err
+		}
+		if slices.ContainsFunc(shapes, keeps) && !db.Repairer.IsDead(other.Process, tick) {
+			return db.Called(other), nil
+		}
+	}
+	return "", nil
+}
+
+// dropPasses is the number of scans over the keys: a scan may miss keys that move, and requests in
+// flight may still arrive.
+const dropPasses = 3
+
+// drop removes the items whose keys begin with one of begins and satisfy is, until none is left. If
+// the last pass still finds some, the error is an ErrConflict.
+func drop(ctx context.Context, db *core.DB, begins []string, is func(key string) bool) error {
+	var left []string
+	for range dropPasses {
+		left = nil
+		for _, begin := range begins {
+			err := eachKey(ctx, db, begin, func(some []string) error {
+				some = slices.DeleteFunc(slices.Clone(some), func(key string) bool { return !is(key) })
+				left = append(left, some...)
+				return dropKeys(ctx, db, some)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if len(left) == 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: the last of %d passes over the store found %d keys, such as %s: end what still writes them, and call this again",
+		kv.ErrConflict, dropPasses, len(left), kv.Quote(left[0]))
+}
+
+// eachKey calls f with the store's keys that begin with begin. If the store cannot list keys, the
+// error is an ErrInvalid.
+func eachKey(ctx context.Context, db *core.DB, begin string, f func(keys []string) error) error {
+	keys := kv.PowersOf(db.Store).Keys
+	if keys == nil {
+		return fmt.Errorf("%w: this store cannot list its keys, so those that begin with %s stay: copy what is needed to another store, or empty this one",
+			core.ErrInvalid, kv.Quote(begin))
+	}
+	return keys(ctx, begin, f)
+}
+
+// dropKeys removes the items under keys by the versions it reads.
+func dropKeys(ctx context.Context, db *core.DB, keys []string) error {
+	for some := range slices.Chunk(keys, core.RecordsAtOnce) {
+		results, err := kv.GetAll(ctx, db.Store, some...)
+		if err != nil {
+			return err
+		}
+		var drops []kv.Op
+		for i, r := range results {
+			if r.Err == nil {
+				drops = append(drops, kv.OpDrop(some[i], r.Version))
+			}
+			db.Recent.Drop(some[i])
+		}
+		if err := db.Store.Do(ctx, drops); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+// Package erase removes the data that no change of a record removes: children and tombstones of
+// deleted records, everything about one record, and the data of indexes and models that a release
+// no longer has.
+package erase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/internal/write"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Purge erases the record id: see Records.Purge.
+func Purge(ctx context.Context, m *core.Model, id string, empty bool) error {
+	ctx, end := m.Db.Begin(ctx, "Purge")
+	defer end()
+	if empty {
+		return m.Failure(id, fmt.Errorf("%w: the id or a part of it is empty", core.ErrInvalid))
+	}
+	ctx, cancel := m.Db.Patient(ctx)
+	defer cancel()
+	if err := write.Delete(ctx, m, id, false); err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return err
+	}
+	// The tombstone, which orders their deletion, is about to be removed.
+	if err := m.DeleteChildren(ctx, id); err != nil {
+		return m.Failure(id, err)
+	}
+	if err := awaitChanges(ctx, m, id); err != nil {
+		return m.Failure(id, err)
+	}
+	return m.InTurn(ctx, id, func(id string) error {
+		p := &purge{Model: m, ctx: ctx, s: m.Db.Store, id: id}
+		return m.Failure(id, p.run())
+	})
+}
+
+// awaitChanges returns nil when no change in progress, of the record id or its children, may still
+// write the id.
+func awaitChanges(ctx context.Context, m *core.Model, id string) error {
+	if err := m.Db.Flush(ctx); err != nil {
+		return err
+	}
+	process, err := m.Db.Journal.Shed(ctx, func(l journal.Line) bool { return concerns(m, l, id) })
+	if err == nil && process != "" {
+		err = fmt.Errorf("%w: the journal of process %s still has a change of it, which is not complete; if the process has died, that takes up to an hour", work.ErrNotYet, process)
+	}
+	return err
+}
+
+// concerns reports whether l is a change of the record id or one of its children, or a note of a
+// board that may follow it.
+func concerns(m *core.Model, l journal.Line, id string) bool {
+	switch model, isNote := core.NoteOf(l.Model); {
+	case isNote:
+		return model == m.Name && slices.ContainsFunc(l.Touched, func(t envelope.Touched) bool { return hasText(t.Places, id) })
+	case l.Model == m.Name && l.ID == id:
+		return true
+	}
+	return slices.ContainsFunc(l.Touched, func(t envelope.Touched) bool {
+		return slices.Contains(m.Children, l.Model+"."+t.Index) && slices.Contains(plug.Bares(t.Places), id)
+	})
+}
+
+// hasText reports whether one of notes contains id in the encoding that indexes use.
+func hasText(notes []string, id string) bool {
+	text := string(wire.AppendText(nil, id))
+	return slices.ContainsFunc(notes, func(note string) bool { return strings.Contains(note, text) })
+}
+
+// purge is a Purge in progress. The record is deleted. If another process creates it again, the
+// purge ends with an ErrConflict and removes nothing of the new record: it removes only items it
+// read before a fence, by the versions read.
+type purge struct {
+	*core.Model
+	ctx context.Context
+	s   kv.Store
+	id  string
+	rev uint64 // of the tombstone
+}
+
+// run removes the tombstone last, so that another purge can find the rest through it.
+func (p *purge) run() error {
+	places, err := p.places()
+	if err != nil {
+		return err
+	}
+	if err := p.fence(); err != nil {
+		return err
+	}
+	if err := p.Repair(p.ctx, p.s, p.id, 0, places, false); err != nil {
+		return err
+	}
+	for _, index := range p.Indexes() {
+		if err := p.clear(index, core.PlacesOf(places, index.Name())); err != nil {
+			return err
+		}
+	}
+	if err := p.dropNumbers(); err != nil {
+		return err
+	}
+	if err := p.DropHistory(p.ctx, p.s, p.id); err != nil {
+		return err
+	}
+	if p.IsListed() {
+		if err := p.All.Remove(p.ctx, p.s, p.id, p.fence); err != nil {
+			return err
+		}
+	}
+	if err := forgetChildren(p.ctx, p.Model, p.id); err != nil {
+		return err
+	}
+	return p.dropTombstone()
+}
+
+// places returns the places where indexes may name the record, from its tombstone and its earlier
+// revisions.
+func (p *purge) places() ([]envelope.Touched, error) {
+	rec, log, _, err := p.ReadHistory(p.ctx, p.s, p.id)
+	if err != nil {
+		return nil, err
+	}
+	var all []envelope.Touched
+	for _, t := range core.Lost(rec) {
+		all = envelope.Merge(all, t)
+	}
+	for _, e := range log {
+		if !e.Kept {
+			continue
+		}
+		v, err := p.DecodeBody(e.Model, e.Body, false)
+		if err != nil {
+			return nil, err
+		}
+		for _, index := range p.Indexes() {
+			all = envelope.Merge(all, envelope.Touched{Index: index.Name(), Places: index.Places(v)})
+		}
+	}
+	return slices.DeleteFunc(all, func(t envelope.Touched) bool { return p.Index(t.Index) == nil }), nil
+}
+
+// fence makes every change fail that has read the tombstone's previous state.
+func (p *purge) fence() error {
+	rec, err := p.SeeOne(p.ctx, p.s, p.id)
+	if err != nil || rec.Envelope == nil {
+		return err
+	}
+	if rec.Envelope.Live() {
+		return fmt.Errorf("%w: it was made again", kv.ErrConflict)
+	}
+	err = p.Model.Fence(p.ctx, p.s, rec, 0)
+	p.rev = rec.Rev
+	return err
+}
+
+// clear removes the traces of the record at places from index.
+func (p *purge) clear(index plug.Index, places []string) error {
+	if f, ok := index.(plug.Forgetter); ok {
+		if err := f.Forget(p.ctx, p.s, p.id, p.rev, places); err != nil {
+			return err
+		}
+	}
+	if f, ok := index.(plug.Purger); ok {
+		return f.Purge(p.ctx, p.s, p.id, places, p.fence)
+	}
+	return nil
+}
+
+// dropNumbers removes the derived counts of the record that are 0. Others count records that refer
+// to it. The plain counters were removed with the record.
+func (p *purge) dropNumbers() error {
+	var works []func(kv.Store) error
+	for i := range p.Counters {
+		if d := p.Counters[i].Derived; d != nil {
+			works = append(works, func(s kv.Store) error { return d.End(p.ctx, s, p.id) })
+		}
+	}
+	return work.FirstError(kv.Together(p.ctx, p.s, works...)...)
+}
+
+// dropTombstone removes the item under the record's key. If ids are assigned in order, an empty
+// tombstone keeps the number taken.
+func (p *purge) dropTombstone() error {
+	rec, err := p.SeeOne(p.ctx, p.s, p.id)
+	if err != nil || rec.Envelope == nil || rec.Envelope.Live() {
+		return err
+	}
+	op := kv.OpDrop(p.Key(p.id), rec.Version)
+	if p.Numbers != nil {
+		op = p.Store(rec, &envelope.Envelope{Model: p.Version, Rev: rec.Rev, Deleted: true, Tries: rec.Envelope.Tries})
+	}
+	p.Db.Recent.Drop(p.Key(p.id))
+	_, err = kv.One(p.ctx, p.s, op)
+	if kv.Raced(err) {
+		return kv.ErrConflict
+	}
+	return err
+}

@@ -1,0 +1,448 @@
+package rebuild
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/build"
+	"github.com/ringtree/ringtree/kvmodel/internal/built"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
+	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// IndexReady returns nil if index holds all records.
+func (m *Builds) IndexReady(ctx context.Context, index plug.Index) error {
+	if missing, _, fresh := m.Built.Known(); fresh && !core.IsAmong(index, missing) {
+		if m.Built.IsDue() {
+			m.Db.Soon(func(ctx context.Context) error {
+				_, err := m.Missing(ctx)
+				return err
+			})
+		}
+		return nil
+	}
+	// Another process may have rebuilt it since.
+	missing, err := m.Missing(ctx)
+	switch {
+	case err != nil || !core.IsAmong(index, missing):
+		return err
+	case m.Db.Alone:
+		return m.awaitBuilt(ctx, index)
+	}
+	return m.unbuilt(ctx, index)
+}
+
+// Missing returns the indexes that do not hold all records. On a store held by one process, they
+// are then being built.
+func (m *Builds) Missing(ctx context.Context) ([]string, error) {
+	there, err := m.Built.Read(ctx)
+	if err != nil || !there.Exists {
+		// Without the item, nothing was ever written. That is not remembered, since the first write
+		// may come at any time.
+		return nil, err
+	}
+	if there.Damaged != nil && !m.Db.Alone {
+		return nil, m.Failure("the built item", fmt.Errorf("%w: %w", plug.ErrNeedsRebuild, there.Damaged))
+	}
+	missing := plug.Without(m.Definitions(), there.Whole)
+	if len(missing) > 0 && m.Db.Alone {
+		if err := m.Writable(ctx); err != nil {
+			return nil, err
+		}
+		if missing, _, _ = m.Built.Known(); len(missing) > 0 {
+			m.BuildMissing(missing)
+		}
+		return missing, nil
+	}
+	m.Built.Saw(there, missing)
+	return missing, nil
+}
+
+// BeginBuild starts building missing indexes, on a store held by one process.
+func (m *Builds) BeginBuild(ctx context.Context) error {
+	if missing, read, _ := m.Built.Known(); !m.Db.Alone || read && len(missing) == 0 {
+		return nil
+	}
+	_, err := m.Missing(ctx)
+	return err
+}
+
+// building is one attempt of a build, which enters every record into the indexes.
+type building struct {
+	*Builds
+	indexes  []plug.Index // of the model when the build began
+	run      *run
+	lease    *build.Lease
+	state    build.State     // progress of the build
+	kept     time.Time       // when the progress was last saved, with
+	keptDone int64           // this many ids
+	ownDone  int             // records of the indexes' own steps since then
+	noted    map[string]bool // indexes whose own progress this process has saved
+	tokens   built.Building
+	named    time.Time               // when the built item was known to name the indexes
+	past     uint64                  // the store's edition that all processes know
+	builders map[string]plug.Builder // incomplete indexes, by name, that build themselves
+	fencing  bool                    // a process without an index may have requests in flight
+	damaged  map[string]error        // errors of records that could not be entered, by id
+	unread   error                   // an ErrCorrupt: there may be records that nothing else names
+}
+
+// buildOnce is one attempt of build. From B2 on, a process without an index takes it out of the
+// built item before it writes, so only earlier writers must be found. With joined, buildOnce
+// returns if another process has finished the build.
+func (m *Builds) buildOnce(ctx context.Context, r *run, joined bool) error {
+	b := &building{Builds: m, indexes: m.Indexes(), run: r, kept: m.Db.Now(), noted: map[string]bool{}}
+	var err error
+	if b.tokens, err = m.Built.Build(ctx); err != nil {
+		return err
+	}
+	b.named = m.Db.Now()
+	begin := func(ctx context.Context, after bool) (int64, error) {
+		if joined && !after && len(b.missing()) == 0 {
+			return 0, errBuilt
+		}
+		return m.Built.Begin(ctx)
+	}
+	b.lease, err = m.item.Claim(ctx, slices.Collect(maps.Values(b.tokens)), begin)
+	switch {
+	case errors.Is(err, errBuilt):
+		return nil
+	case err != nil:
+		return err
+	}
+	b.state = b.lease.Found
+	r.builds(b.missing())
+	r.saw(b.state)
+	beating, end := b.beat(ctx)
+	var duplicates *DuplicatesError
+	err = b.steps(beating)
+	if errors.Is(err, errLostSince) {
+		err = b.startOver(beating)
+	}
+	if r.all && errors.As(err, &duplicates) && b.lease.Found.Stage == build.Finished {
+		// Retrying the losers alone did not help, and more may be lost.
+		err = b.startOver(beating)
+	}
+	if end(); errors.Is(context.Cause(beating), build.ErrTaken) {
+		return build.ErrTaken
+	}
+	if err == nil || work.Waits(err) {
+		// All is built. If the item remains, the next build takes this one for dead.
+		_ = b.lease.End(ctx)
+		if err := b.leftOut(); err != nil {
+			return fmt.Errorf("rebuild %s: %w", m.Name, err)
+		}
+		return err
+	}
+	b.release(ctx, errors.As(err, &duplicates))
+	if errors.Is(err, built.ErrStopped) || errors.Is(err, build.ErrTaken) {
+		return err
+	}
+	return fmt.Errorf("rebuild %s: %w", m.Name, err)
+}
+
+// startOver builds from the first record.
+func (b *building) startOver(ctx context.Context) error {
+	number, err := b.Built.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	b.state = build.State{Tokens: b.state.Tokens, Number: number}
+	b.lease.Found = b.state
+	if err := b.keep(ctx); err != nil {
+		return err
+	}
+	return b.steps(ctx)
+}
+
+// isWhole reports whether b entered all records itself, rather than continuing another process's
+// build.
+func (b *building) isWhole() bool {
+	found := b.lease.Found
+	return found.Stage == build.Entering && found.Reached == (enumeration.Reached{})
+}
+
+// errLostSince: an index noticed a loss only while records were entered. A build that begins after
+// that restores it.
+var errLostSince = errors.New("a part of an index is lost")
+
+var errBuilt = errors.New("another process has built it")
+
+// missing returns the indexes that did not hold all records when b began.
+func (b *building) missing() (missing []string) {
+	for _, def := range b.Definitions() {
+		if b.tokens[def] != "" {
+			missing = append(missing, def)
+		}
+	}
+	return missing
+}
+
+// steps runs the remaining steps of the build.
+func (b *building) steps(ctx context.Context) error {
+	b.builders = b.findBuilders()
+	if err := b.awaitOthers(ctx); err != nil {
+		return err
+	}
+	if err := b.enterRest(ctx); err != nil {
+		return err
+	}
+	duplicates, err := b.enterLosers(ctx)
+	if err != nil {
+		return err
+	}
+	if len(b.missing()) > 0 && b.leftOut() != nil {
+		return b.leftOut() // an index that never had these records must not count as complete
+	}
+	if err := b.buildAll(ctx); err != nil {
+		return err
+	}
+	if err := b.Built.End(ctx, b.state.Number); err != nil {
+		return err
+	}
+	if err := b.meetEarlier(ctx, b.lease.Found.Reached); err != nil {
+		return err
+	}
+	wait := b.finishIndexes(ctx, b.without(duplicates))
+	if errors.Is(wait, plug.ErrNeedsRebuild) {
+		return fmt.Errorf("%w: %w", errLostSince, wait)
+	}
+	if wait != nil && !work.Waits(wait) {
+		return wait
+	}
+	if duplicates != nil {
+		// The next build retries only the losers, in all indexes.
+		b.state.Stage, b.state.Own = build.Finished, nil
+		return cmp.Or(b.keep(ctx), error(duplicates))
+	}
+	return wait
+}
+
+// without returns the indexes that duplicates do not affect, as far as is known.
+func (b *building) without(duplicates *DuplicatesError) []string {
+	switch {
+	case duplicates == nil:
+		return b.Definitions()
+	case duplicates.More > 0:
+		return nil
+	}
+	bad := duplicates.Indexes()
+	return slices.DeleteFunc(b.Definitions(), func(def string) bool { return slices.Contains(bad, core.Names([]string{def})[0]) })
+}
+
+// findBuilders returns the incomplete indexes that build themselves, by name.
+func (b *building) findBuilders() map[string]plug.Builder {
+	builders := map[string]plug.Builder{}
+	for _, index := range b.indexes {
+		if builder, ok := index.(plug.Builder); ok && b.tokens[core.Definition(index)] != "" {
+			builders[index.Name()] = builder
+		}
+	}
+	return builders
+}
+
+// finishIndexes runs the final steps of the indexes, after every record is entered. Some steps
+// wait, so they run side by side, and each index of fit is marked as soon as it is done and
+// readable.
+func (b *building) finishIndexes(ctx context.Context, fit []string) error {
+	var entered []string
+	var works []func(kv.Store) error
+	for _, index := range b.indexes {
+		def := core.Definition(index)
+		fits := slices.Contains(fit, def)
+		f, finishes := index.(plug.Finisher)
+		switch {
+		case finishes:
+			works = append(works, func(s kv.Store) error {
+				err := f.Finish(ctx, s, steps{b, index.Name()})
+				if !fits || errors.Is(err, plug.ErrUnfit) || err != nil && !work.Waits(err) {
+					return err
+				}
+				return work.FirstError(b.mark(ctx, def), err)
+			})
+		case fits:
+			entered = append(entered, def)
+		}
+	}
+	if err := b.mark(ctx, entered...); err != nil {
+		return err
+	}
+	return work.FirstError(kv.Together(ctx, b.Db.Store, works...)...)
+}
+
+// mark marks indexes as complete. They are not built again, even if the rest fails.
+func (b *building) mark(ctx context.Context, defs ...string) error {
+	err := b.Built.Mark(ctx, b.tokens, defs...)
+	if err != nil {
+		return err
+	}
+	for _, def := range defs {
+		b.tokens[def] = ""
+	}
+	return nil
+}
+
+// buildAll lets the builders build themselves, in the order of the model's indexes.
+func (b *building) buildAll(ctx context.Context) error {
+	for _, index := range b.indexes {
+		if builder := b.builders[index.Name()]; builder != nil {
+			if err := builder.Build(ctx, steps{b, index.Name()}); err != nil {
+				return err
+			}
+			if err := b.mark(ctx, core.Definition(index)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// enter enters rec into every index except b.builders. If the record changes meanwhile, enter
+// starts over, since that change may have missed the new entries. It returns the unique values of
+// rec held by other records.
+func (b *building) enter(ctx context.Context, s kv.Store, rec *plug.Seen) ([]*core.TakenError, error) {
+	for range core.MaxTries {
+		taken, err := b.enterOnce(ctx, s, rec)
+		if err == nil || !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
+			return taken, err
+		}
+		if rec, err = b.Readable(ctx, s, rec.ID); err != nil {
+			return nil, err
+		}
+	}
+	return nil, b.Failure(rec.ID, kv.ErrConflict)
+}
+
+// whole returns the undamaged records of recs and saves the errors of the others.
+func (b *building) whole(recs []*plug.Seen) (whole []*plug.Seen) {
+	for _, rec := range recs {
+		if !rec.Damaged() {
+			whole = append(whole, rec)
+			continue
+		}
+		b.leaveOut(rec.ID, rec.Err)
+	}
+	return whole
+}
+
+// leaveOut saves err, the reason why the record id is missing in some index.
+func (b *building) leaveOut(id string, err error) {
+	if b.damaged == nil {
+		b.damaged = make(map[string]error)
+	}
+	b.damaged[id] = err
+}
+
+// leftOut returns an ErrCorrupt that names the records that could not be entered and the damaged
+// items that may have named others, or nil.
+func (b *building) leftOut() error {
+	var errs []error
+	if b.unread != nil {
+		errs = append(errs, b.unread)
+	}
+	for _, id := range slices.Sorted(maps.Keys(b.damaged)) {
+		errs = append(errs, b.damaged[id])
+	}
+	if err := core.Joined(errs); err != nil {
+		return fmt.Errorf("%d items are left out: %w", len(errs), err)
+	}
+	return nil
+}
+
+func (b *building) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen) ([]*core.TakenError, error) {
+	m := b.Model
+	if rec.Value == nil {
+		// It may still be in some of its places.
+		return nil, m.Repair(ctx, s, rec.ID, 0, nil, false)
+	}
+	moves := make([]*plug.Move, len(b.indexes))
+	var taken []*core.TakenError
+	var damaged []error // of indexes; the record is still entered into the others
+	var prepare, beside []func(kv.Store) error
+	for i, index := range b.indexes {
+		places := index.Places(rec.Value)
+		if len(places) == 0 || b.builders[index.Name()] != nil {
+			continue
+		}
+		ttl := m.TTL(rec.Envelope)
+		mv := &plug.Move{
+			ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: ttl, Stands: ttl, Ends: rec.Expires(),
+			Gained: places, Was: places, Is: places, Mark: rec.Envelope.Mark(index.Name()), Began: m.Db.Now(),
+		}
+		if mv.Mark != nil {
+			// It was entered before. Repair restores missing parts.
+			seen := *rec
+			m.As(&seen, index)
+			prepare = append(prepare, func(s kv.Store) error {
+				return unlessCorrupt(&damaged, index.Repair(ctx, s, &seen, places))
+			})
+			continue
+		}
+		moves[i] = mv
+		prepare = append(prepare, func(s kv.Store) error {
+			err := index.Prepare(ctx, s, mv)
+			var other *core.TakenError
+			if errors.As(err, &other) {
+				// That does not keep the record out of other indexes.
+				taken, moves[i], err = append(taken, other), nil, nil
+			}
+			if wire.IsCorrupt(err) {
+				moves[i] = nil
+			}
+			return unlessCorrupt(&damaged, err)
+		})
+		beside = append(beside, func(s kv.Store) error {
+			if moves[i] == nil {
+				return nil
+			}
+			return unlessCorrupt(&damaged, index.Beside(ctx, s, mv))
+		})
+	}
+	if err := work.FirstError(kv.Together(ctx, s, prepare...)...); err != nil {
+		return nil, err
+	}
+	if err := b.keepMarks(ctx, s, rec, moves); err != nil {
+		return nil, err
+	}
+	b.meet(rec)
+	err := work.FirstError(kv.Together(ctx, s, beside...)...)
+	return taken, work.FirstError(err, core.Joined(damaged))
+}
+
+// unlessCorrupt adds err to all and returns nil if it is an ErrCorrupt. Otherwise it returns err.
+func unlessCorrupt(all *[]error, err error) error {
+	if wire.IsCorrupt(err) {
+		*all = append(*all, err)
+		return nil
+	}
+	return err
+}
+
+// keepMarks stores the marks of moves in rec. If a process without an index may still have a change
+// in flight, this also fences the record.
+func (b *building) keepMarks(ctx context.Context, s kv.Store, rec *plug.Seen, moves []*plug.Move) error {
+	env := *rec.Envelope
+	env.Marks = slices.Clone(env.Marks)
+	changed := b.fencing
+	for i, mv := range moves {
+		if mv != nil && mv.Mark != nil {
+			env.SetMark(b.indexes[i].Name(), mv.Mark)
+			changed = true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	env.Rev++
+	_, err := kv.One(ctx, s, b.Store(rec, &env))
+	return err
+}

@@ -1,0 +1,254 @@
+// Package rebuild enters the records of a model into its indexes.
+//
+// builds.go has the builds of a process, one a model. attempt.go runs one attempt: others.go waits
+// for processes without an index, and enter.go enters the records.
+package rebuild
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/build"
+	"github.com/ringtree/ringtree/kvmodel/internal/built"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+const (
+	// shortBuild is the largest number of remaining records for which a reader waits for the build
+	// of its index, on a store held by one process. For a longer build it gets an error.
+	shortBuild = 1000
+
+	// buildPatience is how long a reader without a deadline waits for a build that is short or
+	// whose length is not known yet.
+	buildPatience = 5 * time.Second
+
+	// joinEvery is how often a build checks whether the build of another process has ended.
+	joinEvery = 250 * time.Millisecond
+
+	// buildAgain is the pause after a failed background build.
+	buildAgain = 10 * time.Second
+)
+
+// Builds are a model's builds in this process, one at a time.
+type Builds struct {
+	*core.Model
+	running *Running // of the DB
+	item    *build.Item
+
+	mu    sync.Mutex // never held during a trip
+	now   *run       // nil if none is running
+	last  error      // of the last build
+	ended time.Time  // end of the last build
+}
+
+// NewBuilds returns the builds of m.
+func NewBuilds(m *core.Model, r *Running) *Builds {
+	db := m.Db
+	return &Builds{Model: m, running: r, item: &build.Item{Store: db.Store, Now: db.Now, Model: m.Name, Owner: db.DB.Owner, Alone: db.Alone}}
+}
+
+// begin returns the build under way, which is mine if there was none.
+func (m *Builds) begin(mine *run) (r *run, own bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.now == nil {
+		m.now = mine
+	}
+	return m.now, m.now == mine
+}
+
+// current returns the build under way, or nil, and the end and error of the last one.
+func (m *Builds) current() (r *run, ended time.Time, last error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now, m.ended, m.last
+}
+
+// end records the result of r.
+func (m *Builds) end(r *run, err error, now time.Time) {
+	m.mu.Lock()
+	m.now, m.last, m.ended = nil, err, now
+	m.mu.Unlock()
+	r.err = err
+	close(r.done)
+}
+
+// Rebuild enters every record into every index and marks the indexes as built. Processes with the
+// same indexes may write meanwhile. If a build is under way, rebuild waits for it.
+func (m *Builds) Rebuild(ctx context.Context) error {
+	for {
+		r, own := m.begin(newRun(m.Name, nil))
+		if own {
+			return m.do(ctx, r)
+		}
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			return m.Failure("rebuild", fmt.Errorf("%w: %v, and %w", kv.ErrUnavailable, r.state(), kv.Ended(ctx)))
+		}
+		// Its caller may have given up, or its connection may have failed.
+		if !kv.Failed(r.err) || ctx.Err() != nil || m.Db.Work.IsClosed() {
+			return r.err
+		}
+	}
+}
+
+// do runs r. Closing the DB ends it.
+func (m *Builds) do(ctx context.Context, r *run) (err error) {
+	ctx, leave, err := m.running.Life.enter(ctx)
+	if err == nil {
+		defer leave()
+		ctx, end := m.Db.Begin(ctx, "build")
+		defer end()
+		ended := m.running.report(ctx, r)
+		err = work.Recover("the build of "+m.Name, func() error { return m.build(ctx, r) })
+		ended(err)
+	}
+	m.end(r, err, m.Db.Now())
+	return err
+}
+
+// BuildMissing builds the missing indexes in the background, unless a build failed just now or
+// records are in conflict.
+func (m *Builds) BuildMissing(missing []string) {
+	now, ended, last := m.current()
+	var duplicates *DuplicatesError
+	if now != nil || errors.As(last, &duplicates) || last != nil && m.Db.Now().Sub(ended) < buildAgain {
+		return
+	}
+	r, own := m.begin(newRun(m.Name, missing))
+	if !own {
+		return
+	}
+	go func() {
+		// Waiting readers get the error.
+		_ = m.do(context.Background(), r)
+	}()
+}
+
+// build runs builds until no process without the index has begun to write meanwhile. While another
+// process builds, it waits.
+func (m *Builds) build(ctx context.Context, r *run) error {
+	joined := false
+	for stops := 0; ; {
+		err := m.buildOnce(ctx, r, joined)
+		var busy *build.Busy
+		switch {
+		case errors.Is(err, built.ErrStopped):
+			if stops++; stops == core.MaxTries {
+				return fmt.Errorf("rebuild %s: %w: %w", m.Name, plug.ErrNeedsRebuild, err)
+			}
+		case errors.As(err, &busy):
+			joined = true
+			r.saw(busy.State)
+			if !kv.Sleep(ctx, joinEvery) {
+				return m.Failure("rebuild", fmt.Errorf("%w: %w, and %w", kv.ErrUnavailable, err, context.Cause(ctx)))
+			}
+		case errors.Is(err, build.ErrTaken):
+			joined = true
+		default:
+			return err
+		}
+	}
+}
+
+// awaitBuilt returns nil once index holds all records. It waits for a short build until ctx ends,
+// or for buildPatience if ctx has no deadline.
+func (m *Builds) awaitBuilt(ctx context.Context, index plug.Index) error {
+	if r, _, _ := m.current(); r != nil {
+		ctx, cancel := kv.Patient(ctx, buildPatience)
+		defer cancel()
+		select {
+		case <-r.done:
+			if kv.Failed(r.err) {
+				return m.Failure("build", r.err)
+			}
+		case <-r.long:
+		case <-ctx.Done():
+		}
+	}
+	if m.IsBuilt(index) {
+		return nil
+	}
+	return m.unbuilt(ctx, index)
+}
+
+// unbuilt returns an ErrNeedsRebuild with the progress of index.
+func (m *Builds) unbuilt(ctx context.Context, index plug.Index) error {
+	how := "run db build, or call Rebuild of the data class, once all writers know the index"
+	switch r, _, last := m.current(); {
+	case r != nil:
+		how = r.state().String()
+	case last != nil:
+		how = last.Error()
+	default:
+		how = cmp.Or(m.Far(ctx), how)
+	}
+	return fmt.Errorf("%s.%s: %w: %s", m.Name, index.Name(), plug.ErrNeedsRebuild, how)
+}
+
+// Far describes the progress of the build that is stored, or returns "".
+func (m *Builds) Far(ctx context.Context) string {
+	if st, exists, err := m.item.Read(ctx); err == nil && exists {
+		return howFar(st)
+	}
+	return ""
+}
+
+// life is the time a DB is open. Closing it ends the builds and waits for them.
+type life struct {
+	ctx context.Context
+	end context.CancelCauseFunc
+
+	mu    sync.Mutex // never held during a trip
+	over  bool
+	works sync.WaitGroup
+}
+
+func newLife() *life {
+	l := new(life)
+	l.ctx, l.end = context.WithCancelCause(context.Background())
+	return l
+}
+
+// enter returns a ctx that ends with l. The caller must call leave at the end. The error means that
+// l has already ended.
+func (l *life) enter(ctx context.Context) (_ context.Context, leave func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return ctx, nil, kv.Unavailable(core.ErrDBClosed)
+	}
+	l.works.Add(1)
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(l.ctx, func() { cancel(core.ErrDBClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		l.works.Done()
+	}, nil
+}
+
+// Close ends l and waits, until ctx ends, for everyone who entered it.
+func (l *life) Close(ctx context.Context) {
+	l.mu.Lock()
+	l.over = true
+	l.mu.Unlock()
+	l.end(core.ErrDBClosed)
+	left := make(chan struct{})
+	go func() {
+		l.works.Wait()
+		close(left)
+	}()
+	select {
+	case <-left:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,63 @@
+package rebuild
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// DuplicatesError lists the records that hold unique values of other records, so that an index
+// could not be built. It is an ErrExists and wraps a TakenError for each. The other indexes were
+// built, unless More is not 0. Once the records are changed or deleted, call Rebuild, which checks
+// only these.
+type DuplicatesError struct {
+	Model   string
+	Records []Duplicate
+	More    int // other records, whose ids were lost with a process
+}
+
+// Duplicate is a record that holds a unique value of another.
+type Duplicate struct {
+	ID    string // the text of its id
+	Taken *core.TakenError
+}
+
+// Error names the first few records.
+func (e *DuplicatesError) Error() string {
+	const shown = 10
+	var b strings.Builder
+	what := cmp.Or(strings.Join(e.Indexes(), ", "), "indexes")
+	fmt.Fprintf(&b, "%s: %d records are in conflict, so %s cannot be built", e.Model, len(e.Records)+e.More, what)
+	for i, d := range e.Records[:min(len(e.Records), shown)] {
+		fmt.Fprintf(&b, "%s %s: %v", [2]string{":", ";"}[min(i, 1)], kv.Quote(d.ID), d.Taken)
+	}
+	if more := len(e.Records) + e.More - min(len(e.Records), shown); more > 0 {
+		fmt.Fprintf(&b, "; and %d more", more)
+	}
+	return b.String()
+}
+
+// Indexes returns the names of the indexes, sorted.
+func (e *DuplicatesError) Indexes() []string {
+	all := make(map[string]bool)
+	for _, d := range e.Records {
+		all[d.Taken.Index] = true
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// Is reports whether target is ErrExists.
+func (e *DuplicatesError) Is(target error) bool { return target == kv.ErrExists }
+
+func (e *DuplicatesError) Unwrap() []error {
+	errs := make([]error, len(e.Records))
+	for i, d := range e.Records {
+		errs[i] = d.Taken
+	}
+	return errs
+}

@@ -1,0 +1,529 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// long is the path of a change on a store that changes one key at a time: memcached or Redis. The
+// process may die, and others may interfere, between any two of its trips.
+func (c *change) long(p *plan) error {
+	if err := c.prepare(p); err != nil {
+		return err
+	}
+	if c.isLate() {
+		return core.ErrRaced
+	}
+	return c.commit(p)
+}
+
+// besideRead returns the works sent along with A0: the line of a deletion, which cannot name the
+// places yet (the tombstone will), or the early preparations of other changes.
+func (c *change) besideRead() (works []func(kv.Store) error, err error) {
+	switch {
+	case !c.writesLine(withRead, nil):
+		return nil, nil
+	case c.removes:
+		works = append(works, func(s kv.Store) error {
+			return c.note(s, journal.Line{Model: c.Name, ID: c.ID, Rev: journal.FenceAlways})
+		})
+	default:
+		works = c.prepareEarly()
+	}
+	return works, c.Db.Journal.Ready(c.ctx)
+}
+
+// leavesTraces reports whether records of the model leave traces outside their own key.
+func (c *change) leavesTraces() bool {
+	return len(c.indexes) > 0 || c.HasPlain() || c.Forgets || len(c.Children) > 0 || c.Handlers.Any()
+}
+
+// early holds the preparations a change made along with A0.
+type early struct {
+	marks map[int][]byte // by index position
+	line  bool           // its journal line is written
+}
+
+// Some indexes can do their part of A1 before the record has been read (plug.Early). A change that
+// reads first then saves the trip of A1:
+//
+//  1. The plan of each change records which of these indexes it moved.
+//  2. After a few consecutive changes that moved an index, the next one is expected to. Along with
+//     A0 it prepares that index and writes its journal line, which cannot name the rev or the
+//     places yet.
+//  3. If the plan moves only prepared indexes, A1 is skipped. Otherwise A1 prepares the others.
+//     Preparations for an index that does not move are wasted.
+
+// unknownPlace stands in a journal line for a place that is not known yet.
+const unknownPlace = "?"
+
+// isExpected reports whether the change is expected to move an index that can be prepared early.
+func (c *change) isExpected() bool {
+	return !c.removes && !c.touches && slices.ContainsFunc(c.streaks, (*core.Streak).IsLong)
+}
+
+// prepareEarly returns the works to run along with A0: they prepare the expected indexes and write
+// the journal line. The rev of the line makes repair always fence the record.
+func (c *change) prepareEarly() []func(kv.Store) error {
+	l := journal.Line{Model: c.Name, ID: c.ID, Rev: journal.FenceAlways}
+	c.early.marks = make(map[int][]byte)
+	works := []func(kv.Store) error{func(s kv.Store) error {
+		err := c.note(s, l)
+		c.early.line = err == nil
+		return err
+	}}
+	for i := range c.streaks {
+		if !c.streaks[i].IsLong() {
+			continue
+		}
+		index := c.indexes[i].(plug.Early)
+		l.Touched = append(l.Touched, envelope.Touched{Index: c.indexes[i].Name(), Places: []string{unknownPlace}})
+		works = append(works, func(s kv.Store) (err error) {
+			c.early.marks[i], err = index.Early(c.ctx, s, c.ID)
+			return err
+		})
+	}
+	return works
+}
+
+// trip is a trip of a change that may carry its journal line.
+type trip int
+
+const (
+	withRead    trip = iota // A0
+	withPrepare             // A1
+	withCommit              // A2
+)
+
+// writesLine decides which trips of the change carry its journal line. With the read, the plan and
+// so the places are not known yet: that is for a deletion, whose tombstone will name them, and for
+// the early preparations, which need a line before them. p is nil then. Otherwise the line goes with
+// the preparations, or with the commit if there is nothing to prepare and the store keeps the order
+// of the two.
+func (c *change) writesLine(t trip, p *plan) bool {
+	switch {
+	case t == withRead:
+		return c.removes && c.leavesTraces() || c.isExpected()
+	case !c.needsLine(p):
+		return false
+	case c.removes:
+		// The line of A0 does not name the places that are counted with the commit.
+		return t == withCommit && (len(c.lines) == 0 || c.movesCounted(p))
+	case c.Db.Ordered && !p.created && c.History == 0 && !p.enters():
+		return t == withCommit
+	}
+	return t == withPrepare && !p.prepared
+}
+
+// prepare is A1.
+func (c *change) prepare(p *plan) error {
+	p.prepared = c.useEarly(p)
+	c.noteStreaks(p)
+	if c.needsLine(p) {
+		if err := c.Db.Journal.Ready(c.ctx); err != nil {
+			return err
+		}
+		c.remember(p)
+	}
+	if c.removes {
+		return nil
+	}
+	var works []func(kv.Store) error
+	if c.writesLine(withPrepare, p) {
+		works = append(works, func(s kv.Store) error { return c.note(s, c.lineOf(p)) })
+	}
+	works = append(works, c.each(p, plug.Index.Prepare)...)
+	if p.created && p.rec.Version != 0 && c.HasPlain() {
+		known, err := c.countsOfDead(p)
+		if err != nil {
+			return err
+		}
+		works = append(works, func(s kv.Store) error { return c.dropOld(s, known) })
+	}
+	if c.History > 0 {
+		works = append(works, func(s kv.Store) error { return c.keepRevision(s, p) })
+	}
+	if c.late {
+		works = append(works, func(s kv.Store) error { return c.LookAgain(c.ctx, s) })
+	}
+	if len(works) == 0 {
+		return nil
+	}
+	var found []kv.Result
+	if c.Peek {
+		works = append(works, func(s kv.Store) (err error) { found, err = c.peekAt(s, p); return err })
+	}
+	errs := kv.Together(c.ctx, c.s, works...)
+	if isThere(found) {
+		return c.beaten(found)
+	}
+	return mostTelling(errs)
+}
+
+// useEarly hands the early preparations to the moves of p, and reports whether A1 has nothing left
+// to prepare.
+func (c *change) useEarly(p *plan) (prepared bool) {
+	prepared = c.early.line && !p.created
+	for i, mv := range p.moves {
+		if mv == nil {
+			continue
+		}
+		if mv.Early = c.early.marks[i]; mv.Early == nil {
+			prepared = false
+		}
+	}
+	return prepared
+}
+
+// noteStreaks records which indexes p moves, for the expectations of the next change.
+func (c *change) noteStreaks(p *plan) {
+	if c.removes || c.touches || !p.rec.Envelope.Live() {
+		return
+	}
+	for i, index := range c.indexes {
+		if _, can := index.(plug.Early); can {
+			c.streaks[i].Note(entersNewPlace(p.moves[i]))
+		}
+	}
+}
+
+// entersNewPlace reports whether mv gains a place that the record was not in.
+func entersNewPlace(mv *plug.Move) bool {
+	if mv == nil {
+		return false
+	}
+	had := wire.SetOf(mv.Had)
+	return slices.ContainsFunc(mv.Gained, func(place string) bool { return !had.Has(place) })
+}
+
+// mostTelling returns the error of A1 for the change: a taken value takes precedence over a lost
+// race.
+func mostTelling(errs []error) error {
+	var lost error
+	for _, err := range errs {
+		if err = lostIfRaced(err); errors.Is(err, core.ErrRaced) {
+			lost = err
+		} else if err != nil {
+			return err
+		}
+	}
+	return lost
+}
+
+// remember records the preparations of p, to be cleaned up if the change does not commit.
+func (c *change) remember(p *plan) {
+	c.maxRev = max(c.maxRev, p.env.Rev)
+	for _, t := range p.touched {
+		c.touched = envelope.Merge(c.touched, t)
+	}
+}
+
+// A record that is created again must not show the counters of the earlier one, so they are dropped
+// before A2: in A1, by the versions read in a trip before the tombstone was last read.
+
+// countsOfDead returns the counters as read before the last read of the tombstone that p replaces.
+// It reads again if need be.
+func (c *change) countsOfDead(p *plan) (known []kv.Result, err error) {
+	rec := p.rec
+	for range core.MaxTries {
+		if !anyCounted(c.Model, rec.Counts) {
+			return rec.Counts, nil
+		}
+		if c.dead != nil && c.dead.Version == rec.Version && sameCounts(c.Model, c.dead.Counts, rec.Counts) {
+			return c.dead.Counts, nil
+		}
+		c.dead = rec
+		if rec, err = c.now(c.s); err != nil {
+			return nil, err
+		}
+		if rec.Version != p.rec.Version {
+			break
+		}
+	}
+	return nil, core.ErrRaced
+}
+
+// dropOld drops the known counters and checks that there are no others.
+func (c *change) dropOld(s kv.Store, known []kv.Result) error {
+	ops := c.Drops(c.ID, known)
+	if err := s.Do(c.ctx, ops); err != nil && !errors.Is(err, kv.ErrUnclear) {
+		return err
+	}
+	if len(core.Remaining(ops)) > 0 {
+		return core.ErrRaced
+	}
+	return nil
+}
+
+// anyCounted reports whether results contain a plain counter.
+func anyCounted(m *core.Model, results []kv.Result) bool {
+	for i := range m.Counters {
+		if m.Counters[i].Plain != nil && results[i].Err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// sameCounts reports whether the plain counters in a and b are equal.
+func sameCounts(m *core.Model, a, b []kv.Result) bool {
+	for i := range m.Counters {
+		if m.Counters[i].Plain != nil && a[i].Version != b[i].Version {
+			return false
+		}
+	}
+	return true
+}
+
+// commit is A2 and the following steps.
+func (c *change) commit(p *plan) error {
+	c.setMarks(p)
+	c.unnoted = false
+	var works []func(kv.Store) error
+	if c.writesLine(withCommit, p) {
+		// It is the first op of its trip, so no crash leaves the record without its line.
+		works = append(works, func(s kv.Store) error { return c.note(s, c.lineOf(p)) })
+	}
+	record := len(works)
+	works = append(works, func(s kv.Store) error { return c.write(s, p) })
+	works = append(works, c.each(p, plug.Index.Beside)...)
+	if c.removes && c.History > 0 && !c.Forgets {
+		// A deletion keeps no body, so it does not wait for this.
+		works = append(works, func(s kv.Store) error { _ = c.keepRevision(s, p); return nil })
+	}
+	errs := kv.Together(c.ctx, c.s, works...)
+	if errs[record] != nil {
+		return errs[record]
+	}
+	c.Db.Recent.Drop(c.Key(c.ID))
+	c.committed(p)
+	// The line of a deletion, sent with the commit, may have failed; the remaining work is the
+	// same.
+	if len(c.lines) > 0 || c.needsLine(p) {
+		since, settled := c.Db.Now(), work.FirstError(errs...) == nil
+		if c.Rest != nil && settled && !c.removes && !c.Handlers.Any() {
+			c.Rest.add(c, p)
+			return nil
+		}
+		p.unsettled = !settled
+		c.surely(c.ctx, func(ctx context.Context) error { return c.after(ctx, p, since) })
+	}
+	return nil
+}
+
+// movesCounted reports whether p moves the record in an index that counts with the commit. The line
+// of a deletion, written before the record was read, does not name the place.
+func (c *change) movesCounted(p *plan) bool {
+	for i, index := range c.indexes {
+		if p.moves[i] != nil && core.Counts(index) {
+			return true
+		}
+	}
+	return false
+}
+
+// committed reports the commit of p to the indexes it moves.
+func (c *change) committed(p *plan) {
+	for i, index := range c.indexes {
+		if committer, ok := index.(plug.Committer); ok && p.moves[i] != nil {
+			committer.Committed(p.moves[i])
+		}
+	}
+}
+
+// write stores the record, the one step that commits the change. If the outcome is unclear, it
+// reads the record, and repeats the op while nothing else has changed the record and the line of
+// the change exists or precedes it.
+func (c *change) write(s kv.Store, p *plan) error {
+	op := c.Store(p.rec, p.env)
+	c.sent = true
+	for range core.MaxTries {
+		_, err := kv.One(c.ctx, s, op)
+		switch {
+		case kv.Raced(err):
+			err = c.whose(s, p)
+		case errors.Is(err, kv.ErrUnclear):
+			err = c.settle(s, p)
+		case c.unclear && err != nil:
+			// This attempt was not sent, but an earlier one may have been carried out.
+			err = kv.Unclear(err)
+		}
+		if !errors.Is(err, errAgain) {
+			return err
+		}
+		if c.unnoted {
+			break
+		}
+	}
+	return kv.ErrUnclear
+}
+
+var errAgain = errors.New("again")
+
+// whose checks whether a commit was refused because an earlier, unanswered attempt had been carried
+// out.
+func (c *change) whose(s kv.Store, p *plan) error {
+	if !c.unclear {
+		return core.ErrRaced
+	}
+	return c.settle(s, p)
+}
+
+// settle determines the outcome of an unclear commit. nil: it was carried out; errAgain: it is
+// undecided and may be repeated; errLost: it was not carried out and never will be; ErrUnclear:
+// nobody can know.
+func (c *change) settle(s kv.Store, p *plan) error {
+	c.unclear, c.creates = true, p.created
+	now, err := c.now(s)
+	if err != nil {
+		return kv.Unclear(err)
+	}
+	did, sure := now.Envelope.HasTry(c.nonce, p.rec.Rev)
+	switch {
+	case did:
+		return nil
+	case now.Version == p.rec.Version:
+		return errAgain
+	case sure:
+		return core.ErrRaced
+	default:
+		return kv.ErrUnclear
+	}
+}
+
+// after is A4 and A5. It is called until it returns nil, and repeats nothing: entries it has
+// removed may have been purged since, and must not be entered again.
+func (c *change) after(ctx context.Context, p *plan, since time.Time) error {
+	wait := c.removeRest(ctx, p, since)
+	if wait != nil && !work.Waits(wait) {
+		return wait
+	}
+	// The handlers do not wait for removals that must wait.
+	wait = work.FirstError(c.follow(ctx, since, p.created), wait)
+	if wait == nil {
+		c.complete()
+		c.NoteDeleted(c.ID, p.env)
+	}
+	return wait
+}
+
+// removeRest does the pending removals of p. If something written with the commit failed, or the
+// removals are overdue, it repairs the entries of the change first.
+func (c *change) removeRest(ctx context.Context, p *plan, since time.Time) (err error) {
+	if p.removals == nil {
+		p.removals = c.removals(p)
+	}
+	if p.unsettled || len(p.removals) > 0 && p.isOverdue(c.Db.Now().Sub(since)) {
+		if err := c.Repair(ctx, c.Db.Store, c.ID, 0, p.touched, false); err != nil {
+			return err
+		}
+		p.unsettled = false
+	}
+	p.removals, err = remove(ctx, c.Db.Store, p.removals)
+	return err
+}
+
+// removals returns the parts of A4. The result is not nil.
+func (c *change) removals(p *plan) []removal {
+	all := []removal{}
+	for i, index := range c.indexes {
+		if mv := p.moves[i]; mv != nil {
+			all = append(all, func(ctx context.Context, s kv.Store) error {
+				return work.About(c.Name, index.Name(), index.After(ctx, s, mv))
+			})
+		}
+	}
+	return append(all, c.losses(p)...)
+}
+
+// finish carries out A4 and A5 of r in the background. A change that fails there, must wait or is
+// overdue continues alone.
+func finish(ctx context.Context, m *core.Model, r *Rest) {
+	if len(r.all) == 0 {
+		return
+	}
+	since := m.Db.Now()
+	m.Db.Work.Large(ctx, m.Db.Upkeep(func(ctx context.Context) error {
+		age := m.Db.Now().Sub(since)
+		errs := make([]error, len(r.all))
+		afterAll(ctx, m, m.Db.Store, r.all, errs)
+		for i, err := range errs {
+			if c, p := r.all[i].c, r.all[i].p; err != nil || p.isOverdue(age) {
+				c.surely(ctx, func(ctx context.Context) error { return c.after(ctx, p, since) })
+			} else {
+				c.complete()
+			}
+		}
+		return nil
+	}))
+}
+
+// cleanUp removes, after the reply, the preparations of a change that did not commit. That also
+// decides an unclear commit.
+func (c *change) cleanUp() {
+	if len(c.lines)+len(c.touched) == 0 {
+		return
+	}
+	since := c.Db.Now()
+	repaired, doubt := false, false
+	c.Uncleaned.Note(c.ID, c.maxRev)
+	c.surely(c.ctx, func(ctx context.Context) error {
+		if !repaired {
+			if err := c.Repair(ctx, c.Db.Store, c.ID, c.maxRev, c.touched, false); err != nil {
+				c.noteAgain(ctx)
+				return err
+			}
+			c.Uncleaned.Forget(c.ID)
+			// Preparations may have been counted if they existed for long.
+			repaired, doubt = true, c.unclear || c.Db.Now().Sub(c.since) > times.Change/2
+		}
+		if err := c.undo(ctx, doubt); err != nil {
+			return err
+		}
+		if c.unclear {
+			// The change may have been made after all.
+			if err := c.follow(ctx, since, c.creates); err != nil {
+				return err
+			}
+		}
+		c.complete()
+		return nil
+	})
+}
+
+// noteAgain writes the line of a change that was prepared although its line failed: this process may
+// end before it can clean up.
+func (c *change) noteAgain(ctx context.Context) {
+	if !c.unnoted || len(c.touched) == 0 || len(c.lines) > core.MaxTries {
+		return
+	}
+	c.ctx = ctx
+	// If it fails, it is tried again with the next clean-up.
+	_ = c.note(c.Db.Store, journal.Line{Model: c.Name, ID: c.ID, Rev: c.maxRev, Touched: c.touched})
+}
+
+// undo takes back everything the change counted with its commits. With doubt, one of these commits
+// may have been carried out.
+func (c *change) undo(ctx context.Context, doubt bool) error {
+	var works []func(kv.Store) error
+	for i, index := range c.indexes {
+		if core.Counts(index) && c.added != nil {
+			works = append(works, func(s kv.Store) error {
+				err := index.(plug.Counting).Undo(ctx, s, &c.added[i], core.PlacesOf(c.touched, index.Name()), doubt)
+				return work.About(c.Name, index.Name(), err)
+			})
+		}
+	}
+	return work.FirstError(kv.Together(ctx, c.Db.Store, works...)...)
+}

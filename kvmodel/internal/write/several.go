@@ -1,0 +1,112 @@
+package write
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Several changes n records with work, each in its turn, if id returns the texts of their ids. Ids
+// may repeat.
+func Several(ctx context.Context, m *core.Model, n int, id func(i int) string, work Makes) []error {
+	if m.Db.Atomic != nil {
+		return severalTogether(ctx, m, n, id, work)
+	}
+	errs := make([]error, n)
+	batches := slices.Collect(batchesOf(n, id, func() int { return changedAtOnce }))
+	sideBySide(batchesAtOnce, len(batches), func(b int) {
+		batch, rest := batches[b], new(Rest)
+		for k, err := range inTurns(ctx, m, batch, id, func() []error {
+			return kv.Each(ctx, m.Db.Store, batch, func(s kv.Store, _, i int) error { return work(ctx, s, i, rest) })
+		}) {
+			errs[batch[k]] = err
+		}
+		finish(ctx, m, rest)
+	})
+	return errs
+}
+
+// batchesOf yields 0 to n-1 in batches of at most size, without repeated ids within a batch.
+func batchesOf(n int, id func(i int) string, size func() int) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		var again []int
+		for next := 0; next < n || len(again) > 0; {
+			most := size()
+			batch, taken := make([]int, 0, min(n, most)), make(map[string]bool)
+			some := again
+			for again = nil; next < n && len(some) < most; next++ {
+				some = append(some, next)
+			}
+			for _, i := range some {
+				if id != nil && taken[id(i)] || len(batch) == most {
+					again = append(again, i)
+					continue
+				}
+				if batch = append(batch, i); id != nil {
+					taken[id(i)] = true
+				}
+			}
+			if !yield(batch) {
+				return
+			}
+		}
+	}
+}
+
+// inTurns runs f, which returns an error for each of batch, while no other change of these records
+// runs in this process. All callers take turns in the same order, so two never wait for each other.
+func inTurns(ctx context.Context, m *core.Model, batch []int, id func(i int) string, f func() []error) []error {
+	if id == nil {
+		return f()
+	}
+	ids := kv.Texts(batch, id)
+	slices.Sort(ids)
+	for _, id := range ids {
+		leave, err := m.Db.Turns.Take(ctx, m.Key(id))
+		if err != nil {
+			return slices.Repeat([]error{m.Failure(id, err)}, len(batch))
+		}
+		defer leave()
+	}
+	return f()
+}
+
+// sideBySide calls work for 0 to n-1, at most most at a time. If one panics, sideBySide panics once
+// the others have ended, since its caller may recover.
+func sideBySide(most, n int, work func(i int)) {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	panics := make(chan any, n)
+	for range min(most, n) {
+		wait.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					panics <- p
+				}
+			}()
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				work(i)
+			}
+		})
+	}
+	wait.Wait()
+	if len(panics) > 0 {
+		panic(<-panics)
+	}
+}
+
+// Calls for many records share trips, 500 records at a time. Every record is changed or fails on
+// its own: the error joins an *ItemError for each failed one. Items iterates over these.
+
+const (
+	changedAtOnce = 500 // records changed in shared trips
+	batchesAtOnce = 2   // so that one is prepared while the store works on the other
+)
+
+// Makes makes change i of many: immediately or, with a rest, together with others in it.
+type Makes func(ctx context.Context, s kv.Store, i int, rest *Rest) error

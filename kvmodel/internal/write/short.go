@@ -1,0 +1,319 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// short is the path of a change on a store with transactions: a file or memory. Nothing precedes
+// the transaction, and only handlers and children follow it.
+func (c *change) short(p *plan) error {
+	if c.isLate() {
+		return core.ErrRaced
+	}
+	if c.Rest != nil {
+		c.Rest.add(c, p)
+		return nil
+	}
+	return commitAtomic(c.ctx, c.Model, []left{{c, p}}, func([]error) {})
+}
+
+// commitAtomic is A1 to A4 of all changes in one transaction. Failed changes leave no preparations
+// to clean up. If some changes prevent the commit, it calls fail with an error for each of them and
+// nil for the others.
+func commitAtomic(ctx context.Context, m *core.Model, all []left, fail func([]error)) error {
+	if slices.ContainsFunc(all, func(l left) bool { return l.c.leavesLine(l.p) }) {
+		if err := m.Db.Journal.Ready(ctx); err != nil {
+			return err
+		}
+	}
+	if !m.Db.Alone {
+		m.Db.Journal.Live() // a build that waits for this process must see that it lives
+	}
+	for _, l := range all {
+		l.c.sent = true
+	}
+	err := m.Db.Atomic(ctx, func(s kv.Store) error {
+		for _, l := range all {
+			l.c.complete() // the line of an earlier run is gone
+		}
+		errs := allSteps(ctx, m, s, all)
+		if err := work.FirstError(errs...); err != nil {
+			fail(errs)
+			return err
+		}
+		fail(nil)
+		return nil
+	})
+	for _, l := range all {
+		m.Db.Recent.Drop(m.Key(l.c.ID))
+		if err != nil && !errors.Is(err, kv.ErrUnclear) {
+			l.c.complete()
+			continue
+		}
+		m.NoteDeleted(l.c.ID, l.p.env)
+		l.c.doTheRest(l.p)
+	}
+	return err
+}
+
+// leavesLine reports whether p needs work after the reply.
+func (c *change) leavesLine(p *plan) bool {
+	return c.Handlers.Any() || p.value == nil && len(c.Children) > 0
+}
+
+// doTheRest calls the handlers and deletes children after the reply, if there is a line for that.
+// Then the line counts as complete.
+func (c *change) doTheRest(p *plan) {
+	if len(c.lines) == 0 {
+		return
+	}
+	done, since := *c, c.Db.Now()
+	c.lines = nil
+	c.surely(c.ctx, func(ctx context.Context) error {
+		if err := done.follow(ctx, since, p.created); err != nil {
+			return err
+		}
+		done.complete()
+		return nil
+	})
+}
+
+// allSteps carries out all on s, where nobody else makes changes meanwhile. It returns an error for
+// each, and stops after the first step with a failure.
+func allSteps(ctx context.Context, m *core.Model, s kv.Store, all []left) []error {
+	errs := make([]error, len(all))
+	for _, step := range stepsOfAll {
+		step(ctx, m, s, all, errs)
+		if work.FirstError(errs...) != nil {
+			break
+		}
+	}
+	return errs
+}
+
+// stepsOfAll are the steps of a transaction. Each sets errs for the changes that failed.
+var stepsOfAll = []func(ctx context.Context, m *core.Model, s kv.Store, all []left, errs []error){
+	eachDoes((*change).begin), prepareAll, eachDoes((*change).put), eachDoes((*change).besides), afterAll, eachDoes((*change).end),
+}
+
+// eachDoes returns a step that calls f for each change.
+func eachDoes(f func(c *change, s kv.Store, p *plan) error) func(context.Context, *core.Model, kv.Store, []left, []error) {
+	return func(_ context.Context, _ *core.Model, s kv.Store, all []left, errs []error) {
+		for i, l := range all {
+			errs[i] = f(l.c, s, l.p)
+		}
+	}
+}
+
+// begin checks that p can be carried out on s.
+func (c *change) begin(s kv.Store, p *plan) error {
+	if c.isLate() {
+		return core.ErrRaced // the process slept before the transaction
+	}
+	if c.late {
+		if err := c.LookAgain(c.ctx, s); err != nil {
+			return err
+		}
+	}
+	found, err := c.peekAt(s, p)
+	if err != nil || !isThere(found) {
+		return err
+	}
+	return c.beaten(found)
+}
+
+// prepareAll prepares all in every index.
+func prepareAll(ctx context.Context, _ *core.Model, s kv.Store, all []left, errs []error) {
+	for i, index := range all[0].c.indexes {
+		if bulk, ok := index.(plug.Bulk); ok && allNew(all) {
+			if err := bulk.PrepareAll(ctx, s, movesOf(all, i)); err != nil {
+				copy(errs, slices.Repeat([]error{lostIfRaced(err)}, len(all)))
+				return
+			}
+			continue
+		}
+		for k, l := range all {
+			if mv := l.p.moves[i]; mv != nil {
+				errs[k] = work.FirstError(errs[k], lostIfRaced(index.Prepare(ctx, s, mv)))
+			}
+		}
+	}
+}
+
+// allNew reports whether all is several changes that each create a record.
+func allNew(all []left) bool {
+	return len(all) > 1 && !slices.ContainsFunc(all, func(l left) bool { return l.p.rec.Rev != 0 })
+}
+
+// put is A2 on s, for the record and its history.
+func (c *change) put(s kv.Store, p *plan) error {
+	if c.History > 0 && (p.value != nil || !c.Forgets) {
+		if err := c.keepRevision(s, p); err != nil {
+			return err
+		}
+	}
+	c.setMarks(p)
+	_, err := kv.One(c.ctx, s, c.Store(p.rec, p.env))
+	return lostIfRaced(err)
+}
+
+// besides calls Beside of the indexes.
+func (c *change) besides(s kv.Store, p *plan) error {
+	return work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index.Beside)...)...)
+}
+
+// end removes the counters and history of a deleted record from s, and writes the line of p if it
+// needs work after the reply.
+func (c *change) end(s kv.Store, p *plan) error {
+	if _, err := remove(c.ctx, s, c.losses(p)); err != nil {
+		return err
+	}
+	if c.leavesLine(p) {
+		return c.note(s, c.lineOf(p))
+	}
+	return nil
+}
+
+// On a store with transactions, changes of many records share one. A transaction is limited to a
+// few megabytes, and to about as many records as it can write in some milliseconds, so that other
+// writers need not wait for long.
+
+const (
+	mostTogether  = 1000                  // maximum number of records in a transaction
+	firstTogether = 100                   // records in the first transaction of a call
+	bytesTogether = 4 << 20               // of the bodies in a transaction
+	timeTogether  = 50 * time.Millisecond // time limit of a transaction
+)
+
+// severalTogether is several on a store with transactions.
+func severalTogether(ctx context.Context, m *core.Model, n int, id func(i int) string, work Makes) []error {
+	errs := make([]error, n)
+	for batch := range paced(m, n, id) {
+		for k, err := range inTurns(ctx, m, batch, id, func() []error { return commitTogether(ctx, m, batch, work) }) {
+			errs[batch[k]] = err
+		}
+	}
+	return errs
+}
+
+// paced yields 0 to n-1 in batches, as batchesOf does. It adapts their size to the time the caller
+// takes for each, by the DB's clock.
+func paced(m *core.Model, n int, id func(i int) string) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		size := firstTogether
+		for batch := range batchesOf(n, id, func() int { return size }) {
+			began := m.Db.Now()
+			if !yield(batch) {
+				return
+			}
+			if m.Db.Now().Sub(began) > timeTogether {
+				size = max(1, size/2)
+			} else {
+				size = min(mostTogether, 2*size)
+			}
+		}
+	}
+}
+
+// errAlone: a change was not made with others, and must be made alone.
+var errAlone = errors.New("to be made alone")
+
+// commitTogether makes the changes of batch in one transaction, or in several if they are large. A
+// work with a rest plans its change and adds it there, or fails. Changes that prevent a commit are
+// made alone afterwards, by works without a rest.
+func commitTogether(ctx context.Context, m *core.Model, batch []int, work Makes) []error {
+	planned := make([]Rest, len(batch))
+	errs := kv.Each(ctx, m.Db.Store, batch, func(s kv.Store, k, i int) error { return work(ctx, s, i, &planned[k]) })
+	var all []left
+	var of []int // positions of all in batch
+	for k := range planned {
+		if errs[k] == nil && len(planned[k].all) > 0 {
+			all, of = append(all, planned[k].all...), append(of, k)
+		}
+	}
+	for some := range chunksOf(all) {
+		for k, err := range commitSome(ctx, m, some) {
+			if errs[of[k]] = err; err == errAlone {
+				errs[of[k]] = work(ctx, m.Db.Store, batch[of[k]], nil)
+			}
+		}
+		of = of[len(some):]
+	}
+	return errs
+}
+
+// chunksOf yields all in chunks for one transaction each.
+func chunksOf(all []left) iter.Seq[[]left] {
+	return func(yield func([]left) bool) {
+		begin, bytes := 0, 0
+		for i, l := range all {
+			if bytes += len(l.p.env.Body); bytes > bytesTogether && i > begin {
+				if !yield(all[begin:i]) {
+					return
+				}
+				begin, bytes = i, len(l.p.env.Body)
+			}
+		}
+		if begin < len(all) {
+			yield(all[begin:])
+		}
+	}
+}
+
+// commitSome makes as many of all as possible in one transaction. It returns an error for each,
+// errAlone if another transaction may make it.
+func commitSome(ctx context.Context, m *core.Model, all []left) []error {
+	errs := make([]error, len(all))
+	todo := alike(m, all, errs)
+	for len(todo) > 0 {
+		var failed []error
+		changes := make([]left, len(todo))
+		for k, i := range todo {
+			changes[k] = all[i]
+		}
+		err := commitAtomic(ctx, m, changes, func(all []error) { failed = all })
+		if err == nil || failed == nil {
+			for k, i := range todo {
+				if err != nil {
+					errs[i] = m.Failure(changes[k].c.ID, err)
+				}
+			}
+			break
+		}
+		again := todo[:0]
+		for k, i := range todo {
+			if failed[k] != nil {
+				errs[i] = errAlone
+			} else {
+				again = append(again, i)
+			}
+		}
+		todo = again
+	}
+	return errs
+}
+
+// alike returns the changes of all that one transaction can make together: those with the same
+// indexes, each of another record. It sets errAlone for the others.
+func alike(m *core.Model, all []left, errs []error) []int {
+	var todo []int
+	known := make(map[string]bool)
+	for i, l := range all {
+		if known[l.c.ID] || len(l.c.indexes) != len(all[0].c.indexes) {
+			errs[i] = errAlone
+			continue
+		}
+		known[l.c.ID] = true
+		todo = append(todo, i)
+	}
+	return todo
+}

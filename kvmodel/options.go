@@ -1,0 +1,75 @@
+package kvmodel
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// An Option configures a DB.
+type Option func(*options)
+
+// OpenOption makes an Option usable in kvopen.Open.
+func (Option) OpenOption() {}
+
+type options struct {
+	now      func() time.Time
+	log      *slog.Logger
+	tenant   string
+	release  string
+	readOnly bool
+	onBuild  func(Build)
+	hooks    []Hooks
+	tries    int
+	pause    time.Duration
+}
+
+// Clock makes the DB read the time from now.
+func Clock(now func() time.Time) Option { return func(o *options) { o.now = now } }
+
+// Log sets the logger for errors after a reply. The default is slog.Default.
+func Log(l *slog.Logger) Option { return func(o *options) { o.log = l } }
+
+// Tenant puts all keys of the DB under a prefix of their own.
+func Tenant(name string) Option { return func(o *options) { o.tenant = name } }
+
+// Release sets the name of the app's release, under which its journal and other processes know this
+// process: see [Writer]. The default is the revision or version the program was built from.
+func Release(name string) Option { return func(o *options) { o.release = name } }
+
+// OnBuild calls f as builds of this DB progress, about every 1,000 records, and when they end.
+// Builds of several models may call it concurrently.
+func OnBuild(f func(Build)) Option { return func(o *options) { o.onBuild = f } }
+
+// Observe makes the DB call h. It may be given several times.
+func Observe(h Hooks) Option { return func(o *options) { o.hooks = append(o.hooks, h) } }
+
+// Retries makes the DB repeat ops that the store did not carry out, as [kv.Retry] does: up to tries
+// attempts, with a doubling pause.
+func Retries(tries int, pause time.Duration) Option {
+	return func(o *options) { o.tries, o.pause = tries, pause }
+}
+
+// ReadOnly opens a DB that takes no part in writing: it has no journal and no tick, repairs and
+// builds nothing, and leaves upkeep to others. Writing verbs return [ErrReadOnly], as does every
+// write to [DB.Store]. A DB on a store that cannot be written is always read-only.
+func ReadOnly() Option { return func(o *options) { o.readOnly = true } }
+
+// errReadOnly is also an ErrUnavailable: the request was not carried out.
+var errReadOnly = kv.Unavailable(fmt.Errorf("the DB is %w: write in a process that opens it without kvmodel.ReadOnly", ErrReadOnly))
+
+// wrapped returns s with the options' hooks for trips.
+func (o *options) wrapped(s kv.Store) kv.Store {
+	for _, h := range o.hooks {
+		if h.Trip != nil {
+			s = kv.Trace(s, h.Trip)
+		}
+	}
+	s = kv.Count(s)
+	if o.tries > 1 {
+		s = kv.Retry(s, o.tries, o.pause)
+	}
+	return s
+}
