@@ -64,7 +64,7 @@ const faultsKept = 10_000
 // their model with their index entries, and the keys of the store with the records. It writes
 // nothing. Others may write during the check: apparent faults are checked again at the end.
 func (in *Inspector) Check(ctx context.Context, o CheckOptions) (Report, error) {
-	c := &checking{in: in, o: o, began: time.Now(), listed: make(met), places: make(map[string]string), lacking: make(lacking)}
+	c := &checking{in: in, o: o, began: time.Now(), listed: make(set), places: make(map[string]string), lacking: make(lacking)}
 	c.report.Counts = make(map[string]int64)
 	err := c.run(ctx)
 	c.report.Took = time.Since(c.began)
@@ -78,7 +78,7 @@ type checking struct {
 	began  time.Time
 	report Report
 
-	listed met               // ids listed by the models
+	listed set               // ids listed by the models
 	places map[string]string // place by base, for hashed bases
 	doubts []Fault           // apparent faults, to check again
 
@@ -417,7 +417,7 @@ func (c *checking) unlisted(ctx context.Context, keys []string) error {
 	var some []string
 	for _, key := range keys {
 		o := c.in.owner(key)
-		if !c.listed.has(*o.model, o.rest) {
+		if !c.listed.has(idIn(*o.model, o.rest)) {
 			some = append(some, key)
 		}
 	}
@@ -435,7 +435,7 @@ func (c *checking) unlisted(ctx context.Context, keys []string) error {
 			c.doubt(Fault{Kind: plug.DamagedRecord, Model: o.model.Name(), ID: o.rest, Key: key, Text: s.Err.Error()})
 			continue
 		}
-		if s.Live() && !c.listed.has(*o.model, s.ID) {
+		if s.Live() && !c.listed.has(idIn(*o.model, s.ID)) {
 			c.doubt(unlistedFault(o.model, s.ID, key))
 		}
 	}

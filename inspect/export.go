@@ -306,10 +306,10 @@ func (in *Inspector) DiffFile(ctx context.Context, r io.Reader, p Pace) (d Diffe
 	if err != nil {
 		return d, err
 	}
-	has := &keySet{in: in, hashes: make(map[sum128]bool)}
+	has := make(set)
 	pace := p.begin("diff", "items of the export", 0)
 	sum, err := from.each(func(items []item) error {
-		fresh, err := has.add(items)
+		fresh, err := has.freshItems(in, items)
 		if err != nil {
 			return err
 		}
@@ -323,7 +323,7 @@ func (in *Inspector) DiffFile(ctx context.Context, r io.Reader, p Pace) (d Diffe
 	}
 	d.Sum = sum.Sum
 	return d, in.items(ctx, "diff", p, nil, func(items []item) error {
-		rest, err := has.others(items)
+		rest, err := has.others(in, items)
 		for i := range rest {
 			d.note(rest[i].of(), onlyHere)
 		}
@@ -373,41 +373,6 @@ func (in *Inspector) same(it *item, value []byte) bool {
 	a, b := m.Decode(it.id, it.value), m.Decode(it.id, value)
 	return a.Err == nil && b.Err == nil && a.Envelope.Deleted == b.Envelope.Deleted && a.Envelope.Expires == b.Envelope.Expires &&
 		a.Envelope.Model == b.Envelope.Model && bytes.Equal(a.Envelope.Body, b.Envelope.Body)
-}
-
-// keySet is a set of items' keys, as hashes.
-type keySet struct {
-	in     *Inspector
-	hashes map[sum128]bool
-}
-
-// add adds items, and returns the new ones.
-func (k *keySet) add(items []item) (fresh []item, err error) {
-	for i := range items {
-		key, err := items[i].keyIn(k.in)
-		if err != nil {
-			return nil, err
-		}
-		if h := hashOf(key); !k.hashes[h] {
-			k.hashes[h] = true
-			fresh = append(fresh, items[i])
-		}
-	}
-	return fresh, nil
-}
-
-// others returns the items that are not in k.
-func (k *keySet) others(items []item) (others []item, err error) {
-	for i := range items {
-		key, err := items[i].keyIn(k.in)
-		if err != nil {
-			return nil, err
-		}
-		if !k.hashes[hashOf(key)] {
-			others = append(others, items[i])
-		}
-	}
-	return others, nil
 }
 
 // VerifyExport reads a whole export and returns its header and summary. An error names the fault

@@ -172,20 +172,15 @@ const tracesKept = 1000
 // traces searches all keys and values, and returns their number.
 func (in *Inspector) traces(ctx context.Context, words []word, p Pace) (all []Trace, searched int64, err error) {
 	pace := p.begin("forget", "keys", 0)
-	err = in.eachKey(ctx, "", func(keys []string) error {
-		results, err := kv.GetAll(ctx, in.store, keys...)
-		if err != nil {
-			return err
-		}
-		for i, key := range keys {
-			if results[i].Err == nil && len(all) < tracesKept {
-				all = append(all, in.tracesAt(key, results[i].Value, words)...)
+	err = in.scan(ctx, pace, "", nil, func(found []stored) error {
+		for _, at := range found {
+			if len(all) < tracesKept {
+				all = append(all, in.tracesAt(at.key, at.value, words)...)
 			}
 		}
-		searched += int64(len(keys))
-		return pace.did(ctx, len(keys), "")
+		return nil
 	})
-	return all, searched, err
+	return all, pace.step.Done, err
 }
 
 // tracesAt returns the places of words in an item: its key, or each of its fields.

@@ -169,35 +169,19 @@ func (in *Inspector) stays(m model, it *item, err error) (bool, error) {
 
 // others calls f with the items that belong to no record, in batches.
 func (in *Inspector) others(ctx context.Context, p *pacer, f func([]item) error) error {
-	return in.eachKey(ctx, "", func(keys []string) error {
+	isKept := func(key string) bool { _, kept := in.isKept(key); return kept }
+	return in.scan(ctx, p, "", isKept, func(found []stored) error {
 		var items []item
-		var mine []string
-		for _, key := range keys {
-			if ends, ok := in.isKept(key); ok {
-				items = append(items, item{kind: kept, key: key, ends: ends})
-				mine = append(mine, key)
-			}
-		}
-		results, err := kv.GetAll(ctx, in.store, mine...)
-		if err != nil {
-			return err
-		}
-		var there []item
-		for i, it := range items {
-			if it.value = results[i].Value; results[i].Err != nil {
-				continue
-			}
-			if strings.HasPrefix(it.key, "session:") {
-				it.ends = endOfSession(it.value)
+		for _, at := range found {
+			it := item{kind: kept, key: at.key, value: at.value}
+			if it.ends, _ = in.isKept(at.key); strings.HasPrefix(at.key, "session:") {
+				it.ends = endOfSession(at.value)
 			}
 			if _, ended, _ := it.lives(in); !ended {
-				there = append(there, it)
+				items = append(items, it)
 			}
 		}
-		if err := f(there); err != nil {
-			return err
-		}
-		return p.did(ctx, len(keys), "")
+		return f(items)
 	})
 }
 

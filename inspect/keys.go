@@ -119,6 +119,37 @@ func (in *Inspector) eachKey(ctx context.Context, begin string, f func(keys []st
 	})
 }
 
+// stored is an item of the store.
+type stored struct {
+	key   string
+	value []byte
+}
+
+// scan calls f with the items whose keys begin with begin and are accepted by want, in batches.
+// want may be nil.
+func (in *Inspector) scan(ctx context.Context, p *pacer, begin string, want func(key string) bool, f func([]stored) error) error {
+	return in.eachKey(ctx, begin, func(keys []string) error {
+		mine := keys
+		if want != nil {
+			mine = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !want(key) })
+		}
+		results, err := kv.GetAll(ctx, in.store, mine...)
+		if err != nil {
+			return err
+		}
+		var found []stored
+		for i, key := range mine {
+			if results[i].Err == nil { // Otherwise it was deleted.
+				found = append(found, stored{key, results[i].Value})
+			}
+		}
+		if err := f(found); err != nil {
+			return err
+		}
+		return p.did(ctx, len(keys), "")
+	})
+}
+
 // Share is the share of a store taken by a part of it.
 type Share struct {
 	Model, Part string // of a model, or the name of data that belongs to no model
@@ -132,24 +163,16 @@ type Share struct {
 // at pace p.
 func (in *Inspector) Sizes(ctx context.Context, p Pace) ([]Share, error) {
 	shares := make(map[[2]string]*Share)
-	pace := p.begin("sizes", "keys", 0)
-	err := in.eachKey(ctx, "", func(keys []string) error {
-		results, err := kv.GetAll(ctx, in.store, keys...)
-		if err != nil {
-			return err
-		}
-		for i, key := range keys {
-			if results[i].Err != nil {
-				continue // It was deleted.
-			}
-			o := in.owner(key)
+	err := in.scan(ctx, p.begin("sizes", "keys", 0), "", nil, func(found []stored) error {
+		for _, at := range found {
+			o := in.owner(at.key)
 			name := [2]string{o.name, o.part}
 			if shares[name] == nil {
 				shares[name] = &Share{Model: o.name, Part: o.part, Known: o.known}
 			}
-			shares[name].add(key, len(results[i].Value))
+			shares[name].add(at)
 		}
-		return pace.did(ctx, len(keys), "")
+		return nil
 	})
 	return largest(shares), err
 }
@@ -179,11 +202,11 @@ func trim(shares map[string]*Share) {
 	}
 }
 
-func (s *Share) add(key string, bytes int) {
+func (s *Share) add(at stored) {
 	s.Keys++
-	s.Bytes += int64(len(key) + bytes)
-	if bytes > s.BiggestSize || s.Biggest == "" {
-		s.Biggest, s.BiggestSize = key, bytes
+	s.Bytes += int64(len(at.key) + len(at.value))
+	if size := len(at.value); size > s.BiggestSize || s.Biggest == "" {
+		s.Biggest, s.BiggestSize = at.key, size
 	}
 }
 
@@ -234,29 +257,17 @@ func (in *Inspector) List(ctx context.Context, index string, top int, p Pace) ([
 		return nil, err
 	}
 	shares := make(map[string]*Share)
-	pace := p.begin("ls", index, 0)
-	err = in.eachKey(ctx, "", func(keys []string) error {
-		var mine []string
-		for _, key := range keys {
-			if base, _ := w.Base(key); base != "" {
-				mine = append(mine, key)
-			}
-		}
-		results, err := kv.GetAll(ctx, in.store, mine...)
-		if err != nil {
-			return err
-		}
-		for i, key := range mine {
-			base, _ := w.Base(key)
+	inIndex := func(key string) bool { base, _ := w.Base(key); return base != "" }
+	err = in.scan(ctx, p.begin("ls", index, 0), "", inIndex, func(found []stored) error {
+		for _, at := range found {
+			base, _ := w.Base(at.key)
 			if shares[base] == nil {
 				shares[base] = &Share{Model: index, Part: base, Known: true}
 			}
-			if results[i].Err == nil {
-				shares[base].add(key, len(results[i].Value))
-			}
+			shares[base].add(at)
 		}
 		trim(shares)
-		return pace.did(ctx, len(keys), "")
+		return nil
 	})
 	all := largest(shares)
 	return all[:min(top, len(all))], err

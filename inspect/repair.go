@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,33 +57,30 @@ func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions
 		return Repaired{}, err
 	}
 	o.Progress = oneByOne(o.Progress)
-	r := &repairing{in: in, o: o, done: make(map[string]*deed)}
-	some := slices.Clone(faults)
+	r := &repairing{in: in, o: o, done: make(map[string]func() error)}
 	if o.Dry {
-		for _, f := range some {
+		for _, f := range faults {
 			r.tell(f, nil)
 		}
-		return Repaired{Left: some}, nil
+		return Repaired{Left: faults}, nil
 	}
-	if err := r.mendInOrder(ctx, some); err != nil {
+	if err := r.mendInOrder(ctx, faults); err != nil {
 		return Repaired{}, err
 	}
-	return r.finish(ctx, some)
+	return r.finish(ctx, faults)
 }
 
 // mendInOrder repairs faults. It begins with the data that leads to other data.
 func (r *repairing) mendInOrder(ctx context.Context, faults []Fault) error {
-	slices.SortStableFunc(faults, func(a, b Fault) int { return cmp.Compare(order(a), order(b)) })
+	byOrder := make([][]Fault, 3)
+	for _, f := range faults {
+		byOrder[order(f)] = append(byOrder[order(f)], f)
+	}
 	pace := r.o.Pace.begin("repair", "faults", int64(len(faults)))
-	for from := 0; from < len(faults); {
-		to := from + 1
-		for to < len(faults) && order(faults[to]) == order(faults[from]) {
-			to++
-		}
-		if err := r.mendAll(ctx, faults[from:to], pace); err != nil {
+	for _, some := range byOrder {
+		if err := r.mendAll(ctx, some, pace); err != nil {
 			return err
 		}
-		from = to
 	}
 	return nil
 }
@@ -107,13 +103,7 @@ type repairing struct {
 	o  RepairOptions
 
 	mu   sync.Mutex
-	done map[string]*deed // finished and running tasks that several faults may need
-}
-
-// deed is a task that runs only once.
-type deed struct {
-	ended chan struct{}
-	err   error // valid after the end
+	done map[string]func() error // finished and running tasks that several faults may need
 }
 
 func (r *repairing) tell(f Fault, err error) {
@@ -125,19 +115,12 @@ func (r *repairing) tell(f Fault, err error) {
 // once runs do once for each name. If it is running, once waits for its end.
 func (r *repairing) once(name string, do func() error) error {
 	r.mu.Lock()
-	d, is := r.done[name]
-	if !is {
-		d = &deed{ended: make(chan struct{})}
-		r.done[name] = d
+	if r.done[name] == nil {
+		r.done[name] = sync.OnceValue(do)
 	}
+	do = r.done[name]
 	r.mu.Unlock()
-	if is {
-		<-d.ended
-		return d.err
-	}
-	defer close(d.ended)
-	d.err = do()
-	return d.err
+	return do()
 }
 
 // mendedAtOnce is the number of concurrent repairs: many spend most of their time waiting, for
@@ -277,7 +260,7 @@ func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error
 		if err != nil || len(some) == 0 {
 			break
 		}
-		r.done = make(map[string]*deed)
+		r.done = make(map[string]func() error)
 		if err := r.mendInOrder(ctx, some); err != nil {
 			return Repaired{}, err
 		}
@@ -336,38 +319,26 @@ func (r *repairing) relist(ctx context.Context, m model) error {
 
 // relist adds all existing records of m to its ids.
 func (in *Inspector) relist(ctx context.Context, m model, p Pace) error {
-	listed, err := in.listed(ctx, m)
-	if err != nil {
+	listed := make(set)
+	if err := in.list(ctx, m, listed); err != nil {
 		return err
 	}
-	pace := p.begin("relist", m.Name(), 0)
-	return in.eachKey(ctx, m.Key(""), func(keys []string) error {
-		results, err := kv.GetAll(ctx, in.store, keys...)
-		if err != nil {
-			return err
-		}
+	return in.scan(ctx, p.begin("relist", m.Name(), 0), m.Key(""), nil, func(found []stored) error {
 		var ids []string
-		for _, r := range results {
-			if r.Err == nil {
-				s := m.Decode("", r.Value)
-				if s.Live() {
-					ids = append(ids, s.ID)
-				}
+		for _, at := range found {
+			if s := m.Decode("", at.value); s.Live() {
+				ids = append(ids, s.ID)
 			}
 		}
-		if err := m.Enlist(ctx, listed.fresh(m, ids)); err != nil {
-			return err
-		}
-		return pace.did(ctx, len(keys), "")
+		return m.Enlist(ctx, listed.fresh(m, ids))
 	})
 }
 
-// listed returns the ids listed by m.
-func (in *Inspector) listed(ctx context.Context, m model) (met, error) {
-	all := make(met)
+// list adds the ids listed by m to all.
+func (in *Inspector) list(ctx context.Context, m model, all set) error {
 	err := m.IDs(ctx, "", func(ids []string, _ string) error {
 		all.fresh(m, ids)
 		return ctx.Err()
 	})
-	return all, new(checking).state(m, err)
+	return new(checking).state(m, err)
 }
