@@ -44,14 +44,14 @@ type CheckOptions struct {
 
 // Report is the result of a check.
 type Report struct {
-	Faults  []Fault          // the first 10,000
-	Counts  map[string]int64 // all faults, by kind
-	Records int64            // checked records
-	Keys    int64
-	Newest  time.Time // about when the newest checked record was created; zero: no records
-	Unasked []string  // checks that could not be made, and why
-	Foreign int64     // keys that belong to none of this program's models
-	Took    time.Duration
+	Faults  []Fault          `json:"-"`       // the first 10,000
+	Counts  map[string]int64 `json:"counts"`  // all faults, by kind
+	Records int64            `json:"records"` // checked records
+	Keys    int64            `json:"keys"`
+	Newest  time.Time        `json:"-"`       // about when the newest checked record was created; zero: no records
+	Unasked []string         `json:"unasked"` // checks that could not be made, and why
+	Foreign int64            `json:"foreign"` // keys that belong to none of this program's models
+	Took    time.Duration    `json:"-"`
 }
 
 // Well reports whether the check was complete and found no faults.
@@ -65,7 +65,7 @@ const faultsKept = 10_000
 // nothing. Others may write during the check: apparent faults are checked again at the end.
 func (in *Inspector) Check(ctx context.Context, o CheckOptions) (Report, error) {
 	c := &checking{in: in, o: o, began: time.Now(), listed: make(set), places: make(map[string]string), lacking: make(lacking)}
-	c.report.Counts = make(map[string]int64)
+	c.report.Counts, c.report.Unasked = make(map[string]int64), []string{}
 	err := c.run(ctx)
 	c.report.Took = time.Since(c.began)
 	return c.report, err

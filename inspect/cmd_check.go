@@ -30,7 +30,10 @@ func check(ctx context.Context, c *call) error {
 		return cmp.Or(err, failed)
 	}
 	if c.json() {
-		err = c.Object("check", objectOfReport(r))
+		err = c.Object("check", struct {
+			Report
+			Seconds float64 `json:"seconds"`
+		}{r, r.Took.Seconds()})
 	} else {
 		c.reportText(r)
 	}
@@ -108,17 +111,4 @@ func countsText(counts map[string]int64) string {
 		all = append(all, fmt.Sprintf("%s x %s", console.Number(counts[kind]), kind))
 	}
 	return strings.Join(all, ", ")
-}
-
-type reportObject struct {
-	Counts  map[string]int64 `json:"counts"`
-	Records int64            `json:"records"`
-	Keys    int64            `json:"keys"`
-	Unasked []string         `json:"unasked"`
-	Foreign int64            `json:"foreign"`
-	Seconds float64          `json:"seconds"`
-}
-
-func objectOfReport(r Report) reportObject {
-	return reportObject{r.Counts, r.Records, r.Keys, append([]string{}, r.Unasked...), r.Foreign, r.Took.Seconds()}
 }

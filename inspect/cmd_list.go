@@ -39,7 +39,7 @@ func (c *call) models(ctx context.Context, in *Inspector) error {
 	rows := [][]string{{"model", "records", "bytes", "version", "indexes"}}
 	for _, m := range st.Models {
 		if c.json() {
-			if err := c.Object("model", m.object()); err != nil {
+			if err := c.Object("model", m); err != nil {
 				return err
 			}
 		}
@@ -66,12 +66,13 @@ func (c *call) indexes(ctx context.Context, in *Inspector, name string) error {
 	}
 	rows := [][]string{{"index", "kind", "state"}}
 	for _, i := range ms.Indexes {
+		i.Name = name + "." + i.Name
 		if c.json() {
-			if err := c.Object("index", indexObject{name + "." + i.Name, i.Kind, i.State, i.Far}); err != nil {
+			if err := c.Object("index", i); err != nil {
 				return err
 			}
 		}
-		rows = append(rows, []string{name + "." + i.Name, i.Kind, strings.TrimSpace(i.State + " " + i.Far)})
+		rows = append(rows, []string{i.Name, i.Kind, strings.TrimSpace(i.State + " " + i.Far)})
 	}
 	if !c.json() {
 		c.Table(rows)
@@ -120,7 +121,7 @@ func (c *call) sizeTable(kind string, all []Share, name func(Share) string) erro
 	rows := [][]string{{"what", "keys", "bytes", "biggest key", ""}}
 	for _, s := range all {
 		if c.json() {
-			if err := c.Object(kind, shareObject(s)); err != nil {
+			if err := c.Object(kind, s); err != nil {
 				return err
 			}
 		}
@@ -131,17 +132,6 @@ func (c *call) sizeTable(kind string, all []Share, name func(Share) string) erro
 		c.Table(append(rows, []string{"in all", console.Number(sum.Keys), console.Size(sum.Bytes)}))
 	}
 	return nil
-}
-
-// shareObject is a share of a store, as an object.
-type shareObject struct {
-	Model       string `json:"model"`
-	Part        string `json:"part"`
-	Keys        int64  `json:"keys"`
-	Bytes       int64  `json:"bytes"`
-	Biggest     string `json:"biggest"`
-	BiggestSize int    `json:"biggestSize"`
-	Known       bool   `json:"known"`
 }
 
 // partName returns the name of a part of a model.

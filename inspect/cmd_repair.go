@@ -160,7 +160,7 @@ func total(counts map[string]int64) (n int64) {
 // mended shows the repair of a fault.
 func (c *call) mended(kind string, m Mended) error {
 	if c.json() {
-		return c.Object(kind, mendedObject{m.Fault, m.Did, errorText(m.Err)})
+		return c.Object(kind, m)
 	}
 	switch {
 	case kind == "planned":
@@ -171,12 +171,6 @@ func (c *call) mended(kind string, m Mended) error {
 		c.Say("%s: %s", m.head(), m.Did)
 	}
 	return nil
-}
-
-type mendedObject struct {
-	Fault
-	Did   string `json:"did"`
-	Error string `json:"error,omitempty"`
 }
 
 // mend repairs faults, and prints the remaining ones.

@@ -72,7 +72,11 @@ func (c *call) findings(ctx context.Context, in *Inspector, st *Status) (wrong e
 			c.Say("%-10s %s", f.Is, f.Text)
 			continue
 		}
-		if err := c.Object("finding", findingObject{f.Is, f.Text}); err != nil {
+		object := struct {
+			State kv.Verdict `json:"state"`
+			Text  string     `json:"text"`
+		}{f.Is, f.Text}
+		if err := c.Object("finding", object); err != nil {
 			return err
 		}
 	}
@@ -129,11 +133,7 @@ func (m *ModelStatus) row() []string {
 	if m.Err != nil {
 		return []string{m.Name, "?", "?", fmt.Sprint(m.Version), "unknown: see the warning"}
 	}
-	version := fmt.Sprint(m.Version)
-	if m.Older > 0 {
-		version += fmt.Sprintf(" (%d %% older)", m.Older)
-	}
-	return []string{m.Name, about(console.Number(m.IDs), m.IDs), about(console.Size(m.Bytes), m.Bytes), version, indexesText(m.Indexes)}
+	return []string{m.Name, about(console.Number(m.IDs), m.IDs), about(console.Size(m.Bytes), m.Bytes), m.versions(), indexesText(m.Indexes)}
 }
 
 // about marks text as an approximate number, unless n is zero.
@@ -218,35 +218,16 @@ func (c *call) intentText(u kvmodel.Underway) string {
 	return strings.TrimSuffix(text+": "+errorText(u.Err), ": ")
 }
 
-// The objects written by status and ls.
+// The objects written by status.
 type (
 	statusObject struct {
 		Store     string         `json:"store"`
 		Tenant    string         `json:"tenant,omitempty"`
-		Models    []modelObject  `json:"models"`
-		Besides   []string       `json:"besides,omitempty"`
 		Processes []writerObject `json:"processes"`
 		Intents   []intentObject `json:"intents"`
-		Empty     bool           `json:"empty,omitempty"`
 		Lost      int            `json:"lost"`
 		Away      []string       `json:"away,omitempty"`
-		Warnings  []string       `json:"warnings"`
-		Next      string         `json:"next,omitempty"`
-	}
-	modelObject struct {
-		Model   string        `json:"model"`
-		Records int64         `json:"records"` // approximate
-		Bytes   int64         `json:"bytes"`   // approximate
-		Version int           `json:"version"`
-		Older   int           `json:"older"` // per hundred
-		Indexes []indexObject `json:"indexes"`
-		Error   string        `json:"error,omitempty"`
-	}
-	indexObject struct {
-		Index string `json:"index"`
-		Kind  string `json:"kind,omitempty"`
-		State string `json:"state"`
-		Far   string `json:"far,omitempty"`
+		*Status
 	}
 	writerObject struct {
 		Process  string     `json:"process"` // the name
@@ -267,10 +248,6 @@ type (
 		Process string         `json:"process"`
 		Args    map[string]any `json:"args,omitempty"`
 		Error   string         `json:"error,omitempty"`
-	}
-	findingObject struct {
-		State kv.Verdict `json:"state"`
-		Text  string     `json:"text"`
 	}
 )
 
@@ -298,25 +275,14 @@ func (c *call) intentObject(u kvmodel.Underway) intentObject {
 
 func (c *call) statusObject(st *Status) statusObject {
 	o := statusObject{
-		Store: shownURL(c.url()), Tenant: c.tenant, Besides: st.Others, Models: []modelObject{}, Processes: []writerObject{}, Intents: []intentObject{},
-		Empty: st.Empty, Lost: st.Stats.Lost, Away: st.Stats.Away, Warnings: append([]string{}, st.Warnings...), Next: st.Next,
-	}
-	for _, m := range st.Models {
-		o.Models = append(o.Models, m.object())
+		Store: shownURL(c.url()), Tenant: c.tenant, Processes: []writerObject{}, Intents: []intentObject{},
+		Lost: st.Stats.Lost, Away: st.Stats.Away, Status: st,
 	}
 	for _, w := range st.Writers {
 		o.Processes = append(o.Processes, objectOfWriter(&w))
 	}
 	for _, u := range intentsOf(st.Writers) {
 		o.Intents = append(o.Intents, c.intentObject(u))
-	}
-	return o
-}
-
-func (m *ModelStatus) object() modelObject {
-	o := modelObject{Model: m.Name, Records: m.IDs, Bytes: m.Bytes, Version: m.Version, Older: m.Older, Indexes: []indexObject{}, Error: errorText(m.Err)}
-	for _, i := range m.Indexes {
-		o.Indexes = append(o.Indexes, indexObject{i.Name, i.Kind, i.State, i.Far})
 	}
 	return o
 }

@@ -220,12 +220,6 @@ func nameIn(key string) string {
 	return name
 }
 
-// nameless are the classes of keys with values that name no record: numbers, and the data of
-// processes about themselves.
-var nameless = []string{
-	"n", "c", "per", "seq", "rebuild", "rebuilt", "limit", "built", "procs", "out", "fixed", "turn", "format", "rescued", "recovery", "generation",
-}
-
 // said returns the texts in an item, decoded.
 func (in *Inspector) said(o owner, key string, value []byte) (all []said) {
 	add := func(texts []string, bodies [][]byte) {
@@ -240,7 +234,7 @@ func (in *Inspector) said(o owner, key string, value []byte) (all []said) {
 		}
 	}
 	switch {
-	case slices.Contains(nameless, o.class):
+	case classes[o.class].nameless || o.class == "n" || o.class == "c" || o.class == "per": // Numbers.
 		return nil
 	case o.class == "r" && o.model != nil:
 		s := o.model.Decode("", value)

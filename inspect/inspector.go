@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -98,34 +100,18 @@ func unknown(what, name string, known []string) error {
 }
 
 // nearest returns the name in known that name is probably meant to be, or "".
-func nearest(name string, known []string) (near string) {
-	least := 1 + len(name)/3
+func nearest(name string, known []string) string {
+	names := new(cobra.Command)
 	for _, k := range known {
-		if d := distance(strings.ToLower(name), strings.ToLower(k)); d <= least && d < len(k) {
-			near, least = k, d-1
+		names.AddCommand(&cobra.Command{Use: k, Run: func(*cobra.Command, []string) {}})
+	}
+	for name != "" && names.SuggestionsMinimumDistance <= len(name)/3 {
+		names.SuggestionsMinimumDistance++
+		if near := names.SuggestionsFor(name); len(near) > 0 {
+			return near[0]
 		}
 	}
-	return near
-}
-
-// distance returns the edit distance of a and b, in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
+	return ""
 }
 
 // Step is the progress of a long call.

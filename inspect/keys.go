@@ -24,17 +24,35 @@ type owner struct {
 	rest   string // for a key of records: the rest after the model, the text of the id unless hashed
 }
 
-// Classes of keys that belong to a model as a whole, and their content.
-var modelClasses = map[string]string{
-	"r": "records", "h": "history", "ids": "ids", "built": "state", "rebuild": "state",
-	"rebuilt": "state", "build": "state", "seq": "ids",
+// class is a class of keys that no index has.
+type class struct {
+	part     string // its content
+	ofModel  bool   // it belongs to a model as a whole, and otherwise to none
+	nameless bool   // its values name no record: numbers, and the data of processes about themselves
 }
 
-// Classes of keys that belong to no model.
-var otherClasses = map[string]string{
-	"procs": "journal", "out": "journal", "line": "journal", "fixed": "journal", "turn": "journal",
-	"session": "sessions", "sessions": "sessions", "generation": "sessions", "limit": "limits",
-	"format": "format", "rescued": "state",
+var classes = map[string]class{
+	"r":       {part: "records", ofModel: true},
+	"h":       {part: "history", ofModel: true},
+	"ids":     {part: "ids", ofModel: true},
+	"seq":     {part: "ids", ofModel: true, nameless: true},
+	"built":   {part: "state", ofModel: true, nameless: true},
+	"rebuild": {part: "state", ofModel: true, nameless: true},
+	"rebuilt": {part: "state", ofModel: true, nameless: true},
+	"build":   {part: "state", ofModel: true},
+
+	"line":       {part: "journal"},
+	"procs":      {part: "journal", nameless: true},
+	"out":        {part: "journal", nameless: true},
+	"fixed":      {part: "journal", nameless: true},
+	"turn":       {part: "journal", nameless: true},
+	"session":    {part: "sessions"},
+	"sessions":   {part: "sessions"},
+	"generation": {part: "sessions", nameless: true},
+	"limit":      {part: "limits", nameless: true},
+	"format":     {part: "format", nameless: true},
+	"rescued":    {part: "state", nameless: true},
+	"recovery":   {part: "state", nameless: true},
 }
 
 // isWitness reports whether key is one that each server holds, so that its loss is noticed: see
@@ -49,8 +67,9 @@ func (in *Inspector) owner(key string) owner {
 		o.name, o.part, o.known = "boot", "boot", true
 		return o
 	}
-	if what, ok := otherClasses[class]; ok {
-		o.name, o.part, o.known = what, what, true
+	of, ok := classes[class]
+	if ok && !of.ofModel {
+		o.name, o.part, o.known = of.part, of.part, true
 		return o
 	}
 	o.name, o.rest, _ = strings.Cut(rest, ":")
@@ -58,8 +77,8 @@ func (in *Inspector) owner(key string) owner {
 		o.name, _, _ = strings.Cut(o.name, "#") // a segment
 	}
 	o.model = in.named(o.name)
-	if what, ok := modelClasses[class]; ok {
-		o.part, o.known = what, o.model != nil
+	if ok {
+		o.part, o.known = of.part, o.model != nil
 		return o
 	}
 	switch class {
@@ -152,11 +171,13 @@ func (in *Inspector) scan(ctx context.Context, p *pacer, begin string, want func
 
 // Share is the share of a store taken by a part of it.
 type Share struct {
-	Model, Part string // of a model, or the name of data that belongs to no model
-	Keys, Bytes int64  // bytes of keys and values
-	Biggest     string // key
-	BiggestSize int
-	Known       bool // by this program
+	Model       string `json:"model"`
+	Part        string `json:"part"` // of a model, or the name of data that belongs to no model
+	Keys        int64  `json:"keys"`
+	Bytes       int64  `json:"bytes"`   // of keys and values
+	Biggest     string `json:"biggest"` // key
+	BiggestSize int    `json:"biggestSize"`
+	Known       bool   `json:"known"` // by this program
 }
 
 // Sizes returns the share of each part of the store, the largest first. It reads the whole store,
@@ -212,14 +233,14 @@ func (s *Share) add(at stored) {
 
 // Item is the content of a key.
 type Item struct {
-	Key     string
-	Exists  bool
-	Owner   string // MODEL.PART
-	Known   bool   // by this program
-	Bytes   int
-	Lines   []string // the decoded content
-	Damaged error
-	Value   []byte // as stored
+	Key     string   `json:"key"`
+	Exists  bool     `json:"exists"`
+	Owner   string   `json:"owner"` // MODEL.PART
+	Known   bool     `json:"known"` // by this program
+	Bytes   int      `json:"bytes"`
+	Lines   []string `json:"lines,omitempty"` // the decoded content
+	Damaged error    `json:"damaged,omitempty"`
+	Value   []byte   `json:"-"` // as stored
 }
 
 // Key returns the content of one key of any kind.
@@ -241,6 +262,7 @@ func (in *Inspector) Key(ctx context.Context, key string) (Item, error) {
 	case isText(it.Value):
 		it.Lines = []string{string(it.Value)}
 	}
+	it.Damaged = texted(it.Damaged)
 	return it, nil
 }
 

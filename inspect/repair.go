@@ -23,8 +23,8 @@ type RepairOptions struct {
 // Mended is the repair of a fault.
 type Mended struct {
 	Fault
-	Did string // "enter the record again"
-	Err error  // the reason of its failure
+	Did string `json:"did"`             // "enter the record again"
+	Err error  `json:"error,omitempty"` // the reason of its failure
 }
 
 // Repaired is the result of a repair.
@@ -108,7 +108,7 @@ type repairing struct {
 
 func (r *repairing) tell(f Fault, err error) {
 	if r.o.Done != nil {
-		r.o.Done(Mended{f, remedies[f.Kind], err})
+		r.o.Done(Mended{f, remedies[f.Kind], texted(err)})
 	}
 }
 

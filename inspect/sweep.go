@@ -51,8 +51,6 @@ func (in *Inspector) leftover(key string) string {
 		return ""
 	}
 	switch o.class {
-	case "r", "h", "ids", "built", "rebuild", "rebuilt", "build", "seq":
-		return o.name
 	case "n", "c", "per", "l", "u", "t":
 		if o.model == nil {
 			return o.name
@@ -60,6 +58,9 @@ func (in *Inspector) leftover(key string) string {
 		return o.name + "." + o.part
 	case "rank", "s", "q", "qh", "e":
 		return strings.Trim(o.name+"."+o.part, ".")
+	}
+	if classes[o.class].ofModel {
+		return o.name
 	}
 	return ""
 }
