@@ -184,7 +184,7 @@ func TestRepair_OfAnIntentThatFailsSaysSoAtOnce(t *testing.T) {
 	must(t, err)
 	newNotes(db)
 	kvmodel.NewIntent(db, "send", func(context.Context, sending) error { return errors.New("no line yet") })
-	stop, err := inspect.Serve(t.Context(), db, path)
+	stop, err := inspect.ServeWith(t.Context(), db, path)
 	must(t, err)
 	began := time.Now()
 	file(t, path, "check", "--repair", "--yes").want(t, 1, "1 change is left", "the intent send fails, and is tried again every 15 seconds: no line yet")

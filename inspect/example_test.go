@@ -455,8 +455,8 @@ func ExampleServe() {
 	defer db.Close(ctx)
 	wiki.New(db)
 
-	stop, err := inspect.Serve(ctx, db, path)
-	check(err)
-	fmt.Println(stop())
+	defer inspect.Serve(ctx, db, path)()
+	_, err = os.Stat(path + ".sock")
+	fmt.Println(err)
 	// Output: <nil>
 }

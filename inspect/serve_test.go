@@ -30,7 +30,7 @@ func serveOn(t testing.TB, s kv.Store, path string, opts ...kvmodel.Option) (sto
 	db, err := kvmodel.Open(s, opts...)
 	must(t, err)
 	newNotes(db)
-	end, err := inspect.Serve(context.Background(), db, path)
+	end, err := inspect.ServeWith(context.Background(), db, path)
 	must(t, err)
 	stop = func() {
 		if err := end(); err != nil {
@@ -110,7 +110,7 @@ func TestServe_TheSocketIsItsUsersAndGoesWithIt(t *testing.T) {
 
 func TestServe_DoesNothingForAStoreThatIsNoFile(t *testing.T) {
 	for _, url := range []string{"mem:", "redis://127.0.0.1:1/0", "redis-cluster://127.0.0.1:1", "memcached://127.0.0.1:1,127.0.0.1:2"} {
-		stop, err := inspect.Serve(t.Context(), nil, url)
+		stop, err := inspect.ServeWith(t.Context(), nil, url)
 		must(t, err)
 		must(t, stop())
 	}
@@ -121,7 +121,7 @@ func TestServe_EndsWithItsContext(t *testing.T) {
 	db := open(t, boltStore(t, "bolt:"+path))
 	defer db.Close(context.Background())
 	ctx, cancel := context.WithCancel(t.Context())
-	stop, err := inspect.Serve(ctx, db, path)
+	stop, err := inspect.ServeWith(ctx, db, path)
 	must(t, err)
 	cancel()
 	must(t, stop())
@@ -147,12 +147,12 @@ func TestServe_OneProcessServesAFile(t *testing.T) {
 		path: "another process serves on " + path + ".sock",
 		filepath.Join(filepath.Dir(path), strings.Repeat("long", 25)): "is too long for the path of a socket: ",
 	} {
-		if _, err := inspect.Serve(t.Context(), open(t, shared(furnished(t))), at); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := inspect.ServeWith(t.Context(), open(t, shared(furnished(t))), at); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
 	must(t, os.WriteFile(path+"2.sock", nil, 0o600))
-	if _, err := inspect.Serve(t.Context(), open(t, shared(furnished(t))), path+"2"); err == nil || !strings.Contains(err.Error(), "is not a socket") {
+	if _, err := inspect.ServeWith(t.Context(), open(t, shared(furnished(t))), path+"2"); err == nil || !strings.Contains(err.Error(), "is not a socket") {
 		t.Error(err)
 	}
 }
