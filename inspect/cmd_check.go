@@ -21,7 +21,7 @@ func check(ctx context.Context, c *call) error {
 		return err
 	}
 	var failed error
-	r, err := c.checked(ctx, in, func(f Fault) {
+	r, err := c.checked(ctx, in, c.arg(0), func(f Fault) {
 		if err := c.fault(f); failed == nil {
 			failed = err
 		}
@@ -44,20 +44,15 @@ func check(ctx context.Context, c *call) error {
 }
 
 // checked runs a check with progress.
-func (c *call) checked(ctx context.Context, in *Inspector, found func(Fault)) (Report, error) {
+func (c *call) checked(ctx context.Context, in *Inspector, what string, found func(Fault)) (Report, error) {
 	if name, _, _ := strings.Cut(c.resume, " "); name != "" {
 		if _, err := in.model(name); err != nil {
 			return Report{}, fmt.Errorf("--resume: %w", err)
 		}
 	}
-	p := c.progress()
-	r, err := in.Check(ctx, CheckOptions{
-		Pace: Pace{Rate: c.rate, Progress: p.step, From: c.resume}, What: c.arg(0), Quick: c.quick, Found: found,
+	return long(ctx, c, func(p Pace) (Report, error) {
+		return in.Check(ctx, CheckOptions{Pace: p, What: what, Quick: c.quick, Found: found})
 	})
-	if err != nil {
-		err = p.stopped(ctx, err)
-	}
-	return r, err
 }
 
 // fine reports whether a check was complete and found no faults.

@@ -16,12 +16,10 @@ func sweep(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	p := c.progress()
-	all, err := in.Leftovers(ctx, Pace{Rate: c.rate, Progress: p.step})
+	all, err := long(ctx, c, func(p Pace) ([]Leftover, error) { return in.Leftovers(ctx, p) })
 	if err != nil {
-		return p.stopped(ctx, err)
+		return err
 	}
-	c.Done()
 	var names []string
 	for _, left := range all {
 		if len(c.args) > 0 && left.What != c.args[0] {
@@ -41,17 +39,11 @@ func sweep(ctx context.Context, c *call) error {
 		c.Tell("there are no leftovers")
 		return nil
 	}
-	if err := c.confirm(ctx, fmt.Sprintf("Delete the leftovers of %s? No other release may need them.", strings.Join(names, ", "))); err != nil {
-		return err
-	}
-	if in, err = c.writer(ctx); err != nil {
-		return err
-	}
-	n, err := in.Sweep(ctx, names, Pace{Rate: c.rate, Progress: p.step})
+	question := fmt.Sprintf("Delete the leftovers of %s? No other release may need them.", strings.Join(names, ", "))
+	n, err := write(ctx, c, question, func(in *Inspector, p Pace) (int64, error) { return in.Sweep(ctx, names, p) })
 	if err != nil {
-		return p.stopped(ctx, err)
+		return err
 	}
-	c.Done()
 	c.Tell("%s deleted", console.Some(n, "key", "keys"))
 	return nil
 }
@@ -67,18 +59,13 @@ func forget(ctx context.Context, c *call) error {
 		return err
 	}
 	c.Tell("%s", r.summary())
-	if err := c.confirm(ctx, fmt.Sprintf("Erase %s %s, its history and its counters, for good?", c.args[0], c.args[1])); err != nil {
-		return err
-	}
-	if in, err = c.writer(ctx); err != nil {
-		return err
-	}
-	p := c.progress()
-	f, err := in.Forget(ctx, c.args[0], c.args[1], Pace{Rate: c.rate, Progress: p.step}, c.args[2:]...)
+	question := fmt.Sprintf("Erase %s %s, its history and its counters, for good?", c.args[0], c.args[1])
+	f, err := write(ctx, c, question, func(in *Inspector, p Pace) (Forgotten, error) {
+		return in.Forget(ctx, c.args[0], c.args[1], p, c.args[2:]...)
+	})
 	if err != nil {
-		return p.stopped(ctx, err)
+		return err
 	}
-	c.Done()
 	return c.forgotten(f)
 }
 

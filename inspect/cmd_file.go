@@ -34,14 +34,22 @@ func backup(ctx context.Context, c *call) error {
 	if to == "-" {
 		return write(ctx, c.counted(c))
 	}
-	if err := absent(to); err != nil {
+	if err := c.writable(to, shownURL(c.url())); err != nil {
 		return err
 	}
-	if c.dry {
-		c.Say("dry run: %s would be written to %s", shownURL(c.url()), to)
-		return nil
+	return writeWhole(to,
+		func(file *os.File) error { return write(ctx, c.counted(file)) },
+		func(path string) error { return c.isWhole(ctx, path, to) })
+}
+
+// writable returns an error if there is a file at path, or, after a message, if what is only to be
+// written there in a dry run.
+func (c *call) writable(path, what string) error {
+	if err := absent(path); err != nil || !c.dry {
+		return err
 	}
-	return c.backupTo(ctx, write, to)
+	c.Say("dry run: %s would be written to %s", what, path)
+	return errIdle
 }
 
 // absent returns an error if there is a file at path.
@@ -71,13 +79,6 @@ func writeWhole(to string, write func(*os.File) error, check func(path string) e
 		}
 	}
 	return durable.Rename(file.Name(), to)
-}
-
-// backupTo writes a backup, and verifies it before renaming it.
-func (c *call) backupTo(ctx context.Context, write backer, to string) error {
-	return writeWhole(to,
-		func(file *os.File) error { return write(ctx, c.counted(file)) },
-		func(path string) error { return c.isWhole(ctx, path, to) })
 }
 
 // counted returns w with progress.
@@ -187,10 +188,9 @@ func (c *call) verifyStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p := c.progress()
-	r, err := in.Check(ctx, CheckOptions{Pace: Pace{Rate: c.rate, Progress: p.step}, Found: func(f Fault) { _ = c.fault(f) }})
+	r, err := c.checked(ctx, in, "", func(f Fault) { _ = c.fault(f) })
 	if err != nil {
-		return p.stopped(ctx, err)
+		return err
 	}
 	return c.verified(name, st.Warnings, r)
 }

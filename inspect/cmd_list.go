@@ -85,10 +85,9 @@ const topOf = 20
 
 // values lists the largest values of an index.
 func (c *call) values(ctx context.Context, in *Inspector, name string) error {
-	p := c.progress()
-	all, err := in.List(ctx, name, topOf, Pace{Rate: c.rate, Progress: p.step})
+	all, err := long(ctx, c, func(p Pace) ([]Share, error) { return in.List(ctx, name, topOf, p) })
 	if err != nil {
-		return p.stopped(ctx, err)
+		return err
 	}
 	return c.sizeTable("value", all, func(s Share) string { return s.Part })
 }
@@ -100,10 +99,9 @@ func (c *call) shares(ctx context.Context, in *Inspector, model string) error {
 			return err
 		}
 	}
-	p := c.progress()
-	all, err := in.Sizes(ctx, Pace{Rate: c.rate, Progress: p.step})
+	all, err := long(ctx, c, func(p Pace) ([]Share, error) { return in.Sizes(ctx, p) })
 	if err != nil {
-		return p.stopped(ctx, err)
+		return err
 	}
 	all = slices.DeleteFunc(all, func(s Share) bool { return model != "" && s.Model != model })
 	return c.sizeTable("size", all, func(s Share) string {

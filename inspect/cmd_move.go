@@ -33,31 +33,26 @@ func export(ctx context.Context, c *call) error {
 		_, err := in.Export(ctx, c.Stdout, Pace{Rate: c.rate})
 		return err
 	}
-	if err := absent(to); err != nil {
+	if err := c.writable(to, shownURL(c.url())); err != nil {
 		return err
 	}
-	if c.dry {
-		c.Say("dry run: %s would be written to %s", shownURL(c.url()), to)
-		return nil
-	}
-	return c.exportTo(ctx, in, to)
-}
-
-// exportTo writes an export to a file.
-func (c *call) exportTo(ctx context.Context, in *Inspector, to string) error {
-	p := c.progress()
-	var sum Summary
-	err := writeWhole(to, func(file *os.File) (err error) {
-		out := bufio.NewWriterSize(file, 1<<20)
-		if sum, err = in.Export(ctx, out, Pace{Rate: c.rate, Progress: p.step}); err != nil {
-			return p.stopped(ctx, err)
-		}
-		return out.Flush()
-	}, nil)
+	sum, err := written(ctx, c, to, func(out io.Writer, p Pace) (Summary, error) { return in.Export(ctx, out, p) })
 	if err != nil {
 		return err
 	}
 	return c.summary("exported", sum)
+}
+
+// written is long for f that writes a file.
+func written[T any](ctx context.Context, c *call, to string, f func(io.Writer, Pace) (T, error)) (result T, err error) {
+	err = writeWhole(to, func(file *os.File) (err error) {
+		out := bufio.NewWriterSize(file, 1<<20)
+		if result, err = long(ctx, c, func(p Pace) (T, error) { return f(out, p) }); err != nil {
+			return err
+		}
+		return out.Flush()
+	}, nil)
+	return result, err
 }
 
 // summary prints the numbers of moved items.
@@ -122,7 +117,7 @@ func (c *call) announce(to, from string) {
 }
 
 func (c *call) importOptions(p *progress) ImportOptions {
-	return ImportOptions{Pace: Pace{Rate: c.rate, Progress: p.step}, Merge: c.mode == "merge", Replace: c.mode == "replace"}
+	return ImportOptions{Pace: p.pace(), Merge: c.mode == "merge", Replace: c.mode == "replace"}
 }
 
 // took prints the result of an import.
@@ -197,11 +192,10 @@ func copyAll(ctx context.Context, c *call) (err error) {
 	if err != nil {
 		return err
 	}
-	p := c.progress()
 	if c.dry {
-		d, err := in.Diff(ctx, to, Pace{Rate: c.rate, Progress: p.step})
-		return c.differences(ctx, p, d, err)
+		return c.differences(ctx, func(p Pace) (Differences, error) { return in.Diff(ctx, to, p) })
 	}
+	p := c.progress()
 	sum, err := in.Copy(ctx, to, c.importOptions(p))
 	return c.took(ctx, p, "copied", sum, err)
 }
@@ -217,16 +211,15 @@ func (c *call) compare(ctx context.Context) error {
 		return err
 	}
 	defer file.Close()
-	p := c.progress()
-	d, err := in.DiffFile(ctx, file, Pace{Rate: c.rate, Progress: p.step})
-	return c.differences(ctx, p, d, err)
+	return c.differences(ctx, func(p Pace) (Differences, error) { return in.DiffFile(ctx, file, p) })
 }
 
-func (c *call) differences(ctx context.Context, p *progress, d Differences, err error) error {
+// differences prints the result of diff.
+func (c *call) differences(ctx context.Context, diff func(Pace) (Differences, error)) error {
+	d, err := long(ctx, c, diff)
 	if err != nil {
-		return p.stopped(ctx, err)
+		return err
 	}
-	c.Done()
 	for _, f := range d.First {
 		if c.json() {
 			err = cmp.Or(err, c.Object("difference", f))

@@ -82,9 +82,9 @@ func TestResave_WritesRecordsOfEarlierVersionsOnce(t *testing.T) {
 		mem := memkv.New(memkv.Options{})
 		fillWithoutIndexes(t, mem, "Old")
 		run(t, mem, "build", "--yes").want(t, 0)
-		run(t, mem, "build", "--resave", "Note", "--dry-run").want(t, 0, "dry run: 2 records would be written again")
-		run(t, mem, "build", "--resave", "Note", "--yes").want(t, 0, "Note: 2 records were written again")
-		run(t, mem, "build", "--resave", "Note", "--yes").want(t, 0, "Note: 0 records were written again")
+		run(t, mem, "build", "--resave", "Note", "--dry-run").want(t, 0, "dry run: 2 records would be rewritten")
+		run(t, mem, "build", "--resave", "Note", "--yes").want(t, 0, "Note: 2 records were rewritten")
+		run(t, mem, "build", "--resave", "Note", "--yes").want(t, 0, "Note: 0 records were rewritten")
 		run(t, mem, "build", "--resave", "Nite", "--yes").want(t, 2, "did you mean Note?")
 	})
 }

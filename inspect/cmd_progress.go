@@ -20,6 +20,32 @@ type progress struct {
 
 func (c *call) progress() *progress { return &progress{call: c, starts: make(starts)} }
 
+// long runs f, which may take long, with progress.
+func long[T any](ctx context.Context, c *call, f func(Pace) (T, error)) (T, error) {
+	p := c.progress()
+	result, err := f(p.pace())
+	if err != nil {
+		return result, p.stopped(ctx, err)
+	}
+	c.Done()
+	return result, nil
+}
+
+// write is long for f that writes to the database. It asks first.
+func write[T any](ctx context.Context, c *call, question string, f func(*Inspector, Pace) (T, error)) (result T, err error) {
+	if err := c.confirm(ctx, question); err != nil {
+		return result, err
+	}
+	in, err := c.writer(ctx)
+	if err != nil {
+		return result, err
+	}
+	return long(ctx, c, func(p Pace) (T, error) { return f(in, p) })
+}
+
+// pace returns the pace that the flags ask for.
+func (p *progress) pace() Pace { return Pace{Rate: p.rate, Progress: p.step, From: p.resume} }
+
 // step shows s.
 func (p *progress) step(s Step) {
 	p.mu.Lock()

@@ -172,12 +172,8 @@ func rescue(ctx context.Context, c *call) error {
 		c.Tell("%v, so records that are missing from the list of ids stay lost", ErrNoKeys)
 		return c.buildModels(ctx, names)
 	}
-	p := c.progress()
-	if err := in.Rescue(ctx, Pace{Rate: c.rate, Progress: p.step}); err != nil {
-		return p.stopped(ctx, err)
-	}
-	c.Done()
-	return nil
+	_, err = long(ctx, c, func(p Pace) (any, error) { return nil, in.Rescue(ctx, p) })
+	return err
 }
 
 // torn returns the models left incomplete by a loss.

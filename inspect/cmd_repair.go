@@ -22,7 +22,7 @@ func repair(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.checked(ctx, in, nil)
+	r, err := c.checked(ctx, in, c.arg(0), nil)
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (c *call) mended(kind string, m Mended) error {
 func (c *call) mend(ctx context.Context, in *Inspector, faults []Fault) error {
 	p := c.progress()
 	var failed error
-	done, err := in.Repair(ctx, faults, RepairOptions{Pace: Pace{Rate: c.rate, Progress: p.step}, Done: func(m Mended) {
+	done, err := in.Repair(ctx, faults, RepairOptions{Pace: p.pace(), Done: func(m Mended) {
 		if err := c.mended("mended", m); failed == nil {
 			failed = err
 		}

@@ -1,9 +1,9 @@
 package inspect
 
 import (
-	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -25,12 +25,8 @@ func (c *call) tables(ctx context.Context, in *Inspector, to string) error {
 		_, err := in.Table(ctx, c.Stdout, names[0], c.tableOptions(Pace{Rate: c.rate}))
 		return err
 	}
-	if err := absent(to); err != nil {
+	if err := c.writable(to, strings.Join(names, ", ")+" of "+shownURL(c.url())); err != nil {
 		return err
-	}
-	if c.dry {
-		c.Say("dry run: %s of %s would be written to %s", strings.Join(names, ", "), shownURL(c.url()), to)
-		return nil
 	}
 	if len(c.args) == 2 {
 		return c.tableTo(ctx, in, names[0], to)
@@ -64,15 +60,7 @@ func (c *call) tableOptions(p Pace) TableOptions {
 
 // tableTo writes the records of a model to a file.
 func (c *call) tableTo(ctx context.Context, in *Inspector, name, to string) error {
-	p := c.progress()
-	var n int64
-	err := writeWhole(to, func(file *os.File) (err error) {
-		out := bufio.NewWriterSize(file, 1<<20)
-		if n, err = in.Table(ctx, out, name, c.tableOptions(Pace{Rate: c.rate, Progress: p.step})); err != nil {
-			return p.stopped(ctx, err)
-		}
-		return out.Flush()
-	}, nil)
+	n, err := written(ctx, c, to, func(out io.Writer, p Pace) (int64, error) { return in.Table(ctx, out, name, c.tableOptions(p)) })
 	if err != nil {
 		return err
 	}
