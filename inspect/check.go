@@ -101,7 +101,7 @@ func (c *checking) run(ctx context.Context) error {
 		return err
 	}
 	if n := c.in.db.Stats().Lost; n > 0 {
-		return fmt.Errorf("%w: %d servers; accept the loss, and then check again", kv.ErrLost, n)
+		return fmt.Errorf("%w: %d servers; recover first", kv.ErrLost, n)
 	}
 	from, resumed := "", ""
 	if c.o.From != "" {
@@ -343,14 +343,14 @@ func (c *checking) note(w plug.Window, place string) {
 func (c *checking) allKeys(ctx context.Context, index string) error {
 	switch {
 	case c.o.Quick:
-		c.unasked("a quick check does not go through the keys: stray entries, counts and unlisted records")
+		c.unasked("stray entries, counts and unlisted records: a quick check reads no keys")
 		return nil
 	case c.in.keys == nil:
-		c.unasked("%v: stray entries, counts and unlisted records", ErrNoKeys)
+		c.unasked("stray entries, counts and unlisted records: %v", ErrNoKeys)
 		return nil
 	}
 	if c.o.From != "" && slices.ContainsFunc(c.in.models, model.IsListed) {
-		c.unasked("a check that goes on does not know all ids: unlisted records")
+		c.unasked("unlisted records: a resumed check does not know all ids")
 	}
 	pace := c.o.Pace.begin("check", "keys", 0)
 	err := c.in.eachKey(ctx, "", func(keys []string) error {
@@ -444,7 +444,7 @@ func (c *checking) unlisted(ctx context.Context, keys []string) error {
 
 // unlistedFault returns the fault of a record missing from the ids of m.
 func unlistedFault(m *model, id, key string) Fault {
-	text := fmt.Sprintf("%s %s is there, and the ids of %s do not name it", m.Name(), id, m.Name())
+	text := fmt.Sprintf("%s %s exists, but is missing from the ids of %s", m.Name(), id, m.Name())
 	return Fault{Kind: plug.Unlisted, Model: m.Name(), ID: id, Key: key, Text: text}
 }
 
@@ -503,7 +503,7 @@ func (in *Inspector) orphans(ctx context.Context, s kv.Store, a *audit) ([]plug.
 		if err != nil || len(rows) == 0 {
 			return nil, err
 		}
-		text := fmt.Sprintf("%s: %s %s is gone, and %s and perhaps others that belong to it are not", a.base, parent.Name(), id, rows[0].ID)
+		text := fmt.Sprintf("%s: %s %s is deleted, but its child %s still exists, and perhaps others", a.base, parent.Name(), id, rows[0].ID)
 		return []plug.Wrong{{Kind: plug.Orphan, ID: id, Text: text}}, nil
 	}
 	return nil, nil

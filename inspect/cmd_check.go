@@ -78,7 +78,7 @@ func (f *Fault) head() string {
 // unasked lists the checks that could not be made.
 func (c *call) unasked(r Report) {
 	for _, text := range r.Unasked {
-		c.Tell("not asked: %s", text)
+		c.Tell("not checked: %s", text)
 	}
 }
 

@@ -36,7 +36,7 @@ func sweep(ctx context.Context, c *call) error {
 		return err
 	}
 	if len(names) == 0 {
-		c.Tell("there are no leftovers")
+		c.Tell("%s", strings.TrimSuffix("there are no leftovers of "+c.arg(0), " of "))
 		return nil
 	}
 	question := fmt.Sprintf("Delete the leftovers of %s? No other release may need them.", strings.Join(names, ", "))
@@ -80,7 +80,7 @@ func (c *call) forgotten(f Forgotten) error {
 		lines = append(lines, fmt.Sprintf("%s is still in %s (%s%s)", t.What, t.Key, t.Owner, in))
 	}
 	for _, text := range f.Unasked {
-		lines = append(lines, "not asked: "+text)
+		lines = append(lines, "not checked: "+text)
 	}
 	if f.Keys > 0 {
 		lines = append(lines,

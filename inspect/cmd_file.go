@@ -29,7 +29,7 @@ func backup(ctx context.Context, c *call) error {
 	}
 	write := kv.PowersOf(c.store).Backup
 	if write == nil {
-		return fmt.Errorf("%w: %s is in no file of its own; its engine has backups of its own", errRefused, shownURL(c.url()))
+		return fmt.Errorf("%w: %s is not a bolt file; back it up with the tools of its server", errRefused, shownURL(c.url()))
 	}
 	if to == "-" {
 		return write(ctx, c.counted(c))
@@ -106,7 +106,7 @@ func (c *call) isWhole(ctx context.Context, path, name string) error {
 	defer file.Close()
 	found, err := kvopen.VerifyBackup(ctx, file)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s is not a whole backup: %w", name, err)
 	}
 	with := console.Some(int64(found.Items), "item", "items")
 	if found.Commits > 0 {
@@ -178,7 +178,7 @@ func (c *call) verifyStore(ctx context.Context) error {
 	name := shownURL(c.storeURL)
 	_, err = kv.One(ctx, c.db.Store(), kv.OpGet(markerKey))
 	if errors.Is(err, kv.ErrNotFound) {
-		c.Say("%s has no data of this app: there is no %s; is --tenant right?", name, markerKey)
+		c.Say("%s has no data of this app: the key %s is missing; check --tenant", name, markerKey)
 		return errDiffers
 	}
 	if err != nil {
@@ -206,7 +206,7 @@ func (c *call) verified(name string, warnings []string, r Report) error {
 		holds += ", the newest record of " + moment(r.Newest)
 	}
 	if len(warnings) > 0 || !r.Well() {
-		c.Say("%s is not whole, or that is not known: %s", name, strings.TrimSuffix(holds+"; "+countsText(r.Counts), "; "))
+		c.Say("%s is not whole, or not all of it could be checked: %s", name, strings.TrimSuffix(holds+"; "+countsText(r.Counts), "; "))
 		return errDiffers
 	}
 	c.Say("%s is whole: %s", name, holds)
@@ -225,6 +225,9 @@ func restore(ctx context.Context, c *call) error {
 	}
 	if !info.IsDir() && !c.until.IsZero() {
 		return fmt.Errorf("%w: --until is for a shipped folder, and %s is a backup", errCall, from)
+	}
+	if isExport(from) {
+		return fmt.Errorf("%w: %s is an export: %s", errCall, from, c.command("import", from))
 	}
 	switch {
 	case c.dry && info.IsDir():
@@ -268,7 +271,7 @@ func (c *call) restoreShipped(ctx context.Context, from, to string) error {
 	c.Say("%s is the store as it was at %s: the snapshot of %s, and %s since", to, moment(found.Known), moment(found.Snapshot),
 		console.Some(int64(found.Commits), "commit", "commits"))
 	if found.Known.Before(c.until) {
-		c.Say("nothing that was committed later was shipped")
+		c.Say("no later commit was shipped")
 		return errDiffers
 	}
 	return nil
@@ -289,6 +292,6 @@ func compact(_ context.Context, c *call) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotOpen, err)
 	}
-	c.Say("%s takes %s, and took %s", path, console.Size(done.After), console.Size(done.Before))
+	c.Say("%s: %s, before %s", path, console.Size(done.After), console.Size(done.Before))
 	return nil
 }

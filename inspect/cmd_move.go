@@ -63,7 +63,7 @@ func (c *call) summary(did string, sum Summary) error {
 	for _, name := range slices.Sorted(maps.Keys(sum.Records)) {
 		c.Say("%s: %s", name, console.Some(sum.Records[name], "record", "records"))
 	}
-	c.Say("%s, with %s that belong to no record; sum %s", did, console.Some(sum.Others, "item", "items"), sum.Sum)
+	c.Say("%s, with %s that belong to no record; checksum %s", did, console.Some(sum.Others, "item", "items"), sum.Sum)
 	return nil
 }
 
@@ -90,7 +90,7 @@ func importAll(ctx context.Context, c *call) error {
 		return err
 	}
 	c.announce(shownURL(c.url()), c.args[0])
-	if err := c.confirm(ctx, "Import that?"); err != nil {
+	if err := c.confirm(ctx, "Import it?"); err != nil {
 		return err
 	}
 	file, err := c.opened(c.args[0])
@@ -109,9 +109,9 @@ func importAll(ctx context.Context, c *call) error {
 
 // announce prints that the content of from will be written to the store called to.
 func (c *call) announce(to, from string) {
-	text := "%s takes what is in %s; nothing else may write to it before that is done"
+	text := "%s receives the content of %s. Until that is done, no other process may write to it."
 	if c.mode == "replace" {
-		text = "%s will hold what is in %s, and nothing else; nothing else may write to it before that is done"
+		text = "%s will have the content of %s, and nothing else. Until that is done, no other process may write to it."
 	}
 	c.Tell(text, to, from)
 }
@@ -124,13 +124,13 @@ func (c *call) importOptions(p *progress) ImportOptions {
 func (c *call) took(ctx context.Context, p *progress, did string, sum Summary, err error) error {
 	switch {
 	case errors.Is(err, ErrNotEmpty):
-		return fmt.Errorf("%w: %w", errRefused, err)
+		return fmt.Errorf("%w: %w; --mode merge keeps its data, --mode replace deletes it", errRefused, err)
 	case err != nil && ctx.Err() != nil:
 		p.Done()
 		if c.mode != "" {
-			return fmt.Errorf("%w; to go on: %s", errStopped, p.again())
+			return fmt.Errorf("%w; to continue: %s", errStopped, p.again())
 		}
-		return fmt.Errorf("%w; to go on: %s", errStopped, p.again("--mode=merge"))
+		return fmt.Errorf("%w; to continue: %s", errStopped, p.again("--mode=merge"))
 	case err != nil:
 		return err
 	}
@@ -183,7 +183,7 @@ func copyAll(ctx context.Context, c *call) (err error) {
 		opts = append(opts, kvmodel.ReadOnly())
 	} else {
 		c.announce(shownURL(c.args[0]), shownURL(c.url()))
-		if err := c.agreed(ctx, "Copy that?"); err != nil {
+		if err := c.agreed(ctx, "Copy it?"); err != nil {
 			return err
 		}
 	}
@@ -229,7 +229,7 @@ func (c *call) differences(ctx context.Context, diff func(Pace) (Differences, er
 	}
 	switch {
 	case d.All == 0:
-		c.Tell("identical: %s, sum %s", console.Some(d.Same, "item", "items"), d.Sum)
+		c.Tell("identical: %s, checksum %s", console.Some(d.Same, "item", "items"), d.Sum)
 		return err
 	case d.All > int64(len(d.First)):
 		c.Tell("and %s more", console.Number(d.All-int64(len(d.First))))

@@ -99,14 +99,14 @@ func (p *progress) stopped(ctx context.Context, err error) error {
 	p.Done()
 	if ctx.Err() == nil {
 		if to := p.to(); to != "" {
-			p.Note("to go on: %s", p.again("--resume", to))
+			p.Note("to continue: %s", p.again("--resume", to))
 		}
 		return err
 	}
 	if to := p.to(); to != "" {
-		return fmt.Errorf("%w; to go on: %s", errStopped, p.again("--resume", to))
+		return fmt.Errorf("%w; to continue: %s", errStopped, p.again("--resume", to))
 	}
-	return fmt.Errorf("%w; to begin again: %s", errStopped, p.again())
+	return fmt.Errorf("%w; to start over: %s", errStopped, p.again())
 }
 
 // to returns the position at which the verb can continue, "" if only at its beginning.

@@ -59,7 +59,7 @@ func (d *diagnosis) say(is kv.Verdict, format string, args ...any) {
 // fine.
 func (d *diagnosis) findings(ctx context.Context) {
 	if d.store.Findings == nil {
-		d.say(kv.Unknown, "how the store is set up: it does not say")
+		d.say(kv.Unknown, "the settings of the store: it does not report them")
 		return
 	}
 	d.found = append(d.found, d.store.Findings(ctx)...)
@@ -79,7 +79,7 @@ func (d *diagnosis) powers() {
 	case p.Alone:
 		d.say(kv.Fine, "one process has the store to itself")
 	case p.Losses == nil:
-		d.say(kv.Unknown, "whether a server has lost its memory")
+		d.say(kv.Unknown, "lost memory of servers: the store does not report it")
 	}
 	if p.Disk != nil {
 		d.disk(p.Disk())
@@ -91,10 +91,10 @@ const behindFor = time.Minute
 
 func (d *diagnosis) disk(disk kv.Disk) {
 	if disk.Lost > 0 {
-		d.say(kv.Hurts, "a crash of the machine has taken %s", console.Some(int64(disk.Lost), "commit", "commits"))
+		d.say(kv.Hurts, "a crash of the machine lost %s", console.Some(int64(disk.Lost), "commit", "commits"))
 	}
 	if disk.Behind > behindFor {
-		d.say(kv.Hurts, "what is shipped is %s behind", console.Span(disk.Behind))
+		d.say(kv.Hurts, "the shipped copy is %s behind", console.Span(disk.Behind))
 	}
 }
 
@@ -146,7 +146,7 @@ func (d *diagnosis) fits(ctx context.Context) error {
 		}
 		age, largest := d.measure(sights)
 		if largest > largeRecord {
-			d.say(kv.Hurts, "%s: a record of %d KB, and %d KB is the most; a model of its own for its largest field makes room", m.Name(), largest>>10, kv.MaxValue>>10)
+			d.say(kv.Hurts, "%s: a record has %d KB of at most %d KB; move its largest field to a model of its own", m.Name(), largest>>10, kv.MaxValue>>10)
 		}
 		if age < fitFrom {
 			young = append(young, m.Name())
@@ -159,9 +159,9 @@ func (d *diagnosis) fits(ctx context.Context) error {
 		}
 	}
 	if len(young) > 0 {
-		d.say(kv.Unknown, "whether tags fit what is stored: %s have no record that is older than a day", strings.Join(young, ", "))
+		d.say(kv.Unknown, "whether tags fit the data: no record is older than a day in %s", strings.Join(young, ", "))
 	} else if len(d.found) == said {
-		d.say(kv.Fine, "tags fit what is stored")
+		d.say(kv.Fine, "tags fit the data")
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func (d *diagnosis) fit(ctx context.Context, m *model, k int, sights []plug.Sigh
 		return err
 	}
 	if err != nil {
-		d.say(kv.Unknown, "whether the tag of %s fits what is stored: %v", name, err)
+		d.say(kv.Unknown, "whether the tag of %s fits the data: %v", name, err)
 	}
 	for _, text := range unfit {
 		d.say(kv.Hurts, "%s: %s", name, text)

@@ -149,7 +149,7 @@ func (in *Inspector) takers(ctx context.Context, names []string, o ImportOptions
 			return nil, err
 		}
 		if st.IDs > 0 && !o.Merge && !o.Replace {
-			return nil, fmt.Errorf("%w: it has about %d records of %s; with Merge the one of two that has the higher rev stays", ErrNotEmpty, st.IDs, name)
+			return nil, fmt.Errorf("%w: it has about %d records of %s", ErrNotEmpty, st.IDs, name)
 		}
 		models = append(models, m)
 	}

@@ -188,12 +188,12 @@ type exportReader struct {
 func newExportReader(from io.Reader) (*exportReader, error) {
 	r := &exportReader{from: bufio.NewReader(from), at: int64(len(magic))}
 	begin := make([]byte, len(magic))
-	n, err := io.ReadFull(r.from, begin)
+	_, err := io.ReadFull(r.from, begin)
 	if err := unread(err); err != nil {
 		return nil, err
 	}
 	if string(begin) != magic {
-		return nil, fmt.Errorf("%w: it does not begin with %q but with %q", ErrBadExport, magic, begin[:n])
+		return nil, fmt.Errorf("%w: it does not begin like one", ErrBadExport)
 	}
 	kind, data, err := r.block()
 	if err != nil {
@@ -237,11 +237,11 @@ func (r *exportReader) block() (kind byte, data []byte, err error) {
 		if err := unread(err); err != nil {
 			return 0, nil, err
 		}
-		return 0, nil, fmt.Errorf("%w: it is cut in the block at byte %d", ErrBadExport, r.at)
+		return 0, nil, fmt.Errorf("%w: it is cut off in the block at byte %d", ErrBadExport, r.at)
 	}
 	sum := crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, rest[:n])
 	if sum != binary.BigEndian.Uint32(rest[n:]) {
-		return 0, nil, fmt.Errorf("%w: damaged in the block at byte %d: its sum does not fit", ErrBadExport, r.at)
+		return 0, nil, fmt.Errorf("%w: damaged in the block at byte %d: its checksum does not match", ErrBadExport, r.at)
 	}
 	r.at += int64(len(head)) + int64(len(rest))
 	return head[0], rest[:n], nil

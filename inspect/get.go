@@ -183,7 +183,7 @@ func (in *Inspector) Page(ctx context.Context, index, value string, n int) (Page
 		p.Rows = append(p.Rows, r)
 	}
 	if parted, ok := w.(plug.Parted); ok && err == nil && value == "" && len(rows) == 0 && parted.Parted() {
-		err = fmt.Errorf("%w: say %s/VALUE", errNoValue, index)
+		err = fmt.Errorf("%w: pass %s/VALUE", errNoValue, index)
 	}
 	return p, err
 }

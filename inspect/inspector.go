@@ -99,7 +99,7 @@ func unknown(what, name string, known []string) error {
 	return fmt.Errorf("%w %s %q; there are %s", ErrUnknown, what, name, strings.Join(known, ", "))
 }
 
-// nearest returns the name in known that name is probably meant to be, or "".
+// nearest returns the names in known that name is probably meant to be, or "".
 func nearest(name string, known []string) string {
 	names := new(cobra.Command)
 	for _, k := range known {
@@ -108,7 +108,7 @@ func nearest(name string, known []string) string {
 	for name != "" && names.SuggestionsMinimumDistance <= len(name)/3 {
 		names.SuggestionsMinimumDistance++
 		if near := names.SuggestionsFor(name); len(near) > 0 {
-			return near[0]
+			return strings.Join(near, " or ")
 		}
 	}
 	return ""

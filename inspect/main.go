@@ -88,7 +88,7 @@ func (c *call) carryOut(ctx context.Context) int {
 
 // The errors of verbs; others come from the store and from Inspector.
 var (
-	errCall    = errors.New("wrong call")
+	errCall    = errors.New("wrong usage")
 	errDiffers = errors.New("something is wrong") // already printed
 	errStopped = errors.New("stopped")
 	errRefused = errors.New("refused")

@@ -39,13 +39,13 @@ var errLost = errors.New("it is lost: no other data contains it")
 // remedies describes the repair of each kind of fault.
 var remedies = map[string]string{
 	plug.MissingEntry:  "enter the record again",
-	plug.StrayEntry:    "take the entry out",
-	plug.WrongCount:    "count again",
+	plug.StrayEntry:    "remove the entry",
+	plug.WrongCount:    "recount",
 	plug.Orphan:        "delete the children",
-	plug.DamagedItem:   "make it again",
+	plug.DamagedItem:   "rebuild it",
 	plug.DamagedRecord: "nothing: restore it from its history or a backup, or delete it",
-	plug.Unlisted:      "name it in the ids of its model",
-	plug.LostIDs:       "name all records that are there",
+	plug.Unlisted:      "add it to the ids of its model",
+	plug.LostIDs:       "list all existing records again",
 	plug.NotBuilt:      "build",
 }
 
@@ -304,7 +304,7 @@ func (r *repairing) buildAll(ctx context.Context, faults []Fault, build func(con
 // indexes.
 func (r *repairing) relist(ctx context.Context, m model) error {
 	if r.in.keys == nil {
-		return fmt.Errorf("%s: %w; which records are left is not known: Accept, and Rebuild", m.Name(), ErrNoKeys)
+		return fmt.Errorf("%s: %w; the remaining records cannot be found: Accept, and Rebuild", m.Name(), ErrNoKeys)
 	}
 	if err := m.Accept(ctx); err != nil {
 		return err

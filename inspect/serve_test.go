@@ -180,7 +180,7 @@ func TestRun_AnotherVersionIsAWrongCall(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	file(t, path, "status").want(t, 2, path+".sock speaks version 3 of the protocol, and this command version 2", "v9")
+	file(t, path, "status").want(t, 2, path+".sock has protocol version 3, this command version 2", "v9")
 }
 
 // sayTo sends an app a line, and returns what it answers.
@@ -267,11 +267,11 @@ func TestServe_CtrlCEndsTheVerb(t *testing.T) {
 
 func TestServe_LongVerbsShowHowFarTheyAreAndCtrlCEndsThem(t *testing.T) {
 	for call, want := range map[string][2]string{
-		"check --rate 1":                         {"check Note 3 of 3", "to go on: db check --rate=1 --resume "},
-		"check --repair --rate 1 --yes":          {"check Note 3 of 3", "to begin again: db check --repair --rate=1 --yes"},
-		"build --resave Note --rate 1 --dry-run": {"resave Note 3 of 3", "to go on: db build Note --resave --rate=1 --dry-run --resume "},
-		"recover --rate 1 --yes":                 {"check Note 3 of 3", "to begin again: db recover --rate=1 --yes"},
-		"build --again --yes":                    {"build Note ", "to begin again: db build --again --yes"},
+		"check --rate 1":                         {"check Note 3 of 3", "to continue: db check --rate=1 --resume "},
+		"check --repair --rate 1 --yes":          {"check Note 3 of 3", "to start over: db check --repair --rate=1 --yes"},
+		"build --resave Note --rate 1 --dry-run": {"resave Note 3 of 3", "to continue: db build Note --resave --rate=1 --dry-run --resume "},
+		"recover --rate 1 --yes":                 {"check Note 3 of 3", "to start over: db recover --rate=1 --yes"},
+		"build --again --yes":                    {"build Note ", "to start over: db build --again --yes"},
 	} {
 		t.Run(call, func(t *testing.T) {
 			_, path := appFile(t)
@@ -302,7 +302,7 @@ func (s *held) Do(ctx context.Context, ops []kv.Op) error {
 
 func TestServe_AnAppThatStopsEndsItsCalls(t *testing.T) {
 	_, path := appFile(t)
-	wantStopped(t.Context(), t, path, serve(t, path), "check --rate 1", "check Note 3", "to go on: ")
+	wantStopped(t.Context(), t, path, serve(t, path), "check --rate 1", "check Note 3", "to continue: ")
 }
 
 func TestServe_FilesAreWhereTheCommandIs(t *testing.T) {
@@ -335,7 +335,7 @@ func TestServe_ACopyTakesWhatTheAppHolds(t *testing.T) {
 	file(t, path, "forget", "Note", "n3", "--yes").want(t, 0)
 	file(t, path, "copy", there, "--dry-run").want(t, 1, "only there Note n3\n", "1 difference, 3 the same")
 	file(t, path, "copy", there, "--yes").want(t, 5, "not empty")
-	file(t, path, "copy", there, "--yes", "--mode=replace").want(t, 0, there+" will hold what is in bolt:"+path+", and nothing else", "Note: 2 records\n")
+	file(t, path, "copy", there, "--yes", "--mode=replace").want(t, 0, there+" will have the content of bolt:"+path+", and nothing else", "Note: 2 records\n")
 	file(t, path, "copy", there, "--dry-run").want(t, 0, "identical: 3 items")
 	file(t, path, "copy", there, "--tenant", "snow", "--yes").want(t, 2, "has no tenant")
 	file(t, path, "copy", "amqp://h", "--yes").want(t, 2, `amqp`)
