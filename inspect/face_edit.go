@@ -72,7 +72,7 @@ func (h *faceHandler) save(w http.ResponseWriter, r *http.Request) {
 		}
 		p, now := h.recordAsEntered(ctx, form.Get("model"), form.Get("id"), nil)
 		if now == nil {
-			p.Parts = append([]templPart{enteredNotes(form)}, p.Parts...)
+			p.Parts = append([]face.Part{enteredNotes(form)}, p.Parts...)
 		}
 		return p, err
 	})
@@ -106,7 +106,7 @@ func (h *faceHandler) saved(ctx context.Context, form url.Values) error {
 }
 
 // enteredNotes shows the values that were not written.
-func enteredNotes(form url.Values) templPart {
+func enteredNotes(form url.Values) face.Part {
 	n := face.Notes{Title: "Your values"}
 	for name := range form {
 		if field, ok := strings.CutPrefix(name, "field."); ok {

@@ -61,7 +61,7 @@ func (h *faceHandler) failure(p face.Page, err error) face.Page {
 	title := faceTitles[faceStatus(err)]
 	said := face.Text{Text: err.Error(), Wrong: true}
 	if p.Title != "" {
-		p.Parts = append([]templPart{face.Notes{Title: title, Texts: []face.Text{said}}}, p.Parts...)
+		p.Parts = append([]face.Part{face.Notes{Title: title, Texts: []face.Text{said}}}, p.Parts...)
 		return p
 	}
 	p.Title, p.Lead = title, err.Error()
@@ -72,7 +72,7 @@ func (h *faceHandler) failure(p face.Page, err error) face.Page {
 }
 
 // whatThereIs lists all models and indexes.
-func (h *faceHandler) whatThereIs() templPart {
+func (h *faceHandler) whatThereIs() face.Part {
 	t := face.Table{
 		Title: "Models and indexes", Caption: "All models with their indexes", Columns: face.Columns("Model", "Indexes"),
 		Empty: "This program has no models.",

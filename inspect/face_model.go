@@ -44,7 +44,7 @@ func modelFacts(m model, ms ModelStatus) face.Facts {
 	return facts
 }
 
-func (h *faceHandler) indexTable(ms ModelStatus) templPart {
+func (h *faceHandler) indexTable(ms ModelStatus) face.Part {
 	t := face.Table{Title: "Indexes", Caption: "Indexes of " + ms.Name, Columns: face.Columns("Index", "Kind", "State"), Empty: "It has no index."}
 	for _, i := range ms.Indexes {
 		name := h.indexText(ms.Name, i, i.Name)

@@ -26,7 +26,7 @@ func (h *faceHandler) recordAsEntered(ctx context.Context, name, id string, ente
 	}
 	p := face.Page{
 		Title: m.Name() + " " + id, Trail: []face.Link{{Text: m.Name(), Href: h.modelAt(m.Name())}},
-		Command: h.command("get", m.Name(), id), Parts: []templPart{h.recordForm(m.Name(), id)},
+		Command: h.command("get", m.Name(), id), Parts: []face.Part{h.recordForm(m.Name(), id)},
 	}
 	if id == "" {
 		p.Title, p.Trail, p.Command = m.Name(), nil, ""
@@ -39,7 +39,7 @@ func (h *faceHandler) recordAsEntered(ctx context.Context, name, id string, ente
 	if r.State == "absent" {
 		return p, faceError{"There is no " + m.Name() + " with the ID " + id + ".", kvmodel.ErrNotFound}
 	}
-	parts := []templPart{h.recordFacts(&r)}
+	parts := []face.Part{h.recordFacts(&r)}
 	if r.Err != nil {
 		parts = append(parts, face.Notes{Title: "Problems", Texts: []face.Text{{Text: r.Err.Error(), Wrong: true}}})
 	}
@@ -77,7 +77,7 @@ func (h *faceHandler) recordFacts(r *Record) face.Facts {
 }
 
 // fieldTable shows the fields of r and its counters.
-func fieldTable(r *Record) templPart {
+func fieldTable(r *Record) face.Part {
 	t := face.Table{
 		Title: "Fields", Caption: "Fields by their stored names, then counters. Private ones are shown as " + Masked + ".",
 		Columns: face.Columns("Field", "Value"), Empty: "It has no field.",
@@ -92,7 +92,7 @@ func fieldTable(r *Record) templPart {
 }
 
 // placeTable shows the places of r in the indexes of its model.
-func (h *faceHandler) placeTable(m *model, r *Record) templPart {
+func (h *faceHandler) placeTable(m *model, r *Record) face.Part {
 	t := face.Table{
 		Title: "Places", Caption: "The position of the record in each index, checked",
 		Columns: face.Columns("Index", "Place", "Keys", "Check"), Empty: "It is in no index.",

@@ -31,7 +31,7 @@ func (h *faceHandler) statusPage(ctx context.Context, _ url.Values) (face.Page, 
 	return p, nil
 }
 
-func (h *faceHandler) warnings(st Status) templPart {
+func (h *faceHandler) warnings(st Status) face.Part {
 	n := face.Notes{Title: "Warnings"}
 	for _, text := range st.Warnings {
 		n.Texts = append(n.Texts, face.Text{Text: text, Wrong: true})
@@ -42,7 +42,7 @@ func (h *faceHandler) warnings(st Status) templPart {
 	return n
 }
 
-func (h *faceHandler) models(all []ModelStatus) templPart {
+func (h *faceHandler) models(all []ModelStatus) face.Part {
 	t := face.Table{
 		Title: "Models", Caption: "Numbers with a ~ are estimates: they count deleted records, and sizes come from a sample.",
 		Columns: face.Columns("Model", "#Records", "#Bytes", "Version", "Indexes"), Empty: "This program has no models.",
@@ -92,7 +92,7 @@ func (i *IndexStatus) state() string {
 	return strings.TrimSpace(i.State + " " + i.Far)
 }
 
-func (h *faceHandler) alone() templPart {
+func (h *faceHandler) alone() face.Part {
 	t := face.Table{Title: "Without a model", Caption: "Data of no model", Columns: face.Columns("Name", "Kind")}
 	for _, w := range h.in.alone {
 		t.Rows = append(t.Rows, []face.Cell{{{Text: w.Name(), Href: h.indexAt(w.Name(), "")}}, faceText(w.Kind())})
@@ -100,7 +100,7 @@ func (h *faceHandler) alone() templPart {
 	return t
 }
 
-func (h *faceHandler) writersTable(all []kvmodel.Writer) templPart {
+func (h *faceHandler) writersTable(all []kvmodel.Writer) face.Part {
 	t := face.Table{
 		Title: "Processes", Caption: "Processes that write, or died with unfinished changes",
 		Columns: face.Columns("Process", "#Changes", "Handlers of", "Other indexes of"),
@@ -121,7 +121,7 @@ func (h *faceHandler) writersTable(all []kvmodel.Writer) templPart {
 }
 
 // processTable shows the work of this process.
-func processTable(s kvmodel.Stats) templPart {
+func processTable(s kvmodel.Stats) face.Part {
 	t := face.Table{Title: "This process", Caption: "Work of this process", Columns: face.Columns("Work", "#Number")}
 	for _, row := range []struct {
 		what string

@@ -3,15 +3,10 @@ package inspect
 import (
 	"time"
 
-	"github.com/a-h/templ"
-
 	"github.com/ringtree/ringtree/inspect/internal/console"
 	"github.com/ringtree/ringtree/inspect/internal/face"
 	"github.com/ringtree/ringtree/kvmodel"
 )
-
-// templPart is a part of a page.
-type templPart = templ.Component
 
 // faceHome is the title of the first page.
 const faceHome = "Status"
