@@ -71,7 +71,6 @@ func (in *Inspector) Check(ctx context.Context, o CheckOptions) (Report, error) 
 	return c.report, err
 }
 
-// checking is a Check under way.
 type checking struct {
 	in     *Inspector
 	o      CheckOptions
@@ -276,14 +275,15 @@ func ctxEnded(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// records checks the records ids.
 func (c *checking) records(ctx context.Context, m model, index string, ids []string) error {
 	sights, err := m.Check(ctx, c.in.store, ids)
 	if err != nil {
 		return err
 	}
 	for i := range sights {
-		c.newest(&sights[i])
+		if s := &sights[i]; s.Live() && madeAt(s).After(c.report.Newest) {
+			c.report.Newest = madeAt(s)
+		}
 		for _, w := range sights[i].Wrong {
 			switch {
 			case index != "" && w.Index != "" && w.Index != index:
@@ -300,16 +300,6 @@ func (c *checking) records(ctx context.Context, m model, index string, ids []str
 		}
 	}
 	return nil
-}
-
-// newest notes the creation time of a record.
-func (c *checking) newest(s *plug.Sight) {
-	if !s.Live() {
-		return
-	}
-	if made := madeAt(s); made.After(c.report.Newest) {
-		c.report.Newest = made
-	}
 }
 
 // madeAt returns the approximate creation time of a record: its first rev is that time in
@@ -339,7 +329,6 @@ func (c *checking) note(w plug.Window, place string) {
 	}
 }
 
-// allKeys checks the keys of the store.
 func (c *checking) allKeys(ctx context.Context, index string) error {
 	switch {
 	case c.o.Quick:
@@ -368,7 +357,6 @@ func (c *checking) allKeys(ctx context.Context, index string) error {
 	return err
 }
 
-// someKeys checks the values of keys.
 func (c *checking) someKeys(ctx context.Context, index string, keys []string) error {
 	var audits []*audit
 	var records []string
@@ -442,13 +430,11 @@ func (c *checking) unlisted(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// unlistedFault returns the fault of a record missing from the ids of m.
 func unlistedFault(m *model, id, key string) Fault {
 	text := fmt.Sprintf("%s %s exists, but is missing from the ids of %s", m.Name(), id, m.Name())
 	return Fault{Kind: plug.Unlisted, Model: m.Name(), ID: id, Key: key, Text: text}
 }
 
-// audit is the audit of one base.
 type audit struct {
 	owner
 	place string
@@ -513,7 +499,6 @@ func (in *Inspector) orphans(ctx context.Context, s kv.Store, a *audit) ([]plug.
 // which have no other clock, use a shorter one.
 var settle = time.Second
 
-// again checks all doubts again.
 func (c *checking) again(ctx context.Context) error {
 	if len(c.doubts) == 0 {
 		return nil

@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// build builds the indexes that are not built.
 func build(ctx context.Context, c *call) error {
 	if c.resave {
 		return resave(ctx, c)
@@ -145,7 +144,6 @@ func (c *call) built(ctx context.Context, name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// resave rewrites records of earlier versions.
 func resave(ctx context.Context, c *call) error {
 	if len(c.args) == 0 {
 		return fmt.Errorf("%w: --resave takes a MODEL", errCall)

@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/inspect/internal/console"
 )
 
-// check compares records and indexes.
 func check(ctx context.Context, c *call) error {
 	if c.repair {
 		return repair(ctx, c)
@@ -43,7 +42,6 @@ func check(ctx context.Context, c *call) error {
 	return err
 }
 
-// checked runs a check with progress.
 func (c *call) checked(ctx context.Context, in *Inspector, what string, found func(Fault)) (Report, error) {
 	if name, _, _ := strings.Cut(c.resume, " "); name != "" {
 		if _, err := in.model(name); err != nil {
@@ -61,7 +59,6 @@ func (c *call) fine(r Report) bool {
 	return len(r.Counts) == 0 && asked
 }
 
-// fault shows f.
 func (c *call) fault(f Fault) error {
 	if c.json() {
 		return c.Object("fault", f)

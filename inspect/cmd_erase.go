@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/inspect/internal/console"
 )
 
-// sweep deletes data that belongs to no model any more.
 func sweep(ctx context.Context, c *call) error {
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -48,7 +47,6 @@ func sweep(ctx context.Context, c *call) error {
 	return nil
 }
 
-// forget erases a record, and lists its remaining traces.
 func forget(ctx context.Context, c *call) error {
 	in, err := c.reader(ctx)
 	if err != nil {

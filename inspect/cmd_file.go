@@ -21,7 +21,6 @@ import (
 // backer is a power of a store: it writes the content of the store.
 type backer func(ctx context.Context, w io.Writer) error
 
-// backup writes the content of the store to a file.
 func backup(ctx context.Context, c *call) error {
 	to := c.args[0]
 	if err := c.openStore(ctx); err != nil {
@@ -52,7 +51,6 @@ func (c *call) writable(path, what string) error {
 	return errIdle
 }
 
-// absent returns an error if there is a file at path.
 func absent(path string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", errRefused, cmp.Or(err, fmt.Errorf("%s exists", path)))
@@ -213,7 +211,6 @@ func (c *call) verified(name string, warnings []string, r Report) error {
 	return nil
 }
 
-// restore creates a store from a backup or from shipped logs.
 func restore(ctx context.Context, c *call) error {
 	from, to := c.args[0], filePath(c.args[1])
 	info, err := os.Stat(from)
@@ -277,7 +274,6 @@ func (c *call) restoreShipped(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// compact rewrites a file without its unused space.
 func compact(_ context.Context, c *call) error {
 	path := filePath(c.args[0])
 	info, err := os.Stat(path)

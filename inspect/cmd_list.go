@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 )
 
-// ls lists the models, the indexes of one, or the values of an index.
 func ls(ctx context.Context, c *call) error {
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -30,7 +29,6 @@ func ls(ctx context.Context, c *call) error {
 	return c.indexes(ctx, in, what)
 }
 
-// models lists the models.
 func (c *call) models(ctx context.Context, in *Inspector) error {
 	st, err := in.Status(ctx)
 	if err = cmp.Or(err, st.Lost); err != nil {
@@ -54,7 +52,6 @@ func (c *call) models(ctx context.Context, in *Inspector) error {
 	return nil
 }
 
-// indexes lists the indexes of a model.
 func (c *call) indexes(ctx context.Context, in *Inspector, name string) error {
 	m, err := in.model(name)
 	if err != nil {
@@ -83,7 +80,6 @@ func (c *call) indexes(ctx context.Context, in *Inspector, name string) error {
 // topOf is the number of listed values of an index.
 const topOf = 20
 
-// values lists the largest values of an index.
 func (c *call) values(ctx context.Context, in *Inspector, name string) error {
 	all, err := long(ctx, c, func(p Pace) ([]Share, error) { return in.List(ctx, name, topOf, p) })
 	if err != nil {
@@ -132,7 +128,6 @@ func (c *call) sizeTable(kind string, all []Share, name func(Share) string) erro
 	return nil
 }
 
-// partName returns the name of a part of a model.
 func partName(model, part string) string {
 	if model == part {
 		return model

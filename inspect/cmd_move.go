@@ -16,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// export writes the data of the database to a file.
 func export(ctx context.Context, c *call) error {
 	to := c.args[0]
 	in, err := c.reader(ctx)
@@ -55,7 +54,6 @@ func written[T any](ctx context.Context, c *call, to string, f func(io.Writer, P
 	return result, err
 }
 
-// summary prints the numbers of moved items.
 func (c *call) summary(did string, sum Summary) error {
 	if c.json() {
 		return c.Object(did, sum)
@@ -79,7 +77,6 @@ func (c *call) opened(path string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-// importAll imports an export into the database.
 func importAll(ctx context.Context, c *call) error {
 	if c.args[0] != "-" {
 		if err := c.sound(c.args[0]); err != nil {
@@ -120,7 +117,6 @@ func (c *call) importOptions(p *progress) ImportOptions {
 	return ImportOptions{Pace: p.pace(), Merge: c.mode == "merge", Replace: c.mode == "replace"}
 }
 
-// took prints the result of an import.
 func (c *call) took(ctx context.Context, p *progress, did string, sum Summary, err error) error {
 	switch {
 	case errors.Is(err, ErrNotEmpty):
@@ -169,7 +165,6 @@ func (c *call) beside(ctx context.Context, opts ...kvmodel.Option) (*call, *Insp
 	return &other, in, err
 }
 
-// copyAll copies the database to another store, or compares the two.
 func copyAll(ctx context.Context, c *call) (err error) {
 	if c.args[0] == c.url() && cmp.Or(c.toTenant, c.tenant) == c.tenant {
 		return fmt.Errorf("%w: both are %s", errCall, shownURL(c.url()))
@@ -214,7 +209,6 @@ func (c *call) compare(ctx context.Context) error {
 	return c.differences(ctx, func(p Pace) (Differences, error) { return in.DiffFile(ctx, file, p) })
 }
 
-// differences prints the result of diff.
 func (c *call) differences(ctx context.Context, diff func(Pace) (Differences, error)) error {
 	d, err := long(ctx, c, diff)
 	if err != nil {

@@ -46,7 +46,6 @@ func write[T any](ctx context.Context, c *call, question string, f func(*Inspect
 // pace returns the pace that the flags ask for.
 func (p *progress) pace() Pace { return Pace{Rate: p.rate, Progress: p.step, From: p.resume} }
 
-// step shows s.
 func (p *progress) step(s Step) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// get shows a record, or the value of a key.
 func get(ctx context.Context, c *call) error {
 	if (c.key != "") == (len(c.args) > 0) || len(c.args) == 1 {
 		return fmt.Errorf("%w: get takes MODEL ID, or --key KEY", errCall)
@@ -85,7 +84,6 @@ func (c *call) itemText(it *Item) {
 	}
 }
 
-// faults returns the faults of r in its places.
 func (r *Record) faults() (all []string) {
 	for _, p := range r.Places {
 		all = append(all, p.Wrong...)
@@ -126,7 +124,6 @@ func (c *call) recordText(r *Record) {
 	}
 }
 
-// rows returns p as rows of a table.
 func (p *Place) rows() (rows [][]string) {
 	base := p.Value
 	if len(p.Bases) > 0 {
@@ -141,7 +138,6 @@ func (p *Place) rows() (rows [][]string) {
 	return rows
 }
 
-// list shows the first entries of an index.
 func list(ctx context.Context, c *call) error {
 	n := topOf
 	if text := c.arg(1); text != "" {

@@ -54,7 +54,6 @@ func acknowledge(ctx context.Context, c *call) error {
 	return nil
 }
 
-// tellGone lists the data that no build restores.
 func (c *call) tellGone(in *Inspector) {
 	if gone := in.Unbuildable(); len(gone) > 0 {
 		c.Tell("Lost for good, if it was on those servers: %s.", strings.Join(gone, ", "))

@@ -107,7 +107,6 @@ func awaitsMore(w kvmodel.Writer) bool {
 	return !slices.ContainsFunc(w.Intents, func(u kvmodel.Underway) bool { return u.Known && u.Err != nil })
 }
 
-// unfinished prints the remaining unfinished changes.
 func (c *call) unfinished(left []kvmodel.Writer, failed error) error {
 	c.Done()
 	for _, w := range left {
@@ -157,7 +156,6 @@ func total(counts map[string]int64) (n int64) {
 	return n
 }
 
-// mended shows the repair of a fault.
 func (c *call) mended(kind string, m Mended) error {
 	if c.json() {
 		return c.Object(kind, m)
@@ -173,7 +171,6 @@ func (c *call) mended(kind string, m Mended) error {
 	return nil
 }
 
-// mend repairs faults, and prints the remaining ones.
 func (c *call) mend(ctx context.Context, in *Inspector, faults []Fault) error {
 	p := c.progress()
 	var failed error

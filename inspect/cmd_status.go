@@ -18,7 +18,6 @@ import (
 // watchEvery is the refresh interval of a screen.
 const watchEvery = 2 * time.Second
 
-// status shows the state of the database.
 func status(ctx context.Context, c *call) error {
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -128,7 +127,6 @@ func (c *call) storeText(st *Status) string {
 	return text
 }
 
-// row returns m as a row of a table.
 func (m *ModelStatus) row() []string {
 	if m.Err != nil {
 		return []string{m.Name, "?", "?", fmt.Sprint(m.Version), "unknown: see the warning"}
@@ -163,7 +161,6 @@ func indexesText(all []IndexStatus) string {
 // writersShown is the maximum number of processes shown in a status.
 const writersShown = 10
 
-// writersText returns a line for each process.
 func (c *call) writersText(st *Status) (lines []string) {
 	for _, w := range st.Writers[:min(writersShown, len(st.Writers))] {
 		text := c.called(&w)
@@ -193,7 +190,6 @@ func (c *call) writersText(st *Status) (lines []string) {
 	return []string{"none writes"}
 }
 
-// called returns the readable name of the process of w.
 func (c *call) called(w *kvmodel.Writer) string { return w.Called(c.db.Now()) }
 
 // intentsOf returns the intents in the journals, oldest first.
@@ -287,7 +283,6 @@ func (c *call) statusObject(st *Status) statusObject {
 	return o
 }
 
-// errorText returns the message of err, or "".
 func errorText(err error) string {
 	if err == nil {
 		return ""

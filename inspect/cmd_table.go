@@ -34,7 +34,6 @@ func (c *call) tables(ctx context.Context, in *Inspector, to string) error {
 	return c.tablesIn(ctx, in, names, to)
 }
 
-// tableNames returns the models to write.
 func (c *call) tableNames(in *Inspector) (names []string, err error) {
 	if len(c.args) == 1 {
 		for _, m := range in.models {
@@ -58,7 +57,6 @@ func (c *call) tableOptions(p Pace) TableOptions {
 	return TableOptions{Pace: p, CSV: c.format == "csv", Open: c.private}
 }
 
-// tableTo writes the records of a model to a file.
 func (c *call) tableTo(ctx context.Context, in *Inspector, name, to string) error {
 	n, err := written(ctx, c, to, func(out io.Writer, p Pace) (int64, error) { return in.Table(ctx, out, name, c.tableOptions(p)) })
 	if err != nil {

@@ -44,7 +44,6 @@ func (in *Inspector) diagnose(ctx context.Context, powers kv.Powers, st *Status)
 	return d.found, d.fits(ctx)
 }
 
-// diagnosis collects the findings of Doctor.
 type diagnosis struct {
 	in    *Inspector
 	store kv.Powers
@@ -65,7 +64,6 @@ func (d *diagnosis) findings(ctx context.Context) {
 	d.found = append(d.found, d.store.Findings(ctx)...)
 }
 
-// powers adds the findings about the abilities of the store.
 func (d *diagnosis) powers() {
 	p := &d.store
 	if p.Keys == nil {
@@ -105,7 +103,6 @@ const (
 	slowTrip = 20 * time.Millisecond
 )
 
-// trips times a few trips.
 func (d *diagnosis) trips(ctx context.Context) error {
 	fastest := time.Hour
 	for range tripsTimed {
@@ -177,7 +174,6 @@ func (d *diagnosis) measure(sights []plug.Sight) (age time.Duration, largest int
 	return age, largest
 }
 
-// fit judges the tag of the kth index of m.
 func (d *diagnosis) fit(ctx context.Context, m *model, k int, sights []plug.Sight, age time.Duration) error {
 	f, ok := m.windows[k].(plug.Fitter)
 	if !ok {

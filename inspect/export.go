@@ -164,7 +164,6 @@ func isRing(m model) func(index string) bool {
 	}
 }
 
-// enlist adds the ids of the records among items to their models.
 func (in *Inspector) enlist(ctx context.Context, items []item) error {
 	ids := make(map[string][]string)
 	for i := range items {
@@ -334,13 +333,9 @@ func (in *Inspector) DiffFile(ctx context.Context, r io.Reader, p Pace) (d Diffe
 // compare adds to d the differences between items, from another database, and this database. With
 // both, it also compares items that exist in both.
 func (in *Inspector) compare(ctx context.Context, items []item, d *Differences, only string, both bool) error {
-	var keys []string
-	for i := range items {
-		key, err := items[i].keyIn(in)
-		if err != nil {
-			return err
-		}
-		keys = append(keys, key)
+	keys, err := in.keysOf(items)
+	if err != nil {
+		return err
 	}
 	results, err := kv.GetAll(ctx, in.store, keys...)
 	if err != nil {

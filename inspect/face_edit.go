@@ -44,7 +44,6 @@ func (h *faceHandler) editForm(m model, r *Record, entered url.Values) (face.For
 	return f, true
 }
 
-// save saves a submitted form, and shows the record.
 func (h *faceHandler) save(w http.ResponseWriter, r *http.Request) {
 	if err := isOwnForm(r); err != nil {
 		h.show(w, r, func(*faceHandler, context.Context, url.Values) (face.Page, error) { return face.Page{}, err })
@@ -105,7 +104,6 @@ func (h *faceHandler) saved(ctx context.Context, form url.Values) error {
 	return err
 }
 
-// enteredNotes shows the values that were not written.
 func enteredNotes(form url.Values) face.Part {
 	n := face.Notes{Title: "Your values"}
 	for name := range form {

@@ -71,7 +71,6 @@ func (h *faceHandler) failure(p face.Page, err error) face.Page {
 	return p
 }
 
-// whatThereIs lists all models and indexes.
 func (h *faceHandler) whatThereIs() face.Part {
 	t := face.Table{
 		Title: "Models and indexes", Caption: "All models with their indexes", Columns: face.Columns("Model", "Indexes"),

@@ -15,7 +15,6 @@ import (
 // faceRows is the default number of rows on a page of an index.
 const faceRows = 20
 
-// indexPage shows the first entries of an index.
 func (h *faceHandler) indexPage(ctx context.Context, query url.Values) (face.Page, error) {
 	name, value := query.Get("index"), query.Get("value")
 	m, w, err := h.in.window(name)

@@ -15,7 +15,6 @@ import (
 // faceHex is the maximum number of bytes of a value on a page.
 const faceHex = 4096
 
-// keyPage shows the value of a key.
 func (h *faceHandler) keyPage(ctx context.Context, query url.Values) (face.Page, error) {
 	key := query.Get("key")
 	p := face.Page{Title: "Key", Lead: key, Command: h.command("get", "--key", key), Parts: []face.Part{h.keyForm(key)}}

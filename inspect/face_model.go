@@ -9,7 +9,6 @@ import (
 	"github.com/ringtree/ringtree/inspect/internal/face"
 )
 
-// modelPage shows a model, with a form to open one of its records.
 func (h *faceHandler) modelPage(ctx context.Context, query url.Values) (face.Page, error) {
 	m, err := h.in.model(query.Get("model"))
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// recordPage shows a record, with all its places in indexes.
 func (h *faceHandler) recordPage(ctx context.Context, query url.Values) (face.Page, error) {
 	return h.recordAsEntered(ctx, query.Get("model"), textOfID(query.Get("id")), nil)
 }
@@ -76,7 +75,6 @@ func (h *faceHandler) recordFacts(r *Record) face.Facts {
 	return facts
 }
 
-// fieldTable shows the fields of r and its counters.
 func fieldTable(r *Record) face.Part {
 	t := face.Table{
 		Title: "Fields", Caption: "Fields by their stored names, then counters. Private ones are shown as " + Masked + ".",
@@ -91,7 +89,6 @@ func fieldTable(r *Record) face.Part {
 	return t
 }
 
-// placeTable shows the places of r in the indexes of its model.
 func (h *faceHandler) placeTable(m *model, r *Record) face.Part {
 	t := face.Table{
 		Title: "Places", Caption: "The position of the record in each index, checked",
@@ -131,7 +128,6 @@ func (h *faceHandler) keysOf(m *model, p *Place) (cell face.Cell) {
 	return cell
 }
 
-// firstKey returns the first key of a base.
 func firstKey(w plug.Window, base string) string {
 	for _, more := range []string{"", "#0", "#n", "#0#n", ":meta"} {
 		if b, first := w.Base(base + more); first && b == base {

@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// statusPage shows the state of the database.
 func (h *faceHandler) statusPage(ctx context.Context, _ url.Values) (face.Page, error) {
 	p := face.Page{Title: faceHome, Command: h.command("status")}
 	st, err := h.in.Status(ctx)
@@ -56,7 +55,6 @@ func (h *faceHandler) models(all []ModelStatus) face.Part {
 	return t
 }
 
-// versions returns the model versions of the records.
 func (m *ModelStatus) versions() string {
 	if m.Older == 0 {
 		return fmt.Sprint(m.Version)
@@ -120,7 +118,6 @@ func (h *faceHandler) writersTable(all []kvmodel.Writer) face.Part {
 	return t
 }
 
-// processTable shows the work of this process.
 func processTable(s kvmodel.Stats) face.Part {
 	t := face.Table{Title: "This process", Caption: "Work of this process", Columns: face.Columns("Work", "#Number")}
 	for _, row := range []struct {

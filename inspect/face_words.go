@@ -11,7 +11,6 @@ import (
 // faceHome is the title of the first page.
 const faceHome = "Status"
 
-// faceCost returns the cells that show a cost.
 func faceCost(c kvmodel.Cost) []string {
 	return []string{console.Some(c.Trips, "trip", "trips"), console.Some(c.Keys, "key", "keys"), console.Size(int64(c.Read))}
 }
@@ -20,8 +19,7 @@ func faceTime(t time.Time) string {
 	if t.IsZero() {
 		return "never"
 	}
-	return t.UTC().Format("2006-01-02 15:04:05") + " UTC"
+	return t.UTC().Format(time.DateTime) + " UTC"
 }
 
-// faceText returns a cell with one text.
 func faceText(text string) face.Cell { return face.Cell{{Text: text}} }

@@ -52,14 +52,12 @@ type Summary struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// exportWriter writes an export.
 type exportWriter struct {
 	to    io.Writer
 	items []byte
 	tally
 }
 
-// tally adds up items.
 type tally struct {
 	records map[string]int64
 	others  int64
@@ -178,7 +176,6 @@ func (w *exportWriter) end() (Summary, error) {
 	return w.summary(), w.block(endBlock, data)
 }
 
-// exportReader reads an export.
 type exportReader struct {
 	from   *bufio.Reader
 	at     int64 // position in the file
@@ -219,7 +216,6 @@ func unread(err error) error {
 	return err
 }
 
-// block reads a block.
 func (r *exportReader) block() (kind byte, data []byte, err error) {
 	head := make([]byte, 5)
 	if _, err := io.ReadFull(r.from, head); err != nil {

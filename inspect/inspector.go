@@ -53,7 +53,6 @@ var (
 	errReads = fmt.Errorf("%w: %w: this verb only reads", kv.ErrUnavailable, kvmodel.ErrReadOnly)
 )
 
-// model returns the model of that name.
 func (in *Inspector) model(name string) (model, error) {
 	var known []string
 	for _, m := range in.models {

@@ -24,7 +24,6 @@ type item struct {
 	value []byte
 }
 
-// kind is the kind of an item.
 type kind byte
 
 const (
@@ -45,7 +44,6 @@ func (it *item) of() string {
 	return strings.TrimSuffix(it.model+" "+it.id+" "+it.name, " ")
 }
 
-// keyIn returns the key of the item.
 func (it *item) keyIn(in *Inspector) (string, error) {
 	if it.kind == kept {
 		return it.key, nil
@@ -61,6 +59,18 @@ func (it *item) keyIn(in *Inspector) (string, error) {
 		return m.HistoryKey(it.id), nil
 	}
 	return m.Key(it.id), nil
+}
+
+// keysOf returns the keys of items.
+func (in *Inspector) keysOf(items []item) (keys []string, err error) {
+	for i := range items {
+		key, err := items[i].keyIn(in)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
 }
 
 // records calls f with the records of m selected by want, each with its counters and its history,
@@ -114,15 +124,10 @@ func (in *Inspector) asked(m model, ids []string) (asked []item, keys []string, 
 		if m.KeepsHistory() {
 			some = append(some, item{kind: history, model: m.Name(), id: id})
 		}
-		for _, it := range some {
-			key, err := it.keyIn(in)
-			if err != nil {
-				return nil, nil, err
-			}
-			asked, keys = append(asked, it), append(keys, key)
-		}
+		asked = append(asked, some...)
 	}
-	return asked, keys, nil
+	keys, err = in.keysOf(asked)
+	return asked, keys, err
 }
 
 // itemsOf returns the items of the records ids. A damaged record is an error, since the result must

@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// owner is the owner of a key.
 type owner struct {
 	class string // the prefix of the key
 	model *model // nil: none, or one that this program does not have
@@ -59,7 +58,6 @@ var classes = map[string]class{
 // docs/internals/keys.md.
 func isWitness(key string) bool { return strings.HasPrefix(key, "ringtree{") }
 
-// owner returns the owner of key.
 func (in *Inspector) owner(key string) owner {
 	class, rest, _ := strings.Cut(key, ":")
 	o := owner{class: class}
@@ -104,7 +102,6 @@ func (in *Inspector) named(name string) *model {
 	return nil
 }
 
-// find finds the window of key.
 func (in *Inspector) find(key string, o *owner) {
 	o.part, _, _ = strings.Cut(o.rest, ":")
 	if o.model != nil {
@@ -123,7 +120,6 @@ func (in *Inspector) find(key string, o *owner) {
 	}
 }
 
-// eachKey calls f with all keys, in batches.
 func (in *Inspector) eachKey(ctx context.Context, begin string, f func(keys []string) error) error {
 	if in.keys == nil {
 		return ErrNoKeys

@@ -35,29 +35,22 @@ func (s set) fresh(m model, ids []string) (fresh []string) {
 }
 
 // freshItems adds the keys of items in the database in, and returns the new ones.
-func (s set) freshItems(in *Inspector, items []item) (fresh []item, err error) {
-	for i := range items {
-		key, err := items[i].keyIn(in)
-		if err != nil {
-			return nil, err
-		}
-		if s.add(key) {
-			fresh = append(fresh, items[i])
-		}
-	}
-	return fresh, nil
+func (s set) freshItems(in *Inspector, items []item) ([]item, error) {
+	return these(in, items, s.add)
 }
 
 // others returns the items that are not in s.
-func (s set) others(in *Inspector, items []item) (others []item, err error) {
-	for i := range items {
-		key, err := items[i].keyIn(in)
-		if err != nil {
-			return nil, err
-		}
-		if !s.has(key) {
-			others = append(others, items[i])
+func (s set) others(in *Inspector, items []item) ([]item, error) {
+	return these(in, items, func(key string) bool { return !s.has(key) })
+}
+
+// these returns the items with keys that want accepts.
+func these(in *Inspector, items []item, want func(key string) bool) (some []item, err error) {
+	keys, err := in.keysOf(items)
+	for i, key := range keys {
+		if want(key) {
+			some = append(some, items[i])
 		}
 	}
-	return others, nil
+	return some, err
 }

@@ -97,7 +97,6 @@ func order(f Fault) int {
 	return 1
 }
 
-// repairing is a Repair under way.
 type repairing struct {
 	in *Inspector
 	o  RepairOptions
@@ -155,7 +154,6 @@ func (r *repairing) mendAll(ctx context.Context, faults []Fault, pace *pacer) er
 	return nil
 }
 
-// mend repairs one fault.
 func (r *repairing) mend(ctx context.Context, f Fault) error {
 	var m model
 	if f.Model != "" {
@@ -214,17 +212,10 @@ func (r *repairing) isBoard(f Fault) bool {
 	return err == nil && a.window.Kind() == "board"
 }
 
-// build builds the indexes of m, once.
 func (r *repairing) build(ctx context.Context, m model, again bool) error {
 	return r.once("build "+m.Name(), func() error { return r.in.buildOne(ctx, m, again, r.o.Progress) })
 }
 
-// buildAgain builds the indexes of m again: the repair of other faults can remove a part of them.
-func (r *repairing) buildAgain(ctx context.Context, m model, again bool) error {
-	return r.in.buildOne(ctx, m, again, r.o.Progress)
-}
-
-// amend repairs the data under the base of f.
 func (r *repairing) amend(ctx context.Context, f Fault) error {
 	if f.Index == "" || f.Key == "" {
 		return nil
@@ -238,7 +229,6 @@ func (r *repairing) amend(ctx context.Context, f Fault) error {
 	})
 }
 
-// orphan deletes the children of a deleted record.
 func (r *repairing) orphan(ctx context.Context, f Fault) error {
 	list := f.Model + "." + f.Index
 	for _, parent := range r.in.models {
@@ -253,7 +243,7 @@ func (r *repairing) orphan(ctx context.Context, f Fault) error {
 // rebuilds their indexes if necessary, and checks once more, because damage may have hidden other
 // faults.
 func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error) {
-	r.buildAll(ctx, faults, r.build, func(f Fault) bool { return f.Kind == plug.DamagedItem && !f.ofMember() })
+	r.buildAll(ctx, faults, func(f Fault) bool { return f.Kind == plug.DamagedItem && !f.ofMember() })
 	left, err := r.in.still(ctx, faults)
 	for range moreLooks {
 		some := slices.DeleteFunc(slices.Clone(left), isLost)
@@ -267,7 +257,8 @@ func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error
 		if some, err = r.in.still(ctx, some); err != nil {
 			break
 		}
-		r.buildAll(ctx, some, r.buildAgain, func(f Fault) bool { return !isLost(f) && f.Kind != plug.Unlisted })
+		r.done = make(map[string]func() error) // The repair of other faults can remove a part of an index.
+		r.buildAll(ctx, some, func(f Fault) bool { return !isLost(f) && f.Kind != plug.Unlisted })
 		if ctx.Err() != nil {
 			return Repaired{}, kv.TooLate(ctx)
 		}
@@ -291,10 +282,10 @@ func isLost(f Fault) bool { return f.Kind == plug.DamagedRecord }
 
 // buildAll builds the indexes of the models with faults selected by those. It ignores failed
 // builds.
-func (r *repairing) buildAll(ctx context.Context, faults []Fault, build func(context.Context, model, bool) error, those func(Fault) bool) {
+func (r *repairing) buildAll(ctx context.Context, faults []Fault, those func(Fault) bool) {
 	_ = beside(r.in.models, func(m model) error {
 		if slices.ContainsFunc(faults, func(f Fault) bool { return f.Model == m.Name() && those(f) }) {
-			return build(ctx, m, true)
+			return r.build(ctx, m, true)
 		}
 		return nil
 	})

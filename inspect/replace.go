@@ -72,13 +72,9 @@ func (r *replacing) change(ctx context.Context, it *item) (model, error) {
 
 // put stores the items that are missing or different.
 func (r *replacing) put(ctx context.Context, items []item) error {
-	var keys []string
-	for i := range items {
-		key, err := items[i].keyIn(r.in)
-		if err != nil {
-			return err
-		}
-		keys = append(keys, key)
+	keys, err := r.in.keysOf(items)
+	if err != nil {
+		return err
 	}
 	results, err := kv.GetAll(ctx, r.in.store, keys...)
 	if err != nil {

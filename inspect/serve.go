@@ -99,7 +99,6 @@ func vacant(at string) error {
 	return err
 }
 
-// server is an app that runs calls.
 type server struct {
 	db       *kvmodel.DB
 	socket   string
@@ -231,7 +230,6 @@ type caller struct {
 	rest   []byte     // unread bytes of the last input
 }
 
-// send sends f.
 func (c *caller) send(f frame) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

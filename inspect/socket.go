@@ -26,7 +26,6 @@ import (
 // A request of a verb that reads has no arguments: see remote.go.
 const protocol = 2
 
-// request is a request of the command.
 type request struct {
 	V       int      `json:"v"`
 	Release string   `json:"release"` // of the command
@@ -71,7 +70,6 @@ func fits(path string) error {
 	return nil
 }
 
-// app is an app that runs a call.
 type app struct {
 	socket  string
 	release string // the app's release, according to the app

@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// summary returns r as one line.
 func (r *Record) summary() string {
 	if r.State == "absent" {
 		return fmt.Sprintf("%s %s: there is no such record", r.Model, r.ID)

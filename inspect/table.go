@@ -52,7 +52,6 @@ func (in *Inspector) Table(ctx context.Context, w io.Writer, name string, o Tabl
 	return t.n, t.end()
 }
 
-// table is a table being written.
 type table struct {
 	TableOptions
 	m       model
@@ -137,7 +136,6 @@ func (t *table) row(fields Fields) error {
 
 var errColumn = errors.New("a field that an empty record does not have, so there is no column for it; JSON takes it")
 
-// cells writes a line of CSV.
 func (t *table) cells(fields []Field) error {
 	cells := make([]string, len(t.columns))
 	for _, f := range fields {
@@ -153,7 +151,6 @@ func (t *table) cells(fields []Field) error {
 	return t.csv.Write(cells)
 }
 
-// end writes the buffered output.
 func (t *table) end() error {
 	if t.csv == nil {
 		return nil

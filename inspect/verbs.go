@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
 
-// verb is a verb of the command.
 type verb struct {
 	use   string // its name and its arguments, as shown by help
 	short string
@@ -117,7 +116,6 @@ var renamed = map[string]string{
 	"accept": "recover", "rescue": "recover", "diff": "copy --dry-run, or verify --against", "verify-backup": "verify", "verify-export": "verify",
 }
 
-// options are the values of flags.
 type options struct {
 	storeURL, tenant, toTenant, format, key, mode, against, resume string
 
@@ -320,7 +318,6 @@ func (c *call) named(ctx context.Context) (models, indexes []string, err error) 
 	return models, indexes, nil
 }
 
-// arg returns an argument, "" if there are fewer.
 func (c *call) arg(i int) string {
 	if i < len(c.args) {
 		return c.args[i]
