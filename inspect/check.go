@@ -424,15 +424,11 @@ func (c *checking) unlisted(ctx context.Context, keys []string) error {
 			continue
 		}
 		if s.Live() && !c.listed.has(idIn(*o.model, s.ID)) {
-			c.doubt(unlistedFault(o.model, s.ID, key))
+			text := fmt.Sprintf("%s %s exists, but is missing from the ids of its model", o.model.Name(), s.ID)
+			c.doubt(Fault{Kind: plug.Unlisted, Model: o.model.Name(), ID: s.ID, Key: key, Text: text})
 		}
 	}
 	return nil
-}
-
-func unlistedFault(m *model, id, key string) Fault {
-	text := fmt.Sprintf("%s %s exists, but is missing from the ids of %s", m.Name(), id, m.Name())
-	return Fault{Kind: plug.Unlisted, Model: m.Name(), ID: id, Key: key, Text: text}
 }
 
 type audit struct {

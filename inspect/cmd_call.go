@@ -204,6 +204,31 @@ func (c *call) Tell(format string, args ...any) {
 	c.Say(format, args...)
 }
 
+// show prints v as an object, or else a message.
+func (c *call) show(kind string, v any, format string, args ...any) error {
+	if c.json() {
+		return c.Object(kind, v)
+	}
+	c.Say(format, args...)
+	return nil
+}
+
+// rows prints all as objects, or else as a table with a head and a foot.
+func rows[T any](c *call, kind string, all []T, head []string, row func(T) []string, foot ...[]string) (err error) {
+	if !c.json() {
+		cells := [][]string{head}
+		for _, v := range all {
+			cells = append(cells, row(v))
+		}
+		c.Table(append(cells, foot...))
+		return nil
+	}
+	for _, v := range all {
+		err = cmp.Or(err, c.Object(kind, v))
+	}
+	return err
+}
+
 // confirm returns nil if the verb may write, by --yes or by the answer of the person at the
 // terminal.
 func (c *call) confirm(ctx context.Context, question string) error {

@@ -60,11 +60,7 @@ func (c *call) fine(r Report) bool {
 }
 
 func (c *call) fault(f Fault) error {
-	if c.json() {
-		return c.Object("fault", f)
-	}
-	c.Say("%s   %s", f.head(), f.Text)
-	return nil
+	return c.show("fault", f, "%s   %s", f.head(), f.Text)
 }
 
 // head returns the kind and the location of f.

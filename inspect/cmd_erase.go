@@ -25,11 +25,7 @@ func sweep(ctx context.Context, c *call) error {
 			continue
 		}
 		names = append(names, left.What)
-		if c.json() {
-			err = cmp.Or(err, c.Object("leftover", left))
-		} else {
-			c.Say("%s: %s, %s, such as %s", left.What, console.Some(left.Keys, "key", "keys"), console.Size(left.Bytes), left.Sample)
-		}
+		err = cmp.Or(err, c.show("leftover", left, "%s: %s, %s, such as %s", left.What, console.Some(left.Keys, "key", "keys"), console.Size(left.Bytes), left.Sample))
 	}
 	if err != nil {
 		return err
@@ -93,12 +89,8 @@ func (c *call) forgotten(f Forgotten) error {
 	if left && len(f.hidden) > 0 {
 		lines = append(lines, "That searches for the private values of "+strings.Join(f.hidden, ", ")+" only if you add them.")
 	}
-	if c.json() {
-		if err := c.Object("forgotten", f); err != nil {
-			return err
-		}
-	} else {
-		c.Say("%s", strings.Join(lines, "\n"))
+	if err := c.show("forgotten", f, "%s", strings.Join(lines, "\n")); err != nil {
+		return err
 	}
 	if left {
 		return errDiffers

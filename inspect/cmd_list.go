@@ -34,22 +34,11 @@ func (c *call) models(ctx context.Context, in *Inspector) error {
 	if err = cmp.Or(err, st.Lost); err != nil {
 		return err
 	}
-	rows := [][]string{{"model", "records", "bytes", "version", "indexes"}}
-	for _, m := range st.Models {
-		if c.json() {
-			if err := c.Object("model", m); err != nil {
-				return err
-			}
-		}
-		rows = append(rows, m.row())
-	}
+	var others [][]string
 	for _, name := range st.Others {
-		rows = append(rows, []string{name})
+		others = append(others, []string{name})
 	}
-	if !c.json() {
-		c.Table(rows)
-	}
-	return nil
+	return rows(c, "model", st.Models, modelHead, ModelStatus.row, others...)
 }
 
 func (c *call) indexes(ctx context.Context, in *Inspector, name string) error {
@@ -61,20 +50,12 @@ func (c *call) indexes(ctx context.Context, in *Inspector, name string) error {
 	if err = cmp.Or(err, ms.Err); err != nil {
 		return err
 	}
-	rows := [][]string{{"index", "kind", "state"}}
-	for _, i := range ms.Indexes {
-		i.Name = name + "." + i.Name
-		if c.json() {
-			if err := c.Object("index", i); err != nil {
-				return err
-			}
-		}
-		rows = append(rows, []string{i.Name, i.Kind, strings.TrimSpace(i.State + " " + i.Far)})
+	for k := range ms.Indexes {
+		ms.Indexes[k].Name = name + "." + ms.Indexes[k].Name
 	}
-	if !c.json() {
-		c.Table(rows)
-	}
-	return nil
+	return rows(c, "index", ms.Indexes, []string{"index", "kind", "state"}, func(i IndexStatus) []string {
+		return []string{i.Name, i.Kind, strings.TrimSpace(i.State + " " + i.Far)}
+	})
 }
 
 // topOf is the number of listed values of an index.
@@ -112,20 +93,12 @@ func (c *call) shares(ctx context.Context, in *Inspector, model string) error {
 // sizeTable shows shares of a store with their names, and their sum.
 func (c *call) sizeTable(kind string, all []Share, name func(Share) string) error {
 	var sum Share
-	rows := [][]string{{"what", "keys", "bytes", "biggest key", ""}}
 	for _, s := range all {
-		if c.json() {
-			if err := c.Object(kind, s); err != nil {
-				return err
-			}
-		}
 		sum.Keys, sum.Bytes = sum.Keys+s.Keys, sum.Bytes+s.Bytes
-		rows = append(rows, []string{name(s), console.Number(s.Keys), console.Size(s.Bytes), s.Biggest, console.Size(s.BiggestSize)})
 	}
-	if !c.json() {
-		c.Table(append(rows, []string{"in all", console.Number(sum.Keys), console.Size(sum.Bytes)}))
-	}
-	return nil
+	return rows(c, kind, all, []string{"what", "keys", "bytes", "biggest key", ""}, func(s Share) []string {
+		return []string{name(s), console.Number(s.Keys), console.Size(s.Bytes), s.Biggest, console.Size(s.BiggestSize)}
+	}, []string{"in all", console.Number(sum.Keys), console.Size(sum.Bytes)})
 }
 
 func partName(model, part string) string {

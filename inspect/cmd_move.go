@@ -215,11 +215,7 @@ func (c *call) differences(ctx context.Context, diff func(Pace) (Differences, er
 		return err
 	}
 	for _, f := range d.First {
-		if c.json() {
-			err = cmp.Or(err, c.Object("difference", f))
-		} else {
-			c.Say("%-10s %s", f.Says, f.What)
-		}
+		err = cmp.Or(err, c.show("difference", f, "%-10s %s", f.Says, f.What))
 	}
 	switch {
 	case d.All == 0:

@@ -157,18 +157,13 @@ func total(counts map[string]int64) (n int64) {
 }
 
 func (c *call) mended(kind string, m Mended) error {
-	if c.json() {
-		return c.Object(kind, m)
-	}
 	switch {
 	case kind == "planned":
-		c.Say("%s   %s -> %s", m.head(), m.Text, m.Did)
+		return c.show(kind, m, "%s   %s -> %s", m.head(), m.Text, m.Did)
 	case m.Err != nil:
-		c.Say("%s: FAILED: %v", m.head(), m.Err)
-	default:
-		c.Say("%s: %s", m.head(), m.Did)
+		return c.show(kind, m, "%s: FAILED: %v", m.head(), m.Err)
 	}
-	return nil
+	return c.show(kind, m, "%s: %s", m.head(), m.Did)
 }
 
 func (c *call) mend(ctx context.Context, in *Inspector, faults []Fault) error {
@@ -183,12 +178,7 @@ func (c *call) mend(ctx context.Context, in *Inspector, faults []Fault) error {
 		return cmp.Or(p.stopped(ctx, err), failed)
 	}
 	for _, f := range done.Left {
-		if c.json() {
-			err = c.Object("left", f)
-		} else {
-			c.Say("left: %s   %s", f.head(), f.Text)
-		}
-		if err != nil {
+		if err := c.show("left", f, "left: %s   %s", f.head(), f.Text); err != nil {
 			return err
 		}
 	}

@@ -67,15 +67,11 @@ func (c *call) findings(ctx context.Context, in *Inspector, st *Status) (wrong e
 		if f.Is == kv.Hurts {
 			wrong = errDiffers
 		}
-		if !c.json() {
-			c.Say("%-10s %s", f.Is, f.Text)
-			continue
-		}
 		object := struct {
 			State kv.Verdict `json:"state"`
 			Text  string     `json:"text"`
 		}{f.Is, f.Text}
-		if err := c.Object("finding", object); err != nil {
+		if err := c.show("finding", object, "%-10s %s", f.Is, f.Text); err != nil {
 			return err
 		}
 	}
@@ -85,11 +81,11 @@ func (c *call) findings(ctx context.Context, in *Inspector, st *Status) (wrong e
 func (c *call) statusText(st *Status) {
 	c.Say("store      %s", c.storeText(st))
 	c.Say("")
-	rows := [][]string{{"model", "records", "bytes", "version", "indexes"}}
+	cells := [][]string{modelHead}
 	for _, m := range st.Models {
-		rows = append(rows, m.row())
+		cells = append(cells, m.row())
 	}
-	c.Table(rows)
+	c.Table(cells)
 	if len(st.Others) > 0 {
 		c.Say("besides    %s", strings.Join(st.Others, ", "))
 	}
@@ -127,7 +123,9 @@ func (c *call) storeText(st *Status) string {
 	return text
 }
 
-func (m *ModelStatus) row() []string {
+var modelHead = []string{"model", "records", "bytes", "version", "indexes"}
+
+func (m ModelStatus) row() []string {
 	if m.Err != nil {
 		return []string{m.Name, "?", "?", fmt.Sprint(m.Version), "unknown: see the warning"}
 	}

@@ -55,7 +55,7 @@ func (h *faceHandler) models(all []ModelStatus) face.Part {
 	return t
 }
 
-func (m *ModelStatus) versions() string {
+func (m ModelStatus) versions() string {
 	if m.Older == 0 {
 		return fmt.Sprint(m.Version)
 	}
