@@ -34,23 +34,19 @@ func (c *call) tables(ctx context.Context, in *Inspector, to string) error {
 	return c.tablesIn(ctx, in, names, to)
 }
 
-func (c *call) tableNames(in *Inspector) (names []string, err error) {
+func (c *call) tableNames(in *Inspector) ([]string, error) {
+	if len(in.models) == 0 {
+		return nil, errEmpty
+	}
 	if len(c.args) == 1 {
-		for _, m := range in.models {
-			names = append(names, m.Name())
-		}
-		if len(names) == 0 {
-			return nil, errEmpty
-		}
-		return names, nil
+		return in.names(), nil
 	}
 	for _, name := range c.args[1:] {
 		if _, err := in.model(name); err != nil {
 			return nil, err
 		}
-		names = append(names, name)
 	}
-	return names, nil
+	return c.args[1:], nil
 }
 
 func (c *call) tableOptions(p Pace) TableOptions {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -67,23 +68,14 @@ func (in *Inspector) Import(ctx context.Context, r io.Reader, o ImportOptions) (
 	if err != nil {
 		return Summary{}, err
 	}
-	var names []string
-	for name := range from.header.Models {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	pace := o.Pace.begin("import", "items", 0)
-	return in.take(ctx, names, o, pace, from.each)
+	return in.take(ctx, slices.Sorted(maps.Keys(from.header.Models)), o, pace, from.each)
 }
 
 // Copy copies the database into another one, like Export and Import.
 func (in *Inspector) Copy(ctx context.Context, to *Inspector, o ImportOptions) (Summary, error) {
-	var names []string
-	for _, m := range in.models {
-		names = append(names, m.Name())
-	}
 	pace := o.Pace.begin("copy", "items", 0)
-	return to.take(ctx, names, o, pace, func(f func([]item) error) (Summary, error) {
+	return to.take(ctx, in.names(), o, pace, func(f func([]item) error) (Summary, error) {
 		t := newTally()
 		err := in.items(ctx, "copy", Pace{Rate: o.Rate}, nil, func(items []item) error {
 			for i := range items {

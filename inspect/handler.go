@@ -122,8 +122,9 @@ func (h *faceHandler) show(w http.ResponseWriter, r *http.Request, view faceView
 		view = (*faceHandler).nowhere
 	}
 	p, err := view(h, ctx, r.URL.Query())
-	status := faceStatus(err)
+	status := http.StatusOK
 	if err != nil {
+		status, _ = faceStatus(err)
 		p = h.failure(p, err)
 	}
 	if p.Cost == nil {

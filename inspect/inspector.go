@@ -54,14 +54,20 @@ var (
 )
 
 func (in *Inspector) model(name string) (model, error) {
-	var known []string
 	for _, m := range in.models {
 		if m.Name() == name {
 			return m, nil
 		}
-		known = append(known, m.Name())
 	}
-	return model{}, unknown("model", name, known)
+	return model{}, unknown("model", name, in.names())
+}
+
+// names returns the names of all models.
+func (in *Inspector) names() (names []string) {
+	for _, m := range in.models {
+		names = append(names, m.Name())
+	}
+	return names
 }
 
 // window returns the window called name: MODEL.INDEX, or one that belongs to no model.

@@ -307,7 +307,6 @@ func (c *call) named(ctx context.Context) (models, indexes []string, err error) 
 	c.Models(db)
 	in := New(db)
 	for _, m := range in.models {
-		models = append(models, m.Name())
 		for _, w := range m.windows {
 			indexes = append(indexes, m.Name()+"."+w.Name())
 		}
@@ -315,7 +314,7 @@ func (c *call) named(ctx context.Context) (models, indexes []string, err error) 
 	for _, w := range in.alone {
 		indexes = append(indexes, w.Name())
 	}
-	return models, indexes, nil
+	return in.names(), indexes, nil
 }
 
 func (c *call) arg(i int) string {
