@@ -57,7 +57,7 @@ func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions
 		return Repaired{}, err
 	}
 	o.Progress = oneByOne(o.Progress)
-	r := &repairing{in: in, o: o, done: make(map[string]func() error)}
+	r := &repairing{in: in, o: o, done: make(map[string]*deed)}
 	if o.Dry {
 		for _, f := range faults {
 			r.tell(f, nil)
@@ -102,7 +102,13 @@ type repairing struct {
 	o  RepairOptions
 
 	mu   sync.Mutex
-	done map[string]func() error // finished and running tasks that several faults may need
+	done map[string]*deed // finished and running tasks that several faults may need
+}
+
+// deed is a task that runs only once. A sync.Once would stop the clock of tests that wait for it.
+type deed struct {
+	ended chan struct{}
+	err   error // valid after the end
 }
 
 func (r *repairing) tell(f Fault, err error) {
@@ -114,12 +120,19 @@ func (r *repairing) tell(f Fault, err error) {
 // once runs do once for each name. If it is running, once waits for its end.
 func (r *repairing) once(name string, do func() error) error {
 	r.mu.Lock()
-	if r.done[name] == nil {
-		r.done[name] = sync.OnceValue(do)
+	d, is := r.done[name]
+	if !is {
+		d = &deed{ended: make(chan struct{})}
+		r.done[name] = d
 	}
-	do = r.done[name]
 	r.mu.Unlock()
-	return do()
+	if is {
+		<-d.ended
+		return d.err
+	}
+	defer close(d.ended)
+	d.err = do()
+	return d.err
 }
 
 // mendedAtOnce is the number of concurrent repairs: many spend most of their time waiting, for
@@ -250,14 +263,14 @@ func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error
 		if err != nil || len(some) == 0 {
 			break
 		}
-		r.done = make(map[string]func() error)
+		r.done = make(map[string]*deed)
 		if err := r.mendInOrder(ctx, some); err != nil {
 			return Repaired{}, err
 		}
 		if some, err = r.in.still(ctx, some); err != nil {
 			break
 		}
-		r.done = make(map[string]func() error) // The repair of other faults can remove a part of an index.
+		r.done = make(map[string]*deed) // The repair of other faults can remove a part of an index.
 		r.buildAll(ctx, some, func(f Fault) bool { return !isLost(f) && f.Kind != plug.Unlisted })
 		if ctx.Err() != nil {
 			return Repaired{}, kv.TooLate(ctx)
