@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -229,6 +231,10 @@ func (r *repairing) build(ctx context.Context, m model, again bool) error {
 	return r.once("build "+m.Name(), func() error { return r.in.buildOne(ctx, m, again, r.o.Progress) })
 }
 
+// leaseSpare is the time by which a repair waits longer than a lease lasts.
+const leaseSpare = 5 * time.Second
+
+// amend repairs the data under the base of f. A repair that was killed may have left a lease on it.
 func (r *repairing) amend(ctx context.Context, f Fault) error {
 	if f.Index == "" || f.Key == "" {
 		return nil
@@ -238,7 +244,12 @@ func (r *repairing) amend(ctx context.Context, f Fault) error {
 		if err != nil {
 			return err
 		}
-		return a.window.Amend(ctx, r.in.db.Store(), f.Key, f.place)
+		for until := time.Now().Add(times.Lease + leaseSpare); ; {
+			err := a.window.Amend(ctx, r.in.db.Store(), f.Key, f.place)
+			if !errors.Is(err, kv.ErrConflict) || time.Now().After(until) || !kv.Sleep(ctx, time.Second) {
+				return err
+			}
+		}
 	})
 }
 
