@@ -3,6 +3,7 @@ package inspect_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -441,6 +442,14 @@ func ExampleRecovery() {
 func ExampleHealth() {
 	fmt.Println(inspect.Well, inspect.Lost, inspect.Rebuilding)
 	// Output: ok lost rebuilding
+}
+
+// Fields keep their order in JSON.
+func ExampleFields() {
+	data, err := json.Marshal(inspect.Fields{{Name: "Title", Value: "Tides"}, {Name: "Tags", Value: []any{"sea"}}})
+	check(err)
+	fmt.Println(string(data))
+	// Output: {"Title":"Tides","Tags":["sea"]}
 }
 
 // An app that has its file open carries out what the command is told.
