@@ -18,9 +18,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
 
-// backer is a power of a store: it writes the content of the store.
-type backer func(ctx context.Context, w io.Writer) error
-
 func backup(ctx context.Context, c *call) error {
 	to := c.args[0]
 	if err := c.openStore(ctx); err != nil {
