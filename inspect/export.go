@@ -335,7 +335,9 @@ func (in *Inspector) compare(ctx context.Context, items []item, d *Differences, 
 	}
 	for i := range items {
 		it := &items[i]
+		_, ended, _ := it.lives(in)
 		switch {
+		case results[i].Err != nil && ended: // It has expired since.
 		case results[i].Err != nil:
 			d.note(it.of(), only)
 		case both && in.same(it, results[i].Value):
