@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
@@ -68,25 +66,4 @@ func database(ctx context.Context, args []string, in io.Reader, out, errs io.Wri
 		Models: func(db *kvmodel.DB) []kvmodel.Model { return ashiato.NewSite(db, guard.HashCost{}).Models.All() },
 		Stdin:  in, Stdout: out, Stderr: errs,
 	})
-}
-
-// serveDatabase accepts database commands while the app runs, if its store is a file, which no
-// other process can open then. If it fails, the app goes on without them.
-func serveDatabase(ctx context.Context, db *kvmodel.DB, store string) (stop func()) {
-	rest, isFile := strings.CutPrefix(store, "bolt:")
-	if !isFile {
-		return func() {}
-	}
-	path, _, _ := strings.Cut(rest, "?")
-	end, err := inspect.Serve(ctx, db, path)
-	if err != nil {
-		slog.Warn("db VERB does not work while the app runs", "err", err)
-		return func() {}
-	}
-	slog.Info("db VERB works while the app runs", "store", "bolt:"+path)
-	return func() {
-		if err := end(); err != nil {
-			slog.Warn("the socket for db VERB was not closed well", "err", err)
-		}
-	}
 }

@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, within(ctx, db.Close)) }()
 	app := ashiato.NewSite(db, guard.HashCost{})
-	defer serveDatabase(ctx, db, set.store)()
+	defer inspect.Serve(ctx, db, set.store)() // db VERB works while the app runs.
 	config := web.Config{Keys: [][]byte{set.key}, Development: !set.secure, Kind: set.kind(), Tenant: set.tenant, Command: command}
 	config.Recovery = inspect.Recover(ctx, db, inspect.RecoverOptions{Accept: set.afterLoss == accept})
 	defer config.Recovery.Stop()

@@ -44,14 +44,14 @@ type CheckOptions struct {
 
 // Report is the result of a check.
 type Report struct {
-	Faults  []Fault          // the first 10,000
-	Counts  map[string]int64 // all faults, by kind
-	Records int64            // checked records
-	Keys    int64
-	Newest  time.Time // about when the newest checked record was created; zero: no records
-	Unasked []string  // checks that could not be made, and why
-	Foreign int64     // keys that belong to none of this program's models
-	Took    time.Duration
+	Faults  []Fault          `json:"-"`       // the first 10,000
+	Counts  map[string]int64 `json:"counts"`  // all faults, by kind
+	Records int64            `json:"records"` // checked records
+	Keys    int64            `json:"keys"`
+	Newest  time.Time        `json:"-"`       // about when the newest checked record was created; zero: no records
+	Unasked []string         `json:"unasked"` // checks that could not be made, and why
+	Foreign int64            `json:"foreign"` // keys that belong to none of this program's models
+	Took    time.Duration    `json:"-"`
 }
 
 // Well reports whether the check was complete and found no faults.
@@ -64,21 +64,20 @@ const faultsKept = 10_000
 // their model with their index entries, and the keys of the store with the records. It writes
 // nothing. Others may write during the check: apparent faults are checked again at the end.
 func (in *Inspector) Check(ctx context.Context, o CheckOptions) (Report, error) {
-	c := &checking{in: in, o: o, began: time.Now(), listed: make(met), places: make(map[string]string), lacking: make(lacking)}
-	c.report.Counts = make(map[string]int64)
+	c := &checking{in: in, o: o, began: time.Now(), listed: make(set), places: make(map[string]string), lacking: make(lacking)}
+	c.report.Counts, c.report.Unasked = make(map[string]int64), []string{}
 	err := c.run(ctx)
 	c.report.Took = time.Since(c.began)
 	return c.report, err
 }
 
-// checking is a Check under way.
 type checking struct {
 	in     *Inspector
 	o      CheckOptions
 	began  time.Time
 	report Report
 
-	listed met               // ids listed by the models
+	listed set               // ids listed by the models
 	places map[string]string // place by base, for hashed bases
 	doubts []Fault           // apparent faults, to check again
 
@@ -101,7 +100,7 @@ func (c *checking) run(ctx context.Context) error {
 		return err
 	}
 	if n := c.in.db.Stats().Lost; n > 0 {
-		return fmt.Errorf("%w: %d servers; accept the loss, and then check again", kv.ErrLost, n)
+		return fmt.Errorf("%w: %d servers; recover first", kv.ErrLost, n)
 	}
 	from, resumed := "", ""
 	if c.o.From != "" {
@@ -276,14 +275,15 @@ func ctxEnded(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// records checks the records ids.
 func (c *checking) records(ctx context.Context, m model, index string, ids []string) error {
 	sights, err := m.Check(ctx, c.in.store, ids)
 	if err != nil {
 		return err
 	}
 	for i := range sights {
-		c.newest(&sights[i])
+		if s := &sights[i]; s.Live() && madeAt(s).After(c.report.Newest) {
+			c.report.Newest = madeAt(s)
+		}
 		for _, w := range sights[i].Wrong {
 			switch {
 			case index != "" && w.Index != "" && w.Index != index:
@@ -300,16 +300,6 @@ func (c *checking) records(ctx context.Context, m model, index string, ids []str
 		}
 	}
 	return nil
-}
-
-// newest notes the creation time of a record.
-func (c *checking) newest(s *plug.Sight) {
-	if !s.Live() {
-		return
-	}
-	if made := madeAt(s); made.After(c.report.Newest) {
-		c.report.Newest = made
-	}
 }
 
 // madeAt returns the approximate creation time of a record: its first rev is that time in
@@ -339,18 +329,17 @@ func (c *checking) note(w plug.Window, place string) {
 	}
 }
 
-// allKeys checks the keys of the store.
 func (c *checking) allKeys(ctx context.Context, index string) error {
 	switch {
 	case c.o.Quick:
-		c.unasked("a quick check does not go through the keys: stray entries, counts and unlisted records")
+		c.unasked("stray entries, counts and unlisted records: a quick check reads no keys")
 		return nil
 	case c.in.keys == nil:
-		c.unasked("%v: stray entries, counts and unlisted records", ErrNoKeys)
+		c.unasked("stray entries, counts and unlisted records: %v", ErrNoKeys)
 		return nil
 	}
 	if c.o.From != "" && slices.ContainsFunc(c.in.models, model.IsListed) {
-		c.unasked("a check that goes on does not know all ids: unlisted records")
+		c.unasked("unlisted records: a resumed check does not know all ids")
 	}
 	pace := c.o.Pace.begin("check", "keys", 0)
 	err := c.in.eachKey(ctx, "", func(keys []string) error {
@@ -368,7 +357,6 @@ func (c *checking) allKeys(ctx context.Context, index string) error {
 	return err
 }
 
-// someKeys checks the values of keys.
 func (c *checking) someKeys(ctx context.Context, index string, keys []string) error {
 	var audits []*audit
 	var records []string
@@ -417,7 +405,7 @@ func (c *checking) unlisted(ctx context.Context, keys []string) error {
 	var some []string
 	for _, key := range keys {
 		o := c.in.owner(key)
-		if !c.listed.has(*o.model, o.rest) {
+		if !c.listed.has(idIn(*o.model, o.rest)) {
 			some = append(some, key)
 		}
 	}
@@ -435,20 +423,14 @@ func (c *checking) unlisted(ctx context.Context, keys []string) error {
 			c.doubt(Fault{Kind: plug.DamagedRecord, Model: o.model.Name(), ID: o.rest, Key: key, Text: s.Err.Error()})
 			continue
 		}
-		if s.Live() && !c.listed.has(*o.model, s.ID) {
-			c.doubt(unlistedFault(o.model, s.ID, key))
+		if s.Live() && !c.listed.has(idIn(*o.model, s.ID)) {
+			text := fmt.Sprintf("%s %s exists, but is missing from the ids of its model", o.model.Name(), s.ID)
+			c.doubt(Fault{Kind: plug.Unlisted, Model: o.model.Name(), ID: s.ID, Key: key, Text: text})
 		}
 	}
 	return nil
 }
 
-// unlistedFault returns the fault of a record missing from the ids of m.
-func unlistedFault(m *model, id, key string) Fault {
-	text := fmt.Sprintf("%s %s is there, and the ids of %s do not name it", m.Name(), id, m.Name())
-	return Fault{Kind: plug.Unlisted, Model: m.Name(), ID: id, Key: key, Text: text}
-}
-
-// audit is the audit of one base.
 type audit struct {
 	owner
 	place string
@@ -503,7 +485,7 @@ func (in *Inspector) orphans(ctx context.Context, s kv.Store, a *audit) ([]plug.
 		if err != nil || len(rows) == 0 {
 			return nil, err
 		}
-		text := fmt.Sprintf("%s: %s %s is gone, and %s and perhaps others that belong to it are not", a.base, parent.Name(), id, rows[0].ID)
+		text := fmt.Sprintf("%s: %s %s is deleted, but its child %s still exists, and perhaps others", a.base, parent.Name(), id, rows[0].ID)
 		return []plug.Wrong{{Kind: plug.Orphan, ID: id, Text: text}}, nil
 	}
 	return nil, nil
@@ -513,7 +495,6 @@ func (in *Inspector) orphans(ctx context.Context, s kv.Store, a *audit) ([]plug.
 // which have no other clock, use a shorter one.
 var settle = time.Second
 
-// again checks all doubts again.
 func (c *checking) again(ctx context.Context) error {
 	if len(c.doubts) == 0 {
 		return nil

@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// build builds the indexes that are not built.
 func build(ctx context.Context, c *call) error {
 	if c.resave {
 		return resave(ctx, c)
@@ -145,7 +144,6 @@ func (c *call) built(ctx context.Context, name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// resave rewrites records of earlier versions.
 func resave(ctx context.Context, c *call) error {
 	if len(c.args) == 0 {
 		return fmt.Errorf("%w: --resave takes a MODEL", errCall)
@@ -157,26 +155,21 @@ func resave(ctx context.Context, c *call) error {
 	if _, err := in.model(c.args[0]); err != nil {
 		return err
 	}
-	p := c.progress()
+	do := func(in *Inspector, p Pace) (int64, error) {
+		return in.Resave(ctx, c.args[0], ResaveOptions{Pace: p, Dry: c.dry})
+	}
 	if c.dry {
-		n, err := in.Resave(ctx, c.args[0], ResaveOptions{Pace: Pace{Rate: c.rate, Progress: p.step, From: c.resume}, Dry: true})
+		n, err := long(ctx, c, func(p Pace) (int64, error) { return do(in, p) })
 		if err != nil {
-			return p.stopped(ctx, err)
+			return err
 		}
-		c.Tell("dry run: %s would be written again, and all can be", console.Some(n, "record", "records"))
+		c.Tell("dry run: %s would be rewritten; all of them can be read", console.Some(n, "record", "records"))
 		return nil
 	}
-	if err := c.confirm(ctx, "Write all records of "+c.args[0]+" again that an earlier version has written?"); err != nil {
-		return err
-	}
-	if in, err = c.writer(ctx); err != nil {
-		return err
-	}
-	n, err := in.Resave(ctx, c.args[0], ResaveOptions{Pace: Pace{Rate: c.rate, Progress: p.step, From: c.resume}})
+	n, err := write(ctx, c, "Rewrite all records of "+c.args[0]+" that an earlier version of it wrote?", do)
 	if err != nil {
-		return p.stopped(ctx, err)
+		return err
 	}
-	c.Done()
-	c.Tell("%s: %s again", c.args[0], console.Some(n, "record was written", "records were written"))
+	c.Tell("%s: %s", c.args[0], console.Some(n, "record was rewritten", "records were rewritten"))
 	return nil
 }

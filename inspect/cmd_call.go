@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,6 @@ const reach = 2 * time.Second
 // closing is the timeout for closing a DB.
 const closing = 10 * time.Second
 
-// call is a call of the command.
 type call struct {
 	Config
 	*console.Console
@@ -52,7 +52,6 @@ type stays struct{ kv.Store }
 func (stays) Close() error        { return nil }
 func (s stays) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
-// reader opens the database for reading only.
 func (c *call) reader(ctx context.Context) (*Inspector, error) {
 	return c.open(ctx, kvmodel.ReadOnly(), quiet())
 }
@@ -60,7 +59,6 @@ func (c *call) reader(ctx context.Context) (*Inspector, error) {
 // quiet disables the log of a DB, for verbs that print the same information.
 func quiet() kvmodel.Option { return kvmodel.Log(slog.New(slog.DiscardHandler)) }
 
-// writer opens the database for writing.
 func (c *call) writer(ctx context.Context, opts ...kvmodel.Option) (*Inspector, error) {
 	return c.open(ctx, opts...)
 }
@@ -124,15 +122,7 @@ func (c *call) openStore(ctx context.Context) error {
 	return err
 }
 
-// url returns the URL of the store.
-func (c *call) url() string {
-	for _, url := range []string{c.storeURL, os.Getenv(storeVariable), c.URL} {
-		if url != "" {
-			return url
-		}
-	}
-	return ""
-}
+func (c *call) url() string { return cmp.Or(c.storeURL, os.Getenv(storeVariable), c.URL) }
 
 // openURL opens the store at url. It creates a file only if makes is set.
 func openURL(ctx context.Context, url string, makes bool) (kv.Store, error) {
@@ -185,7 +175,6 @@ func ask(ctx context.Context, s kv.Store) error {
 	return err
 }
 
-// close closes the database and the store.
 func (c *call) close(ctx context.Context) error {
 	err := c.closeDB(ctx)
 	if c.store != nil {
@@ -215,6 +204,31 @@ func (c *call) Tell(format string, args ...any) {
 	c.Say(format, args...)
 }
 
+// show prints v as an object, or else a message.
+func (c *call) show(kind string, v any, format string, args ...any) error {
+	if c.json() {
+		return c.Object(kind, v)
+	}
+	c.Say(format, args...)
+	return nil
+}
+
+// rows prints all as objects, or else as a table with a head and a foot.
+func rows[T any](c *call, kind string, all []T, head []string, row func(T) []string, foot ...[]string) (err error) {
+	if !c.json() {
+		cells := [][]string{head}
+		for _, v := range all {
+			cells = append(cells, row(v))
+		}
+		c.Table(append(cells, foot...))
+		return nil
+	}
+	for _, v := range all {
+		err = cmp.Or(err, c.Object(kind, v))
+	}
+	return err
+}
+
 // confirm returns nil if the verb may write, by --yes or by the answer of the person at the
 // terminal.
 func (c *call) confirm(ctx context.Context, question string) error {
@@ -241,12 +255,14 @@ func (c *call) agreed(ctx context.Context, question string) error {
 }
 
 // command returns the command line of a call with args.
-func (c *call) command(args ...string) string {
-	words := []string{c.Name}
+func (c *call) command(args ...string) string { return commandLine(c.Name, args) }
+
+// commandLine returns a call of a command with args, to be pasted into a shell.
+func commandLine(name string, args []string) string {
 	for _, arg := range args {
-		words = append(words, quoted(arg))
+		name += " " + quoted(arg)
 	}
-	return strings.Join(words, " ")
+	return name
 }
 
 // quoted returns arg, quoted for a shell.

@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/inspect/internal/console"
 )
 
-// check compares records and indexes.
 func check(ctx context.Context, c *call) error {
 	if c.repair {
 		return repair(ctx, c)
@@ -21,7 +20,7 @@ func check(ctx context.Context, c *call) error {
 		return err
 	}
 	var failed error
-	r, err := c.checked(ctx, in, func(f Fault) {
+	r, err := c.checked(ctx, in, c.arg(0), func(f Fault) {
 		if err := c.fault(f); failed == nil {
 			failed = err
 		}
@@ -30,7 +29,10 @@ func check(ctx context.Context, c *call) error {
 		return cmp.Or(err, failed)
 	}
 	if c.json() {
-		err = c.Object("check", objectOfReport(r))
+		err = c.Object("check", struct {
+			Report
+			Seconds float64 `json:"seconds"`
+		}{r, r.Took.Seconds()})
 	} else {
 		c.reportText(r)
 	}
@@ -40,21 +42,15 @@ func check(ctx context.Context, c *call) error {
 	return err
 }
 
-// checked runs a check with progress.
-func (c *call) checked(ctx context.Context, in *Inspector, found func(Fault)) (Report, error) {
+func (c *call) checked(ctx context.Context, in *Inspector, what string, found func(Fault)) (Report, error) {
 	if name, _, _ := strings.Cut(c.resume, " "); name != "" {
 		if _, err := in.model(name); err != nil {
 			return Report{}, fmt.Errorf("--resume: %w", err)
 		}
 	}
-	p := c.progress()
-	r, err := in.Check(ctx, CheckOptions{
-		Pace: Pace{Rate: c.rate, Progress: p.step, From: c.resume}, What: c.arg(0), Quick: c.quick, Found: found,
+	return long(ctx, c, func(p Pace) (Report, error) {
+		return in.Check(ctx, CheckOptions{Pace: p, What: what, Quick: c.quick, Found: found})
 	})
-	if err != nil {
-		err = p.stopped(ctx, err)
-	}
-	return r, err
 }
 
 // fine reports whether a check was complete and found no faults.
@@ -63,13 +59,8 @@ func (c *call) fine(r Report) bool {
 	return len(r.Counts) == 0 && asked
 }
 
-// fault shows f.
 func (c *call) fault(f Fault) error {
-	if c.json() {
-		return c.Object("fault", f)
-	}
-	c.Say("%s   %s", f.head(), f.Text)
-	return nil
+	return c.show("fault", f, "%s   %s", f.head(), f.Text)
 }
 
 // head returns the kind and the location of f.
@@ -80,7 +71,7 @@ func (f *Fault) head() string {
 // unasked lists the checks that could not be made.
 func (c *call) unasked(r Report) {
 	for _, text := range r.Unasked {
-		c.Tell("not asked: %s", text)
+		c.Tell("not checked: %s", text)
 	}
 }
 
@@ -108,17 +99,4 @@ func countsText(counts map[string]int64) string {
 		all = append(all, fmt.Sprintf("%s x %s", console.Number(counts[kind]), kind))
 	}
 	return strings.Join(all, ", ")
-}
-
-type reportObject struct {
-	Counts  map[string]int64 `json:"counts"`
-	Records int64            `json:"records"`
-	Keys    int64            `json:"keys"`
-	Unasked []string         `json:"unasked"`
-	Foreign int64            `json:"foreign"`
-	Seconds float64          `json:"seconds"`
-}
-
-func objectOfReport(r Report) reportObject {
-	return reportObject{r.Counts, r.Records, r.Keys, append([]string{}, r.Unasked...), r.Foreign, r.Took.Seconds()}
 }

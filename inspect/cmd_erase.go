@@ -10,53 +10,39 @@ import (
 	"github.com/ringtree/ringtree/inspect/internal/console"
 )
 
-// sweep deletes data that belongs to no model any more.
 func sweep(ctx context.Context, c *call) error {
 	in, err := c.reader(ctx)
 	if err != nil {
 		return err
 	}
-	p := c.progress()
-	all, err := in.Leftovers(ctx, Pace{Rate: c.rate, Progress: p.step})
+	all, err := long(ctx, c, func(p Pace) ([]Leftover, error) { return in.Leftovers(ctx, p) })
 	if err != nil {
-		return p.stopped(ctx, err)
+		return err
 	}
-	c.Done()
 	var names []string
 	for _, left := range all {
 		if len(c.args) > 0 && left.What != c.args[0] {
 			continue
 		}
 		names = append(names, left.What)
-		if c.json() {
-			err = cmp.Or(err, c.Object("leftover", left))
-		} else {
-			c.Say("%s: %s, %s, such as %s", left.What, console.Some(left.Keys, "key", "keys"), console.Size(left.Bytes), left.Sample)
-		}
+		err = cmp.Or(err, c.show("leftover", left, "%s: %s, %s, such as %s", left.What, console.Some(left.Keys, "key", "keys"), console.Size(left.Bytes), left.Sample))
 	}
 	if err != nil {
 		return err
 	}
 	if len(names) == 0 {
-		c.Tell("there are no leftovers")
+		c.Tell("%s", strings.TrimSuffix("there are no leftovers of "+c.arg(0), " of "))
 		return nil
 	}
-	if err := c.confirm(ctx, fmt.Sprintf("Delete the leftovers of %s? No other release may need them.", strings.Join(names, ", "))); err != nil {
-		return err
-	}
-	if in, err = c.writer(ctx); err != nil {
-		return err
-	}
-	n, err := in.Sweep(ctx, names, Pace{Rate: c.rate, Progress: p.step})
+	question := fmt.Sprintf("Delete the leftovers of %s? No other release may need them.", strings.Join(names, ", "))
+	n, err := write(ctx, c, question, func(in *Inspector, p Pace) (int64, error) { return in.Sweep(ctx, names, p) })
 	if err != nil {
-		return p.stopped(ctx, err)
+		return err
 	}
-	c.Done()
 	c.Tell("%s deleted", console.Some(n, "key", "keys"))
 	return nil
 }
 
-// forget erases a record, and lists its remaining traces.
 func forget(ctx context.Context, c *call) error {
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -67,18 +53,13 @@ func forget(ctx context.Context, c *call) error {
 		return err
 	}
 	c.Tell("%s", r.summary())
-	if err := c.confirm(ctx, fmt.Sprintf("Erase %s %s, its history and its counters, for good?", c.args[0], c.args[1])); err != nil {
-		return err
-	}
-	if in, err = c.writer(ctx); err != nil {
-		return err
-	}
-	p := c.progress()
-	f, err := in.Forget(ctx, c.args[0], c.args[1], Pace{Rate: c.rate, Progress: p.step}, c.args[2:]...)
+	question := fmt.Sprintf("Erase %s %s, its history and its counters, for good?", c.args[0], c.args[1])
+	f, err := write(ctx, c, question, func(in *Inspector, p Pace) (Forgotten, error) {
+		return in.Forget(ctx, c.args[0], c.args[1], p, c.args[2:]...)
+	})
 	if err != nil {
-		return p.stopped(ctx, err)
+		return err
 	}
-	c.Done()
 	return c.forgotten(f)
 }
 
@@ -93,7 +74,7 @@ func (c *call) forgotten(f Forgotten) error {
 		lines = append(lines, fmt.Sprintf("%s is still in %s (%s%s)", t.What, t.Key, t.Owner, in))
 	}
 	for _, text := range f.Unasked {
-		lines = append(lines, "not asked: "+text)
+		lines = append(lines, "not checked: "+text)
 	}
 	if f.Keys > 0 {
 		lines = append(lines,
@@ -108,12 +89,8 @@ func (c *call) forgotten(f Forgotten) error {
 	if left && len(f.hidden) > 0 {
 		lines = append(lines, "That searches for the private values of "+strings.Join(f.hidden, ", ")+" only if you add them.")
 	}
-	if c.json() {
-		if err := c.Object("forgotten", f); err != nil {
-			return err
-		}
-	} else {
-		c.Say("%s", strings.Join(lines, "\n"))
+	if err := c.show("forgotten", f, "%s", strings.Join(lines, "\n")); err != nil {
+		return err
 	}
 	if left {
 		return errDiffers

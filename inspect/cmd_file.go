@@ -18,10 +18,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
 
-// backer is a power of a store: it writes the content of the store.
-type backer func(ctx context.Context, w io.Writer) error
-
-// backup writes the content of the store to a file.
 func backup(ctx context.Context, c *call) error {
 	to := c.args[0]
 	if err := c.openStore(ctx); err != nil {
@@ -29,22 +25,29 @@ func backup(ctx context.Context, c *call) error {
 	}
 	write := kv.PowersOf(c.store).Backup
 	if write == nil {
-		return fmt.Errorf("%w: %s is in no file of its own; its engine has backups of its own", errRefused, shownURL(c.url()))
+		return fmt.Errorf("%w: %s is not a bolt file; back it up with the tools of its server", errRefused, shownURL(c.url()))
 	}
 	if to == "-" {
 		return write(ctx, c.counted(c))
 	}
-	if err := absent(to); err != nil {
+	if err := c.writable(to, shownURL(c.url())); err != nil {
 		return err
 	}
-	if c.dry {
-		c.Say("dry run: %s would be written to %s", shownURL(c.url()), to)
-		return nil
-	}
-	return c.backupTo(ctx, write, to)
+	return writeWhole(to,
+		func(file *os.File) error { return write(ctx, c.counted(file)) },
+		func(path string) error { return c.isWhole(ctx, path, to) })
 }
 
-// absent returns an error if there is a file at path.
+// writable returns an error if there is a file at path, or, after a message, if what is only to be
+// written there in a dry run.
+func (c *call) writable(path, what string) error {
+	if err := absent(path); err != nil || !c.dry {
+		return err
+	}
+	c.Say("dry run: %s would be written to %s", what, path)
+	return errIdle
+}
+
 func absent(path string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", errRefused, cmp.Or(err, fmt.Errorf("%s exists", path)))
@@ -73,13 +76,6 @@ func writeWhole(to string, write func(*os.File) error, check func(path string) e
 	return durable.Rename(file.Name(), to)
 }
 
-// backupTo writes a backup, and verifies it before renaming it.
-func (c *call) backupTo(ctx context.Context, write backer, to string) error {
-	return writeWhole(to,
-		func(file *os.File) error { return write(ctx, c.counted(file)) },
-		func(path string) error { return c.isWhole(ctx, path, to) })
-}
-
 // counted returns w with progress.
 func (c *call) counted(w io.Writer) io.Writer { return &counting{call: c, to: w} }
 
@@ -105,7 +101,7 @@ func (c *call) isWhole(ctx context.Context, path, name string) error {
 	defer file.Close()
 	found, err := kvopen.VerifyBackup(ctx, file)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s is not a whole backup: %w", name, err)
 	}
 	with := console.Some(int64(found.Items), "item", "items")
 	if found.Commits > 0 {
@@ -177,7 +173,7 @@ func (c *call) verifyStore(ctx context.Context) error {
 	name := shownURL(c.storeURL)
 	_, err = kv.One(ctx, c.db.Store(), kv.OpGet(markerKey))
 	if errors.Is(err, kv.ErrNotFound) {
-		c.Say("%s has no data of this app: there is no %s; is --tenant right?", name, markerKey)
+		c.Say("%s has no data of this app: the key %s is missing; check --tenant", name, markerKey)
 		return errDiffers
 	}
 	if err != nil {
@@ -187,10 +183,9 @@ func (c *call) verifyStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p := c.progress()
-	r, err := in.Check(ctx, CheckOptions{Pace: Pace{Rate: c.rate, Progress: p.step}, Found: func(f Fault) { _ = c.fault(f) }})
+	r, err := c.checked(ctx, in, "", func(f Fault) { _ = c.fault(f) })
 	if err != nil {
-		return p.stopped(ctx, err)
+		return err
 	}
 	return c.verified(name, st.Warnings, r)
 }
@@ -206,14 +201,13 @@ func (c *call) verified(name string, warnings []string, r Report) error {
 		holds += ", the newest record of " + moment(r.Newest)
 	}
 	if len(warnings) > 0 || !r.Well() {
-		c.Say("%s is not whole, or that is not known: %s", name, strings.TrimSuffix(holds+"; "+countsText(r.Counts), "; "))
+		c.Say("%s is not whole, or not all of it could be checked: %s", name, strings.TrimSuffix(holds+"; "+countsText(r.Counts), "; "))
 		return errDiffers
 	}
 	c.Say("%s is whole: %s", name, holds)
 	return nil
 }
 
-// restore creates a store from a backup or from shipped logs.
 func restore(ctx context.Context, c *call) error {
 	from, to := c.args[0], filePath(c.args[1])
 	info, err := os.Stat(from)
@@ -225,6 +219,9 @@ func restore(ctx context.Context, c *call) error {
 	}
 	if !info.IsDir() && !c.until.IsZero() {
 		return fmt.Errorf("%w: --until is for a shipped folder, and %s is a backup", errCall, from)
+	}
+	if isExport(from) {
+		return fmt.Errorf("%w: %s is an export: %s", errCall, from, c.command("import", from))
 	}
 	switch {
 	case c.dry && info.IsDir():
@@ -268,13 +265,12 @@ func (c *call) restoreShipped(ctx context.Context, from, to string) error {
 	c.Say("%s is the store as it was at %s: the snapshot of %s, and %s since", to, moment(found.Known), moment(found.Snapshot),
 		console.Some(int64(found.Commits), "commit", "commits"))
 	if found.Known.Before(c.until) {
-		c.Say("nothing that was committed later was shipped")
+		c.Say("no later commit was shipped")
 		return errDiffers
 	}
 	return nil
 }
 
-// compact rewrites a file without its unused space.
 func compact(_ context.Context, c *call) error {
 	path := filePath(c.args[0])
 	info, err := os.Stat(path)
@@ -289,6 +285,6 @@ func compact(_ context.Context, c *call) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotOpen, err)
 	}
-	c.Say("%s takes %s, and took %s", path, console.Size(done.After), console.Size(done.Before))
+	c.Say("%s: %s, before %s", path, console.Size(done.After), console.Size(done.Before))
 	return nil
 }

@@ -82,7 +82,7 @@ func TestVerify_OneThatIsCutShortIsNotWhole(t *testing.T) {
 }
 
 func TestBackup_AStoreWithoutAFileRefuses(t *testing.T) {
-	run(t, furnished(t), "backup", filepath.Join(t.TempDir(), "b")).want(t, 5, "its engine has backups of its own")
+	run(t, furnished(t), "backup", filepath.Join(t.TempDir(), "b")).want(t, 5, "back it up with the tools of its server")
 }
 
 func TestCompact_TheFileIsSmallerAndHoldsTheSame(t *testing.T) {
@@ -101,7 +101,7 @@ func TestCompact_TheFileIsSmallerAndHoldsTheSame(t *testing.T) {
 	if got := sizeOf(t, path); got != before {
 		t.Errorf("a dry run has made %d bytes of %d", got, before)
 	}
-	file(t, path, "compact", "bolt:"+path).want(t, 0, path+" takes ")
+	file(t, path, "compact", "bolt:"+path).want(t, 0, path+": ")
 	if got := sizeOf(t, path); got > before/2 {
 		t.Errorf("of %d bytes %d are left", before, got)
 	}
@@ -138,7 +138,7 @@ func TestRestore_TakesWhatWasShipped(t *testing.T) {
 	file(t, "", "restore", shipped, to, "--dry-run").want(t, 0, "dry run: ")
 	file(t, "", "restore", shipped, to).want(t, 0, "the snapshot of ")
 	file(t, to, "check").want(t, 0, "3 records", "all is well")
-	file(t, "", "restore", shipped, filepath.Join(dir, "later.db"), "--until", "2199-01-01T00:00:00Z").want(t, 1, "nothing that was committed later was shipped")
+	file(t, "", "restore", shipped, filepath.Join(dir, "later.db"), "--until", "2199-01-01T00:00:00Z").want(t, 1, "no later commit was shipped")
 }
 
 // dieSending leaves a file as a process has left it that was killed while an intent failed, so
@@ -184,7 +184,7 @@ func TestRepair_OfAnIntentThatFailsSaysSoAtOnce(t *testing.T) {
 	must(t, err)
 	newNotes(db)
 	kvmodel.NewIntent(db, "send", func(context.Context, sending) error { return errors.New("no line yet") })
-	stop, err := inspect.Serve(t.Context(), db, path)
+	stop, err := inspect.ServeWith(t.Context(), db, path)
 	must(t, err)
 	began := time.Now()
 	file(t, path, "check", "--repair", "--yes").want(t, 1, "1 change is left", "the intent send fails, and is tried again every 15 seconds: no line yet")

@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 )
 
-// ls lists the models, the indexes of one, or the values of an index.
 func ls(ctx context.Context, c *call) error {
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -30,31 +29,18 @@ func ls(ctx context.Context, c *call) error {
 	return c.indexes(ctx, in, what)
 }
 
-// models lists the models.
 func (c *call) models(ctx context.Context, in *Inspector) error {
 	st, err := in.Status(ctx)
 	if err = cmp.Or(err, st.Lost); err != nil {
 		return err
 	}
-	rows := [][]string{{"model", "records", "bytes", "version", "indexes"}}
-	for _, m := range st.Models {
-		if c.json() {
-			if err := c.Object("model", m.object()); err != nil {
-				return err
-			}
-		}
-		rows = append(rows, m.row())
-	}
+	var others [][]string
 	for _, name := range st.Others {
-		rows = append(rows, []string{name})
+		others = append(others, []string{name})
 	}
-	if !c.json() {
-		c.Table(rows)
-	}
-	return nil
+	return rows(c, "model", st.Models, modelHead, ModelStatus.row, others...)
 }
 
-// indexes lists the indexes of a model.
 func (c *call) indexes(ctx context.Context, in *Inspector, name string) error {
 	m, err := in.model(name)
 	if err != nil {
@@ -64,30 +50,21 @@ func (c *call) indexes(ctx context.Context, in *Inspector, name string) error {
 	if err = cmp.Or(err, ms.Err); err != nil {
 		return err
 	}
-	rows := [][]string{{"index", "kind", "state"}}
-	for _, i := range ms.Indexes {
-		if c.json() {
-			if err := c.Object("index", indexObject{name + "." + i.Name, i.Kind, i.State, i.Far}); err != nil {
-				return err
-			}
-		}
-		rows = append(rows, []string{name + "." + i.Name, i.Kind, strings.TrimSpace(i.State + " " + i.Far)})
+	for k := range ms.Indexes {
+		ms.Indexes[k].Name = name + "." + ms.Indexes[k].Name
 	}
-	if !c.json() {
-		c.Table(rows)
-	}
-	return nil
+	return rows(c, "index", ms.Indexes, []string{"index", "kind", "state"}, func(i IndexStatus) []string {
+		return []string{i.Name, i.Kind, strings.TrimSpace(i.State + " " + i.Far)}
+	})
 }
 
 // topOf is the number of listed values of an index.
 const topOf = 20
 
-// values lists the largest values of an index.
 func (c *call) values(ctx context.Context, in *Inspector, name string) error {
-	p := c.progress()
-	all, err := in.List(ctx, name, topOf, Pace{Rate: c.rate, Progress: p.step})
+	all, err := long(ctx, c, func(p Pace) ([]Share, error) { return in.List(ctx, name, topOf, p) })
 	if err != nil {
-		return p.stopped(ctx, err)
+		return err
 	}
 	return c.sizeTable("value", all, func(s Share) string { return s.Part })
 }
@@ -99,10 +76,9 @@ func (c *call) shares(ctx context.Context, in *Inspector, model string) error {
 			return err
 		}
 	}
-	p := c.progress()
-	all, err := in.Sizes(ctx, Pace{Rate: c.rate, Progress: p.step})
+	all, err := long(ctx, c, func(p Pace) ([]Share, error) { return in.Sizes(ctx, p) })
 	if err != nil {
-		return p.stopped(ctx, err)
+		return err
 	}
 	all = slices.DeleteFunc(all, func(s Share) bool { return model != "" && s.Model != model })
 	return c.sizeTable("size", all, func(s Share) string {
@@ -117,34 +93,14 @@ func (c *call) shares(ctx context.Context, in *Inspector, model string) error {
 // sizeTable shows shares of a store with their names, and their sum.
 func (c *call) sizeTable(kind string, all []Share, name func(Share) string) error {
 	var sum Share
-	rows := [][]string{{"what", "keys", "bytes", "biggest key", ""}}
 	for _, s := range all {
-		if c.json() {
-			if err := c.Object(kind, shareObject(s)); err != nil {
-				return err
-			}
-		}
 		sum.Keys, sum.Bytes = sum.Keys+s.Keys, sum.Bytes+s.Bytes
-		rows = append(rows, []string{name(s), console.Number(s.Keys), console.Size(s.Bytes), s.Biggest, console.Size(s.BiggestSize)})
 	}
-	if !c.json() {
-		c.Table(append(rows, []string{"in all", console.Number(sum.Keys), console.Size(sum.Bytes)}))
-	}
-	return nil
+	return rows(c, kind, all, []string{"what", "keys", "bytes", "biggest key", ""}, func(s Share) []string {
+		return []string{name(s), console.Number(s.Keys), console.Size(s.Bytes), s.Biggest, console.Size(s.BiggestSize)}
+	}, []string{"in all", console.Number(sum.Keys), console.Size(sum.Bytes)})
 }
 
-// shareObject is a share of a store, as an object.
-type shareObject struct {
-	Model       string `json:"model"`
-	Part        string `json:"part"`
-	Keys        int64  `json:"keys"`
-	Bytes       int64  `json:"bytes"`
-	Biggest     string `json:"biggest"`
-	BiggestSize int    `json:"biggestSize"`
-	Known       bool   `json:"known"`
-}
-
-// partName returns the name of a part of a model.
 func partName(model, part string) string {
 	if model == part {
 		return model

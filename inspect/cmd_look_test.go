@@ -193,7 +193,7 @@ func TestLs_SizesOfAStoreThatCannotListItsKeysRefuses(t *testing.T) {
 
 func TestList_OfAnIndexByValueWantsOne(t *testing.T) {
 	mem := furnished(t)
-	run(t, mem, "list", "Note.ByTags").want(t, 2, "the value is missing: say Note.ByTags/VALUE")
+	run(t, mem, "list", "Note.ByTags").want(t, 2, "the value is missing: pass Note.ByTags/VALUE")
 	run(t, mem, "list", "Note.ByTags/none").want(t, 0, "0 rows")
 	db := open(t, shared(mem))
 	newNotes(db)

@@ -68,11 +68,11 @@ func TestCheck_FaultsAreNamedAndExitWith1(t *testing.T) {
 
 func TestCheck_WhatCouldNotBeAskedIsNoGreenLine(t *testing.T) {
 	r := runIn(t.Context(), on(unkeyed(furnished(t)), "check"))
-	r.want(t, 1, "not asked: the store cannot list its keys", "no problem in the checked parts")
+	r.want(t, 1, "not checked: stray entries, counts and unlisted records: the store cannot list its keys", "no problem in the checked parts")
 	if strings.Contains(r.out, "all is well") {
 		t.Error("it says that all is well")
 	}
-	run(t, furnished(t), "check", "--quick").want(t, 0, "not asked: a quick check", "no problem in the checked parts")
+	run(t, furnished(t), "check", "--quick").want(t, 0, "not checked: stray entries, counts and unlisted records: a quick check", "no problem in the checked parts")
 }
 
 func TestCheck_OneThatIsStoppedSaysHowToGoOn(t *testing.T) {
@@ -81,9 +81,9 @@ func TestCheck_OneThatIsStoppedSaysHowToGoOn(t *testing.T) {
 		defer cancel()
 		s := shared(furnished(t))
 		r := runIn(ctx, on(s, "check", "--rate", "1", "Note", "--format=json"))
-		r.want(t, 4, "stopped; to go on: db check Note --rate=1 --format=json --resume 'Note ")
+		r.want(t, 4, "stopped; to continue: db check Note --rate=1 --format=json --resume 'Note ")
 		_, line, _ := strings.Cut(strings.TrimSpace(r.errs), "--resume '")
-		runIn(t.Context(), on(s, "check", "--resume", strings.Trim(line, "'"))).want(t, 0, "a check that goes on does not know all ids")
+		runIn(t.Context(), on(s, "check", "--resume", strings.Trim(line, "'"))).want(t, 0, "a resumed check does not know all ids")
 	})
 }
 

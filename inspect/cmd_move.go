@@ -16,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// export writes the data of the database to a file.
 func export(ctx context.Context, c *call) error {
 	to := c.args[0]
 	in, err := c.reader(ctx)
@@ -33,34 +32,28 @@ func export(ctx context.Context, c *call) error {
 		_, err := in.Export(ctx, c.Stdout, Pace{Rate: c.rate})
 		return err
 	}
-	if err := absent(to); err != nil {
+	if err := c.writable(to, shownURL(c.url())); err != nil {
 		return err
 	}
-	if c.dry {
-		c.Say("dry run: %s would be written to %s", shownURL(c.url()), to)
-		return nil
-	}
-	return c.exportTo(ctx, in, to)
-}
-
-// exportTo writes an export to a file.
-func (c *call) exportTo(ctx context.Context, in *Inspector, to string) error {
-	p := c.progress()
-	var sum Summary
-	err := writeWhole(to, func(file *os.File) (err error) {
-		out := bufio.NewWriterSize(file, 1<<20)
-		if sum, err = in.Export(ctx, out, Pace{Rate: c.rate, Progress: p.step}); err != nil {
-			return p.stopped(ctx, err)
-		}
-		return out.Flush()
-	}, nil)
+	sum, err := written(ctx, c, to, func(out io.Writer, p Pace) (Summary, error) { return in.Export(ctx, out, p) })
 	if err != nil {
 		return err
 	}
 	return c.summary("exported", sum)
 }
 
-// summary prints the numbers of moved items.
+// written is long for f that writes a file.
+func written[T any](ctx context.Context, c *call, to string, f func(io.Writer, Pace) (T, error)) (result T, err error) {
+	err = writeWhole(to, func(file *os.File) (err error) {
+		out := bufio.NewWriterSize(file, 1<<20)
+		if result, err = long(ctx, c, func(p Pace) (T, error) { return f(out, p) }); err != nil {
+			return err
+		}
+		return out.Flush()
+	}, nil)
+	return result, err
+}
+
 func (c *call) summary(did string, sum Summary) error {
 	if c.json() {
 		return c.Object(did, sum)
@@ -68,7 +61,7 @@ func (c *call) summary(did string, sum Summary) error {
 	for _, name := range slices.Sorted(maps.Keys(sum.Records)) {
 		c.Say("%s: %s", name, console.Some(sum.Records[name], "record", "records"))
 	}
-	c.Say("%s, with %s that belong to no record; sum %s", did, console.Some(sum.Others, "item", "items"), sum.Sum)
+	c.Say("%s, with %s that belong to no record; checksum %s", did, console.Some(sum.Others, "item", "items"), sum.Sum)
 	return nil
 }
 
@@ -84,7 +77,6 @@ func (c *call) opened(path string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-// importAll imports an export into the database.
 func importAll(ctx context.Context, c *call) error {
 	if c.args[0] != "-" {
 		if err := c.sound(c.args[0]); err != nil {
@@ -95,7 +87,7 @@ func importAll(ctx context.Context, c *call) error {
 		return err
 	}
 	c.announce(shownURL(c.url()), c.args[0])
-	if err := c.confirm(ctx, "Import that?"); err != nil {
+	if err := c.confirm(ctx, "Import it?"); err != nil {
 		return err
 	}
 	file, err := c.opened(c.args[0])
@@ -114,28 +106,27 @@ func importAll(ctx context.Context, c *call) error {
 
 // announce prints that the content of from will be written to the store called to.
 func (c *call) announce(to, from string) {
-	text := "%s takes what is in %s; nothing else may write to it before that is done"
+	text := "%s receives the content of %s. Until that is done, no other process may write to it."
 	if c.mode == "replace" {
-		text = "%s will hold what is in %s, and nothing else; nothing else may write to it before that is done"
+		text = "%s will have the content of %s, and nothing else. Until that is done, no other process may write to it."
 	}
 	c.Tell(text, to, from)
 }
 
 func (c *call) importOptions(p *progress) ImportOptions {
-	return ImportOptions{Pace: Pace{Rate: c.rate, Progress: p.step}, Merge: c.mode == "merge", Replace: c.mode == "replace"}
+	return ImportOptions{Pace: p.pace(), Merge: c.mode == "merge", Replace: c.mode == "replace"}
 }
 
-// took prints the result of an import.
 func (c *call) took(ctx context.Context, p *progress, did string, sum Summary, err error) error {
 	switch {
 	case errors.Is(err, ErrNotEmpty):
-		return fmt.Errorf("%w: %w", errRefused, err)
+		return fmt.Errorf("%w: %w; --mode merge keeps its data, --mode replace deletes it", errRefused, err)
 	case err != nil && ctx.Err() != nil:
 		p.Done()
 		if c.mode != "" {
-			return fmt.Errorf("%w; to go on: %s", errStopped, p.again())
+			return fmt.Errorf("%w; to continue: %s", errStopped, p.again())
 		}
-		return fmt.Errorf("%w; to go on: %s", errStopped, p.again("--mode=merge"))
+		return fmt.Errorf("%w; to continue: %s", errStopped, p.again("--mode=merge"))
 	case err != nil:
 		return err
 	}
@@ -174,7 +165,6 @@ func (c *call) beside(ctx context.Context, opts ...kvmodel.Option) (*call, *Insp
 	return &other, in, err
 }
 
-// copyAll copies the database to another store, or compares the two.
 func copyAll(ctx context.Context, c *call) (err error) {
 	if c.args[0] == c.url() && cmp.Or(c.toTenant, c.tenant) == c.tenant {
 		return fmt.Errorf("%w: both are %s", errCall, shownURL(c.url()))
@@ -188,7 +178,7 @@ func copyAll(ctx context.Context, c *call) (err error) {
 		opts = append(opts, kvmodel.ReadOnly())
 	} else {
 		c.announce(shownURL(c.args[0]), shownURL(c.url()))
-		if err := c.agreed(ctx, "Copy that?"); err != nil {
+		if err := c.agreed(ctx, "Copy it?"); err != nil {
 			return err
 		}
 	}
@@ -197,11 +187,10 @@ func copyAll(ctx context.Context, c *call) (err error) {
 	if err != nil {
 		return err
 	}
-	p := c.progress()
 	if c.dry {
-		d, err := in.Diff(ctx, to, Pace{Rate: c.rate, Progress: p.step})
-		return c.differences(ctx, p, d, err)
+		return c.differences(ctx, func(p Pace) (Differences, error) { return in.Diff(ctx, to, p) })
 	}
+	p := c.progress()
 	sum, err := in.Copy(ctx, to, c.importOptions(p))
 	return c.took(ctx, p, "copied", sum, err)
 }
@@ -217,26 +206,20 @@ func (c *call) compare(ctx context.Context) error {
 		return err
 	}
 	defer file.Close()
-	p := c.progress()
-	d, err := in.DiffFile(ctx, file, Pace{Rate: c.rate, Progress: p.step})
-	return c.differences(ctx, p, d, err)
+	return c.differences(ctx, func(p Pace) (Differences, error) { return in.DiffFile(ctx, file, p) })
 }
 
-func (c *call) differences(ctx context.Context, p *progress, d Differences, err error) error {
+func (c *call) differences(ctx context.Context, diff func(Pace) (Differences, error)) error {
+	d, err := long(ctx, c, diff)
 	if err != nil {
-		return p.stopped(ctx, err)
+		return err
 	}
-	c.Done()
 	for _, f := range d.First {
-		if c.json() {
-			err = cmp.Or(err, c.Object("difference", f))
-		} else {
-			c.Say("%-10s %s", f.Says, f.What)
-		}
+		err = cmp.Or(err, c.show("difference", f, "%-10s %s", f.Says, f.What))
 	}
 	switch {
 	case d.All == 0:
-		c.Tell("identical: %s, sum %s", console.Some(d.Same, "item", "items"), d.Sum)
+		c.Tell("identical: %s, checksum %s", console.Some(d.Same, "item", "items"), d.Sum)
 		return err
 	case d.All > int64(len(d.First)):
 		c.Tell("and %s more", console.Number(d.All-int64(len(d.First))))

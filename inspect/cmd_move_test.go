@@ -28,7 +28,7 @@ func (s stores) run(t testing.TB, args ...string) ran {
 func TestExport_IsImportedIntoAnotherStoreAndThenIdentical(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "notes.export")
-		run(t, furnished(t), "export", file).want(t, 0, "Note: 3 records\n", "exported, with 0 items that belong to no record; sum ")
+		run(t, furnished(t), "export", file).want(t, 0, "Note: 3 records\n", "exported, with 0 items that belong to no record; checksum ")
 		run(t, furnished(t), "export", file).want(t, 5, "exists")
 		say(t, "verify", file).want(t, 0, "is whole: made at ", "3 of Note")
 		to := memkv.New(memkv.Options{})
@@ -41,7 +41,7 @@ func TestExport_IsImportedIntoAnotherStoreAndThenIdentical(t *testing.T) {
 		run(t, to, "list", "Note.ByTags/sea").want(t, 0, "n1", "n2")
 		run(t, to, "verify", "--against", file).want(t, 0, "identical: ")
 		run(t, to, "check").want(t, 0, "all is well")
-		run(t, to, "import", file, "--yes").want(t, 5, "not empty", "Merge")
+		run(t, to, "import", file, "--yes").want(t, 5, "not empty", "--mode merge")
 		run(t, to, "import", file, "--yes", "--mode=merge").want(t, 0, "imported")
 		drop(t, to, "r:Note:n3")
 		run(t, to, "verify", "--against", file).want(t, 1, "only there Note n3\n", "1 difference, ")
@@ -56,7 +56,7 @@ func TestExport_OneThatIsCutIsRefusedWithWhereAndNothingIsWritten(t *testing.T) 
 	must(t, os.WriteFile(file, data[:len(data)-5], 0o600))
 	to := memkv.New(memkv.Options{})
 	for _, r := range []ran{say(t, "verify", file), run(t, to, "import", file, "--yes")} {
-		r.want(t, 1, "not a whole export: it is cut in the block at byte ")
+		r.want(t, 1, "not a whole export: it is cut off in the block at byte ")
 	}
 	if to.Len() > 0 {
 		t.Error("something was written:", to.Keys())
@@ -73,7 +73,7 @@ func TestCopy_ADryRunComparesTheTwoStores(t *testing.T) {
 		s.run(t, "copy", "test:there", "--dry-run").want(t, 1, "only here  Note n1\n")
 		s.run(t, "copy", "test:there").want(t, 5, "--yes")
 		s.run(t, "copy", "test:there", "--yes").want(t, 0, "Note: 3 records\n", "copied")
-		s.run(t, "copy", "test:there", "--dry-run").want(t, 0, "identical: 4 items, sum ")
+		s.run(t, "copy", "test:there", "--dry-run").want(t, 0, "identical: 4 items, checksum ")
 	})
 }
 
@@ -82,9 +82,9 @@ func TestResave_WritesRecordsOfEarlierVersionsOnce(t *testing.T) {
 		mem := memkv.New(memkv.Options{})
 		fillWithoutIndexes(t, mem, "Old")
 		run(t, mem, "build", "--yes").want(t, 0)
-		run(t, mem, "build", "--resave", "Note", "--dry-run").want(t, 0, "dry run: 2 records would be written again")
-		run(t, mem, "build", "--resave", "Note", "--yes").want(t, 0, "Note: 2 records were written again")
-		run(t, mem, "build", "--resave", "Note", "--yes").want(t, 0, "Note: 0 records were written again")
+		run(t, mem, "build", "--resave", "Note", "--dry-run").want(t, 0, "dry run: 2 records would be rewritten")
+		run(t, mem, "build", "--resave", "Note", "--yes").want(t, 0, "Note: 2 records were rewritten")
+		run(t, mem, "build", "--resave", "Note", "--yes").want(t, 0, "Note: 0 records were rewritten")
 		run(t, mem, "build", "--resave", "Nite", "--yes").want(t, 2, "did you mean Note?")
 	})
 }

@@ -164,7 +164,7 @@ func TestRepair_OneThatIsStoppedSaysHowToGoOn(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		ctx, cancel := contextFor(t, 10*time.Second)
 		defer cancel()
-		runIn(ctx, on(shared(mem), "check", "--repair", "--yes")).want(t, 4, "stopped; to begin again: db check --repair --yes")
+		runIn(ctx, on(shared(mem), "check", "--repair", "--yes")).want(t, 4, "stopped; to start over: db check --repair --yes")
 	})
 }
 
@@ -172,7 +172,7 @@ func TestStatus_DeepSaysWhatTheStoreCanDo(t *testing.T) {
 	mem := furnished(t)
 	run(t, mem, "status", "--deep").want(t, 0, "ok         test://here answers", "ok         the store can list its keys", "a trip takes ", "all is well")
 	runIn(t.Context(), on(unkeyed(mem), "status", "--deep")).want(t, 1, "warning    the store cannot list its keys")
-	run(t, mem, "status", "--deep").want(t, 0, "unknown    how the store is set up: it does not say")
+	run(t, mem, "status", "--deep").want(t, 0, "unknown    the settings of the store: it does not report them")
 	s := powers{mem, kv.Powers{Unless: true, Keys: kv.PowersOf(mem).Keys, Findings: func(context.Context) []kv.Finding {
 		return []kv.Finding{kv.Find(kv.Fine, "a is well"), kv.Find(kv.Hurts, "b hurts"), kv.Find(kv.Unknown, "c is not known")}
 	}}}

@@ -20,7 +20,32 @@ type progress struct {
 
 func (c *call) progress() *progress { return &progress{call: c, starts: make(starts)} }
 
-// step shows s.
+// long runs f, which may take long, with progress.
+func long[T any](ctx context.Context, c *call, f func(Pace) (T, error)) (T, error) {
+	p := c.progress()
+	result, err := f(p.pace())
+	if err != nil {
+		return result, p.stopped(ctx, err)
+	}
+	c.Done()
+	return result, nil
+}
+
+// write is long for f that writes to the database. It asks first.
+func write[T any](ctx context.Context, c *call, question string, f func(*Inspector, Pace) (T, error)) (result T, err error) {
+	if err := c.confirm(ctx, question); err != nil {
+		return result, err
+	}
+	in, err := c.writer(ctx)
+	if err != nil {
+		return result, err
+	}
+	return long(ctx, c, func(p Pace) (T, error) { return f(in, p) })
+}
+
+// pace returns the pace that the flags ask for.
+func (p *progress) pace() Pace { return Pace{Rate: p.rate, Progress: p.step, From: p.resume} }
+
 func (p *progress) step(s Step) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,14 +98,14 @@ func (p *progress) stopped(ctx context.Context, err error) error {
 	p.Done()
 	if ctx.Err() == nil {
 		if to := p.to(); to != "" {
-			p.Note("to go on: %s", p.again("--resume", to))
+			p.Note("to continue: %s", p.again("--resume", to))
 		}
 		return err
 	}
 	if to := p.to(); to != "" {
-		return fmt.Errorf("%w; to go on: %s", errStopped, p.again("--resume", to))
+		return fmt.Errorf("%w; to continue: %s", errStopped, p.again("--resume", to))
 	}
-	return fmt.Errorf("%w; to begin again: %s", errStopped, p.again())
+	return fmt.Errorf("%w; to start over: %s", errStopped, p.again())
 }
 
 // to returns the position at which the verb can continue, "" if only at its beginning.

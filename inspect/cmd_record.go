@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// get shows a record, or the value of a key.
 func get(ctx context.Context, c *call) error {
 	if (c.key != "") == (len(c.args) > 0) || len(c.args) == 1 {
 		return fmt.Errorf("%w: get takes MODEL ID, or --key KEY", errCall)
@@ -30,7 +29,7 @@ func get(ctx context.Context, c *call) error {
 		return err
 	}
 	if c.json() {
-		err = c.Object("record", r.object())
+		err = c.Object("record", r)
 	} else {
 		c.recordText(&r)
 	}
@@ -47,7 +46,14 @@ func (c *call) item(ctx context.Context, in *Inspector) error {
 		return err
 	}
 	if c.json() {
-		err = c.Object("key", it.object(c.private))
+		object := struct {
+			Item
+			Hex string `json:"hex,omitempty"`
+		}{Item: it}
+		if c.private {
+			object.Hex = hex.EncodeToString(it.Value)
+		}
+		err = c.Object("key", object)
 	} else {
 		c.itemText(&it)
 	}
@@ -78,7 +84,6 @@ func (c *call) itemText(it *Item) {
 	}
 }
 
-// faults returns the faults of r in its places.
 func (r *Record) faults() (all []string) {
 	for _, p := range r.Places {
 		all = append(all, p.Wrong...)
@@ -119,7 +124,6 @@ func (c *call) recordText(r *Record) {
 	}
 }
 
-// rows returns p as rows of a table.
 func (p *Place) rows() (rows [][]string) {
 	base := p.Value
 	if len(p.Bases) > 0 {
@@ -134,100 +138,6 @@ func (p *Place) rows() (rows [][]string) {
 	return rows
 }
 
-// The objects written by get.
-type (
-	recordObject struct {
-		Model    string         `json:"model"`
-		ID       string         `json:"id"`
-		Key      string         `json:"key"`
-		State    string         `json:"state"`
-		Rev      uint64         `json:"rev"`
-		Version  int            `json:"version"`
-		Bytes    int            `json:"bytes"`
-		Expires  *time.Time     `json:"expires,omitempty"`
-		Error    string         `json:"error,omitempty"`
-		Fields   map[string]any `json:"fields,omitempty"`
-		Counters map[string]any `json:"counters,omitempty"`
-		History  int            `json:"history,omitempty"`
-		Places   []placeObject  `json:"places,omitempty"`
-	}
-	placeObject struct {
-		Index string   `json:"index"`
-		Kind  string   `json:"kind"`
-		Value string   `json:"value"`
-		Bases []string `json:"bases,omitempty"`
-		Wrong []string `json:"wrong,omitempty"`
-	}
-	itemObject struct {
-		Key     string   `json:"key"`
-		Exists  bool     `json:"exists"`
-		Owner   string   `json:"owner"`
-		Known   bool     `json:"known"`
-		Bytes   int      `json:"bytes"`
-		Lines   []string `json:"lines,omitempty"`
-		Damaged string   `json:"damaged,omitempty"`
-		Hex     string   `json:"hex,omitempty"`
-	}
-)
-
-func (it *Item) object(open bool) itemObject {
-	o := itemObject{Key: it.Key, Exists: it.Exists, Owner: it.Owner, Known: it.Known, Bytes: it.Bytes, Lines: it.Lines, Damaged: errorText(it.Damaged)}
-	if open {
-		o.Hex = hex.EncodeToString(it.Value)
-	}
-	return o
-}
-
-func (r *Record) object() recordObject {
-	o := recordObject{
-		Model: r.Model, ID: r.ID, Key: r.Key, State: r.State, Rev: r.Rev, Version: r.Version, Bytes: r.Bytes,
-		Error: errorText(r.Err), Fields: objectOfFields(r.Fields), Counters: objectOfFields(r.Counters), History: r.History,
-	}
-	if !r.Expires.IsZero() {
-		o.Expires = &r.Expires
-	}
-	for _, p := range r.Places {
-		o.Places = append(o.Places, placeObject(p))
-	}
-	return o
-}
-
-func objectOfFields(fields []Field) map[string]any {
-	if len(fields) == 0 {
-		return nil
-	}
-	all := make(map[string]any)
-	for _, f := range fields {
-		all[f.Name] = plainOf(f.Value)
-	}
-	return all
-}
-
-// plainOf returns v, or a substitute if JSON has no such value.
-func plainOf(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for name := range v {
-			v[name] = plainOf(v[name])
-		}
-	case []any:
-		for i := range v {
-			v[i] = plainOf(v[i])
-		}
-	case nil, bool, int64, uint64, string, time.Time:
-	case float64:
-		if v-v != 0 { // It is NaN or infinite.
-			return fmt.Sprint(v)
-		}
-	case []byte:
-		return textOf(v)
-	default:
-		return fmt.Sprint(v)
-	}
-	return v
-}
-
-// list shows the first entries of an index.
 func list(ctx context.Context, c *call) error {
 	n := topOf
 	if text := c.arg(1); text != "" {
@@ -249,7 +159,13 @@ func list(ctx context.Context, c *call) error {
 		return err
 	}
 	if c.json() {
-		return c.Object("page", objectOfPage(p, value))
+		return c.Object("page", struct {
+			Page
+			Value string `json:"value,omitempty"`
+			Trips int    `json:"trips"`
+			Keys  int    `json:"keys"`
+			Bytes int    `json:"bytes"`
+		}{p, value, p.Cost.Trips, p.Cost.Keys, p.Cost.Read})
 	}
 	var rows [][]string
 	for i, row := range p.Rows {
@@ -266,30 +182,4 @@ func list(ctx context.Context, c *call) error {
 
 func costText(cost kvmodel.Cost) string {
 	return fmt.Sprintf("%s, %s, %s", console.Some(cost.Trips, "trip", "trips"), console.Some(cost.Keys, "key", "keys"), console.Size(cost.Read))
-}
-
-// The objects written by list.
-type (
-	pageObject struct {
-		Index string      `json:"index"`
-		Kind  string      `json:"kind"`
-		Value string      `json:"value,omitempty"`
-		Rows  []rowObject `json:"rows"`
-		Trips int         `json:"trips"`
-		Keys  int         `json:"keys"`
-		Bytes int         `json:"bytes"`
-	}
-	rowObject struct {
-		ID     string         `json:"id,omitempty"`
-		Note   string         `json:"note,omitempty"`
-		Fields map[string]any `json:"fields,omitempty"`
-	}
-)
-
-func objectOfPage(p Page, value string) pageObject {
-	o := pageObject{Index: p.Index, Kind: p.Kind, Value: value, Rows: []rowObject{}, Trips: p.Cost.Trips, Keys: p.Cost.Keys, Bytes: p.Cost.Read}
-	for _, row := range p.Rows {
-		o.Rows = append(o.Rows, rowObject{row.ID, row.Note, objectOfFields(row.Fields)})
-	}
-	return o
 }

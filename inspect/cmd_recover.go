@@ -54,7 +54,6 @@ func acknowledge(ctx context.Context, c *call) error {
 	return nil
 }
 
-// tellGone lists the data that no build restores.
 func (c *call) tellGone(in *Inspector) {
 	if gone := in.Unbuildable(); len(gone) > 0 {
 		c.Tell("Lost for good, if it was on those servers: %s.", strings.Join(gone, ", "))
@@ -172,12 +171,8 @@ func rescue(ctx context.Context, c *call) error {
 		c.Tell("%v, so records that are missing from the list of ids stay lost", ErrNoKeys)
 		return c.buildModels(ctx, names)
 	}
-	p := c.progress()
-	if err := in.Rescue(ctx, Pace{Rate: c.rate, Progress: p.step}); err != nil {
-		return p.stopped(ctx, err)
-	}
-	c.Done()
-	return nil
+	_, err = long(ctx, c, func(p Pace) (any, error) { return nil, in.Rescue(ctx, p) })
+	return err
 }
 
 // torn returns the models left incomplete by a loss.

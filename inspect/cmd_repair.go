@@ -22,7 +22,7 @@ func repair(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.checked(ctx, in, nil)
+	r, err := c.checked(ctx, in, c.arg(0), nil)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,6 @@ func awaitsMore(w kvmodel.Writer) bool {
 	return !slices.ContainsFunc(w.Intents, func(u kvmodel.Underway) bool { return u.Known && u.Err != nil })
 }
 
-// unfinished prints the remaining unfinished changes.
 func (c *call) unfinished(left []kvmodel.Writer, failed error) error {
 	c.Done()
 	for _, w := range left {
@@ -157,33 +156,20 @@ func total(counts map[string]int64) (n int64) {
 	return n
 }
 
-// mended shows the repair of a fault.
 func (c *call) mended(kind string, m Mended) error {
-	if c.json() {
-		return c.Object(kind, mendedObject{m.Fault, m.Did, errorText(m.Err)})
-	}
 	switch {
 	case kind == "planned":
-		c.Say("%s   %s -> %s", m.head(), m.Text, m.Did)
+		return c.show(kind, m, "%s   %s -> %s", m.head(), m.Text, m.Did)
 	case m.Err != nil:
-		c.Say("%s: FAILED: %v", m.head(), m.Err)
-	default:
-		c.Say("%s: %s", m.head(), m.Did)
+		return c.show(kind, m, "%s: FAILED: %v", m.head(), m.Err)
 	}
-	return nil
+	return c.show(kind, m, "%s: %s", m.head(), m.Did)
 }
 
-type mendedObject struct {
-	Fault
-	Did   string `json:"did"`
-	Error string `json:"error,omitempty"`
-}
-
-// mend repairs faults, and prints the remaining ones.
 func (c *call) mend(ctx context.Context, in *Inspector, faults []Fault) error {
 	p := c.progress()
 	var failed error
-	done, err := in.Repair(ctx, faults, RepairOptions{Pace: Pace{Rate: c.rate, Progress: p.step}, Done: func(m Mended) {
+	done, err := in.Repair(ctx, faults, RepairOptions{Pace: p.pace(), Done: func(m Mended) {
 		if err := c.mended("mended", m); failed == nil {
 			failed = err
 		}
@@ -192,12 +178,7 @@ func (c *call) mend(ctx context.Context, in *Inspector, faults []Fault) error {
 		return cmp.Or(p.stopped(ctx, err), failed)
 	}
 	for _, f := range done.Left {
-		if c.json() {
-			err = c.Object("left", f)
-		} else {
-			c.Say("left: %s   %s", f.head(), f.Text)
-		}
-		if err != nil {
+		if err := c.show("left", f, "left: %s   %s", f.head(), f.Text); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,6 @@ import (
 // watchEvery is the refresh interval of a screen.
 const watchEvery = 2 * time.Second
 
-// status shows the state of the database.
 func status(ctx context.Context, c *call) error {
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -68,11 +67,11 @@ func (c *call) findings(ctx context.Context, in *Inspector, st *Status) (wrong e
 		if f.Is == kv.Hurts {
 			wrong = errDiffers
 		}
-		if !c.json() {
-			c.Say("%-10s %s", f.Is, f.Text)
-			continue
-		}
-		if err := c.Object("finding", findingObject{f.Is, f.Text}); err != nil {
+		object := struct {
+			State kv.Verdict `json:"state"`
+			Text  string     `json:"text"`
+		}{f.Is, f.Text}
+		if err := c.show("finding", object, "%-10s %s", f.Is, f.Text); err != nil {
 			return err
 		}
 	}
@@ -82,11 +81,11 @@ func (c *call) findings(ctx context.Context, in *Inspector, st *Status) (wrong e
 func (c *call) statusText(st *Status) {
 	c.Say("store      %s", c.storeText(st))
 	c.Say("")
-	rows := [][]string{{"model", "records", "bytes", "version", "indexes"}}
+	cells := [][]string{modelHead}
 	for _, m := range st.Models {
-		rows = append(rows, m.row())
+		cells = append(cells, m.row())
 	}
-	c.Table(rows)
+	c.Table(cells)
 	if len(st.Others) > 0 {
 		c.Say("besides    %s", strings.Join(st.Others, ", "))
 	}
@@ -124,16 +123,13 @@ func (c *call) storeText(st *Status) string {
 	return text
 }
 
-// row returns m as a row of a table.
-func (m *ModelStatus) row() []string {
+var modelHead = []string{"model", "records", "bytes", "version", "indexes"}
+
+func (m ModelStatus) row() []string {
 	if m.Err != nil {
 		return []string{m.Name, "?", "?", fmt.Sprint(m.Version), "unknown: see the warning"}
 	}
-	version := fmt.Sprint(m.Version)
-	if m.Older > 0 {
-		version += fmt.Sprintf(" (%d %% older)", m.Older)
-	}
-	return []string{m.Name, about(console.Number(m.IDs), m.IDs), about(console.Size(m.Bytes), m.Bytes), version, indexesText(m.Indexes)}
+	return []string{m.Name, about(console.Number(m.IDs), m.IDs), about(console.Size(m.Bytes), m.Bytes), m.versions(), indexesText(m.Indexes)}
 }
 
 // about marks text as an approximate number, unless n is zero.
@@ -163,7 +159,6 @@ func indexesText(all []IndexStatus) string {
 // writersShown is the maximum number of processes shown in a status.
 const writersShown = 10
 
-// writersText returns a line for each process.
 func (c *call) writersText(st *Status) (lines []string) {
 	for _, w := range st.Writers[:min(writersShown, len(st.Writers))] {
 		text := c.called(&w)
@@ -193,7 +188,6 @@ func (c *call) writersText(st *Status) (lines []string) {
 	return []string{"none writes"}
 }
 
-// called returns the readable name of the process of w.
 func (c *call) called(w *kvmodel.Writer) string { return w.Called(c.db.Now()) }
 
 // intentsOf returns the intents in the journals, oldest first.
@@ -218,35 +212,16 @@ func (c *call) intentText(u kvmodel.Underway) string {
 	return strings.TrimSuffix(text+": "+errorText(u.Err), ": ")
 }
 
-// The objects written by status and ls.
+// The objects written by status.
 type (
 	statusObject struct {
 		Store     string         `json:"store"`
 		Tenant    string         `json:"tenant,omitempty"`
-		Models    []modelObject  `json:"models"`
-		Besides   []string       `json:"besides,omitempty"`
 		Processes []writerObject `json:"processes"`
 		Intents   []intentObject `json:"intents"`
-		Empty     bool           `json:"empty,omitempty"`
 		Lost      int            `json:"lost"`
 		Away      []string       `json:"away,omitempty"`
-		Warnings  []string       `json:"warnings"`
-		Next      string         `json:"next,omitempty"`
-	}
-	modelObject struct {
-		Model   string        `json:"model"`
-		Records int64         `json:"records"` // approximate
-		Bytes   int64         `json:"bytes"`   // approximate
-		Version int           `json:"version"`
-		Older   int           `json:"older"` // per hundred
-		Indexes []indexObject `json:"indexes"`
-		Error   string        `json:"error,omitempty"`
-	}
-	indexObject struct {
-		Index string `json:"index"`
-		Kind  string `json:"kind,omitempty"`
-		State string `json:"state"`
-		Far   string `json:"far,omitempty"`
+		*Status
 	}
 	writerObject struct {
 		Process  string     `json:"process"` // the name
@@ -267,10 +242,6 @@ type (
 		Process string         `json:"process"`
 		Args    map[string]any `json:"args,omitempty"`
 		Error   string         `json:"error,omitempty"`
-	}
-	findingObject struct {
-		State kv.Verdict `json:"state"`
-		Text  string     `json:"text"`
 	}
 )
 
@@ -298,11 +269,8 @@ func (c *call) intentObject(u kvmodel.Underway) intentObject {
 
 func (c *call) statusObject(st *Status) statusObject {
 	o := statusObject{
-		Store: shownURL(c.url()), Tenant: c.tenant, Besides: st.Others, Models: []modelObject{}, Processes: []writerObject{}, Intents: []intentObject{},
-		Empty: st.Empty, Lost: st.Stats.Lost, Away: st.Stats.Away, Warnings: append([]string{}, st.Warnings...), Next: st.Next,
-	}
-	for _, m := range st.Models {
-		o.Models = append(o.Models, m.object())
+		Store: shownURL(c.url()), Tenant: c.tenant, Processes: []writerObject{}, Intents: []intentObject{},
+		Lost: st.Stats.Lost, Away: st.Stats.Away, Status: st,
 	}
 	for _, w := range st.Writers {
 		o.Processes = append(o.Processes, objectOfWriter(&w))
@@ -313,15 +281,6 @@ func (c *call) statusObject(st *Status) statusObject {
 	return o
 }
 
-func (m *ModelStatus) object() modelObject {
-	o := modelObject{Model: m.Name, Records: m.IDs, Bytes: m.Bytes, Version: m.Version, Older: m.Older, Indexes: []indexObject{}, Error: errorText(m.Err)}
-	for _, i := range m.Indexes {
-		o.Indexes = append(o.Indexes, indexObject{i.Name, i.Kind, i.State, i.Far})
-	}
-	return o
-}
-
-// errorText returns the message of err, or "".
 func errorText(err error) string {
 	if err == nil {
 		return ""

@@ -1,9 +1,9 @@
 package inspect
 
 import (
-	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -25,12 +25,8 @@ func (c *call) tables(ctx context.Context, in *Inspector, to string) error {
 		_, err := in.Table(ctx, c.Stdout, names[0], c.tableOptions(Pace{Rate: c.rate}))
 		return err
 	}
-	if err := absent(to); err != nil {
+	if err := c.writable(to, strings.Join(names, ", ")+" of "+shownURL(c.url())); err != nil {
 		return err
-	}
-	if c.dry {
-		c.Say("dry run: %s of %s would be written to %s", strings.Join(names, ", "), shownURL(c.url()), to)
-		return nil
 	}
 	if len(c.args) == 2 {
 		return c.tableTo(ctx, in, names[0], to)
@@ -38,41 +34,27 @@ func (c *call) tables(ctx context.Context, in *Inspector, to string) error {
 	return c.tablesIn(ctx, in, names, to)
 }
 
-// tableNames returns the models to write.
-func (c *call) tableNames(in *Inspector) (names []string, err error) {
+func (c *call) tableNames(in *Inspector) ([]string, error) {
+	if len(in.models) == 0 {
+		return nil, errEmpty
+	}
 	if len(c.args) == 1 {
-		for _, m := range in.models {
-			names = append(names, m.Name())
-		}
-		if len(names) == 0 {
-			return nil, errEmpty
-		}
-		return names, nil
+		return in.names(), nil
 	}
 	for _, name := range c.args[1:] {
 		if _, err := in.model(name); err != nil {
 			return nil, err
 		}
-		names = append(names, name)
 	}
-	return names, nil
+	return c.args[1:], nil
 }
 
 func (c *call) tableOptions(p Pace) TableOptions {
 	return TableOptions{Pace: p, CSV: c.format == "csv", Open: c.private}
 }
 
-// tableTo writes the records of a model to a file.
 func (c *call) tableTo(ctx context.Context, in *Inspector, name, to string) error {
-	p := c.progress()
-	var n int64
-	err := writeWhole(to, func(file *os.File) (err error) {
-		out := bufio.NewWriterSize(file, 1<<20)
-		if n, err = in.Table(ctx, out, name, c.tableOptions(Pace{Rate: c.rate, Progress: p.step})); err != nil {
-			return p.stopped(ctx, err)
-		}
-		return out.Flush()
-	}, nil)
+	n, err := written(ctx, c, to, func(out io.Writer, p Pace) (int64, error) { return in.Table(ctx, out, name, c.tableOptions(p)) })
 	if err != nil {
 		return err
 	}

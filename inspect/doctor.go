@@ -44,7 +44,6 @@ func (in *Inspector) diagnose(ctx context.Context, powers kv.Powers, st *Status)
 	return d.found, d.fits(ctx)
 }
 
-// diagnosis collects the findings of Doctor.
 type diagnosis struct {
 	in    *Inspector
 	store kv.Powers
@@ -59,13 +58,12 @@ func (d *diagnosis) say(is kv.Verdict, format string, args ...any) {
 // fine.
 func (d *diagnosis) findings(ctx context.Context) {
 	if d.store.Findings == nil {
-		d.say(kv.Unknown, "how the store is set up: it does not say")
+		d.say(kv.Unknown, "the settings of the store: it does not report them")
 		return
 	}
 	d.found = append(d.found, d.store.Findings(ctx)...)
 }
 
-// powers adds the findings about the abilities of the store.
 func (d *diagnosis) powers() {
 	p := &d.store
 	if p.Keys == nil {
@@ -79,7 +77,7 @@ func (d *diagnosis) powers() {
 	case p.Alone:
 		d.say(kv.Fine, "one process has the store to itself")
 	case p.Losses == nil:
-		d.say(kv.Unknown, "whether a server has lost its memory")
+		d.say(kv.Unknown, "lost memory of servers: the store does not report it")
 	}
 	if p.Disk != nil {
 		d.disk(p.Disk())
@@ -91,10 +89,10 @@ const behindFor = time.Minute
 
 func (d *diagnosis) disk(disk kv.Disk) {
 	if disk.Lost > 0 {
-		d.say(kv.Hurts, "a crash of the machine has taken %s", console.Some(int64(disk.Lost), "commit", "commits"))
+		d.say(kv.Hurts, "a crash of the machine lost %s", console.Some(int64(disk.Lost), "commit", "commits"))
 	}
 	if disk.Behind > behindFor {
-		d.say(kv.Hurts, "what is shipped is %s behind", console.Span(disk.Behind))
+		d.say(kv.Hurts, "the shipped copy is %s behind", console.Span(disk.Behind))
 	}
 }
 
@@ -105,7 +103,6 @@ const (
 	slowTrip = 20 * time.Millisecond
 )
 
-// trips times a few trips.
 func (d *diagnosis) trips(ctx context.Context) error {
 	fastest := time.Hour
 	for range tripsTimed {
@@ -146,7 +143,7 @@ func (d *diagnosis) fits(ctx context.Context) error {
 		}
 		age, largest := d.measure(sights)
 		if largest > largeRecord {
-			d.say(kv.Hurts, "%s: a record of %d KB, and %d KB is the most; a model of its own for its largest field makes room", m.Name(), largest>>10, kv.MaxValue>>10)
+			d.say(kv.Hurts, "%s: a record has %d KB of at most %d KB; move its largest field to a model of its own", m.Name(), largest>>10, kv.MaxValue>>10)
 		}
 		if age < fitFrom {
 			young = append(young, m.Name())
@@ -159,9 +156,9 @@ func (d *diagnosis) fits(ctx context.Context) error {
 		}
 	}
 	if len(young) > 0 {
-		d.say(kv.Unknown, "whether tags fit what is stored: %s have no record that is older than a day", strings.Join(young, ", "))
+		d.say(kv.Unknown, "whether tags fit the data: no record is older than a day in %s", strings.Join(young, ", "))
 	} else if len(d.found) == said {
-		d.say(kv.Fine, "tags fit what is stored")
+		d.say(kv.Fine, "tags fit the data")
 	}
 	return nil
 }
@@ -177,7 +174,6 @@ func (d *diagnosis) measure(sights []plug.Sight) (age time.Duration, largest int
 	return age, largest
 }
 
-// fit judges the tag of the kth index of m.
 func (d *diagnosis) fit(ctx context.Context, m *model, k int, sights []plug.Sight, age time.Duration) error {
 	f, ok := m.windows[k].(plug.Fitter)
 	if !ok {
@@ -189,7 +185,7 @@ func (d *diagnosis) fit(ctx context.Context, m *model, k int, sights []plug.Sigh
 		return err
 	}
 	if err != nil {
-		d.say(kv.Unknown, "whether the tag of %s fits what is stored: %v", name, err)
+		d.say(kv.Unknown, "whether the tag of %s fits the data: %v", name, err)
 	}
 	for _, text := range unfit {
 		d.say(kv.Hurts, "%s: %s", name, text)

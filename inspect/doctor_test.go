@@ -82,16 +82,16 @@ func TestDoctor_NamesTagsThatDoNotFitWhatIsStored(t *testing.T) {
 		is             kv.Verdict
 		want           string // of the last finding
 	}{
-		"what fits":                            {tags{64, 1, 1}, 200, 30 * time.Minute, 0, 1, kv.Fine, "tags fit what is stored"},
-		"a ring of the usual size is not full": {tags{0, 1, 1}, 5, time.Minute, month, 1, kv.Fine, "tags fit what is stored"},
-		"what is younger than a day":           {tags{64, 4, 16}, 200, time.Second, 0, 1, kv.Unknown, "Note have no record that is older than a day"},
+		"what fits":                            {tags{64, 1, 1}, 200, 30 * time.Minute, 0, 1, kv.Fine, "tags fit the data"},
+		"a ring of the usual size is not full": {tags{0, 1, 1}, 5, time.Minute, month, 1, kv.Fine, "tags fit the data"},
+		"what is younger than a day":           {tags{64, 4, 16}, 200, time.Second, 0, 1, kv.Unknown, "no record is older than a day in Note"},
 		"a ring that forgets within the hour":  {tags{64, 1, 1}, 3000, 30 * time.Second, 0, 1, kv.Hurts, "Note.Newest: its ring of 64 goes back 31m30s; ring=4096 would go back a day"},
 		"a ring that is hardly used":           {tags{10_000, 1, 1}, 80, time.Minute, month, 1, kv.Hurts, "Note.Newest: of its ring of 10000 less than 100 are used after 31 days; ring=1024 is enough"},
 		"shards that no writers need":          {tags{256, 4, 1}, 300, 10 * time.Minute, 0, 1, kv.Hurts, "Note.Newest: its 4 shards get "},
-		"shards that are needed":               {tags{256, 4, 1}, 300, 10 * time.Millisecond, day, 1, kv.Fine, "tags fit what is stored"},
+		"shards that are needed":               {tags{256, 4, 1}, 300, 10 * time.Millisecond, day, 1, kv.Fine, "tags fit the data"},
 		"a hot list that no writers need":      {tags{64, 1, 16}, 200, 30 * time.Minute, 0, 1, kv.Hurts, "Note.ByTags: hot=16 is for hundreds of writers"},
-		"a hot list that is needed":            {tags{64, 1, 16}, 300, 5 * time.Millisecond, day, 1, kv.Fine, "tags fit what is stored"},
-		"a record that comes near the limit":   {tags{64, 1, 1}, 1, 0, day, 600 << 10, kv.Hurts, "Note: a record of 60"},
+		"a hot list that is needed":            {tags{64, 1, 16}, 300, 5 * time.Millisecond, day, 1, kv.Fine, "tags fit the data"},
+		"a record that comes near the limit":   {tags{64, 1, 1}, 1, 0, day, 600 << 10, kv.Hurts, "Note: a record has 600 KB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(t *testing.T) {

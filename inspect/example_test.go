@@ -3,6 +3,7 @@ package inspect_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -443,6 +444,14 @@ func ExampleHealth() {
 	// Output: ok lost rebuilding
 }
 
+// Fields keep their order in JSON.
+func ExampleFields() {
+	data, err := json.Marshal(inspect.Fields{{Name: "Title", Value: "Tides"}, {Name: "Tags", Value: []any{"sea"}}})
+	check(err)
+	fmt.Println(string(data))
+	// Output: {"Title":"Tides","Tags":["sea"]}
+}
+
 // An app that has its file open carries out what the command is told.
 func ExampleServe() {
 	ctx := context.Background()
@@ -455,8 +464,8 @@ func ExampleServe() {
 	defer db.Close(ctx)
 	wiki.New(db)
 
-	stop, err := inspect.Serve(ctx, db, path)
-	check(err)
-	fmt.Println(stop())
+	defer inspect.Serve(ctx, db, path)()
+	_, err = os.Stat(path + ".sock")
+	fmt.Println(err)
 	// Output: <nil>
 }

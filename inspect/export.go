@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -67,23 +68,14 @@ func (in *Inspector) Import(ctx context.Context, r io.Reader, o ImportOptions) (
 	if err != nil {
 		return Summary{}, err
 	}
-	var names []string
-	for name := range from.header.Models {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	pace := o.Pace.begin("import", "items", 0)
-	return in.take(ctx, names, o, pace, from.each)
+	return in.take(ctx, slices.Sorted(maps.Keys(from.header.Models)), o, pace, from.each)
 }
 
 // Copy copies the database into another one, like Export and Import.
 func (in *Inspector) Copy(ctx context.Context, to *Inspector, o ImportOptions) (Summary, error) {
-	var names []string
-	for _, m := range in.models {
-		names = append(names, m.Name())
-	}
 	pace := o.Pace.begin("copy", "items", 0)
-	return to.take(ctx, names, o, pace, func(f func([]item) error) (Summary, error) {
+	return to.take(ctx, in.names(), o, pace, func(f func([]item) error) (Summary, error) {
 		t := newTally()
 		err := in.items(ctx, "copy", Pace{Rate: o.Rate}, nil, func(items []item) error {
 			for i := range items {
@@ -149,7 +141,7 @@ func (in *Inspector) takers(ctx context.Context, names []string, o ImportOptions
 			return nil, err
 		}
 		if st.IDs > 0 && !o.Merge && !o.Replace {
-			return nil, fmt.Errorf("%w: it has about %d records of %s; with Merge the one of two that has the higher rev stays", ErrNotEmpty, st.IDs, name)
+			return nil, fmt.Errorf("%w: it has about %d records of %s", ErrNotEmpty, st.IDs, name)
 		}
 		models = append(models, m)
 	}
@@ -164,7 +156,6 @@ func isRing(m model) func(index string) bool {
 	}
 }
 
-// enlist adds the ids of the records among items to their models.
 func (in *Inspector) enlist(ctx context.Context, items []item) error {
 	ids := make(map[string][]string)
 	for i := range items {
@@ -306,10 +297,10 @@ func (in *Inspector) DiffFile(ctx context.Context, r io.Reader, p Pace) (d Diffe
 	if err != nil {
 		return d, err
 	}
-	has := &keySet{in: in, hashes: make(map[sum128]bool)}
+	has := make(set)
 	pace := p.begin("diff", "items of the export", 0)
 	sum, err := from.each(func(items []item) error {
-		fresh, err := has.add(items)
+		fresh, err := has.freshItems(in, items)
 		if err != nil {
 			return err
 		}
@@ -323,7 +314,7 @@ func (in *Inspector) DiffFile(ctx context.Context, r io.Reader, p Pace) (d Diffe
 	}
 	d.Sum = sum.Sum
 	return d, in.items(ctx, "diff", p, nil, func(items []item) error {
-		rest, err := has.others(items)
+		rest, err := has.others(in, items)
 		for i := range rest {
 			d.note(rest[i].of(), onlyHere)
 		}
@@ -334,13 +325,9 @@ func (in *Inspector) DiffFile(ctx context.Context, r io.Reader, p Pace) (d Diffe
 // compare adds to d the differences between items, from another database, and this database. With
 // both, it also compares items that exist in both.
 func (in *Inspector) compare(ctx context.Context, items []item, d *Differences, only string, both bool) error {
-	var keys []string
-	for i := range items {
-		key, err := items[i].keyIn(in)
-		if err != nil {
-			return err
-		}
-		keys = append(keys, key)
+	keys, err := in.keysOf(items)
+	if err != nil {
+		return err
 	}
 	results, err := kv.GetAll(ctx, in.store, keys...)
 	if err != nil {
@@ -348,7 +335,9 @@ func (in *Inspector) compare(ctx context.Context, items []item, d *Differences, 
 	}
 	for i := range items {
 		it := &items[i]
+		_, ended, _ := it.lives(in)
 		switch {
+		case results[i].Err != nil && ended: // It has expired since.
 		case results[i].Err != nil:
 			d.note(it.of(), only)
 		case both && in.same(it, results[i].Value):
@@ -373,41 +362,6 @@ func (in *Inspector) same(it *item, value []byte) bool {
 	a, b := m.Decode(it.id, it.value), m.Decode(it.id, value)
 	return a.Err == nil && b.Err == nil && a.Envelope.Deleted == b.Envelope.Deleted && a.Envelope.Expires == b.Envelope.Expires &&
 		a.Envelope.Model == b.Envelope.Model && bytes.Equal(a.Envelope.Body, b.Envelope.Body)
-}
-
-// keySet is a set of items' keys, as hashes.
-type keySet struct {
-	in     *Inspector
-	hashes map[sum128]bool
-}
-
-// add adds items, and returns the new ones.
-func (k *keySet) add(items []item) (fresh []item, err error) {
-	for i := range items {
-		key, err := items[i].keyIn(k.in)
-		if err != nil {
-			return nil, err
-		}
-		if h := hashOf(key); !k.hashes[h] {
-			k.hashes[h] = true
-			fresh = append(fresh, items[i])
-		}
-	}
-	return fresh, nil
-}
-
-// others returns the items that are not in k.
-func (k *keySet) others(items []item) (others []item, err error) {
-	for i := range items {
-		key, err := items[i].keyIn(k.in)
-		if err != nil {
-			return nil, err
-		}
-		if !k.hashes[hashOf(key)] {
-			others = append(others, items[i])
-		}
-	}
-	return others, nil
 }
 
 // VerifyExport reads a whole export and returns its header and summary. An error names the fault

@@ -21,6 +21,9 @@ func Lines(steps ...Step) (lines []string) {
 	return lines
 }
 
+// ServeWith is Serve with its errors.
+var ServeWith = serve
+
 // AtTerminal returns c as if someone sat at its input.
 func (c Config) AtTerminal() Config {
 	c.atTerminal = true

@@ -44,7 +44,6 @@ func (h *faceHandler) editForm(m model, r *Record, entered url.Values) (face.For
 	return f, true
 }
 
-// save saves a submitted form, and shows the record.
 func (h *faceHandler) save(w http.ResponseWriter, r *http.Request) {
 	if err := isOwnForm(r); err != nil {
 		h.show(w, r, func(*faceHandler, context.Context, url.Values) (face.Page, error) { return face.Page{}, err })
@@ -72,7 +71,7 @@ func (h *faceHandler) save(w http.ResponseWriter, r *http.Request) {
 		}
 		p, now := h.recordAsEntered(ctx, form.Get("model"), form.Get("id"), nil)
 		if now == nil {
-			p.Parts = append([]templPart{enteredNotes(form)}, p.Parts...)
+			p.Parts = append([]face.Part{enteredNotes(form)}, p.Parts...)
 		}
 		return p, err
 	})
@@ -105,8 +104,7 @@ func (h *faceHandler) saved(ctx context.Context, form url.Values) error {
 	return err
 }
 
-// enteredNotes shows the values that were not written.
-func enteredNotes(form url.Values) templPart {
+func enteredNotes(form url.Values) face.Part {
 	n := face.Notes{Title: "Your values"}
 	for name := range form {
 		if field, ok := strings.CutPrefix(name, "field."); ok {

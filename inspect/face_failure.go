@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/ringtree/ringtree/inspect/internal/face"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -27,52 +28,47 @@ func (h *faceHandler) nowhere(context.Context, url.Values) (face.Page, error) {
 	return face.Page{}, errNowhere
 }
 
-// faceStatus returns the HTTP status of the page that shows err.
-func faceStatus(err error) int {
-	switch {
-	case err == nil:
-		return http.StatusOK
-	case errors.Is(err, ErrUnknown), errors.Is(err, kvmodel.ErrNotFound):
-		return http.StatusNotFound
-	case errors.Is(err, kvmodel.ErrInvalid), errors.Is(err, kv.ErrTooLarge), errors.Is(err, kv.ErrBadKey):
-		return http.StatusBadRequest
-	case errors.Is(err, errOtherSite):
-		return http.StatusForbidden
-	case errors.Is(err, kv.ErrConflict), errors.Is(err, kv.ErrExists), errors.Is(err, kvmodel.ErrNeedsRebuild):
-		return http.StatusConflict
-	case kv.Failed(err), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
+// faceFailures are the kinds of failures, each with its HTTP status and its title.
+var faceFailures = []struct {
+	status int
+	title  string
+	errs   []error
+}{
+	{http.StatusNotFound, "Not found", []error{ErrUnknown, kvmodel.ErrNotFound}},
+	{http.StatusBadRequest, "Invalid request", []error{kvmodel.ErrInvalid, kv.ErrTooLarge, kv.ErrBadKey}},
+	{http.StatusForbidden, "Not allowed", []error{errOtherSite}},
+	{http.StatusConflict, "Not possible now", []error{kv.ErrConflict, kv.ErrExists, kvmodel.ErrNeedsRebuild}},
 }
 
-// Titles of failures, by status.
-var faceTitles = map[int]string{
-	http.StatusNotFound:            "Not found",
-	http.StatusBadRequest:          "Invalid request",
-	http.StatusForbidden:           "Not allowed",
-	http.StatusConflict:            "Not possible now",
-	http.StatusServiceUnavailable:  "The store does not answer",
-	http.StatusInternalServerError: "The data cannot be read",
+// faceStatus returns the HTTP status and the title of the page that shows err.
+func faceStatus(err error) (status int, title string) {
+	for _, f := range faceFailures {
+		if slices.ContainsFunc(f.errs, func(kind error) bool { return errors.Is(err, kind) }) {
+			return f.status, f.title
+		}
+	}
+	if kv.Failed(err) || ctxEnded(err) {
+		return http.StatusServiceUnavailable, "The store does not answer"
+	}
+	return http.StatusInternalServerError, "The data cannot be read"
 }
 
 // failure returns p with the text of err. A page without a title is only about err.
 func (h *faceHandler) failure(p face.Page, err error) face.Page {
-	title := faceTitles[faceStatus(err)]
+	status, title := faceStatus(err)
 	said := face.Text{Text: err.Error(), Wrong: true}
 	if p.Title != "" {
-		p.Parts = append([]templPart{face.Notes{Title: title, Texts: []face.Text{said}}}, p.Parts...)
+		p.Parts = append([]face.Part{face.Notes{Title: title, Texts: []face.Text{said}}}, p.Parts...)
 		return p
 	}
 	p.Title, p.Lead = title, err.Error()
-	if faceStatus(err) == http.StatusNotFound {
+	if status == http.StatusNotFound {
 		p.Parts = append(p.Parts, h.whatThereIs())
 	}
 	return p
 }
 
-// whatThereIs lists all models and indexes.
-func (h *faceHandler) whatThereIs() templPart {
+func (h *faceHandler) whatThereIs() face.Part {
 	t := face.Table{
 		Title: "Models and indexes", Caption: "All models with their indexes", Columns: face.Columns("Model", "Indexes"),
 		Empty: "This program has no models.",

@@ -15,7 +15,6 @@ import (
 // faceRows is the default number of rows on a page of an index.
 const faceRows = 20
 
-// indexPage shows the first entries of an index.
 func (h *faceHandler) indexPage(ctx context.Context, query url.Values) (face.Page, error) {
 	name, value := query.Get("index"), query.Get("value")
 	m, w, err := h.in.window(name)
@@ -27,10 +26,10 @@ func (h *faceHandler) indexPage(ctx context.Context, query url.Values) (face.Pag
 		p.Trail = []face.Link{{Text: m.Name(), Href: h.modelAt(m.Name())}}
 	}
 	if isHidden(m, w) {
-		p.Parts = []templPart{face.Notes{Title: "Not shown", Texts: []face.Text{{Text: faceHidden}}}}
+		p.Parts = []face.Part{face.Notes{Title: "Not shown", Texts: []face.Text{{Text: faceHidden}}}}
 		return p, nil
 	}
-	p.Parts = []templPart{h.valueForm(name, value, query.Get("n"))}
+	p.Parts = []face.Part{h.valueForm(name, value, query.Get("n"))}
 	n := faceRows
 	if text := query.Get("n"); text != "" {
 		if n, err = strconv.Atoi(text); err != nil {
@@ -41,13 +40,13 @@ func (h *faceHandler) indexPage(ctx context.Context, query url.Values) (face.Pag
 	p.Cost = faceCost(got.Cost)
 	if errors.Is(err, errNoValue) {
 		note := face.Notes{Title: "Which value?", Texts: []face.Text{{Text: "This index has entries for each value. Enter one below."}}}
-		p.Parts = append([]templPart{note}, p.Parts...)
+		p.Parts = append([]face.Part{note}, p.Parts...)
 		return p, nil
 	}
 	if err != nil {
 		return p, err
 	}
-	parts := []templPart{h.rowTable(m, got, value)}
+	parts := []face.Part{h.rowTable(m, got, value)}
 	if picture := h.pictures(ctx, w, name, value); picture != nil {
 		parts = append(parts, picture)
 	}
@@ -66,7 +65,7 @@ func (h *faceHandler) pageCommand(name, value, n string) string {
 }
 
 // rowTable shows the rows of a page. m is the model of its records, or nil.
-func (h *faceHandler) rowTable(m *model, p Page, value string) templPart {
+func (h *faceHandler) rowTable(m *model, p Page, value string) face.Part {
 	t := face.Table{Title: "Entries", Caption: "The first entries", Columns: face.Columns("#", "ID"), Empty: "There is no entry."}
 	hasNotes := slices.ContainsFunc(p.Rows, func(r Row) bool { return r.Note != "" })
 	hasFields := slices.ContainsFunc(p.Rows, func(r Row) bool { return len(r.Fields) > 0 })

@@ -15,10 +15,9 @@ import (
 // faceHex is the maximum number of bytes of a value on a page.
 const faceHex = 4096
 
-// keyPage shows the value of a key.
 func (h *faceHandler) keyPage(ctx context.Context, query url.Values) (face.Page, error) {
 	key := query.Get("key")
-	p := face.Page{Title: "Key", Lead: key, Command: h.command("get", "--key", key), Parts: []templPart{h.keyForm(key)}}
+	p := face.Page{Title: "Key", Lead: key, Command: h.command("get", "--key", key), Parts: []face.Part{h.keyForm(key)}}
 	if key == "" {
 		p.Command = ""
 		return p, faceError{"The key is missing.", kvmodel.ErrInvalid}
@@ -30,7 +29,7 @@ func (h *faceHandler) keyPage(ctx context.Context, query url.Values) (face.Page,
 	if err != nil {
 		return p, err
 	}
-	parts := []templPart{itemFacts(&it)}
+	parts := []face.Part{itemFacts(&it)}
 	if !it.Exists {
 		p.Parts = append(parts, p.Parts...)
 		return p, faceError{"The store holds nothing under this key.", kvmodel.ErrNotFound}
@@ -55,7 +54,7 @@ func itemFacts(it *Item) face.Facts {
 
 // itemParts show the decoded item and its bytes. If the item may contain a private field, they show
 // only the decoded lines of a record of a known model.
-func (h *faceHandler) itemParts(it *Item) (parts []templPart) {
+func (h *faceHandler) itemParts(it *Item) (parts []face.Part) {
 	o := h.in.owner(it.Key)
 	open := o.isOpen()
 	if len(it.Lines) > 0 && (open || o.class == "r" && o.model != nil) {

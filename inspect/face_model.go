@@ -9,7 +9,6 @@ import (
 	"github.com/ringtree/ringtree/inspect/internal/face"
 )
 
-// modelPage shows a model, with a form to open one of its records.
 func (h *faceHandler) modelPage(ctx context.Context, query url.Values) (face.Page, error) {
 	m, err := h.in.model(query.Get("model"))
 	if err != nil {
@@ -44,7 +43,7 @@ func modelFacts(m model, ms ModelStatus) face.Facts {
 	return facts
 }
 
-func (h *faceHandler) indexTable(ms ModelStatus) templPart {
+func (h *faceHandler) indexTable(ms ModelStatus) face.Part {
 	t := face.Table{Title: "Indexes", Caption: "Indexes of " + ms.Name, Columns: face.Columns("Index", "Kind", "State"), Empty: "It has no index."}
 	for _, i := range ms.Indexes {
 		name := h.indexText(ms.Name, i, i.Name)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/a-h/templ"
+
 	"github.com/ringtree/ringtree/inspect/internal/console"
 	"github.com/ringtree/ringtree/inspect/internal/face"
 	"github.com/ringtree/ringtree/internal/plug"
@@ -23,7 +25,7 @@ const facePictures = 4
 // ring is a templates.RingPicture, a ranking a templates.TreePicture, and a list a
 // templates.ListPicture; an index with shards may have several. It reads about as many keys as
 // most, and draws nothing of a private field. It returns ErrUnknown for an unknown index.
-func (in *Inspector) Pictures(ctx context.Context, name, value string, most int) ([]templPart, error) {
+func (in *Inspector) Pictures(ctx context.Context, name, value string, most int) ([]templ.Component, error) {
 	m, w, err := in.window(name)
 	if err != nil {
 		return nil, err
@@ -38,7 +40,7 @@ func (in *Inspector) Pictures(ctx context.Context, name, value string, most int)
 
 // pictures returns the section with the pictures of w at value, nil if there is nothing to draw.
 // The section explains a missing picture; this does not fail the page.
-func (h *faceHandler) pictures(ctx context.Context, w plug.Window, name, value string) templPart {
+func (h *faceHandler) pictures(ctx context.Context, w plug.Window, name, value string) face.Part {
 	d, ok := w.(plug.Drawn)
 	if !ok {
 		return nil
@@ -59,7 +61,7 @@ func (h *faceHandler) pictures(ctx context.Context, w plug.Window, name, value s
 }
 
 // drawn returns the pictures of p, for the index called name.
-func drawn(p plug.Picture, name string) (all []templPart) {
+func drawn(p plug.Picture, name string) (all []templ.Component) {
 	for i, ring := range p.Rings[:min(facePictures, len(p.Rings))] {
 		all = append(all, ringPicture(ring, fmt.Sprintf("%s, ring %d of %d", name, i+1, len(p.Rings))))
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// recordPage shows a record, with all its places in indexes.
 func (h *faceHandler) recordPage(ctx context.Context, query url.Values) (face.Page, error) {
 	return h.recordAsEntered(ctx, query.Get("model"), textOfID(query.Get("id")), nil)
 }
@@ -26,7 +25,7 @@ func (h *faceHandler) recordAsEntered(ctx context.Context, name, id string, ente
 	}
 	p := face.Page{
 		Title: m.Name() + " " + id, Trail: []face.Link{{Text: m.Name(), Href: h.modelAt(m.Name())}},
-		Command: h.command("get", m.Name(), id), Parts: []templPart{h.recordForm(m.Name(), id)},
+		Command: h.command("get", m.Name(), id), Parts: []face.Part{h.recordForm(m.Name(), id)},
 	}
 	if id == "" {
 		p.Title, p.Trail, p.Command = m.Name(), nil, ""
@@ -39,7 +38,7 @@ func (h *faceHandler) recordAsEntered(ctx context.Context, name, id string, ente
 	if r.State == "absent" {
 		return p, faceError{"There is no " + m.Name() + " with the ID " + id + ".", kvmodel.ErrNotFound}
 	}
-	parts := []templPart{h.recordFacts(&r)}
+	parts := []face.Part{h.recordFacts(&r)}
 	if r.Err != nil {
 		parts = append(parts, face.Notes{Title: "Problems", Texts: []face.Text{{Text: r.Err.Error(), Wrong: true}}})
 	}
@@ -76,8 +75,7 @@ func (h *faceHandler) recordFacts(r *Record) face.Facts {
 	return facts
 }
 
-// fieldTable shows the fields of r and its counters.
-func fieldTable(r *Record) templPart {
+func fieldTable(r *Record) face.Part {
 	t := face.Table{
 		Title: "Fields", Caption: "Fields by their stored names, then counters. Private ones are shown as " + Masked + ".",
 		Columns: face.Columns("Field", "Value"), Empty: "It has no field.",
@@ -91,8 +89,7 @@ func fieldTable(r *Record) templPart {
 	return t
 }
 
-// placeTable shows the places of r in the indexes of its model.
-func (h *faceHandler) placeTable(m *model, r *Record) templPart {
+func (h *faceHandler) placeTable(m *model, r *Record) face.Part {
 	t := face.Table{
 		Title: "Places", Caption: "The position of the record in each index, checked",
 		Columns: face.Columns("Index", "Place", "Keys", "Check"), Empty: "It is in no index.",
@@ -131,7 +128,6 @@ func (h *faceHandler) keysOf(m *model, p *Place) (cell face.Cell) {
 	return cell
 }
 
-// firstKey returns the first key of a base.
 func firstKey(w plug.Window, base string) string {
 	for _, more := range []string{"", "#0", "#n", "#0#n", ":meta"} {
 		if b, first := w.Base(base + more); first && b == base {

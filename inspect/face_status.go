@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// statusPage shows the state of the database.
 func (h *faceHandler) statusPage(ctx context.Context, _ url.Values) (face.Page, error) {
 	p := face.Page{Title: faceHome, Command: h.command("status")}
 	st, err := h.in.Status(ctx)
@@ -31,7 +30,7 @@ func (h *faceHandler) statusPage(ctx context.Context, _ url.Values) (face.Page, 
 	return p, nil
 }
 
-func (h *faceHandler) warnings(st Status) templPart {
+func (h *faceHandler) warnings(st Status) face.Part {
 	n := face.Notes{Title: "Warnings"}
 	for _, text := range st.Warnings {
 		n.Texts = append(n.Texts, face.Text{Text: text, Wrong: true})
@@ -42,7 +41,7 @@ func (h *faceHandler) warnings(st Status) templPart {
 	return n
 }
 
-func (h *faceHandler) models(all []ModelStatus) templPart {
+func (h *faceHandler) models(all []ModelStatus) face.Part {
 	t := face.Table{
 		Title: "Models", Caption: "Numbers with a ~ are estimates: they count deleted records, and sizes come from a sample.",
 		Columns: face.Columns("Model", "#Records", "#Bytes", "Version", "Indexes"), Empty: "This program has no models.",
@@ -56,8 +55,7 @@ func (h *faceHandler) models(all []ModelStatus) templPart {
 	return t
 }
 
-// versions returns the model versions of the records.
-func (m *ModelStatus) versions() string {
+func (m ModelStatus) versions() string {
 	if m.Older == 0 {
 		return fmt.Sprint(m.Version)
 	}
@@ -92,7 +90,7 @@ func (i *IndexStatus) state() string {
 	return strings.TrimSpace(i.State + " " + i.Far)
 }
 
-func (h *faceHandler) alone() templPart {
+func (h *faceHandler) alone() face.Part {
 	t := face.Table{Title: "Without a model", Caption: "Data of no model", Columns: face.Columns("Name", "Kind")}
 	for _, w := range h.in.alone {
 		t.Rows = append(t.Rows, []face.Cell{{{Text: w.Name(), Href: h.indexAt(w.Name(), "")}}, faceText(w.Kind())})
@@ -100,7 +98,7 @@ func (h *faceHandler) alone() templPart {
 	return t
 }
 
-func (h *faceHandler) writersTable(all []kvmodel.Writer) templPart {
+func (h *faceHandler) writersTable(all []kvmodel.Writer) face.Part {
 	t := face.Table{
 		Title: "Processes", Caption: "Processes that write, or died with unfinished changes",
 		Columns: face.Columns("Process", "#Changes", "Handlers of", "Other indexes of"),
@@ -120,8 +118,7 @@ func (h *faceHandler) writersTable(all []kvmodel.Writer) templPart {
 	return t
 }
 
-// processTable shows the work of this process.
-func processTable(s kvmodel.Stats) templPart {
+func processTable(s kvmodel.Stats) face.Part {
 	t := face.Table{Title: "This process", Caption: "Work of this process", Columns: face.Columns("Work", "#Number")}
 	for _, row := range []struct {
 		what string

@@ -3,20 +3,14 @@ package inspect
 import (
 	"time"
 
-	"github.com/a-h/templ"
-
 	"github.com/ringtree/ringtree/inspect/internal/console"
 	"github.com/ringtree/ringtree/inspect/internal/face"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// templPart is a part of a page.
-type templPart = templ.Component
-
 // faceHome is the title of the first page.
 const faceHome = "Status"
 
-// faceCost returns the cells that show a cost.
 func faceCost(c kvmodel.Cost) []string {
 	return []string{console.Some(c.Trips, "trip", "trips"), console.Some(c.Keys, "key", "keys"), console.Size(int64(c.Read))}
 }
@@ -25,8 +19,7 @@ func faceTime(t time.Time) string {
 	if t.IsZero() {
 		return "never"
 	}
-	return t.UTC().Format("2006-01-02 15:04:05") + " UTC"
+	return t.UTC().Format(time.DateTime) + " UTC"
 }
 
-// faceText returns a cell with one text.
 func faceText(text string) face.Cell { return face.Cell{{Text: text}} }

@@ -5,9 +5,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math"
+	"strconv"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/ringtree/ringtree/inspect/internal/console"
 )
 
 // Field is a field of a record, as stored.
@@ -16,17 +20,41 @@ type Field struct {
 	Value any    // nil, bool, int64, uint64, float64, string, []byte, time.Time, []any, map[string]any
 }
 
+// Fields are fields in their stored order.
+type Fields []Field
+
+// MarshalJSON returns an object with the fields in their order: times in UTC by RFC 3339, null if
+// they are zero, bytes in base64, NaN and infinities as texts.
+func (all Fields) MarshalJSON() ([]byte, error) {
+	object := []byte("{")
+	for i, f := range all {
+		if i > 0 {
+			object = append(object, ',')
+		}
+		name, err := console.JSON(f.Name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := console.JSON(plain(f.Value))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		object = append(append(append(object, name...), ':'), value...)
+	}
+	return append(object, '}'), nil
+}
+
 // Masked is the value of a private field.
 const Masked = "***"
 
 // fieldsOf returns the fields in body, a msgpack map.
-func fieldsOf(body []byte) ([]Field, error) {
+func fieldsOf(body []byte) (Fields, error) {
 	d := msgpack.NewDecoder(bytes.NewReader(body))
 	n, err := d.DecodeMapLen()
 	if err != nil {
 		return nil, fmt.Errorf("body: %w", err)
 	}
-	var fields []Field
+	var fields Fields
 	for range n {
 		name, err := d.DecodeString()
 		if err != nil {
@@ -60,4 +88,35 @@ func textOf(v any) string {
 		return fmt.Sprint(v)
 	}
 	return string(data)
+}
+
+// plain returns v as a JSON value: times in UTC, bytes in base64, NaN and infinities as text, and
+// nil for a zero time.
+func plain(v any) any {
+	switch v := v.(type) {
+	case time.Time:
+		if v.IsZero() {
+			return nil
+		}
+		return v.UTC().Format(time.RFC3339Nano)
+	case []byte:
+		return base64.StdEncoding.EncodeToString(v)
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return strconv.FormatFloat(v, 'g', -1, 64)
+		}
+	case []any:
+		all := make([]any, len(v))
+		for i, e := range v {
+			all[i] = plain(e)
+		}
+		return all
+	case map[string]any:
+		all := make(map[string]any, len(v))
+		for name, e := range v {
+			all[name] = plain(e)
+		}
+		return all
+	}
+	return v
 }

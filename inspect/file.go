@@ -52,14 +52,12 @@ type Summary struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// exportWriter writes an export.
 type exportWriter struct {
 	to    io.Writer
 	items []byte
 	tally
 }
 
-// tally adds up items.
 type tally struct {
 	records map[string]int64
 	others  int64
@@ -178,7 +176,6 @@ func (w *exportWriter) end() (Summary, error) {
 	return w.summary(), w.block(endBlock, data)
 }
 
-// exportReader reads an export.
 type exportReader struct {
 	from   *bufio.Reader
 	at     int64 // position in the file
@@ -188,12 +185,12 @@ type exportReader struct {
 func newExportReader(from io.Reader) (*exportReader, error) {
 	r := &exportReader{from: bufio.NewReader(from), at: int64(len(magic))}
 	begin := make([]byte, len(magic))
-	n, err := io.ReadFull(r.from, begin)
+	_, err := io.ReadFull(r.from, begin)
 	if err := unread(err); err != nil {
 		return nil, err
 	}
 	if string(begin) != magic {
-		return nil, fmt.Errorf("%w: it does not begin with %q but with %q", ErrBadExport, magic, begin[:n])
+		return nil, fmt.Errorf("%w: it does not begin like one", ErrBadExport)
 	}
 	kind, data, err := r.block()
 	if err != nil {
@@ -219,7 +216,6 @@ func unread(err error) error {
 	return err
 }
 
-// block reads a block.
 func (r *exportReader) block() (kind byte, data []byte, err error) {
 	head := make([]byte, 5)
 	if _, err := io.ReadFull(r.from, head); err != nil {
@@ -237,11 +233,11 @@ func (r *exportReader) block() (kind byte, data []byte, err error) {
 		if err := unread(err); err != nil {
 			return 0, nil, err
 		}
-		return 0, nil, fmt.Errorf("%w: it is cut in the block at byte %d", ErrBadExport, r.at)
+		return 0, nil, fmt.Errorf("%w: it is cut off in the block at byte %d", ErrBadExport, r.at)
 	}
 	sum := crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, rest[:n])
 	if sum != binary.BigEndian.Uint32(rest[n:]) {
-		return 0, nil, fmt.Errorf("%w: damaged in the block at byte %d: its sum does not fit", ErrBadExport, r.at)
+		return 0, nil, fmt.Errorf("%w: damaged in the block at byte %d: its checksum does not match", ErrBadExport, r.at)
 	}
 	r.at += int64(len(head)) + int64(len(rest))
 	return head[0], rest[:n], nil

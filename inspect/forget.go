@@ -173,20 +173,15 @@ const tracesKept = 1000
 // traces searches all keys and values, and returns their number.
 func (in *Inspector) traces(ctx context.Context, words []word, p Pace) (all []Trace, searched int64, err error) {
 	pace := p.begin("forget", "keys", 0)
-	err = in.eachKey(ctx, "", func(keys []string) error {
-		results, err := kv.GetAll(ctx, in.store, keys...)
-		if err != nil {
-			return err
-		}
-		for i, key := range keys {
-			if results[i].Err == nil && len(all) < tracesKept {
-				all = append(all, in.tracesAt(key, results[i].Value, words)...)
+	err = in.scan(ctx, pace, "", nil, func(found []stored) error {
+		for _, at := range found {
+			if len(all) < tracesKept {
+				all = append(all, in.tracesAt(at.key, at.value, words)...)
 			}
 		}
-		searched += int64(len(keys))
-		return pace.did(ctx, len(keys), "")
+		return nil
 	})
-	return all, searched, err
+	return all, pace.step.Done, err
 }
 
 // tracesAt returns the places of words in an item: its key, or each of its fields.
@@ -226,12 +221,6 @@ func nameIn(key string) string {
 	return name
 }
 
-// nameless are the classes of keys with values that name no record: numbers, and the data of
-// processes about themselves.
-var nameless = []string{
-	"n", "c", "per", "seq", "rebuild", "rebuilt", "limit", "built", "procs", "out", "fixed", "turn", "format", "rescued", "recovery", "generation",
-}
-
 // said returns the texts in an item, decoded.
 func (in *Inspector) said(o owner, key string, value []byte) (all []said) {
 	add := func(texts []string, bodies [][]byte) {
@@ -246,7 +235,7 @@ func (in *Inspector) said(o owner, key string, value []byte) (all []said) {
 		}
 	}
 	switch {
-	case slices.Contains(nameless, o.class):
+	case classes[o.class].nameless || o.class == "n" || o.class == "c" || o.class == "per": // Numbers.
 		return nil
 	case o.class == "r" && o.model != nil:
 		s := o.model.Decode("", value)

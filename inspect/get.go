@@ -14,27 +14,29 @@ import (
 
 // Record is a record with all its data.
 type Record struct {
-	Model, ID, Key string
+	Model   string    `json:"model"`
+	ID      string    `json:"id"`
+	Key     string    `json:"key"`
+	State   string    `json:"state"` // "live", "deleted", "expired", "absent", "damaged"
+	Rev     uint64    `json:"rev"`
+	Version int       `json:"version"` // of the model that wrote it
+	Bytes   int       `json:"bytes"`
+	Expires time.Time `json:"expires,omitzero"` // zero: never
+	Err     error     `json:"error,omitempty"`  // the reason it cannot be read
 
-	State   string // "live", "deleted", "expired", "absent", "damaged"
-	Rev     uint64
-	Version int // of the model that wrote it
-	Bytes   int
-	Expires time.Time // zero: never
-	Err     error     // the reason it cannot be read
-
-	Fields   []Field
-	Counters []Field
-	Places   []Place
-	History  int // bytes of its history
+	Fields   Fields  `json:"fields,omitempty"`
+	Counters Fields  `json:"counters,omitempty"`
+	Places   []Place `json:"places,omitempty"`
+	History  int     `json:"history,omitempty"` // bytes of its history
 }
 
 // Place is the place of a record in an index.
 type Place struct {
-	Index, Kind string
-	Value       string   // the place, in the words of the index
-	Bases       []string // the prefixes of its keys
-	Wrong       []string // sentences; none: no faults
+	Index string   `json:"index"`
+	Kind  string   `json:"kind"`
+	Value string   `json:"value"`           // the place, in the words of the index
+	Bases []string `json:"bases,omitempty"` // the prefixes of its keys
+	Wrong []string `json:"wrong,omitempty"` // sentences; none: no faults
 }
 
 // Get returns the record of a model with that id, with all its places in indexes and their faults.
@@ -64,8 +66,8 @@ func (in *Inspector) look(ctx context.Context, m model, id string) (Record, erro
 	if r.State != "live" {
 		return r, nil
 	}
-	if r.Fields, r.Err = fieldsOf(sights[0].Envelope.Body); r.Err != nil {
-		r.State = "damaged"
+	if r.Fields, err = fieldsOf(sights[0].Envelope.Body); err != nil {
+		r.State, r.Err = "damaged", texted(err)
 		return r, nil
 	}
 	for i, counter := range m.Counters() {
@@ -82,7 +84,7 @@ func (in *Inspector) look(ctx context.Context, m model, id string) (Record, erro
 }
 
 func recordOf(m model, s *plug.Sight) Record {
-	r := Record{Model: m.Name(), ID: s.ID, Key: m.Key(s.ID), State: "live", Bytes: s.Bytes, Err: s.Err}
+	r := Record{Model: m.Name(), ID: s.ID, Key: m.Key(s.ID), State: "live", Bytes: s.Bytes, Err: texted(s.Err)}
 	switch {
 	case s.Err != nil:
 		r.State = "damaged"
@@ -142,16 +144,17 @@ var errNoValue = fmt.Errorf("%w: the value is missing", kvmodel.ErrInvalid)
 
 // Row is a line of a page.
 type Row struct {
-	ID     string  // of the record, or the member
-	Note   string  // its stamp, score or text
-	Fields []Field // of an event
+	ID     string `json:"id,omitempty"`     // of the record, or the member
+	Note   string `json:"note,omitempty"`   // its stamp, score or text
+	Fields Fields `json:"fields,omitempty"` // of an event
 }
 
 // Page is the first page of an index.
 type Page struct {
-	Index, Kind string
-	Rows        []Row
-	Cost        kvmodel.Cost
+	Index string       `json:"index"`
+	Kind  string       `json:"kind"`
+	Rows  []Row        `json:"rows"`
+	Cost  kvmodel.Cost `json:"-"`
 }
 
 // Page returns the first n entries of an index at a value, or of data that belongs to no model. The
@@ -166,7 +169,7 @@ func (in *Inspector) Page(ctx context.Context, index, value string, n int) (Page
 	}
 	ctx, meter := kvmodel.Metered(ctx)
 	rows, err := w.Page(ctx, in.store, textOfValue(value), n)
-	p := Page{Index: index, Kind: w.Kind(), Cost: meter.Cost()}
+	p := Page{Index: index, Kind: w.Kind(), Rows: []Row{}, Cost: meter.Cost()}
 	for _, row := range rows {
 		r := Row{ID: row.ID, Note: row.Note}
 		if r.Note != "" && isHidden(m, w) {
@@ -174,13 +177,13 @@ func (in *Inspector) Page(ctx context.Context, index, value string, n int) (Page
 		}
 		if row.Data != nil {
 			if r.Fields, _ = fieldsOf(row.Data); r.Fields == nil {
-				r.Fields = []Field{{"value", string(row.Data)}}
+				r.Fields = Fields{{"value", string(row.Data)}}
 			}
 		}
 		p.Rows = append(p.Rows, r)
 	}
 	if parted, ok := w.(plug.Parted); ok && err == nil && value == "" && len(rows) == 0 && parted.Parted() {
-		err = fmt.Errorf("%w: say %s/VALUE", errNoValue, index)
+		err = fmt.Errorf("%w: pass %s/VALUE", errNoValue, index)
 	}
 	return p, err
 }

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -52,16 +53,10 @@ func Handler(in *Inspector, o HandlerOptions) (http.Handler, error) {
 	if o.Base != "" && (!strings.HasPrefix(o.Base, "/") || o.Base == "/" || path.Clean(o.Base) != o.Base) {
 		return nil, fmt.Errorf("%w: inspect.Handler: Base %q must be a path such as /inspect, or empty", kvmodel.ErrInvalid, o.Base)
 	}
-	if o.Command == "" {
-		o.Command = "db"
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Command, o.Log = cmp.Or(o.Command, "db"), cmp.Or(o.Log, slog.Default())
 	return &faceHandler{in, o}, nil
 }
 
-// faceHandler answers the requests of a Handler.
 type faceHandler struct {
 	in *Inspector
 	o  HandlerOptions
@@ -127,8 +122,9 @@ func (h *faceHandler) show(w http.ResponseWriter, r *http.Request, view faceView
 		view = (*faceHandler).nowhere
 	}
 	p, err := view(h, ctx, r.URL.Query())
-	status := faceStatus(err)
+	status := http.StatusOK
 	if err != nil {
+		status, _ = faceStatus(err)
 		p = h.failure(p, err)
 	}
 	if p.Cost == nil {
@@ -180,11 +176,4 @@ func (h *faceHandler) indexAt(index, value string) string {
 
 func (h *faceHandler) keyAt(key string) string { return h.at("key", url.Values{"key": {key}}) }
 
-// command returns a call of the app's command, to be pasted into a shell.
-func (h *faceHandler) command(args ...string) string {
-	line := h.o.Command
-	for _, arg := range args {
-		line += " " + quoted(arg)
-	}
-	return line
-}
+func (h *faceHandler) command(args ...string) string { return commandLine(h.o.Command, args) }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -51,16 +53,21 @@ var (
 	errReads = fmt.Errorf("%w: %w: this verb only reads", kv.ErrUnavailable, kvmodel.ErrReadOnly)
 )
 
-// model returns the model of that name.
 func (in *Inspector) model(name string) (model, error) {
-	var known []string
 	for _, m := range in.models {
 		if m.Name() == name {
 			return m, nil
 		}
-		known = append(known, m.Name())
 	}
-	return model{}, unknown("model", name, known)
+	return model{}, unknown("model", name, in.names())
+}
+
+// names returns the names of all models.
+func (in *Inspector) names() (names []string) {
+	for _, m := range in.models {
+		names = append(names, m.Name())
+	}
+	return names
 }
 
 // window returns the window called name: MODEL.INDEX, or one that belongs to no model.
@@ -97,35 +104,19 @@ func unknown(what, name string, known []string) error {
 	return fmt.Errorf("%w %s %q; there are %s", ErrUnknown, what, name, strings.Join(known, ", "))
 }
 
-// nearest returns the name in known that name is probably meant to be, or "".
-func nearest(name string, known []string) (near string) {
-	least := 1 + len(name)/3
+// nearest returns the names in known that name is probably meant to be, or "".
+func nearest(name string, known []string) string {
+	names := new(cobra.Command)
 	for _, k := range known {
-		if d := distance(strings.ToLower(name), strings.ToLower(k)); d <= least && d < len(k) {
-			near, least = k, d-1
+		names.AddCommand(&cobra.Command{Use: k, Run: func(*cobra.Command, []string) {}})
+	}
+	for name != "" && names.SuggestionsMinimumDistance <= len(name)/3 {
+		names.SuggestionsMinimumDistance++
+		if near := names.SuggestionsFor(name); len(near) > 0 {
+			return strings.Join(near, " or ")
 		}
 	}
-	return near
-}
-
-// distance returns the edit distance of a and b, in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
+	return ""
 }
 
 // Step is the progress of a long call.

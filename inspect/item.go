@@ -24,7 +24,6 @@ type item struct {
 	value []byte
 }
 
-// kind is the kind of an item.
 type kind byte
 
 const (
@@ -45,7 +44,6 @@ func (it *item) of() string {
 	return strings.TrimSuffix(it.model+" "+it.id+" "+it.name, " ")
 }
 
-// keyIn returns the key of the item.
 func (it *item) keyIn(in *Inspector) (string, error) {
 	if it.kind == kept {
 		return it.key, nil
@@ -61,6 +59,18 @@ func (it *item) keyIn(in *Inspector) (string, error) {
 		return m.HistoryKey(it.id), nil
 	}
 	return m.Key(it.id), nil
+}
+
+// keysOf returns the keys of items.
+func (in *Inspector) keysOf(items []item) (keys []string, err error) {
+	for i := range items {
+		key, err := items[i].keyIn(in)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
 }
 
 // records calls f with the records of m selected by want, each with its counters and its history,
@@ -114,15 +124,10 @@ func (in *Inspector) asked(m model, ids []string) (asked []item, keys []string, 
 		if m.KeepsHistory() {
 			some = append(some, item{kind: history, model: m.Name(), id: id})
 		}
-		for _, it := range some {
-			key, err := it.keyIn(in)
-			if err != nil {
-				return nil, nil, err
-			}
-			asked, keys = append(asked, it), append(keys, key)
-		}
+		asked = append(asked, some...)
 	}
-	return asked, keys, nil
+	keys, err = in.keysOf(asked)
+	return asked, keys, err
 }
 
 // itemsOf returns the items of the records ids. A damaged record is an error, since the result must
@@ -169,35 +174,19 @@ func (in *Inspector) stays(m model, it *item, err error) (bool, error) {
 
 // others calls f with the items that belong to no record, in batches.
 func (in *Inspector) others(ctx context.Context, p *pacer, f func([]item) error) error {
-	return in.eachKey(ctx, "", func(keys []string) error {
+	isKept := func(key string) bool { _, kept := in.isKept(key); return kept }
+	return in.scan(ctx, p, "", isKept, func(found []stored) error {
 		var items []item
-		var mine []string
-		for _, key := range keys {
-			if ends, ok := in.isKept(key); ok {
-				items = append(items, item{kind: kept, key: key, ends: ends})
-				mine = append(mine, key)
-			}
-		}
-		results, err := kv.GetAll(ctx, in.store, mine...)
-		if err != nil {
-			return err
-		}
-		var there []item
-		for i, it := range items {
-			if it.value = results[i].Value; results[i].Err != nil {
-				continue
-			}
-			if strings.HasPrefix(it.key, "session:") {
-				it.ends = endOfSession(it.value)
+		for _, at := range found {
+			it := item{kind: kept, key: at.key, value: at.value}
+			if it.ends, _ = in.isKept(at.key); strings.HasPrefix(at.key, "session:") {
+				it.ends = endOfSession(at.value)
 			}
 			if _, ended, _ := it.lives(in); !ended {
-				there = append(there, it)
+				items = append(items, it)
 			}
 		}
-		if err := f(there); err != nil {
-			return err
-		}
-		return p.did(ctx, len(keys), "")
+		return f(items)
 	})
 }
 

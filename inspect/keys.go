@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// owner is the owner of a key.
 type owner struct {
 	class string // the prefix of the key
 	model *model // nil: none, or one that this program does not have
@@ -24,24 +23,41 @@ type owner struct {
 	rest   string // for a key of records: the rest after the model, the text of the id unless hashed
 }
 
-// Classes of keys that belong to a model as a whole, and their content.
-var modelClasses = map[string]string{
-	"r": "records", "h": "history", "ids": "ids", "built": "state", "rebuild": "state",
-	"rebuilt": "state", "build": "state", "seq": "ids",
+// class is a class of keys that no index has.
+type class struct {
+	part     string // its content
+	ofModel  bool   // it belongs to a model as a whole, and otherwise to none
+	nameless bool   // its values name no record: numbers, and the data of processes about themselves
 }
 
-// Classes of keys that belong to no model.
-var otherClasses = map[string]string{
-	"procs": "journal", "out": "journal", "line": "journal", "fixed": "journal", "turn": "journal",
-	"session": "sessions", "sessions": "sessions", "generation": "sessions", "limit": "limits",
-	"format": "format", "rescued": "state",
+var classes = map[string]class{
+	"r":       {part: "records", ofModel: true},
+	"h":       {part: "history", ofModel: true},
+	"ids":     {part: "ids", ofModel: true},
+	"seq":     {part: "ids", ofModel: true, nameless: true},
+	"built":   {part: "state", ofModel: true, nameless: true},
+	"rebuild": {part: "state", ofModel: true, nameless: true},
+	"rebuilt": {part: "state", ofModel: true, nameless: true},
+	"build":   {part: "state", ofModel: true},
+
+	"line":       {part: "journal"},
+	"procs":      {part: "journal", nameless: true},
+	"out":        {part: "journal", nameless: true},
+	"fixed":      {part: "journal", nameless: true},
+	"turn":       {part: "journal", nameless: true},
+	"session":    {part: "sessions"},
+	"sessions":   {part: "sessions"},
+	"generation": {part: "sessions", nameless: true},
+	"limit":      {part: "limits", nameless: true},
+	"format":     {part: "format", nameless: true},
+	"rescued":    {part: "state", nameless: true},
+	"recovery":   {part: "state", nameless: true},
 }
 
 // isWitness reports whether key is one that each server holds, so that its loss is noticed: see
 // docs/internals/keys.md.
 func isWitness(key string) bool { return strings.HasPrefix(key, "ringtree{") }
 
-// owner returns the owner of key.
 func (in *Inspector) owner(key string) owner {
 	class, rest, _ := strings.Cut(key, ":")
 	o := owner{class: class}
@@ -49,8 +65,9 @@ func (in *Inspector) owner(key string) owner {
 		o.name, o.part, o.known = "boot", "boot", true
 		return o
 	}
-	if what, ok := otherClasses[class]; ok {
-		o.name, o.part, o.known = what, what, true
+	of, ok := classes[class]
+	if ok && !of.ofModel {
+		o.name, o.part, o.known = of.part, of.part, true
 		return o
 	}
 	o.name, o.rest, _ = strings.Cut(rest, ":")
@@ -58,8 +75,8 @@ func (in *Inspector) owner(key string) owner {
 		o.name, _, _ = strings.Cut(o.name, "#") // a segment
 	}
 	o.model = in.named(o.name)
-	if what, ok := modelClasses[class]; ok {
-		o.part, o.known = what, o.model != nil
+	if ok {
+		o.part, o.known = of.part, o.model != nil
 		return o
 	}
 	switch class {
@@ -85,7 +102,6 @@ func (in *Inspector) named(name string) *model {
 	return nil
 }
 
-// find finds the window of key.
 func (in *Inspector) find(key string, o *owner) {
 	o.part, _, _ = strings.Cut(o.rest, ":")
 	if o.model != nil {
@@ -104,7 +120,6 @@ func (in *Inspector) find(key string, o *owner) {
 	}
 }
 
-// eachKey calls f with all keys, in batches.
 func (in *Inspector) eachKey(ctx context.Context, begin string, f func(keys []string) error) error {
 	if in.keys == nil {
 		return ErrNoKeys
@@ -119,37 +134,62 @@ func (in *Inspector) eachKey(ctx context.Context, begin string, f func(keys []st
 	})
 }
 
+// stored is an item of the store.
+type stored struct {
+	key   string
+	value []byte
+}
+
+// scan calls f with the items whose keys begin with begin and are accepted by want, in batches.
+// want may be nil.
+func (in *Inspector) scan(ctx context.Context, p *pacer, begin string, want func(key string) bool, f func([]stored) error) error {
+	return in.eachKey(ctx, begin, func(keys []string) error {
+		mine := keys
+		if want != nil {
+			mine = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !want(key) })
+		}
+		results, err := kv.GetAll(ctx, in.store, mine...)
+		if err != nil {
+			return err
+		}
+		var found []stored
+		for i, key := range mine {
+			if results[i].Err == nil { // Otherwise it was deleted.
+				found = append(found, stored{key, results[i].Value})
+			}
+		}
+		if err := f(found); err != nil {
+			return err
+		}
+		return p.did(ctx, len(keys), "")
+	})
+}
+
 // Share is the share of a store taken by a part of it.
 type Share struct {
-	Model, Part string // of a model, or the name of data that belongs to no model
-	Keys, Bytes int64  // bytes of keys and values
-	Biggest     string // key
-	BiggestSize int
-	Known       bool // by this program
+	Model       string `json:"model"`
+	Part        string `json:"part"` // of a model, or the name of data that belongs to no model
+	Keys        int64  `json:"keys"`
+	Bytes       int64  `json:"bytes"`   // of keys and values
+	Biggest     string `json:"biggest"` // key
+	BiggestSize int    `json:"biggestSize"`
+	Known       bool   `json:"known"` // by this program
 }
 
 // Sizes returns the share of each part of the store, the largest first. It reads the whole store,
 // at pace p.
 func (in *Inspector) Sizes(ctx context.Context, p Pace) ([]Share, error) {
 	shares := make(map[[2]string]*Share)
-	pace := p.begin("sizes", "keys", 0)
-	err := in.eachKey(ctx, "", func(keys []string) error {
-		results, err := kv.GetAll(ctx, in.store, keys...)
-		if err != nil {
-			return err
-		}
-		for i, key := range keys {
-			if results[i].Err != nil {
-				continue // It was deleted.
-			}
-			o := in.owner(key)
+	err := in.scan(ctx, p.begin("sizes", "keys", 0), "", nil, func(found []stored) error {
+		for _, at := range found {
+			o := in.owner(at.key)
 			name := [2]string{o.name, o.part}
 			if shares[name] == nil {
 				shares[name] = &Share{Model: o.name, Part: o.part, Known: o.known}
 			}
-			shares[name].add(key, len(results[i].Value))
+			shares[name].add(at)
 		}
-		return pace.did(ctx, len(keys), "")
+		return nil
 	})
 	return largest(shares), err
 }
@@ -179,24 +219,24 @@ func trim(shares map[string]*Share) {
 	}
 }
 
-func (s *Share) add(key string, bytes int) {
+func (s *Share) add(at stored) {
 	s.Keys++
-	s.Bytes += int64(len(key) + bytes)
-	if bytes > s.BiggestSize || s.Biggest == "" {
-		s.Biggest, s.BiggestSize = key, bytes
+	s.Bytes += int64(len(at.key) + len(at.value))
+	if size := len(at.value); size > s.BiggestSize || s.Biggest == "" {
+		s.Biggest, s.BiggestSize = at.key, size
 	}
 }
 
 // Item is the content of a key.
 type Item struct {
-	Key     string
-	Exists  bool
-	Owner   string // MODEL.PART
-	Known   bool   // by this program
-	Bytes   int
-	Lines   []string // the decoded content
-	Damaged error
-	Value   []byte // as stored
+	Key     string   `json:"key"`
+	Exists  bool     `json:"exists"`
+	Owner   string   `json:"owner"` // MODEL.PART
+	Known   bool     `json:"known"` // by this program
+	Bytes   int      `json:"bytes"`
+	Lines   []string `json:"lines,omitempty"` // the decoded content
+	Damaged error    `json:"damaged,omitempty"`
+	Value   []byte   `json:"-"` // as stored
 }
 
 // Key returns the content of one key of any kind.
@@ -218,6 +258,7 @@ func (in *Inspector) Key(ctx context.Context, key string) (Item, error) {
 	case isText(it.Value):
 		it.Lines = []string{string(it.Value)}
 	}
+	it.Damaged = texted(it.Damaged)
 	return it, nil
 }
 
@@ -234,29 +275,17 @@ func (in *Inspector) List(ctx context.Context, index string, top int, p Pace) ([
 		return nil, err
 	}
 	shares := make(map[string]*Share)
-	pace := p.begin("ls", index, 0)
-	err = in.eachKey(ctx, "", func(keys []string) error {
-		var mine []string
-		for _, key := range keys {
-			if base, _ := w.Base(key); base != "" {
-				mine = append(mine, key)
-			}
-		}
-		results, err := kv.GetAll(ctx, in.store, mine...)
-		if err != nil {
-			return err
-		}
-		for i, key := range mine {
-			base, _ := w.Base(key)
+	inIndex := func(key string) bool { base, _ := w.Base(key); return base != "" }
+	err = in.scan(ctx, p.begin("ls", index, 0), "", inIndex, func(found []stored) error {
+		for _, at := range found {
+			base, _ := w.Base(at.key)
 			if shares[base] == nil {
 				shares[base] = &Share{Model: index, Part: base, Known: true}
 			}
-			if results[i].Err == nil {
-				shares[base].add(key, len(results[i].Value))
-			}
+			shares[base].add(at)
 		}
 		trim(shares)
-		return pace.did(ctx, len(keys), "")
+		return nil
 	})
 	all := largest(shares)
 	return all[:min(top, len(all))], err

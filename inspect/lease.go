@@ -43,7 +43,6 @@ func (l lease) hold(ctx context.Context, work func(context.Context) error) error
 	return err
 }
 
-// take reports whether this process has the lease.
 func (l lease) take(ctx context.Context) (mine bool, err error) {
 	_, err = kv.One(ctx, l.store, kv.OpAdd(leaseKey, l.owner).For(times.Lease))
 	if !errors.Is(err, kv.ErrExists) {

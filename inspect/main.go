@@ -88,7 +88,7 @@ func (c *call) carryOut(ctx context.Context) int {
 
 // The errors of verbs; others come from the store and from Inspector.
 var (
-	errCall    = errors.New("wrong call")
+	errCall    = errors.New("wrong usage")
 	errDiffers = errors.New("something is wrong") // already printed
 	errStopped = errors.New("stopped")
 	errRefused = errors.New("refused")
@@ -142,18 +142,10 @@ func codeOf(ctx context.Context, err error) int {
 }
 
 func newCall(config Config) *call {
-	if config.Name == "" {
-		config.Name = filepath.Base(os.Args[0])
-	}
-	if config.Stdin == nil {
-		config.Stdin = os.Stdin
-	}
-	if config.Stdout == nil {
-		config.Stdout = os.Stdout
-	}
-	if config.Stderr == nil {
-		config.Stderr = os.Stderr
-	}
+	config.Name = cmp.Or(config.Name, filepath.Base(os.Args[0]))
+	config.Stdin = cmp.Or[io.Reader](config.Stdin, os.Stdin)
+	config.Stdout = cmp.Or[io.Writer](config.Stdout, os.Stdout)
+	config.Stderr = cmp.Or[io.Writer](config.Stderr, os.Stderr)
 	c := &call{Config: config, Console: console.New(config.Stdin, config.Stdout, config.Stderr)}
 	c.Asks, c.Live = c.Asks || config.atTerminal, c.Live || config.atTerminal
 	return c

@@ -1,15 +1,16 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -24,8 +25,8 @@ type RepairOptions struct {
 // Mended is the repair of a fault.
 type Mended struct {
 	Fault
-	Did string // "enter the record again"
-	Err error  // the reason of its failure
+	Did string `json:"did"`             // "enter the record again"
+	Err error  `json:"error,omitempty"` // the reason of its failure
 }
 
 // Repaired is the result of a repair.
@@ -40,13 +41,13 @@ var errLost = errors.New("it is lost: no other data contains it")
 // remedies describes the repair of each kind of fault.
 var remedies = map[string]string{
 	plug.MissingEntry:  "enter the record again",
-	plug.StrayEntry:    "take the entry out",
-	plug.WrongCount:    "count again",
+	plug.StrayEntry:    "remove the entry",
+	plug.WrongCount:    "recount",
 	plug.Orphan:        "delete the children",
-	plug.DamagedItem:   "make it again",
+	plug.DamagedItem:   "rebuild it",
 	plug.DamagedRecord: "nothing: restore it from its history or a backup, or delete it",
-	plug.Unlisted:      "name it in the ids of its model",
-	plug.LostIDs:       "name all records that are there",
+	plug.Unlisted:      "add it to the ids of its model",
+	plug.LostIDs:       "list all existing records again",
 	plug.NotBuilt:      "build",
 }
 
@@ -59,32 +60,29 @@ func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions
 	}
 	o.Progress = oneByOne(o.Progress)
 	r := &repairing{in: in, o: o, done: make(map[string]*deed)}
-	some := slices.Clone(faults)
 	if o.Dry {
-		for _, f := range some {
+		for _, f := range faults {
 			r.tell(f, nil)
 		}
-		return Repaired{Left: some}, nil
+		return Repaired{Left: faults}, nil
 	}
-	if err := r.mendInOrder(ctx, some); err != nil {
+	if err := r.mendInOrder(ctx, faults); err != nil {
 		return Repaired{}, err
 	}
-	return r.finish(ctx, some)
+	return r.finish(ctx, faults)
 }
 
 // mendInOrder repairs faults. It begins with the data that leads to other data.
 func (r *repairing) mendInOrder(ctx context.Context, faults []Fault) error {
-	slices.SortStableFunc(faults, func(a, b Fault) int { return cmp.Compare(order(a), order(b)) })
+	byOrder := make([][]Fault, 3)
+	for _, f := range faults {
+		byOrder[order(f)] = append(byOrder[order(f)], f)
+	}
 	pace := r.o.Pace.begin("repair", "faults", int64(len(faults)))
-	for from := 0; from < len(faults); {
-		to := from + 1
-		for to < len(faults) && order(faults[to]) == order(faults[from]) {
-			to++
-		}
-		if err := r.mendAll(ctx, faults[from:to], pace); err != nil {
+	for _, some := range byOrder {
+		if err := r.mendAll(ctx, some, pace); err != nil {
 			return err
 		}
-		from = to
 	}
 	return nil
 }
@@ -101,7 +99,6 @@ func order(f Fault) int {
 	return 1
 }
 
-// repairing is a Repair under way.
 type repairing struct {
 	in *Inspector
 	o  RepairOptions
@@ -110,7 +107,7 @@ type repairing struct {
 	done map[string]*deed // finished and running tasks that several faults may need
 }
 
-// deed is a task that runs only once.
+// deed is a task that runs only once. A sync.Once would stop the clock of tests that wait for it.
 type deed struct {
 	ended chan struct{}
 	err   error // valid after the end
@@ -118,7 +115,7 @@ type deed struct {
 
 func (r *repairing) tell(f Fault, err error) {
 	if r.o.Done != nil {
-		r.o.Done(Mended{f, remedies[f.Kind], err})
+		r.o.Done(Mended{f, remedies[f.Kind], texted(err)})
 	}
 }
 
@@ -172,7 +169,6 @@ func (r *repairing) mendAll(ctx context.Context, faults []Fault, pace *pacer) er
 	return nil
 }
 
-// mend repairs one fault.
 func (r *repairing) mend(ctx context.Context, f Fault) error {
 	var m model
 	if f.Model != "" {
@@ -231,17 +227,14 @@ func (r *repairing) isBoard(f Fault) bool {
 	return err == nil && a.window.Kind() == "board"
 }
 
-// build builds the indexes of m, once.
 func (r *repairing) build(ctx context.Context, m model, again bool) error {
 	return r.once("build "+m.Name(), func() error { return r.in.buildOne(ctx, m, again, r.o.Progress) })
 }
 
-// buildAgain builds the indexes of m again: the repair of other faults can remove a part of them.
-func (r *repairing) buildAgain(ctx context.Context, m model, again bool) error {
-	return r.in.buildOne(ctx, m, again, r.o.Progress)
-}
+// leaseSpare is the time by which a repair waits longer than a lease lasts.
+const leaseSpare = 5 * time.Second
 
-// amend repairs the data under the base of f.
+// amend repairs the data under the base of f. A repair that was killed may have left a lease on it.
 func (r *repairing) amend(ctx context.Context, f Fault) error {
 	if f.Index == "" || f.Key == "" {
 		return nil
@@ -251,11 +244,15 @@ func (r *repairing) amend(ctx context.Context, f Fault) error {
 		if err != nil {
 			return err
 		}
-		return a.window.Amend(ctx, r.in.db.Store(), f.Key, f.place)
+		for until := time.Now().Add(times.Lease + leaseSpare); ; {
+			err := a.window.Amend(ctx, r.in.db.Store(), f.Key, f.place)
+			if !errors.Is(err, kv.ErrConflict) || time.Now().After(until) || !kv.Sleep(ctx, time.Second) {
+				return err
+			}
+		}
 	})
 }
 
-// orphan deletes the children of a deleted record.
 func (r *repairing) orphan(ctx context.Context, f Fault) error {
 	list := f.Model + "." + f.Index
 	for _, parent := range r.in.models {
@@ -270,7 +267,7 @@ func (r *repairing) orphan(ctx context.Context, f Fault) error {
 // rebuilds their indexes if necessary, and checks once more, because damage may have hidden other
 // faults.
 func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error) {
-	r.buildAll(ctx, faults, r.build, func(f Fault) bool { return f.Kind == plug.DamagedItem && !f.ofMember() })
+	r.buildAll(ctx, faults, func(f Fault) bool { return f.Kind == plug.DamagedItem && !f.ofMember() })
 	left, err := r.in.still(ctx, faults)
 	for range moreLooks {
 		some := slices.DeleteFunc(slices.Clone(left), isLost)
@@ -284,7 +281,8 @@ func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error
 		if some, err = r.in.still(ctx, some); err != nil {
 			break
 		}
-		r.buildAll(ctx, some, r.buildAgain, func(f Fault) bool { return !isLost(f) && f.Kind != plug.Unlisted })
+		r.done = make(map[string]*deed) // The repair of other faults can remove a part of an index.
+		r.buildAll(ctx, some, func(f Fault) bool { return !isLost(f) && f.Kind != plug.Unlisted })
 		if ctx.Err() != nil {
 			return Repaired{}, kv.TooLate(ctx)
 		}
@@ -308,10 +306,10 @@ func isLost(f Fault) bool { return f.Kind == plug.DamagedRecord }
 
 // buildAll builds the indexes of the models with faults selected by those. It ignores failed
 // builds.
-func (r *repairing) buildAll(ctx context.Context, faults []Fault, build func(context.Context, model, bool) error, those func(Fault) bool) {
+func (r *repairing) buildAll(ctx context.Context, faults []Fault, those func(Fault) bool) {
 	_ = beside(r.in.models, func(m model) error {
 		if slices.ContainsFunc(faults, func(f Fault) bool { return f.Model == m.Name() && those(f) }) {
-			return build(ctx, m, true)
+			return r.build(ctx, m, true)
 		}
 		return nil
 	})
@@ -321,7 +319,7 @@ func (r *repairing) buildAll(ctx context.Context, faults []Fault, build func(con
 // indexes.
 func (r *repairing) relist(ctx context.Context, m model) error {
 	if r.in.keys == nil {
-		return fmt.Errorf("%s: %w; which records are left is not known: Accept, and Rebuild", m.Name(), ErrNoKeys)
+		return fmt.Errorf("%s: %w; the remaining records cannot be found: Accept, and Rebuild", m.Name(), ErrNoKeys)
 	}
 	if err := m.Accept(ctx); err != nil {
 		return err
@@ -336,38 +334,26 @@ func (r *repairing) relist(ctx context.Context, m model) error {
 
 // relist adds all existing records of m to its ids.
 func (in *Inspector) relist(ctx context.Context, m model, p Pace) error {
-	listed, err := in.listed(ctx, m)
-	if err != nil {
+	listed := make(set)
+	if err := in.list(ctx, m, listed); err != nil {
 		return err
 	}
-	pace := p.begin("relist", m.Name(), 0)
-	return in.eachKey(ctx, m.Key(""), func(keys []string) error {
-		results, err := kv.GetAll(ctx, in.store, keys...)
-		if err != nil {
-			return err
-		}
+	return in.scan(ctx, p.begin("relist", m.Name(), 0), m.Key(""), nil, func(found []stored) error {
 		var ids []string
-		for _, r := range results {
-			if r.Err == nil {
-				s := m.Decode("", r.Value)
-				if s.Live() {
-					ids = append(ids, s.ID)
-				}
+		for _, at := range found {
+			if s := m.Decode("", at.value); s.Live() {
+				ids = append(ids, s.ID)
 			}
 		}
-		if err := m.Enlist(ctx, listed.fresh(m, ids)); err != nil {
-			return err
-		}
-		return pace.did(ctx, len(keys), "")
+		return m.Enlist(ctx, listed.fresh(m, ids))
 	})
 }
 
-// listed returns the ids listed by m.
-func (in *Inspector) listed(ctx context.Context, m model) (met, error) {
-	all := make(met)
+// list adds the ids listed by m to all.
+func (in *Inspector) list(ctx context.Context, m model, all set) error {
 	err := m.IDs(ctx, "", func(ids []string, _ string) error {
 		all.fresh(m, ids)
 		return ctx.Err()
 	})
-	return all, new(checking).state(m, err)
+	return new(checking).state(m, err)
 }

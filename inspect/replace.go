@@ -13,15 +13,15 @@ type replacing struct {
 	in      *Inspector
 	models  []model
 	changed []model // models with written data
-	has     keySet  // the imported items
+	has     set     // the keys of the imported items
 }
 
 // replace makes the database hold exactly the items passed by each. It writes only the differences,
 // and builds the indexes of changed models.
 func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, each func(func([]item) error) (Summary, error)) (Summary, error) {
-	r := &replacing{in: in, models: models, has: keySet{in, make(map[sum128]bool)}}
+	r := &replacing{in: in, models: models, has: make(set)}
 	sum, err := each(func(items []item) error {
-		fresh, err := r.has.add(items)
+		fresh, err := r.has.freshItems(in, items)
 		if err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, each
 	})
 	if err == nil {
 		err = in.items(ctx, "compare", Pace{Rate: p.Rate, Progress: p.Progress}, nil, func(items []item) error {
-			rest, err := r.has.others(items)
+			rest, err := r.has.others(in, items)
 			if err != nil {
 				return err
 			}
@@ -72,13 +72,9 @@ func (r *replacing) change(ctx context.Context, it *item) (model, error) {
 
 // put stores the items that are missing or different.
 func (r *replacing) put(ctx context.Context, items []item) error {
-	var keys []string
-	for i := range items {
-		key, err := items[i].keyIn(r.in)
-		if err != nil {
-			return err
-		}
-		keys = append(keys, key)
+	keys, err := r.in.keysOf(items)
+	if err != nil {
+		return err
 	}
 	results, err := kv.GetAll(ctx, r.in.store, keys...)
 	if err != nil {

@@ -33,7 +33,6 @@ func saidIn(body []byte) ([]said, error) {
 	return w.all, err
 }
 
-// walker walks the values of a body.
 type walker struct {
 	d     *msgpack.Decoder
 	field string

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -27,20 +28,38 @@ import (
 // the command can open itself, Serve does nothing.
 //
 // It serves until ctx ends or stop is called. stop ends the running calls and waits for them, so
-// call it before closing db. Serve replaces the socket of a dead process. It returns an error if
-// another process serves there.
-func Serve(ctx context.Context, db *kvmodel.DB, store string) (stop func() error, err error) {
+// call it before closing db:
+//
+//	defer inspect.Serve(ctx, db, url)()
+//
+// Serve replaces the socket of a dead process. If it cannot serve, for instance because another
+// process does, it logs the reason to slog.Default, and the app goes on without the command.
+func Serve(ctx context.Context, db *kvmodel.DB, store string) (stop func()) {
+	end, err := serve(ctx, db, store)
+	if err != nil {
+		slog.Warn("inspect: the database command does not work while the app runs", "err", err)
+		return func() {}
+	}
+	return func() {
+		if err := end(); err != nil {
+			slog.Warn("inspect: the socket of the database command could not be removed", "err", err)
+		}
+	}
+}
+
+// serve is Serve with its errors.
+func serve(ctx context.Context, db *kvmodel.DB, store string) (stop func() error, err error) {
 	path := filePath(store)
 	if path == store && isOther.MatchString(store) {
 		return func() error { return nil }, nil
 	}
 	at := socketOf(path)
 	if err := vacant(at); err != nil {
-		return nil, fmt.Errorf("inspect: serve %s: %w", path, err)
+		return nil, fmt.Errorf("serve %s: %w", path, err)
 	}
 	s := &server{db: db, socket: at}
 	if err := s.listen(); err != nil {
-		return nil, fmt.Errorf("inspect: serve %s: %w", path, err)
+		return nil, fmt.Errorf("serve %s: %w", path, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s.calls.Go(func() { s.accept(ctx) })
@@ -80,7 +99,6 @@ func vacant(at string) error {
 	return err
 }
 
-// server is an app that runs calls.
 type server struct {
 	db       *kvmodel.DB
 	socket   string
@@ -212,7 +230,6 @@ type caller struct {
 	rest   []byte     // unread bytes of the last input
 }
 
-// send sends f.
 func (c *caller) send(f frame) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

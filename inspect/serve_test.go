@@ -30,7 +30,7 @@ func serveOn(t testing.TB, s kv.Store, path string, opts ...kvmodel.Option) (sto
 	db, err := kvmodel.Open(s, opts...)
 	must(t, err)
 	newNotes(db)
-	end, err := inspect.Serve(context.Background(), db, path)
+	end, err := inspect.ServeWith(context.Background(), db, path)
 	must(t, err)
 	stop = func() {
 		if err := end(); err != nil {
@@ -110,7 +110,7 @@ func TestServe_TheSocketIsItsUsersAndGoesWithIt(t *testing.T) {
 
 func TestServe_DoesNothingForAStoreThatIsNoFile(t *testing.T) {
 	for _, url := range []string{"mem:", "redis://127.0.0.1:1/0", "redis-cluster://127.0.0.1:1", "memcached://127.0.0.1:1,127.0.0.1:2"} {
-		stop, err := inspect.Serve(t.Context(), nil, url)
+		stop, err := inspect.ServeWith(t.Context(), nil, url)
 		must(t, err)
 		must(t, stop())
 	}
@@ -121,7 +121,7 @@ func TestServe_EndsWithItsContext(t *testing.T) {
 	db := open(t, boltStore(t, "bolt:"+path))
 	defer db.Close(context.Background())
 	ctx, cancel := context.WithCancel(t.Context())
-	stop, err := inspect.Serve(ctx, db, path)
+	stop, err := inspect.ServeWith(ctx, db, path)
 	must(t, err)
 	cancel()
 	must(t, stop())
@@ -147,12 +147,12 @@ func TestServe_OneProcessServesAFile(t *testing.T) {
 		path: "another process serves on " + path + ".sock",
 		filepath.Join(filepath.Dir(path), strings.Repeat("long", 25)): "is too long for the path of a socket: ",
 	} {
-		if _, err := inspect.Serve(t.Context(), open(t, shared(furnished(t))), at); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := inspect.ServeWith(t.Context(), open(t, shared(furnished(t))), at); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
 	must(t, os.WriteFile(path+"2.sock", nil, 0o600))
-	if _, err := inspect.Serve(t.Context(), open(t, shared(furnished(t))), path+"2"); err == nil || !strings.Contains(err.Error(), "is not a socket") {
+	if _, err := inspect.ServeWith(t.Context(), open(t, shared(furnished(t))), path+"2"); err == nil || !strings.Contains(err.Error(), "is not a socket") {
 		t.Error(err)
 	}
 }
@@ -180,7 +180,7 @@ func TestRun_AnotherVersionIsAWrongCall(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	file(t, path, "status").want(t, 2, path+".sock speaks version 3 of the protocol, and this command version 2", "v9")
+	file(t, path, "status").want(t, 2, path+".sock has protocol version 3, this command version 2", "v9")
 }
 
 // sayTo sends an app a line, and returns what it answers.
@@ -267,11 +267,11 @@ func TestServe_CtrlCEndsTheVerb(t *testing.T) {
 
 func TestServe_LongVerbsShowHowFarTheyAreAndCtrlCEndsThem(t *testing.T) {
 	for call, want := range map[string][2]string{
-		"check --rate 1":                         {"check Note 3 of 3", "to go on: db check --rate=1 --resume "},
-		"check --repair --rate 1 --yes":          {"check Note 3 of 3", "to begin again: db check --repair --rate=1 --yes"},
-		"build --resave Note --rate 1 --dry-run": {"resave Note 3 of 3", "to go on: db build Note --resave --rate=1 --dry-run --resume "},
-		"recover --rate 1 --yes":                 {"check Note 3 of 3", "to begin again: db recover --rate=1 --yes"},
-		"build --again --yes":                    {"build Note ", "to begin again: db build --again --yes"},
+		"check --rate 1":                         {"check Note 3 of 3", "to continue: db check --rate=1 --resume "},
+		"check --repair --rate 1 --yes":          {"check Note 3 of 3", "to start over: db check --repair --rate=1 --yes"},
+		"build --resave Note --rate 1 --dry-run": {"resave Note 3 of 3", "to continue: db build Note --resave --rate=1 --dry-run --resume "},
+		"recover --rate 1 --yes":                 {"check Note 3 of 3", "to start over: db recover --rate=1 --yes"},
+		"build --again --yes":                    {"build Note ", "to start over: db build --again --yes"},
 	} {
 		t.Run(call, func(t *testing.T) {
 			_, path := appFile(t)
@@ -302,7 +302,7 @@ func (s *held) Do(ctx context.Context, ops []kv.Op) error {
 
 func TestServe_AnAppThatStopsEndsItsCalls(t *testing.T) {
 	_, path := appFile(t)
-	wantStopped(t.Context(), t, path, serve(t, path), "check --rate 1", "check Note 3", "to go on: ")
+	wantStopped(t.Context(), t, path, serve(t, path), "check --rate 1", "check Note 3", "to continue: ")
 }
 
 func TestServe_FilesAreWhereTheCommandIs(t *testing.T) {
@@ -335,7 +335,7 @@ func TestServe_ACopyTakesWhatTheAppHolds(t *testing.T) {
 	file(t, path, "forget", "Note", "n3", "--yes").want(t, 0)
 	file(t, path, "copy", there, "--dry-run").want(t, 1, "only there Note n3\n", "1 difference, 3 the same")
 	file(t, path, "copy", there, "--yes").want(t, 5, "not empty")
-	file(t, path, "copy", there, "--yes", "--mode=replace").want(t, 0, there+" will hold what is in bolt:"+path+", and nothing else", "Note: 2 records\n")
+	file(t, path, "copy", there, "--yes", "--mode=replace").want(t, 0, there+" will have the content of bolt:"+path+", and nothing else", "Note: 2 records\n")
 	file(t, path, "copy", there, "--dry-run").want(t, 0, "identical: 3 items")
 	file(t, path, "copy", there, "--tenant", "snow", "--yes").want(t, 2, "has no tenant")
 	file(t, path, "copy", "amqp://h", "--yes").want(t, 2, `amqp`)

@@ -26,7 +26,6 @@ import (
 // A request of a verb that reads has no arguments: see remote.go.
 const protocol = 2
 
-// request is a request of the command.
 type request struct {
 	V       int      `json:"v"`
 	Release string   `json:"release"` // of the command
@@ -66,12 +65,11 @@ const longest = len(syscall.RawSockaddrUnix{}.Path) - 1
 // fits returns an error if path is unusable for a socket.
 func fits(path string) error {
 	if len(path) > longest {
-		return fmt.Errorf("%s is too long for the path of a socket: %d bytes, and %d can be", path, len(path), longest)
+		return fmt.Errorf("%s is too long for the path of a socket: it has %d bytes of at most %d", path, len(path), longest)
 	}
 	return nil
 }
 
-// app is an app that runs a call.
 type app struct {
 	socket  string
 	release string // the app's release, according to the app
@@ -138,7 +136,7 @@ func (c *call) request(a *app, r request) error {
 	case heard != nil:
 		return fmt.Errorf("%w: the app does not answer on %s: %w", errNotOpen, a.socket, cmp.Or(sent, heard))
 	case f.V != protocol:
-		return fmt.Errorf("%w: %s speaks version %d of the protocol, and this command version %d; take the command of the app's release %s",
+		return fmt.Errorf("%w: the app at %s has protocol version %d, this command version %d; use the command of release %s",
 			errCall, a.socket, f.V, protocol, f.Release)
 	}
 	a.release = f.Release
@@ -149,7 +147,7 @@ func (c *call) request(a *app, r request) error {
 func (c *call) tellOf(a *app) {
 	c.Note("through the app, by %s", a.socket)
 	if own := release.Name(); own != "" && a.release != "" && a.release != own {
-		c.Note("the app is of release %s, and this command of %s", a.release, own)
+		c.Note("the app has release %s, this command %s", a.release, own)
 	}
 }
 
@@ -181,7 +179,7 @@ func (c *call) relay(ctx context.Context, a *app, out io.Writer) (code int, err 
 	for {
 		var f frame
 		if err := a.says.Decode(&f); err != nil {
-			return 0, fmt.Errorf("%w: the app has ended the call before its time: %w", errNotOpen, err)
+			return 0, fmt.Errorf("%w: the app stopped before the command was done: %w", errNotOpen, err)
 		}
 		if f.Read > 0 {
 			go a.give(c.Stdin, f.Read)

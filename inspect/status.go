@@ -14,8 +14,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// summary returns r as one line.
 func (r *Record) summary() string {
+	if r.State == "absent" {
+		return fmt.Sprintf("%s %s: there is no such record", r.Model, r.ID)
+	}
 	text := fmt.Sprintf("%s %s: %s, rev %d, version %d, %d bytes", r.Model, r.ID, r.State, r.Rev, r.Version, r.Bytes)
 	if !r.Expires.IsZero() {
 		text += ", expires " + r.Expires.UTC().Format("2006-01-02 15:04:05")
@@ -25,39 +27,54 @@ func (r *Record) summary() string {
 
 // Status is the state of a database, at a glance.
 type Status struct {
-	Models   []ModelStatus
-	Others   []string // data that belongs to no model, each with its kind
-	Writers  []kvmodel.Writer
-	Stats    kvmodel.Stats // of this process, with the reports of the store
-	Empty    bool          // nothing was ever written to a model, as far as the store knows
-	Lost     error         // an ErrLost: the content of some servers is unknown; nil: nothing is lost
-	Warnings []string
-	Next     string // the verb to run next; "": all is well
+	Models   []ModelStatus    `json:"models"`
+	Others   []string         `json:"besides,omitempty"` // data that belongs to no model, each with its kind
+	Writers  []kvmodel.Writer `json:"-"`
+	Stats    kvmodel.Stats    `json:"-"`               // of this process, with the reports of the store
+	Empty    bool             `json:"empty,omitempty"` // nothing was ever written to a model, as far as the store knows
+	Lost     error            `json:"-"`               // an ErrLost: the content of some servers is unknown; nil: nothing is lost
+	Warnings []string         `json:"warnings"`
+	Next     string           `json:"next,omitempty"` // the verb to run next; "": all is well
 }
 
 // ModelStatus is the state of a model.
 type ModelStatus struct {
-	Name    string
-	Written bool  // records may exist, or may have existed
-	IDs     int64 // approximate, including deleted records
-	Bytes   int64 // of its records, approximate
-	Version int   // of this program
-	Older   int   // of a hundred records, the number written by an earlier version
-	Damaged int   // of the records read, at most a hundred: the unreadable ones
-	Indexes []IndexStatus
-	Err     error // the reason the state is unknown
+	Name    string        `json:"model"`
+	Written bool          `json:"-"`       // records may exist, or may have existed
+	IDs     int64         `json:"records"` // approximate, including deleted records
+	Bytes   int64         `json:"bytes"`   // of its records, approximate
+	Version int           `json:"version"` // of this program
+	Older   int           `json:"older"`   // of a hundred records, the number written by an earlier version
+	Damaged int           `json:"-"`       // of the records read, at most a hundred: the unreadable ones
+	Indexes []IndexStatus `json:"indexes"`
+	Err     error         `json:"error,omitempty"` // the reason the state is unknown
 }
 
 // IndexStatus is the state of an index.
 type IndexStatus struct {
-	Name, Kind string
-	State      string // "built", "building", "not built", "unknown" to this program
-	Far        string // the progress of its build
+	Name  string `json:"index"`
+	Kind  string `json:"kind,omitempty"`
+	State string `json:"state"`         // "built", "building", "not built", "unknown" to this program
+	Far   string `json:"far,omitempty"` // the progress of its build
 }
+
+// texted returns err as an error with a form in JSON, its text. A nil err stays nil.
+func texted(err error) error {
+	if err == nil {
+		return nil
+	}
+	return textError{err}
+}
+
+type textError struct{ error }
+
+func (e textError) MarshalText() ([]byte, error) { return []byte(e.Error()), nil }
+func (e textError) Unwrap() error                { return e.error }
 
 // Status returns the state of the database. It reads a sample of each model, so its cost does not
 // depend on the number of records. Data loss on servers is no error; Lost and Warnings report it.
 func (in *Inspector) Status(ctx context.Context) (st Status, err error) {
+	st = Status{Models: []ModelStatus{}, Warnings: []string{}}
 	for _, m := range in.models {
 		ms, err := in.modelStatus(ctx, m)
 		if err = st.lose(err); err != nil {
@@ -281,7 +298,7 @@ func (st *Status) warnOfStore() (damaged bool) {
 
 // modelStatus returns the state of m. With an ErrLost it returns the known part.
 func (in *Inspector) modelStatus(ctx context.Context, m model) (ms ModelStatus, err error) {
-	ms = ModelStatus{Name: m.Name(), Version: m.Version()}
+	ms = ModelStatus{Name: m.Name(), Version: m.Version(), Indexes: []IndexStatus{}}
 	st, err := m.State(ctx)
 	ms.Written, ms.IDs, ms.Err = st.Exists || err != nil, st.IDs, err
 	if kv.Failed(err) {
@@ -303,6 +320,7 @@ func (in *Inspector) modelStatus(ctx context.Context, m model) (ms ModelStatus, 
 	if kv.Failed(ms.Err) {
 		return ms, ms.Err
 	}
+	ms.Err = texted(ms.Err)
 	return ms, nil
 }
 

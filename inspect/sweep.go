@@ -24,27 +24,17 @@ type Leftover struct {
 // does not write are left out.
 func (in *Inspector) Leftovers(ctx context.Context, p Pace) ([]Leftover, error) {
 	all := make(map[string]*Leftover)
-	pace := p.begin("sweep", "keys", 0)
-	err := in.eachKey(ctx, "", func(keys []string) error {
-		var mine []string
-		for _, key := range keys {
-			if in.leftover(key) != "" {
-				mine = append(mine, key)
-			}
-		}
-		results, err := kv.GetAll(ctx, in.store, mine...)
-		if err != nil {
-			return err
-		}
-		for i, key := range mine {
-			what := in.leftover(key)
+	isLeft := func(key string) bool { return in.leftover(key) != "" }
+	err := in.scan(ctx, p.begin("sweep", "keys", 0), "", isLeft, func(found []stored) error {
+		for _, at := range found {
+			what := in.leftover(at.key)
 			if all[what] == nil {
-				all[what] = &Leftover{What: what, Sample: key}
+				all[what] = &Leftover{What: what, Sample: at.key}
 			}
 			all[what].Keys++
-			all[what].Bytes += int64(len(key) + len(results[i].Value))
+			all[what].Bytes += int64(len(at.key) + len(at.value))
 		}
-		return pace.did(ctx, len(keys), "")
+		return nil
 	})
 	var list []Leftover
 	for _, what := range slices.Sorted(maps.Keys(all)) {
@@ -61,8 +51,6 @@ func (in *Inspector) leftover(key string) string {
 		return ""
 	}
 	switch o.class {
-	case "r", "h", "ids", "built", "rebuild", "rebuilt", "build", "seq":
-		return o.name
 	case "n", "c", "per", "l", "u", "t":
 		if o.model == nil {
 			return o.name
@@ -70,6 +58,9 @@ func (in *Inspector) leftover(key string) string {
 		return o.name + "." + o.part
 	case "rank", "s", "q", "qh", "e":
 		return strings.Trim(o.name+"."+o.part, ".")
+	}
+	if classes[o.class].ofModel {
+		return o.name
 	}
 	return ""
 }

@@ -2,15 +2,11 @@ package inspect
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
-	"time"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
 )
@@ -56,7 +52,6 @@ func (in *Inspector) Table(ctx context.Context, w io.Writer, name string, o Tabl
 	return t.n, t.end()
 }
 
-// table is a table being written.
 type table struct {
 	TableOptions
 	m       model
@@ -122,7 +117,7 @@ func (t *table) add(ctx context.Context, in *Inspector, ids []string) error {
 	return nil
 }
 
-func (t *table) row(fields []Field) error {
+func (t *table) row(fields Fields) error {
 	for i := range fields {
 		if !t.Open && slices.Contains(t.m.Private(), fields[i].Name) {
 			fields[i].Value = Masked
@@ -131,33 +126,16 @@ func (t *table) row(fields []Field) error {
 	if t.csv != nil {
 		return t.cells(fields)
 	}
-	return t.object(fields)
-}
-
-// object writes a line of JSON, with the fields in their order.
-func (t *table) object(fields []Field) error {
-	line := []byte("{")
-	for i, f := range fields {
-		if i > 0 {
-			line = append(line, ',')
-		}
-		name, err := console.JSON(f.Name)
-		if err != nil {
-			return err
-		}
-		value, err := console.JSON(plain(f.Value))
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.Name, err)
-		}
-		line = append(append(append(line, name...), ':'), value...)
+	line, err := fields.MarshalJSON()
+	if err != nil {
+		return err
 	}
-	_, err := t.to.Write(append(line, "}\n"...))
+	_, err = t.to.Write(append(line, '\n'))
 	return err
 }
 
 var errColumn = errors.New("a field that an empty record does not have, so there is no column for it; JSON takes it")
 
-// cells writes a line of CSV.
 func (t *table) cells(fields []Field) error {
 	cells := make([]string, len(t.columns))
 	for _, f := range fields {
@@ -173,7 +151,6 @@ func (t *table) cells(fields []Field) error {
 	return t.csv.Write(cells)
 }
 
-// end writes the buffered output.
 func (t *table) end() error {
 	if t.csv == nil {
 		return nil
@@ -193,35 +170,4 @@ func cellOf(v any) (string, error) {
 		data, err := console.JSON(v)
 		return string(data), err
 	}
-}
-
-// plain returns v as a JSON value: times in UTC, bytes in base64, NaN and infinities as text, and
-// nil for a zero time.
-func plain(v any) any {
-	switch v := v.(type) {
-	case time.Time:
-		if v.IsZero() {
-			return nil
-		}
-		return v.UTC().Format(time.RFC3339Nano)
-	case []byte:
-		return base64.StdEncoding.EncodeToString(v)
-	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return strconv.FormatFloat(v, 'g', -1, 64)
-		}
-	case []any:
-		all := make([]any, len(v))
-		for i, e := range v {
-			all[i] = plain(e)
-		}
-		return all
-	case map[string]any:
-		all := make(map[string]any, len(v))
-		for name, e := range v {
-			all[name] = plain(e)
-		}
-		return all
-	}
-	return v
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ringtree/ringtree/inspect/internal/console"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
 
-// verb is a verb of the command.
 type verb struct {
 	use   string // its name and its arguments, as shown by help
 	short string
@@ -70,7 +70,7 @@ var verbs = map[string][]verb{
 			long:  "Waits for processes that write the model with other indexes, and names them. An interrupted build continues.\n\n--resave instead rewrites the records of MODEL that an older version of it wrote, so that the code for that version can go."},
 		{use: "recover", args: cobra.NoArgs, flags: "format rate yes dry-run", inApp: true, run: recoverAll,
 			short: "Recover from data loss, step by step",
-			long:  "Acknowledges the loss, lists the surviving records again, builds all indexes, and repairs the rest. Says before each step what it does and what will be lost, and asks. Interrupted, it continues with the step that is not done."},
+			long:  "Acknowledges the loss, lists the surviving records again, builds all indexes, and repairs the rest. Names the effect and the losses of each step, and asks before it. After an interruption, run it again: it skips finished steps."},
 	},
 	moving: {
 		{use: "export FILE [MODEL]...", args: cobra.MinimumNArgs(1), flags: "format private rate dry-run", run: export,
@@ -105,7 +105,7 @@ var verbs = map[string][]verb{
 		{use: "forget MODEL ID [VALUE]...", args: cobra.MinimumNArgs(2), flags: "format rate yes dry-run", inApp: true, run: forget,
 			short: "Erase a record, such as a person, and list its remaining traces",
 			calls: "forget Member m1\nforget Member m1 jane@example.org",
-			long:  "Then searches the whole store for its ID, its unique values and each VALUE. Once it is erased, nothing knows its unique values, so a later search needs them. Numbers and short values also match by chance: each trace names its field."},
+			long:  "Afterwards it searches the whole store for the ID, the unique values and each VALUE. The unique values are known only until the record is erased: pass them to a later search. Numbers and short values also match by chance: each trace names its field."},
 	},
 }
 
@@ -116,7 +116,6 @@ var renamed = map[string]string{
 	"accept": "recover", "rescue": "recover", "diff": "copy --dry-run, or verify --against", "verify-backup": "verify", "verify-export": "verify",
 }
 
-// options are the values of flags.
 type options struct {
 	storeURL, tenant, toTenant, format, key, mode, against, resume string
 
@@ -156,23 +155,23 @@ func (o *options) flags() *pflag.FlagSet {
 	f.StringVar(&o.storeURL, "store", "", "the store's `URL` (default $"+storeVariable+")")
 	f.StringVar(&o.tenant, "tenant", "", "the tenant's `NAME`, if several share the store")
 	f.StringVar(&o.toTenant, "to-tenant", "", "the tenant's `NAME` in the other store (default: the same)")
-	f.Var(choice{&o.format, []string{"json", "jsonl", "csv"}}, "format", "print JSON objects, one a line; jsonl and csv are for tables")
+	f.Var(choice{&o.format, []string{"json", "jsonl", "csv"}}, "format", "json: print one object per line; jsonl and csv: export tables")
 	f.StringVar(&o.key, "key", "", "show the content of this `KEY` of the store")
 	f.BoolVar(&o.private, "private", false, "show private fields")
-	f.BoolVar(&o.watch, "watch", false, "show it every two seconds, until Ctrl-C")
+	f.BoolVar(&o.watch, "watch", false, "repeat every two seconds, until Ctrl-C")
 	f.BoolVar(&o.deep, "deep", false, "also check the store and its settings for risks")
 	f.BoolVar(&o.sizes, "sizes", false, "show the size of each part")
 	f.BoolVar(&o.quick, "quick", false, "check one record in a hundred, and no keys")
-	f.BoolVar(&o.repair, "repair", false, "repair what the check finds")
+	f.BoolVar(&o.repair, "repair", false, "repair the differences")
 	f.BoolVar(&o.anew, "again", false, "build complete indexes, too")
 	f.BoolVar(&o.resave, "resave", false, "rewrite records of older versions of the model")
-	f.Var(choice{&o.mode, []string{"merge", "replace"}}, "mode", "what becomes of existing records")
+	f.Var(choice{&o.mode, []string{"merge", "replace"}}, "mode", "keep existing records, or make the database equal to the source")
 	f.StringVar(&o.against, "against", "", "compare with this `EXPORT`")
-	f.TimeVar(&o.until, "until", time.Time{}, []string{time.RFC3339Nano}, "restore the state of that time, such as 2026-03-01T12:00:00Z")
+	f.TimeVar(&o.until, "until", time.Time{}, []string{time.RFC3339Nano}, "restore the state at this `TIME`, such as 2026-03-01T12:00:00Z")
 	f.IntVar(&o.rate, "rate", 0, "read at most `N` records or keys a second")
-	f.StringVar(&o.resume, "resume", "", "continue at this `LINE`, which an interrupted call printed")
+	f.StringVar(&o.resume, "resume", "", "continue at this `LINE`, printed by an interrupted call")
 	f.BoolVar(&o.yes, "yes", false, "do not ask")
-	f.BoolVar(&o.dry, "dry-run", false, "say what would be done, and write nothing")
+	f.BoolVar(&o.dry, "dry-run", false, "show the effect, and write nothing")
 	return f
 }
 
@@ -218,7 +217,13 @@ func (c *call) root() *cobra.Command {
 
 func (c *call) cobra(title string, v verb, flags *pflag.FlagSet) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: v.use, Short: v.short, Long: strings.TrimSpace(v.short + ".\n\n" + v.long), Args: v.args, GroupID: title, DisableFlagsInUseLine: true,
+		Use: v.use, Short: v.short, Long: strings.TrimSpace(v.short + ".\n\n" + v.long), GroupID: title, DisableFlagsInUseLine: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if v.args(cmd, args) != nil {
+				return fmt.Errorf("%s; the command is: %s %s", console.Some(len(args), "argument", "arguments"), c.Name, v.use)
+			}
+			return nil
+		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return c.complete(cmd.Context(), v, len(args))
 		},
@@ -302,7 +307,6 @@ func (c *call) named(ctx context.Context) (models, indexes []string, err error) 
 	c.Models(db)
 	in := New(db)
 	for _, m := range in.models {
-		models = append(models, m.Name())
 		for _, w := range m.windows {
 			indexes = append(indexes, m.Name()+"."+w.Name())
 		}
@@ -310,10 +314,9 @@ func (c *call) named(ctx context.Context) (models, indexes []string, err error) 
 	for _, w := range in.alone {
 		indexes = append(indexes, w.Name())
 	}
-	return models, indexes, nil
+	return in.names(), indexes, nil
 }
 
-// arg returns an argument, "" if there are fewer.
 func (c *call) arg(i int) string {
 	if i < len(c.args) {
 		return c.args[i]

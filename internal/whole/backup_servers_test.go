@@ -54,8 +54,8 @@ func TestVerifyBackup_ARedisThatWasRestoredIsCheckedByOneCommand(t *testing.T) {
 	}
 	verify(0, "redis://"+restored+" is whole: ", ", the newest record of 2")
 	for _, damage := range []struct{ command, want string }{
-		{"DEL u:Work:BySlug:slug-w3", "is not whole, or that is not known: "},
-		{"DEL format:ringtree", "has no data of this app: there is no format:ringtree"},
+		{"DEL u:Work:BySlug:slug-w3", "is not whole, or not all of it could be checked: "},
+		{"DEL format:ringtree", "has no data of this app: the key format:ringtree is missing"},
 		{"FLUSHALL", "has no data of this app"},
 	} {
 		w.send("%s\r\n", damage.command)

@@ -29,9 +29,7 @@ func fillTheDisk(t *testing.T, s *site, card string) {
 	s.url = "bolt:" + s.at("app.db")
 	s.furnish()
 	s.app(func(l *whole.Library) {
-		stop, err := inspect.Serve(ctx, l.DB, s.at("app.db"))
-		must(t, err)
-		defer func() { must(t, stop()) }()
+		defer inspect.Serve(ctx, l.DB, s.at("app.db"))()
 		fillUp(t, s.at("ballast"))
 		written := writeUntilFull(t, s, l)
 		for i := range written {

@@ -5,16 +5,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ringtree/ringtree/templates"
 )
 
 // Number returns n with a comma before every three digits.
-func Number[N ~int | ~int64](n N) string {
-	text := strconv.FormatInt(int64(n), 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
+func Number[N ~int | ~int64](n N) string { return templates.Grouped(int64(n)) }
 
 // Size returns a number of bytes as readable text: 412 B, 31 MB.
 func Size[N ~int | ~int64](n N) string {
