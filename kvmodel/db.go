@@ -50,10 +50,12 @@ type DB struct {
 	intents []*intent.Intent
 }
 
-// Build is the progress of building a model's indexes.
+// Build is the progress of building a model's indexes: its Model and Indexes (none: a Rebuild of
+// all), and the number of records that are Done, of about Total (0: not known yet).
 type Build = rebuild.Build
 
-// Cascade is a deletion with children left to delete.
+// Cascade is a deletion with children left to delete: the Model and the text of the ID of the
+// deleted record, and the number of children Deleted so far by this process.
 type Cascade = core.Cascade
 
 // Open returns a DB on s. The DB owns s: Close closes it. Open makes no request yet. It returns an

@@ -55,16 +55,21 @@ var (
 // CorruptError names the stored items that this module did not write.
 type CorruptError = wire.CorruptError
 
-// TakenError names a unique value that another record holds. It is an ErrExists.
+// TakenError names a unique value that another record holds. It is an ErrExists. Its fields are the
+// Model and the Index; Fields, the names of the fields that have the value, or of the method that
+// returns it; Value, the value as text; ID, the text of the id of the record that holds it; and
+// Private, which reports whether the text of the error masks the value.
 type TakenError = core.TakenError
 
 // DuplicatesError lists the records that hold unique values of other records, so that an index
 // could not be built. It is an ErrExists and wraps a TakenError for each. The other indexes were
 // built, unless More is not 0. Once the records are changed or deleted, call Rebuild, which checks
-// only these.
+// only these. Its fields are the Model, the Records, and More, the number of other records, whose
+// ids were lost with a process.
 type DuplicatesError = rebuild.DuplicatesError
 
-// Duplicate is a record that holds a unique value of another.
+// Duplicate is a record that holds a unique value of another: ID is the text of its id, and Taken
+// the TakenError.
 type Duplicate = rebuild.Duplicate
 
 // ItemError is the error of one item in a call for several, with its position.

@@ -55,7 +55,8 @@ type Schema[T any, K comparable] struct {
 	Expires  func(*T) *time.Time // kv:"expires"
 }
 
-// Gone lists data of earlier releases that this one no longer keeps for a model, by stored names.
+// Gone lists data of earlier releases that this one no longer keeps for a model, by stored names:
+// Indexes, Counters, and History, which reports whether there was one.
 // kvgen generates it from kvgen.lock.
 type Gone = erase.Gone
 
