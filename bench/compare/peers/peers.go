@@ -75,7 +75,7 @@ var All = []place.Kind[Peer]{
 	{Name: "ringtree-file-periodic", Durable: place.LastWrites, File: "ringtree-periodic", Open: openRingtree("bolt:%s/ringtree-periodic.db?durability=periodic")},
 	{Name: "ringtree-memory", Durable: place.Everything, Open: openRingtree("mem:")},
 	{Name: "ringtree-redis", Server: place.Redis, Durable: place.Everything, Open: openRingtree("redis://%redis/0")},
-	{Name: "ringtree-redis-near", Server: place.Redis, Durable: place.Everything, Open: openRingtree("redis://%redis/2?near=64MB")},
+	{Name: "ringtree-redis-near", Server: place.Redis, Durable: place.Everything, Open: openRingtree("redis://%redis/2?near=256MB")},
 	{Name: "ringtree-memcached", Server: place.Memcached, Durable: place.Everything, Open: openRingtree("memcached://%memcached")},
 }
 

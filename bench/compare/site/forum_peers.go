@@ -13,6 +13,6 @@ var Forums = []place.Kind[Forum]{
 	{Name: "ringtree-file-relaxed", Durable: place.LastWrites, File: "forum-relaxed", Open: openForumRelaxed("bolt:%s/forum-relaxed.db?durability=synced")},
 	{Name: "ringtree-memory", Durable: place.Everything, Open: openForumRingtree("mem:")},
 	{Name: "ringtree-redis", Server: place.Redis, Durable: place.Everything, Open: openForumRingtree("redis://%redis/5")},
-	{Name: "ringtree-redis-near", Server: place.Redis, Durable: place.Everything, Open: openForumRingtree("redis://%redis/6?near=64MB")},
+	{Name: "ringtree-redis-near", Server: place.Redis, Durable: place.Everything, Open: openForumRingtree("redis://%redis/6?near=256MB")},
 	{Name: "ringtree-memcached", Server: place.Memcached, Durable: place.Everything, Open: openForumRingtree("memcached://%memcached")},
 }
