@@ -50,8 +50,9 @@ func (c *client) work(ctx context.Context, do op, end time.Time) {
 	for now, again := time.Now(), true; again; again = now.Before(end) {
 		kind, err := do(ctx, r)
 		then := time.Now()
+		runtime.Gosched() // as a server's goroutine does that waits for its next request
 		took := then.Sub(now)
-		now = then
+		now = time.Now()
 		if err != nil {
 			c.failed, c.first = c.failed+1, cmp.Or(c.first, err)
 			continue
