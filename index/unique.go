@@ -142,28 +142,29 @@ func (u *unique) find(ctx context.Context, s kv.Store, f *find) error {
 		u.remembered.drop(f.place)
 	}
 	if kv.PowersOf(s).Near {
-		if done, err := u.follow(ctx, kv.Near(s), f); done || err != nil {
+		if _, done, err := u.follow(ctx, kv.Near(s), f); done || err != nil {
 			return err
 		}
 	}
-	_, err := u.follow(ctx, s, f)
+	owner, done, err := u.follow(ctx, s, f)
+	if !done && err == nil && owner != "" {
+		u.host.Meet(owner, f.place, 0)
+	}
 	return err
 }
 
-// follow looks at the record that the claim names. It is not done if that record may hold the value
-// no longer, or if memory has no claim, as both may be old.
-func (u *unique) follow(ctx context.Context, s kv.Store, f *find) (done bool, err error) {
+// follow looks at the record of the owner that the claim names. It is not done if that record does
+// not hold the value, or if memory has no claim, as both may be old.
+func (u *unique) follow(ctx context.Context, s kv.Store, f *find) (owner string, done bool, err error) {
 	c, err := u.claim(ctx, s, f.place)
 	if err != nil || c.owner == "" {
-		return !c.recalled, err
+		return "", !c.recalled, err
 	}
 	done, err = u.look(ctx, s, f, c.owner)
 	if done {
 		u.remembered.put(f.place, c.owner)
-	} else if err == nil {
-		u.host.Meet(c.owner, f.place, 0)
 	}
-	return done, err
+	return c.owner, done, err
 }
 
 // look reads the record with this id and stores it in f if it holds the value of f.
