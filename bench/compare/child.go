@@ -205,16 +205,19 @@ const (
 // carryOut measures a task after a warm-up.
 func (s *subject) carryOut(ctx context.Context, t task) sample {
 	w := workloads[slices.IndexFunc(workloads, func(w workload) bool { return w.name == t.Workload })]
-	read, err := w.prepare(ctx, s, 0)
-	do, err2 := w.prepare(ctx, s, t.Writes)
-	if err := errors.Join(err, err2); err != nil {
-		return sample{Error: err.Error()}
-	}
 	if w.on != onPages && s.visited != w.name {
 		s.visited = w.name
+		read, err := w.prepare(ctx, s, 0)
+		if err != nil {
+			return sample{Error: err.Error()}
+		}
 		if visit := s.measure(ctx, read, visitors, t.Lasts*visited); visit.Failed > 0 {
 			return visit
 		}
+	}
+	do, err := w.prepare(ctx, s, t.Writes)
+	if err != nil {
+		return sample{Error: err.Error()}
 	}
 	if first := s.measure(ctx, do, t.Clients, t.Lasts/warmUp); first.Failed > 0 {
 		return first

@@ -53,8 +53,7 @@ func report(at *machine, results []result) string {
 	fmt.Fprintf(&text, "%s.\n", strings.Join(versions, ", "))
 
 	near := table{results, sizeOf(results), 0}
-	const what = "A second by 1 and 16 clients, p99 by 16 in ms, and of one client CPU, allocations, and p50 in µs."
-	near.writeSplit(&text, "Pages", what, near.mix("pages", namesOf(slices.Concat(reading, writing), viewName)))
+	near.writeSplit(&text, "Pages", "A second by 1 and 16 clients, p99 by 16 in ms, and of one client CPU, allocations, and p50 in µs.", near.pages)
 	near.writeSplit(&text, "Pages of the link site", "A second by 1 and 16 clients.", near.linkSite)
 	near.writeSplit(&text, "Operations", "p50 of one client in µs.", func(of []kind) string {
 		return near.operations(of, operations, 1, func(r *result) float64 { return r.P50.Median })
@@ -144,22 +143,20 @@ func rowsOf(of []kind, columns []string, cells func(peer string) []string) strin
 	return fmt.Sprintf("| peer | %s |\n|---|%s\n%s", strings.Join(columns, " | "), strings.Repeat("--:|", len(columns)), rows.String())
 }
 
-// mix returns the rows of a workload with the given kinds of pages.
-func (t table) mix(workload string, views []string) func(of []kind) string {
-	columns := slices.Concat(rates, []string{"CPU", "allocs"}, views)
-	return func(of []kind) string {
-		return rowsOf(of, columns, func(peer string) []string {
-			one := t.find(peer, workload, 1)
-			cells := append(t.ratesOf(peer, workload), cpuCell(one), cell(one, func(r *result) float64 { return r.Allocs }))
-			for _, view := range views {
-				cells = append(cells, kindCell(one, view))
-			}
-			return cells
-		})
+func (t table) pages(of []kind) string {
+	columns := append(slices.Clone(rates), "CPU", "allocs")
+	for _, v := range slices.Concat(reading, writing) {
+		columns = append(columns, v.name)
 	}
+	return rowsOf(of, columns, func(peer string) []string {
+		one := t.find(peer, "pages", 1)
+		cells := append(t.ratesOf(peer, "pages"), cpuCell(one), cell(one, func(r *result) float64 { return r.Allocs }))
+		for _, kind := range columns[len(cells):] {
+			cells = append(cells, kindCell(one, kind))
+		}
+		return cells
+	})
 }
-
-func viewName(v view) string { return v.name }
 
 var rates = []string{"1/s", "16/s", "p99"}
 

@@ -3,6 +3,7 @@ package site
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,28 +21,26 @@ type said struct {
 
 // The answers of ringtree in memory are those of the app's own tests.
 func TestSites_AllGiveTheSameAnswers(t *testing.T) {
+	wantSame(t, All, interview)
+}
+
+// wantSame wants the answers in an interview of ringtree in memory from all kinds.
+func wantSame[T any](t *testing.T, kinds []place.Kind[T], interview func(*testing.T, place.Kind[T], place.Place) []said, opts ...cmp.Option) {
+	t.Helper()
 	at := place.StartAll(t)
-	want := interview(t, All[kindOf("ringtree-memory")], at)
-	for _, kind := range All {
+	memory := slices.IndexFunc(kinds, func(k place.Kind[T]) bool { return k.Name == "ringtree-memory" })
+	want := interview(t, kinds[memory], at)
+	for _, kind := range kinds {
 		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := place.Missing(kind.Server); err != nil {
 				t.Skip(err)
 			}
-			if diff := cmp.Diff(want, interview(t, kind, at)); diff != "" {
-				t.Errorf("answers mismatch (-want +got):\n%s", diff)
+			if diff := cmp.Diff(want, interview(t, kind, at), opts...); diff != "" {
+				t.Errorf("answers mismatch (-want +got):\n%.5000s", diff)
 			}
 		})
 	}
-}
-
-func kindOf(name string) int {
-	for i, kind := range All {
-		if kind.Name == name {
-			return i
-		}
-	}
-	panic(name)
 }
 
 // interview opens a site, fills it, and asks for pages of all kinds before and after changes of

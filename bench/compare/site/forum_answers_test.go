@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -17,20 +16,7 @@ import (
 
 // The answers of ringtree in memory are those of the forum's own tests.
 func TestForums_AllGiveTheSameAnswers(t *testing.T) {
-	at := place.StartAll(t)
-	memory := Forums[slices.IndexFunc(Forums, func(k place.Kind[Forum]) bool { return k.Name == "ringtree-memory" })]
-	want := interviewForum(t, memory, at)
-	for _, kind := range Forums {
-		t.Run(kind.Name, func(t *testing.T) {
-			t.Parallel()
-			if err := place.Missing(kind.Server); err != nil {
-				t.Skip(err)
-			}
-			if diff := cmp.Diff(want, interviewForum(t, kind, at), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("answers mismatch (-want +got):\n%.5000s", diff)
-			}
-		})
-	}
+	wantSame(t, Forums, interviewForum, cmpopts.EquateEmpty())
 }
 
 // interviewForum opens a forum, fills it, and asks for pages before and after changes of all kinds.
@@ -105,7 +91,7 @@ func askForum(t *testing.T, ctx context.Context, f Forum, d *Threads) (all []sai
 	return all
 }
 
-// plain returns a page without what no visitor sees: ids, times and cursors.
+// plain returns a page without its ids, times and cursors, which differ between peers.
 func plain(p *forum.Page) *forum.Page {
 	p.Next = ""
 	if p.User != nil {
