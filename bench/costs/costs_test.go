@@ -177,7 +177,7 @@ func TestDocs_TripsAreThoseThatAreMeasured(t *testing.T) {
 	}
 }
 
-// What the comment of a collection, and so kvgen -plan, says of a model.
+// The comment of a collection, which kvgen -plan prints as well.
 func TestPlan_TripsAreThoseThatAreMeasured(t *testing.T) {
 	generated, err := os.ReadFile("models_kv.go")
 	must(t, err)
@@ -278,7 +278,7 @@ func TestPlan_TripsAreThoseThatAreMeasured(t *testing.T) {
 
 var planned = regexp.MustCompile(`(\pL[\pL ]*?)( \d[^;.,]*(?:, or \d+)?)`)
 
-// planOf returns what the comment of a collection says of each verb. Of a clause that is about
+// planOf returns the cost of each verb by the comment of a collection. Of a clause that is about
 // something new, the verbs begin with that word.
 func planOf(t *testing.T, source, collection string) map[string]string {
 	t.Helper()

@@ -1,4 +1,4 @@
-// Package fromsql holds docs/from-sql.md to what its code does.
+// Package fromsql compares docs/from-sql.md with the behavior of its code.
 package fromsql
 
 import (
@@ -140,9 +140,9 @@ func TestPage_TripsAndAnswersAreThoseThatAreMeasured(t *testing.T) {
 	}
 }
 
-// check runs a row on both sides. A tree has its nodes elsewhere in each database, and what the
-// process remembers of them depends on what came first of work side by side. So a change may
-// take a trip less than the page says: of several the dearest counts.
+// check runs a row on both sides. The nodes of a tree differ between databases, and the process's
+// memory of them depends on the order of concurrent work. So a change may take a trip less than the
+// page says: of several the dearest counts.
 func check(t *testing.T, page map[string]row, name string, do func(context.Context, *after.Models) (any, error), reads bool) {
 	t.Helper()
 	const most = 8

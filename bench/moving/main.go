@@ -44,7 +44,7 @@ func run(ctx context.Context, file, url string) error {
 	}
 	defer db.Close(ctx)
 	m := site.New(db)
-	// After a power cut, the next run stores what this one has lost.
+	// After a power cut, the next run stores the lost records.
 	if err := move(kvmodel.Relaxed(ctx), old, m); err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// The most that a page may cost, no matter how much is in the store. The first visitor of
-// a process that has just begun pays for what it gets to know.
+// The most that a page may cost, no matter how much is in the store. A new process reads more for
+// its first visitor.
 var (
 	warmBudget = kvmodel.Cost{Trips: 10, Depth: 5, Keys: 300}
 	coldBudget = kvmodel.Cost{Trips: 12, Depth: 10, Keys: 300}

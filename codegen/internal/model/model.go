@@ -161,7 +161,7 @@ func (n *Number) Clause() string {
 	return word + "=" + n.Counter.Model.Name + "." + n.Counter.Field
 }
 
-// Summand returns what a record adds, for a reader, "" if that is 1.
+// Summand describes the amount that a record adds, "" for 1.
 func (n *Number) Summand() string {
 	what := ""
 	if n.Of != nil {
