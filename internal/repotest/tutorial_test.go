@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -83,7 +81,9 @@ func startReader(t *testing.T) *reader {
 	must(t, err)
 	dir := t.TempDir()
 	must(t, os.Symlink(root, filepath.Join(dir, "ringtree")))
-	r := &reader{T: t, dir: dir, ports: strings.NewReplacer("8080", freePort(t), "7000", freePort(t), "7001", freePort(t))}
+	ports, err := servers.FreePorts(3)
+	must(t, err)
+	r := &reader{T: t, dir: dir, ports: strings.NewReplacer("8080", ports[0], "7000", ports[1], "7001", ports[2])}
 	input, in, err := os.Pipe()
 	must(t, err)
 	r.in = in
@@ -106,13 +106,6 @@ func startReader(t *testing.T) *reader {
 		}
 	})
 	return r
-}
-
-func freePort(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
 const prompt = "ringtree: what was typed is done"

@@ -127,7 +127,7 @@ func initPostgres(who *syscall.SysProcAttr, dir string) error {
 }
 
 func (p *Place) servePostgres(who *syscall.SysProcAttr, dir string) (stop func(), err error) {
-	port, err := freePort()
+	ports, err := servers.FreePorts(1)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (p *Place) servePostgres(who *syscall.SysProcAttr, dir string) (stop func()
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"-D", dir, "-p", port}
+	args := []string{"-D", dir, "-p", ports[0]}
 	for _, setting := range []string{
 		"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200",
 		"shared_buffers=" + strconv.Itoa(Memory()/4>>20) + "MB", "max_wal_size=4GB", "random_page_cost=1.1",
@@ -158,7 +158,7 @@ func (p *Place) servePostgres(who *syscall.SysProcAttr, dir string) (stop func()
 		_ = cmd.Process.Signal(os.Interrupt) // closes its connections, unlike kill -9
 		<-exited
 	}
-	p.Postgres, p.PostgresDir, p.Pids[Postgres] = net.JoinHostPort("127.0.0.1", port), dir, cmd.Process.Pid
+	p.Postgres, p.PostgresDir, p.Pids[Postgres] = net.JoinHostPort("127.0.0.1", ports[0]), dir, cmd.Process.Pid
 	if err := p.awaitPostgres(exited); err != nil {
 		stop()
 		return nil, fmt.Errorf("postgres: %w: %s", err, &output)
@@ -202,15 +202,6 @@ func ordinaryUser() (*syscall.SysProcAttr, error) {
 		return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, errors.Join(err1, err2)
 	}
 	return nil, errors.New("PostgreSQL refuses root, and there is neither a user postgres nor a user nobody")
-}
-
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
 }
 
 // Memory returns the memory of the machine in bytes, or a GB if that is unknown.

@@ -14,7 +14,7 @@ func Memcached(args ...string) (*Process, error) {
 
 // MemcachedThatEvicts starts a memcached that drops items when it is full.
 func MemcachedThatEvicts(args ...string) (*Process, error) {
-	ports, err := freePorts(1)
+	ports, err := FreePorts(1)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 // Redis starts a redis-server that keeps its data in memory only. More args are command-line
 // options, such as "--maxmemory", "10mb".
 func Redis(args ...string) (*Process, error) {
-	ports, err := freePorts(1)
+	ports, err := FreePorts(1)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func Redis(args ...string) (*Process, error) {
 // RedisTLS starts a redis-server that accepts only TLS, with these PEM files. A client must show a
 // certificate of the authority ca, unless more args say otherwise.
 func RedisTLS(cert, key, ca string, args ...string) (*Process, error) {
-	ports, err := freePorts(1)
+	ports, err := FreePorts(1)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ const slots = 16384
 // RedisCluster starts a Redis Cluster and returns when all its nodes agree and every master has its
 // replica. A master that dies is replaced after two to four seconds.
 func RedisCluster() (*Cluster, error) {
-	ports, err := freePorts(2 * clusterNodes)
+	ports, err := FreePorts(2 * clusterNodes)
 	if err != nil {
 		return nil, err
 	}

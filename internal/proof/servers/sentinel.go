@@ -22,7 +22,7 @@ type Group struct {
 // RedisGroup starts a group and returns when all know each other. More args are options of the
 // master and the replica.
 func RedisGroup(args ...string) (*Group, error) {
-	ports, err := freePorts(5)
+	ports, err := FreePorts(5)
 	if err != nil {
 		return nil, err
 	}

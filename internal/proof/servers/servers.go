@@ -121,8 +121,8 @@ func (p *Process) Stop() {
 	}
 }
 
-// freePorts returns n ports of the loopback address that were free just now.
-func freePorts(n int) ([]string, error) {
+// FreePorts returns n ports of the loopback address that were free just now.
+func FreePorts(n int) ([]string, error) {
 	var ports []string
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
