@@ -87,9 +87,12 @@ func (u *unique) take(ctx context.Context, s kv.Store, m *plug.Move, place strin
 	}
 	mine := claim{owner: m.ID, base: m.Base}
 	for range takeTries {
-		_, err := kv.One(ctx, s, kv.OpAdd(u.key(place), mine.encode()).For(claimTTL(m.Stands, place, now)))
+		_, err := kv.One(ctx, kv.Chained(s, m.Chain), kv.OpAdd(u.key(place), mine.encode()).For(claimTTL(m.Stands, place, now)))
 		if err == nil {
 			return nil
+		}
+		if errors.Is(err, kv.ErrSkipped) {
+			continue
 		}
 		// After an unclear add the claim may exist; it is then this change's own.
 		if !errors.Is(err, kv.ErrExists) && !errors.Is(err, kv.ErrUnclear) {

@@ -232,6 +232,9 @@ func (l *lists) add(ctx context.Context, s kv.Store, added *plug.Added, more []p
 		return err
 	})
 	for i, share := range more {
+		if errors.Is(errs[i], kv.ErrSkipped) {
+			continue // the record has not committed
+		}
 		if errs[i] != nil {
 			added.Doubt = append(added.Doubt, share.Place)
 			continue

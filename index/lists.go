@@ -197,7 +197,7 @@ func (l *lists) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	}
 	return l.atEach(ctx, s, gained, func(s kv.Store, i int) (err error) {
 		enter := func(s kv.Store) (err error) {
-			a.tickets[i], err = l.logs.Append(ctx, s, gained[i], a.entry)
+			a.tickets[i], err = l.logs.Append(ctx, kv.Chained(s, m.Chain), gained[i], a.entry)
 			return err
 		}
 		if !l.countsBeside(m) {
@@ -216,6 +216,11 @@ func (l *lists) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
+// Chains reports whether each append of Prepare needs one op.
+func (l *lists) Chains(m *plug.Move) bool {
+	return !slices.ContainsFunc(m.Gained, func(place string) bool { return !l.logs.Direct(plug.Bare(place)) })
+}
+
 // Beside ensures that the entries appended by Prepare count, and adds the change's shares to the
 // numbers.
 func (l *lists) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
@@ -224,11 +229,14 @@ func (l *lists) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	}
 	return kv.Together(ctx, s,
 		func(s kv.Store) error { return l.stand(ctx, s, m) },
-		func(s kv.Store) error { l.add(ctx, s, m.Added, l.shares(m)); return nil },
+		func(s kv.Store) error { l.add(ctx, kv.Chained(s, m.Chain), m.Added, l.shares(m)); return nil },
 	)[0]
 }
 
 func (l *lists) stand(ctx context.Context, s kv.Store, m *plug.Move) error {
+	if m.Chain != 0 {
+		return nil // the store refuses an append after a seal
+	}
 	a := underWayOf(m)
 	return l.atEach(ctx, s, a.gained, func(s kv.Store, i int) error {
 		return l.logs.Settle(ctx, s, a.gained[i], a.entry, &a.tickets[i])

@@ -194,6 +194,9 @@ func (u *unique) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return u.atEach(ctx, s, m.Gained, func(s kv.Store, i int) error { return u.take(ctx, s, m, m.Gained[i]) })
 }
 
+// Chains returns true: a claim is one op, unless another record may hold the value.
+func (u *unique) Chains(*plug.Move) bool { return true }
+
 // Beside checks the claims made by a build again: the record may have released a value after it was
 // read, and before the claim could be released. The claims of a change need no further work until
 // it has committed.

@@ -34,6 +34,13 @@ func (l *Logs) Write(ctx context.Context, s kv.Store, place string, e Entry) err
 	return l.Settle(ctx, s, place, e, &t)
 }
 
+// Direct reports whether Append to place's list takes one op, and that of Settle none, as long as
+// the store accepts it.
+func (l *Logs) Direct(place string) bool {
+	h := l.heads.get(place)
+	return h != nil && !l.isOld(h) && kv.PowersOf(l.Store).Unless
+}
+
 // Append is the first half of Write.
 func (l *Logs) Append(ctx context.Context, s kv.Store, place string, e Entry) (Ticket, error) {
 	if err := e.check(); err != nil {
@@ -162,7 +169,7 @@ func (w *write) appended(n name, err error) (Ticket, error) {
 	case err == nil:
 		w.lookSometimes(w.place, n, len(w.data))
 		return Ticket{n, w.unless(), false}, nil
-	case errors.Is(err, kv.ErrUnclear):
+	case errors.Is(err, kv.ErrUnclear), errors.Is(err, kv.ErrSkipped):
 		// A duplicate entry is harmless.
 		return Ticket{}, errAgain
 	case errors.Is(err, kv.ErrSealed):

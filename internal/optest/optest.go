@@ -15,7 +15,7 @@ const Shown = 48
 
 // Sentinels are the errors of the contract: a failed op ends in one of them.
 var Sentinels = []error{
-	kv.ErrNotFound, kv.ErrExists, kv.ErrConflict, kv.ErrNotStored, kv.ErrSealed,
+	kv.ErrNotFound, kv.ErrExists, kv.ErrConflict, kv.ErrNotStored, kv.ErrSealed, kv.ErrSkipped,
 	kv.ErrNotNumber, kv.ErrBadKey, kv.ErrTooLarge, kv.ErrBadOp, kv.ErrUnavailable,
 	kv.ErrUnclear, kv.ErrLost,
 }

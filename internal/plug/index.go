@@ -74,6 +74,7 @@ type Move struct {
 	Early   []byte        // the result of Early for this change
 	Began   time.Time     // when the change read the record
 	New     bool          // the id was generated for the record, so nobody has known it before
+	Chain   uint64        // not 0: of the trip that commits the record; see Chaining
 }
 
 // Without returns the places that are not among others.
@@ -105,6 +106,15 @@ type Early interface {
 	// Early returns the Move.Early for the change of the record id, if it turns out to move the
 	// record. Prepare should then make no request.
 	Early(ctx context.Context, s kv.Store, id string) ([]byte, error)
+}
+
+// Chaining is an Index that can run Prepare and Beside in one trip, on a store that is Ordered.
+type Chaining interface {
+	// Chains reports whether it can do so for m, in which Chain is set. In the first trip Prepare
+	// then makes all entries with ops of that chain. If these succeed, the record commits in the
+	// same trip. Otherwise Prepare goes on as usual, and Beside, whose writes are in the chain, too,
+	// is called once more, without Chain.
+	Chains(m *Move) bool
 }
 
 // Together is an Index that can run After for many new records at once.

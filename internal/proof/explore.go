@@ -280,14 +280,15 @@ func (c *explorer) remember(f fate, r kv.Result) {
 // Do carries out ops one after another, each in its turn.
 func (c *explorer) Do(_ context.Context, ops []kv.Op) error {
 	kv.Check(ops, c.Powers())
+	var chains kv.Chains
 	for i := range ops {
-		if ops[i].Result.Err != nil {
-			continue
+		if op := &ops[i]; op.Result.Err == nil && !chains.Skips(op) {
+			c.asks <- op
+			if <-c.told == crashed {
+				runtime.Goexit()
+			}
 		}
-		c.asks <- &ops[i]
-		if <-c.told == crashed {
-			runtime.Goexit()
-		}
+		chains.Note(&ops[i])
 	}
 	return kv.Unanswered(ops)
 }

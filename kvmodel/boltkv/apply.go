@@ -10,10 +10,13 @@ import (
 )
 
 func run(ops []kv.Op, in *live) {
+	var chains kv.Chains
 	for i := range ops {
-		if op := &ops[i]; op.Result.Err == nil {
+		op := &ops[i]
+		if op.Result.Err == nil && !chains.Skips(op) {
 			op.Result = apply(op, in)
 		}
+		chains.Note(op)
 	}
 }
 

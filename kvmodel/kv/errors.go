@@ -23,6 +23,9 @@ var (
 	// ErrSealed: an Append found the value ending with Op.Unless.
 	ErrSealed = errors.New("sealed")
 
+	// ErrSkipped: an earlier op of the same chain has failed; see Op.Chain.
+	ErrSkipped = errors.New("skipped: an earlier op of its chain failed")
+
 	// ErrNotNumber: an Increment found a value that is not a number, or the sum would exceed
 	// MaxNumber.
 	ErrNotNumber = errors.New("not a number in range")

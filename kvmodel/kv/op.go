@@ -133,11 +133,14 @@ func count(ops []Op, failure error) (n int) {
 // number of ops without an error, which may be sent. Backends call it first.
 func Check(ops []Op, powers Powers) int {
 	good := 0
+	var chains Chains
 	for i := range ops {
-		ops[i].Result = Result{Err: ops[i].check(powers)}
-		if ops[i].Result.Err == nil {
+		op := &ops[i]
+		op.Result = Result{Err: op.check(powers)}
+		if op.Result.Err == nil && !chains.Skips(op) {
 			good++
 		}
+		chains.Note(op)
 	}
 	return good
 }
@@ -175,6 +178,8 @@ func (op *Op) check(powers Powers) error {
 		return fmt.Errorf("%w: delta %d is not in ±%d", ErrBadOp, op.Delta, int64(MaxNumber))
 	case len(op.Unless) > 0 && op.Kind != Append:
 		return fmt.Errorf("%w: %v takes no Unless", ErrBadOp, op.Kind)
+	case op.Chain != 0 && !powers.Ordered:
+		return fmt.Errorf("%w: this store does not keep the order of ops, so they cannot be a chain", ErrBadOp)
 	case len(op.Unless) > 0 && !powers.Unless:
 		return fmt.Errorf("%w: this store cannot append unless sealed", ErrBadOp)
 	}

@@ -12,8 +12,8 @@ type Powers struct {
 	// Unless: Append supports Op.Unless, testing and appending atomically.
 	Unless bool
 
-	// Ordered: the ops of one Do take effect in order. If Do fails midway, the ops that took effect
-	// are the first ones.
+	// Ordered: the ops of one Do take effect in order, and may be chains; see Op.Chain. If Do fails
+	// midway, the ops that took effect are the first ones.
 	Ordered bool
 
 	// Inside: the store belongs to a transaction, so its ops cost no trip.

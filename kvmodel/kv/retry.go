@@ -42,9 +42,13 @@ func (r *retried) Do(ctx context.Context, ops []Op) error {
 
 // repeatable returns copies of the ops that were not carried out, and their positions in ops.
 func repeatable(ops []Op) (again []Op, positions []int) {
-	for i, op := range ops {
-		if errors.Is(op.Result.Err, ErrUnavailable) {
-			again = append(again, op)
+	var chains Chains
+	for i := range ops {
+		op := &ops[i]
+		if !errors.Is(op.Result.Err, ErrUnavailable) {
+			chains.Note(op)
+		} else if !chains.Skips(op) {
+			again = append(again, *op)
 			positions = append(positions, i)
 		}
 	}

@@ -100,6 +100,9 @@ func (k Kind) Writes() bool { return k != Get }
 type Version uint64
 
 // Op is one operation on one key and, after Do, its result.
+//
+// The ops of a Do that have the same Chain, other than 0, are a chain: each is carried out only if
+// all earlier ones have succeeded. Otherwise it is ErrSkipped.
 type Op struct {
 	Kind    Kind
 	Key     string
@@ -108,6 +111,7 @@ type Op struct {
 	TTL     time.Duration // Set, Add, CompareAndSwap; 0 means forever
 	Unless  []byte        // Append, on stores with Powers.Unless
 	Delta   int64         // Increment
+	Chain   uint64        // on stores with Powers.Ordered; 0: none
 	Near    bool          // Get: may be answered from memory, on stores with Powers.Near; Value is then shared
 	Sparse  bool          // Get with Near: may miss values others stored a trip's time ago; see the function Sparse
 	Decode  Decoder       // Get with Near: may be nil; the store may keep its result

@@ -255,6 +255,8 @@ func (r *ride) joins(k int) bool {
 	switch {
 	case op.Kind == Get:
 		return true
+	case op.Chain != 0:
+		return false
 	case r.flown != nil:
 		return r.flown[k]
 	case op.Kind == Append:

@@ -15,6 +15,7 @@ type flight struct {
 	from   *process
 	ops    []kv.Op // those of req; copies if req is nil
 	places []int   // indexes in ops of the remaining ones, the next one first
+	chains *kv.Chains
 	late   bool
 	sent   bool // before its process fell asleep
 }
@@ -41,11 +42,11 @@ func (s *Sim) flightsOf(r *request) []*flight {
 		}
 	}
 	if s.world.Powers.Ordered && kv.PowersOf(s.store).Ordered {
-		return []*flight{{req: r, from: r.from, ops: r.ops, places: places}}
+		return []*flight{{req: r, from: r.from, ops: r.ops, places: places, chains: new(kv.Chains)}}
 	}
 	flights := make([]*flight, len(places))
 	for i := range places {
-		flights[i] = &flight{req: r, from: r.from, ops: r.ops, places: places[i : i+1]}
+		flights[i] = &flight{req: r, from: r.from, ops: r.ops, places: places[i : i+1], chains: new(kv.Chains)}
 	}
 	return flights
 }
@@ -128,11 +129,14 @@ func (s *Sim) carryOut(f *flight) {
 func (s *Sim) apply(f *flight, how string) kv.Result {
 	op := f.ops[f.places[0]]
 	ops := []kv.Op{op}
-	// Each op has its own error.
-	_ = s.store.Do(context.Background(), ops)
-	if op.Kind.Writes() {
-		s.changed(op.Key)
+	if !f.chains.Skips(&ops[0]) {
+		// Each op has its own error.
+		_ = s.store.Do(context.Background(), ops)
+		if op.Kind.Writes() {
+			s.changed(op.Key)
+		}
 	}
+	f.chains.Note(&ops[0])
 	s.noteOp(f.from.name, &ops[0], how)
 	return ops[0].Result
 }
@@ -158,7 +162,7 @@ func (s *Sim) linger(f *flight) {
 	if f.req.atomic || !slices.ContainsFunc(f.places, func(i int) bool { return f.ops[i].Kind.Writes() }) {
 		return
 	}
-	left := &flight{from: f.from, late: true}
+	left := &flight{from: f.from, late: true, chains: f.chains}
 	for i, place := range f.places {
 		op := f.ops[place]
 		op.Value, op.Unless, op.Result = bytes.Clone(op.Value), bytes.Clone(op.Unless), kv.Result{}

@@ -180,10 +180,13 @@ type space interface {
 }
 
 func run(ops []kv.Op, sp space) {
+	var chains kv.Chains
 	for i := range ops {
-		if op := &ops[i]; op.Result.Err == nil {
+		op := &ops[i]
+		if op.Result.Err == nil && !chains.Skips(op) {
 			op.Result = apply(op, sp)
 		}
+		chains.Note(op)
 	}
 }
 

@@ -18,6 +18,7 @@ var outcomes = [...]error{
 	kv.ErrNotStored,
 	kv.ErrSealed,
 	kv.ErrNotNumber,
+	kv.ErrSkipped,
 }
 
 func isNoScript(reply rueidis.RedisResult) bool {

@@ -3,6 +3,7 @@ package rediskv
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -27,10 +28,12 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 			pending = append(pending, &ops[i])
 		}
 	}
+	var chains kv.Chains
 	for len(pending) > 0 {
 		n := s.flightLen(pending)
-		s.carryOut(ctx, pending[:n])
-		if pending = pending[n:]; len(pending) > 0 && kv.Unanswered(ops) != nil {
+		s.carryOut(ctx, pending[:n], &chains)
+		pending = slices.DeleteFunc(pending[n:], chains.Skips)
+		if len(pending) > 0 && kv.Unanswered(ops) != nil {
 			s.giveUp(pending, errStopped)
 			break
 		}
@@ -38,8 +41,9 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// carryOut sends pending until each op has an answer or must not be repeated.
-func (s *Store) carryOut(ctx context.Context, pending []*kv.Op) {
+// carryOut sends pending until each op has an answer or must not be repeated. It notes the broken
+// chains.
+func (s *Store) carryOut(ctx context.Context, pending []*kv.Op, chains *kv.Chains) {
 	var end time.Time
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		if err := s.over(ctx); err != nil {
@@ -47,7 +51,7 @@ func (s *Store) carryOut(ctx context.Context, pending []*kv.Op) {
 			return
 		}
 		s.flyMet(ctx, pending)
-		if pending = repeatable(pending); len(pending) == 0 {
+		if pending = repeatable(pending, chains); len(pending) == 0 {
 			return
 		}
 		if end.IsZero() {
@@ -109,13 +113,16 @@ func (s *Store) flyOnce(ctx context.Context, pending []*kv.Op, sha string) []*kv
 	return unknown
 }
 
-// repeatable returns the ops that were not carried out and may be sent again.
-func repeatable(ops []*kv.Op) []*kv.Op {
+// repeatable returns the ops that were not carried out and may be sent again. It notes the chains
+// broken by the others.
+func repeatable(ops []*kv.Op, chains *kv.Chains) []*kv.Op {
 	var again []*kv.Op
 	for _, op := range ops {
 		if f, ok := op.Result.Err.(*failure); ok && f.again {
 			again = append(again, op)
+			continue
 		}
+		chains.Note(op)
 	}
-	return again
+	return slices.DeleteFunc(again, chains.Skips)
 }

@@ -96,7 +96,7 @@ func (s *Store) request(ops []*kv.Op, sha string) request {
 		req.cmd = get(b, ops)
 	case len(ops) == 1 && blind(ops[0]):
 		req.cmd = command(b, ops[0])
-	case s.opts.WaitReplicas == 0 && !slices.ContainsFunc(ops, func(op *kv.Op) bool { return !blind(op) }):
+	case s.opts.WaitReplicas == 0 && !slices.ContainsFunc(ops, func(op *kv.Op) bool { return !blind(op) || op.Chain != 0 }):
 		req.block = block(b, ops)
 	default:
 		req.script = true

@@ -1,9 +1,9 @@
 -- Carries out ops in order, op i on KEYS[i], and stops at the first one that the
--- server refuses. ARGV holds four values for each op: its kind, and three that
--- depend on the kind. The reply holds an answer for each op carried out: one of
+-- server refuses. ARGV holds four values for each op: its kind, with the number of
+-- its chain before it if it has one, and three that depend on the kind. The reply holds an answer for each op carried out: one of
 -- the numbers below, the value of a get (nil if absent), or the decimal sum of
 -- an increment. The last answer may be an error.
-local OK, ABSENT, PRESENT, CONFLICT, NOT_STORED, SEALED, NOT_NUMBER = 0, 1, 2, 3, 4, 5, 6
+local OK, ABSENT, PRESENT, CONFLICT, NOT_STORED, SEALED, NOT_NUMBER, SKIPPED = 0, 1, 2, 3, 4, 5, 6, 7
 
 -- A stored string is a head of nine bytes (the format and the version) and the
 -- value.
@@ -118,12 +118,18 @@ local function other_kinds()
   return carry_out
 end
 
-local answers, carry_out = {}, nil
+local answers, carry_out, broken = {}, nil, {}
 for i, key in ipairs(KEYS) do
   local at = 4 * i
   local kind, a, b, c = ARGV[at - 3], ARGV[at - 2], ARGV[at - 1], ARGV[at]
+  local chain
+  if string.byte(kind) <= 57 then -- a digit
+    chain, kind = string.match(kind, '^(%d+)(%a+)$')
+  end
   local answer
-  if kind == 'append' then
+  if chain and broken[chain] then
+    answer = SKIPPED
+  elseif kind == 'append' then
     answer = append(key, a, b, c)
   else
     carry_out = carry_out or other_kinds()
@@ -132,6 +138,7 @@ for i, key in ipairs(KEYS) do
     if not ok then answer = redis.error_reply(answer) end
   end
   answers[i] = answer
+  if chain and type(answer) == 'number' and answer ~= OK then broken[chain] = true end
   if type(answer) == 'table' then break end
 end
 return answers

@@ -39,13 +39,21 @@ func (sc script) run(b rueidis.Builder, ops []*kv.Op, sha string) rueidis.Comple
 	args := make([]string, 0, 4*len(ops))
 	for _, op := range ops {
 		three := scriptArgs(op)
-		args = append(args, op.Kind.String(), three[0], three[1], three[2])
+		args = append(args, scriptKind(op), three[0], three[1], three[2])
 	}
 	n := int64(len(ops))
 	if sha == "" {
 		return b.Eval().Script(sc.text).Numkeys(n).Key(keysOf(ops)...).Arg(args...).Build()
 	}
 	return b.Evalsha().Sha1(sha).Numkeys(n).Key(keysOf(ops)...).Arg(args...).Build()
+}
+
+// scriptKind returns the kind of op, preceded by its chain if it has one.
+func scriptKind(op *kv.Op) string {
+	if op.Chain == 0 {
+		return op.Kind.String()
+	}
+	return strconv.FormatUint(op.Chain, 10) + op.Kind.String()
 }
 
 // scriptArgs returns the arguments of the script's function for the op's kind.

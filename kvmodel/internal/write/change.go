@@ -100,7 +100,8 @@ type plan struct {
 	created bool
 	number  int64 // of the revision, with a history
 
-	prepared bool // early: A1 has nothing left to prepare
+	prepared bool   // early: A1 has nothing left to prepare
+	chain    uint64 // of A1 and A2 if they are one trip; otherwise 0
 
 	unsettled bool      // something written with the commit has failed
 	removals  []removal // pending removals of A4; nil: none begun

@@ -19,7 +19,7 @@ import (
 // long is the path of a change on a store that changes one key at a time: memcached or Redis. The
 // process may die, and others may interfere, between any two of its trips.
 func (c *change) long(p *plan) error {
-	if err := c.prepare(p); err != nil {
+	if done, err := c.prepare(p); done || err != nil {
 		return err
 	}
 	if c.isLate() {
@@ -126,28 +126,29 @@ func (c *change) writesLine(t trip, p *plan) bool {
 	return t == withPrepare && !p.prepared
 }
 
-// prepare is A1.
-func (c *change) prepare(p *plan) error {
+// prepare is A1. It reports whether A2 is done as well.
+func (c *change) prepare(p *plan) (done bool, err error) {
 	p.prepared = c.useEarly(p)
 	c.noteStreaks(p)
 	if c.needsLine(p) {
 		if err := c.Db.Journal.Ready(c.ctx); err != nil {
-			return err
+			return false, err
 		}
 		c.remember(p)
 	}
 	if c.removes {
-		return nil
+		return false, nil
 	}
+	c.chain(p)
 	var works []func(kv.Store) error
 	if c.writesLine(withPrepare, p) {
-		works = append(works, func(s kv.Store) error { return c.note(s, c.lineOf(p)) })
+		works = append(works, func(s kv.Store) error { return c.note(kv.Chained(s, p.chain), c.lineOf(p)) })
 	}
 	works = append(works, c.each(p, plug.Index.Prepare)...)
 	if p.created && p.rec.Version != 0 && c.HasPlain() {
 		known, err := c.countsOfDead(p)
 		if err != nil {
-			return err
+			return false, err
 		}
 		works = append(works, func(s kv.Store) error { return c.dropOld(s, known) })
 	}
@@ -158,17 +159,92 @@ func (c *change) prepare(p *plan) error {
 		works = append(works, func(s kv.Store) error { return c.LookAgain(c.ctx, s) })
 	}
 	if len(works) == 0 {
-		return nil
+		return false, nil
 	}
 	var found []kv.Result
 	if c.Peek {
 		works = append(works, func(s kv.Store) (err error) { found, err = c.peekAt(s, p); return err })
 	}
-	errs := kv.Together(c.ctx, c.s, works...)
-	if isThere(found) {
-		return c.beaten(found)
+	record, commits := len(works), p.chain != 0
+	if commits {
+		c.setMarks(p)
+		works = append(works, func(s kv.Store) error { return c.writeInChain(s, p) })
+		works = append(works, c.each(p, plug.Index.Beside)...)
 	}
-	return mostTelling(errs)
+	errs := kv.Together(c.ctx, c.s, works...)
+	c.unchain(p)
+	switch {
+	case isThere(found):
+		return false, c.beaten(found)
+	case !commits || errors.Is(errs[record], kv.ErrSkipped):
+		return false, mostTelling(errs[:record])
+	case errs[record] != nil:
+		return false, errs[record]
+	}
+	c.finish(p, errs)
+	return true, nil
+}
+
+// On an ordered store, A1 and A2 are one trip if the line and each new entry are one op. These ops
+// and the record are a chain: the record is not written if one of them fails. Then A1 continues,
+// and A2 follows as usual.
+
+// chain sets p.chain and that of its moves if A1 and A2 can be one trip.
+func (c *change) chain(p *plan) {
+	clears := p.created && p.rec.Version != 0 && c.HasPlain()
+	if !c.Db.Ordered || c.Rest != nil || c.History > 0 || c.late || c.early.line || clears || c.isLate() {
+		return
+	}
+	for i, mv := range p.moves {
+		if mv == nil {
+			continue
+		}
+		if index, can := c.indexes[i].(plug.Chaining); !can || !index.Chains(mv) {
+			return
+		}
+	}
+	p.chain = c.nonce>>chainBits | 1
+	for _, mv := range p.moves {
+		if mv != nil {
+			mv.Chain = p.chain
+		}
+	}
+}
+
+// chainBits are the bits of a nonce that a chain does without: only the few chains of one trip must
+// differ.
+const chainBits = 44
+
+func (c *change) unchain(p *plan) {
+	p.chain = 0
+	for _, mv := range p.moves {
+		if mv != nil {
+			mv.Chain = 0
+		}
+	}
+}
+
+// writeInChain is write in the trip of A1. The error is ErrSkipped if write has yet to do it.
+func (c *change) writeInChain(s kv.Store, p *plan) error {
+	op := c.Store(p.rec, p.env)
+	op.Chain = p.chain
+	_, err := kv.One(c.ctx, s, op)
+	if errors.Is(err, kv.ErrSkipped) {
+		return err
+	}
+	c.sent = true
+	switch {
+	case kv.Raced(err):
+		err = c.whose(s, p)
+	case errors.Is(err, kv.ErrUnclear):
+		err = c.settle(s, p)
+	case c.unclear && err != nil:
+		err = kv.Unclear(err)
+	}
+	if errors.Is(err, errAgain) {
+		return kv.ErrSkipped
+	}
+	return err
 }
 
 // useEarly hands the early preparations to the moves of p, and reports whether A1 has nothing left
@@ -306,6 +382,12 @@ func (c *change) commit(p *plan) error {
 	if errs[record] != nil {
 		return errs[record]
 	}
+	c.finish(p, errs)
+	return nil
+}
+
+// finish begins the steps after the commit. errs are those of its trip.
+func (c *change) finish(p *plan, errs []error) {
 	c.Db.Recent.Drop(c.Key(c.ID))
 	c.committed(p)
 	// The line of a deletion, sent with the commit, may have failed; the remaining work is the
@@ -314,12 +396,11 @@ func (c *change) commit(p *plan) error {
 		since, settled := c.Db.Now(), work.FirstError(errs...) == nil
 		if c.Rest != nil && settled && !c.removes && !c.Handlers.Any() {
 			c.Rest.add(c, p)
-			return nil
+			return
 		}
 		p.unsettled = !settled
 		c.surely(c.ctx, func(ctx context.Context) error { return c.after(ctx, p, since) })
 	}
-	return nil
 }
 
 // movesCounted reports whether p moves the record in an index that counts with the commit. The line
