@@ -43,7 +43,7 @@ type view struct {
 var errOver = unavailable(errors.New("the atomic change is over"))
 
 func (v *view) Do(ctx context.Context, ops []kv.Op) error {
-	if kv.Check(ops, kv.Powers{Unless: true}) == 0 {
+	if kv.Check(ops, kv.Powers{Unless: true, Ordered: true}) == 0 {
 		return nil
 	}
 	if v.done {

@@ -151,7 +151,7 @@ type Stats struct {
 
 // Do carries out ops: on one snapshot if they are all reads, otherwise in order and in one commit.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
-	if kv.Check(ops, kv.Powers{Unless: true}) == 0 {
+	if kv.Check(ops, kv.Powers{Unless: true, Ordered: true}) == 0 {
 		return nil
 	}
 	var fail *failure

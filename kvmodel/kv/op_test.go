@@ -243,6 +243,7 @@ func TestCheck_RefusesWhatBreaksALimitAndSaysWhy(t *testing.T) {
 		{kv.OpDrop("k", 0), kv.ErrBadOp, "bad operation: cdel needs a version from a get"},
 		{kv.OpIncrement("k", math.MinInt64), kv.ErrBadOp, "bad operation: delta -9223372036854775808 is not in ±4611686018427387904"},
 		{misplaced, kv.ErrBadOp, "bad operation: set takes no Unless"},
+		{kv.Op{Key: "k", Kind: kv.Set, Chain: 1}, kv.ErrBadOp, "bad operation: this store does not keep the order of ops, so they cannot be a chain"},
 		{unless, kv.ErrBadOp, "bad operation: this store cannot append unless sealed"},
 	} {
 		ops := []kv.Op{c.op}

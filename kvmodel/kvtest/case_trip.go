@@ -136,6 +136,27 @@ var tripCases = []Case{
 		f.do(ops...)
 		f.holds("k", string(want))
 	}},
+	{"trip/chain", "an op of a chain is skipped if an earlier one failed, and ops of no chain or another are not", ordered, func(f *fixture) {
+		in := func(chain uint64, op kv.Op) kv.Op { op.Chain = chain; return op }
+		f.ok(kv.OpSet("there", []byte("1")))
+		ops := f.do(in(1, kv.OpIncrement("there", 1)), in(1, kv.OpSet("a", nil)), in(2, kv.OpSet("b", nil)),
+			in(1, kv.OpAdd("there", nil)), kv.OpAppend("absent", []byte("x")), in(1, kv.OpSet("c", nil)), in(2, kv.OpAppend("b", []byte("y"))),
+			kv.OpSet("d", nil), in(1, kv.OpDelete("there")), in(1, kv.OpGet("there")))
+		skipped := kv.Result{Err: kv.ErrSkipped}
+		f.wantResults(ops, []kv.Result{{Number: 2}, {}, {}, {Err: kv.ErrExists}, {Err: kv.ErrNotStored}, skipped, {}, {}, skipped, skipped})
+		f.holds("there", "2")
+		f.holds("b", "y")
+		f.answer(kv.OpGet("c"), kv.ErrNotFound)
+	}},
+	{"trip/chain-bad", "a chain breaks at an op that is refused before it is sent", ordered, func(f *fixture) {
+		bad := kv.OpSet("", nil)
+		bad.Chain = 1
+		next := kv.OpSet("k", nil)
+		next.Chain = 1
+		ops := f.do(bad, next)
+		f.wantResults(ops, []kv.Result{{Err: kv.ErrBadKey}, {Err: kv.ErrSkipped}})
+		f.answer(kv.OpGet("k"), kv.ErrNotFound)
+	}},
 	{"result/reset", "the results that ops bring with them from an earlier trip are emptied", 0, func(f *fixture) {
 		f.ok(kv.OpSet("k", []byte("7")))
 		old := kv.Result{Value: []byte("old"), Version: 99, Number: 99, Err: kv.ErrLost}

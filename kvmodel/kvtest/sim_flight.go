@@ -130,6 +130,7 @@ func (s *Sim) apply(f *flight, how string) kv.Result {
 	op := f.ops[f.places[0]]
 	ops := []kv.Op{op}
 	if !f.chains.Skips(&ops[0]) {
+		ops[0].Chain = 0 // of a Do, not of this op
 		// Each op has its own error.
 		_ = s.store.Do(context.Background(), ops)
 		if op.Kind.Writes() {

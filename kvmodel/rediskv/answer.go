@@ -101,10 +101,10 @@ func (s *Store) stop(ops []*kv.Op, err error) {
 // answerOp reads the script's answer to op.
 func (s *Store) answerOp(op *kv.Op, msg rueidis.RedisMessage) {
 	switch {
-	case op.Kind == kv.Get:
-		s.answerGet(op, msg)
 	case msg.IsInt64():
 		s.answerOutcome(op, msg)
+	case op.Kind == kv.Get:
+		s.answerGet(op, msg)
 	default:
 		s.answerNumber(op, msg)
 	}
