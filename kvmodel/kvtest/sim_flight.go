@@ -130,9 +130,10 @@ func (s *Sim) apply(f *flight, how string) kv.Result {
 	op := f.ops[f.places[0]]
 	ops := []kv.Op{op}
 	if !f.chains.Skips(&ops[0]) {
-		ops[0].Chain = 0 // of a Do, not of this op
+		ops[0].Chain = 0 // The chain is one of f.
 		// Each op has its own error.
 		_ = s.store.Do(context.Background(), ops)
+		ops[0].Chain = op.Chain
 		if op.Kind.Writes() {
 			s.changed(op.Key)
 		}
