@@ -42,7 +42,6 @@ func newPrefixed(s Store, prefix string) *prefixed {
 	return &prefixed{s, prefix, powers}
 }
 
-// without returns a func that strips prefix from keys and calls f.
 func without(prefix string, f func([]string) error) func([]string) error {
 	return func(keys []string) error {
 		own := make([]string, len(keys))
@@ -64,9 +63,9 @@ func (l prefixedLosses) GoneBack(ctx context.Context, key string) error {
 	return l.Losses.GoneBack(ctx, l.prefix+key)
 }
 
-// Do prefixes the keys of ops for the duration of the call.
+// Do prefixes the keys of ops during the call.
 func (p *prefixed) Do(ctx context.Context, ops []Op) error {
-	var keys strings.Builder // the keys share its memory
+	var keys strings.Builder // shared by all keys
 	size := 0
 	for i := range ops {
 		size += len(p.prefix) + len(ops[i].Key)

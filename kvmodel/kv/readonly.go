@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// ReadOnly returns a store that reads from s and refuses every write with refusal. refusal should
-// be both an ErrUnavailable and an ErrReadOnly.
+// ReadOnly returns a store that reads from s and refuses every write with refusal, which should be
+// both an ErrUnavailable and an ErrReadOnly.
 func ReadOnly(s Store, refusal error) Store { return readOnly{s, refusal} }
 
 type readOnly struct {
@@ -14,7 +14,7 @@ type readOnly struct {
 	refusal error
 }
 
-// Powers has no transactions, which only writers need. Losses can be seen but not accepted.
+// Powers has no transactions. Losses can be seen but not accepted.
 func (r readOnly) Powers() Powers {
 	p := PowersOf(r.Store)
 	p.Atomic, p.ReadOnly = nil, r.refusal
@@ -24,7 +24,6 @@ func (r readOnly) Powers() Powers {
 	return p
 }
 
-// unaccepted is Losses that refuse changes.
 type unaccepted struct {
 	Losses
 	refusal error
@@ -34,7 +33,6 @@ func (u unaccepted) Accept(context.Context) ([]string, error) { return nil, u.re
 func (u unaccepted) Renew(context.Context) error              { return u.refusal }
 func (u unaccepted) GoneBack(context.Context, string) error   { return u.refusal }
 
-// Do carries out the reads among ops.
 func (r readOnly) Do(ctx context.Context, ops []Op) error {
 	if !slices.ContainsFunc(ops, func(op Op) bool { return op.Kind.Writes() }) {
 		return r.Store.Do(ctx, ops)
@@ -48,7 +46,6 @@ func (r readOnly) Do(ctx context.Context, ops []Op) error {
 		}
 	}
 	if len(reads) > 0 {
-		// The results contain its error.
 		_ = r.Store.Do(ctx, reads)
 	}
 	for i, position := range positions {

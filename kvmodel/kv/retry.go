@@ -8,8 +8,8 @@ import (
 
 // Retry returns a store that repeats ops that were not carried out (ErrUnavailable), and so every
 // failed Get. It makes up to tries attempts, with a jittered pause that starts at pause and
-// doubles. An unclear write is never repeated: the second could hide the first. Retry gives up when
-// the context has no time left for the next pause.
+// doubles, within the deadline. An unclear write is never repeated: the second could hide the
+// first.
 func Retry(s Store, tries int, pause time.Duration) Store { return &retried{s, tries, pause} }
 
 type retried struct {
@@ -29,7 +29,6 @@ func (r *retried) Do(ctx context.Context, ops []Op) error {
 		if len(again) == 0 || !Sleep(ctx, pause/2+Jitter(pause/2)) {
 			return err
 		}
-		// The results contain its error.
 		_ = r.Store.Do(ctx, again)
 		for i, position := range positions {
 			ops[position].Result = again[i].Result
@@ -40,7 +39,6 @@ func (r *retried) Do(ctx context.Context, ops []Op) error {
 	return err
 }
 
-// repeatable returns copies of the ops that were not carried out, and their positions in ops.
 func repeatable(ops []Op) (again []Op, positions []int) {
 	for i, op := range ops {
 		if errors.Is(op.Result.Err, ErrUnavailable) {
