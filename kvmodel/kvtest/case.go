@@ -31,13 +31,12 @@ const (
 	sleeps // not a need: the case waits for a TTL, so it runs in parallel
 )
 
-// and returns the case with more needs.
 func (c Case) and(more need) Case {
 	c.needs |= more
 	return c
 }
 
-// Check runs the case alone, on stores of m, which must meet its needs.
+// Check runs the case on stores of m, which must meet its needs.
 func (c Case) Check(t testing.TB, m Maker) {
 	t.Helper()
 	t.Cleanup(func() {

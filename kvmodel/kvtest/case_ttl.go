@@ -139,7 +139,6 @@ var ttlCases = []Case{
 	}},
 }
 
-// stays expects key k, which has a short TTL, to outlive it after change.
 func (f *fixture) stays(change func()) {
 	f.Helper()
 	f.ok(kv.OpSet("k", []byte("v")).For(shortly))
@@ -148,7 +147,6 @@ func (f *fixture) stays(change func()) {
 	f.answer(kv.OpGet("k"), nil)
 }
 
-// expired lets key k expire, and returns its last version.
 func (f *fixture) expired() kv.Version {
 	f.Helper()
 	// Nothing reads k meanwhile, so a store that expires lazily still has it.
@@ -158,8 +156,6 @@ func (f *fixture) expired() kv.Version {
 	return version
 }
 
-// longLived expects an item with that TTL to exist, now and, if the clock can be moved, until the
-// end.
 func (f *fixture) longLived(ttl time.Duration) {
 	f.Helper()
 	f.ok(kv.OpSet("set", []byte("1")).For(ttl), kv.OpAdd("add", []byte("2")).For(ttl), kv.OpSet("swap", nil))

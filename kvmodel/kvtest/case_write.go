@@ -253,7 +253,7 @@ var versionCases = []Case{
 	}},
 }
 
-// changes is a case in which change makes the version of key k, which holds 7, stale.
+// changes is a case in which change makes the version of key k stale.
 func changes(name, rule string, change func(*fixture)) Case {
 	return Case{"version/" + name, rule, 0, func(f *fixture) {
 		stale := f.put("k", "7")
@@ -266,7 +266,6 @@ func changes(name, rule string, change func(*fixture)) Case {
 	}}
 }
 
-// changeInTurn returns a change of key k, of the i-th kind in turn.
 func changeInTurn(f *fixture, i int) []kv.Op {
 	switch i % 6 {
 	case 0:
