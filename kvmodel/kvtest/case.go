@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Case checks one rule of the contract.
@@ -49,4 +51,20 @@ func (c Case) Check(t testing.TB, m Maker) {
 	f := &fixture{TB: t, maker: m, name: newName(), ctx: ctx}
 	f.store = f.open()
 	c.run(f)
+}
+
+// leaves is a case in which ops, one after another, leave key k with the value want.
+func leaves(name, rule, want string, ops ...kv.Op) Case {
+	return Case{name, rule, 0, func(f *fixture) {
+		f.ok(ops...)
+		f.holds("k", want)
+	}}
+}
+
+// refuses is a case in which op, after others, ends in want and changes nothing.
+func refuses(name, rule string, want error, op kv.Op, before ...kv.Op) Case {
+	return Case{name, rule, 0, func(f *fixture) {
+		f.ok(before...)
+		f.refused(op, want)
+	}}
 }

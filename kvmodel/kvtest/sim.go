@@ -226,25 +226,9 @@ func (s *Sim) Crash(name string) { s.crash(s.process(name), "by the test") }
 // CrashAt crashes the process called name before the given step.
 func (s *Sim) CrashAt(name string, step int) { s.process(name).crashStep = step }
 
-// CrashAtLabel crashes the process called name when it reaches label for the nth
-// time, counted from 1. See Label.
-func (s *Sim) CrashAtLabel(name, label string, nth int) {
-	p := s.process(name)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.crashLabel, p.crashNth = label, nth
-}
-
 func (s *Sim) Spare(name string) { s.process(name).spared = true }
 
 func (s *Sim) Crashed(name string) bool { return s.process(name).crashed() }
-
-// Label returns a function for the code that runs as the process called name. The code calls it
-// with a label at each point where CrashAtLabel may crash it.
-func (s *Sim) Label(name string) func(label string) { return s.process(name).label }
-
-// Labels returns how often the process called name has reached each label.
-func (s *Sim) Labels(name string) map[string]int { return s.process(name).labelCounts() }
 
 // Sleep stops the process called name for d, like SIGSTOP: an op that it has not sent is carried
 // out when it wakes, and it sees answers only then. Its deadlines pass all the same.
@@ -288,7 +272,7 @@ func (s *Sim) process(name string) *process {
 			return p
 		}
 	}
-	p := &process{sim: s, name: name, number: len(s.procs), labels: make(map[string]int)}
+	p := &process{sim: s, name: name, number: len(s.procs)}
 	p.drawSpeed(s.rng)
 	s.procs = append(s.procs, p)
 	return p

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -37,15 +36,12 @@ type process struct {
 	crashStep int
 	spared    bool
 
-	mu         sync.Mutex
-	dead       bool
-	closed     bool
-	labels     map[string]int
-	crashLabel string
-	crashNth   int
-	hopeless   int
-	wakes      time.Time
-	sleepers   int
+	mu       sync.Mutex
+	dead     bool
+	closed   bool
+	hopeless int
+	wakes    time.Time
+	sleepers int
 }
 
 var _ kv.Store = (*process)(nil)
@@ -135,24 +131,6 @@ func (p *process) die() bool {
 	was := p.dead
 	p.dead = true
 	return !was
-}
-
-func (p *process) label(label string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.dead {
-		return
-	}
-	p.labels[label]++
-	if label == p.crashLabel && p.labels[label] == p.crashNth {
-		p.dead = true
-	}
-}
-
-func (p *process) labelCounts() map[string]int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return maps.Clone(p.labels)
 }
 
 func (p *process) drawSpeed(rng *rand.Rand) {
