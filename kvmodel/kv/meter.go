@@ -73,28 +73,28 @@ func countedPowers(p Powers) Powers {
 		if !ok {
 			return atomic(ctx, f)
 		}
-		var whole *gathering // of the last run
 		depth := m.next()
-		err := atomic(ctx, func(s Store) error {
-			whole = &gathering{Store: s}
-			return f(whole)
-		})
-		m.addWhole(depth, whole.asked())
+		ops, err := gather(ctx, atomic, f)
+		m.addWhole(depth, ops)
 		return err
 	}
 	return p
 }
 
+// gather runs f by atomic, and returns the ops of its last run.
+func gather(ctx context.Context, atomic func(context.Context, func(Store) error) error, f func(Store) error) ([]Op, error) {
+	var last gathering
+	err := atomic(ctx, func(s Store) error {
+		last = gathering{Store: s}
+		return f(&last)
+	})
+	return last.ops, err
+}
+
+// gathering is a store that records the ops of all its calls.
 type gathering struct {
 	Store
 	ops []Op
-}
-
-func (g *gathering) asked() []Op {
-	if g == nil {
-		return nil
-	}
-	return g.ops
 }
 
 func (g *gathering) Powers() Powers { return PowersOf(g.Store) }

@@ -165,16 +165,6 @@ func PowersOf(s Store) Powers {
 	return Powers{}
 }
 
-// through wraps the store of Atomic as well.
-func (p Powers) through(wrap func(Store) Store) Powers {
-	if atomic := p.Atomic; atomic != nil {
-		p.Atomic = func(ctx context.Context, f func(Store) error) error {
-			return atomic(ctx, func(s Store) error { return f(wrap(s)) })
-		}
-	}
-	return p
-}
-
 // EditionOf returns the Edition of l. A store without Losses stays in its first.
 func EditionOf(l Losses) (number, id uint64) {
 	if l == nil {

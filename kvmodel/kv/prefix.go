@@ -24,8 +24,13 @@ type prefixed struct {
 }
 
 func newPrefixed(s Store, prefix string) *prefixed {
-	powers := PowersOf(s).through(func(s Store) Store { return newPrefixed(s, prefix) })
+	powers := PowersOf(s)
 	powers.Prefix += prefix
+	if atomic := powers.Atomic; atomic != nil {
+		powers.Atomic = func(ctx context.Context, f func(Store) error) error {
+			return atomic(ctx, func(s Store) error { return f(newPrefixed(s, prefix)) })
+		}
+	}
 	if keys := powers.Keys; keys != nil {
 		powers.Keys = func(ctx context.Context, begin string, f func([]string) error) error {
 			return keys(ctx, prefix+begin, without(prefix, f))

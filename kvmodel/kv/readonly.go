@@ -1,9 +1,6 @@
 package kv
 
-import (
-	"context"
-	"slices"
-)
+import "context"
 
 // ReadOnly returns a store that reads from s and refuses every write with refusal, which should be
 // both an ErrUnavailable and an ErrReadOnly.
@@ -34,22 +31,14 @@ func (u unaccepted) Renew(context.Context) error              { return u.refusal
 func (u unaccepted) GoneBack(context.Context, string) error   { return u.refusal }
 
 func (r readOnly) Do(ctx context.Context, ops []Op) error {
-	if !slices.ContainsFunc(ops, func(op Op) bool { return op.Kind.Writes() }) {
-		return r.Store.Do(ctx, ops)
-	}
-	var reads []Op
-	var positions []int
+	writes := false
 	for i := range ops {
-		ops[i].Result = Result{Err: r.refusal}
-		if !ops[i].Kind.Writes() {
-			reads, positions = append(reads, ops[i]), append(positions, i)
+		if ops[i].Kind.Writes() {
+			ops[i].Result, writes = Result{Err: r.refusal}, true
 		}
 	}
-	if len(reads) > 0 {
-		_ = r.Store.Do(ctx, reads)
+	if !writes {
+		return r.Store.Do(ctx, ops)
 	}
-	for i, position := range positions {
-		ops[position].Result = reads[i].Result
-	}
-	return Unanswered(ops)
+	return doSome(ctx, r.Store, ops, func(op Op) bool { return !op.Kind.Writes() })
 }

@@ -3,6 +3,7 @@ package kv
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -22,29 +23,34 @@ type retried struct {
 func (r *retried) Powers() Powers { return PowersOf(r.Store) }
 
 func (r *retried) Do(ctx context.Context, ops []Op) error {
+	unsent := func(op Op) bool { return errors.Is(op.Result.Err, ErrUnavailable) }
 	err := r.Store.Do(ctx, ops)
 	pause := r.pause
 	for try := 1; try < r.tries && err != nil; try++ {
-		again, positions := repeatable(ops)
-		if len(again) == 0 || !Sleep(ctx, pause/2+Jitter(pause/2)) {
+		if !slices.ContainsFunc(ops, unsent) || !Sleep(ctx, pause/2+Jitter(pause/2)) {
 			return err
 		}
-		_ = r.Store.Do(ctx, again)
-		for i, position := range positions {
-			ops[position].Result = again[i].Result
-		}
-		err = Unanswered(ops)
+		err = doSome(ctx, r.Store, ops, unsent)
 		pause *= 2
 	}
 	return err
 }
 
-func repeatable(ops []Op) (again []Op, positions []int) {
+// doSome carries out the chosen ones of ops in one trip, and returns the error that Do owes for ops.
+func doSome(ctx context.Context, s Store, ops []Op, chosen func(Op) bool) error {
+	var some []Op
+	var positions []int
 	for i, op := range ops {
-		if errors.Is(op.Result.Err, ErrUnavailable) {
-			again = append(again, op)
-			positions = append(positions, i)
+		if chosen(op) {
+			some, positions = append(some, op), append(positions, i)
 		}
 	}
-	return again, positions
+	if len(some) > 0 {
+		// The results contain its error.
+		_ = s.Do(ctx, some)
+	}
+	for i, position := range positions {
+		ops[position].Result = some[i].Result
+	}
+	return Unanswered(ops)
 }

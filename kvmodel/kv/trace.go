@@ -42,12 +42,8 @@ func (t *traced) Do(ctx context.Context, ops []Op) error {
 
 func (t *traced) atomic(ctx context.Context, atomic func(context.Context, func(Store) error) error, f func(Store) error) error {
 	start := time.Now()
-	var whole *gathering // of the last run
-	err := atomic(ctx, func(s Store) error {
-		whole = &gathering{Store: s}
-		return f(whole)
-	})
-	t.show(ctx, whole.asked(), start, err)
+	ops, err := gather(ctx, atomic, f)
+	t.show(ctx, ops, start, err)
 	return err
 }
 
