@@ -1,26 +1,15 @@
 // Package memcachekv is a store on one or more memcached servers. It is VOLATILE: its items are
-// gone when a server restarts. A full server evicts items one by one, unless it runs with -M: then
-// it rejects new data instead, as indexes require.
+// gone when a server restarts. docs/memcached.md describes what happens then, and when a server is
+// away.
 //
 // Each key lives on one server, chosen by rendezvous hashing of the servers' names as they are
 // written, in any order: a new server takes over its share of the keys, and all others stay in
-// place. A server that is down is not skipped: its keys are unavailable, at once, until it is back.
-//
-// # A server that has lost its memory
+// place. A server that is down is not skipped.
 //
 // Every server holds a boot item with the list of the store's servers, so each is a witness of the
 // others. The store checks a server's item before the first operation on a new connection, and
-// every 15 seconds. If it is missing or wrong, every operation on that server returns kv.ErrLost,
-// even in a process that starts after the loss, until someone calls Accept ([kv.Losses]). A restart
-// breaks all connections, so no operation reaches a restarted server before the loss is noticed; a
-// flush, and the eviction of the item, are noticed within 15 seconds. The first operation ever on a
-// store needs all its servers.
-//
-// After the loss of all servers at once, or of the only one, the only witnesses are the running
-// processes. A proxy would hide restarts.
-//
-// A changed list of servers moves keys. That is an ErrLost for all keys, until someone calls
-// Accept.
+// every 15 seconds. A restart breaks all connections, so no operation reaches a restarted server
+// before the loss is noticed, unless a proxy hides it.
 //
 // # Differences from the specification
 //

@@ -1,5 +1,5 @@
-// Package rediskv is a store on Redis or Valkey, a single server or a cluster. It requires Redis
-// 6.0, for SET KEEPTTL.
+// Package rediskv is a store on Redis or Valkey, a single server or a cluster. docs/redis.md
+// describes what happens when servers are away, fail over, or lose data.
 //
 // Each item is one Redis string: a format byte, the item's version of eight random bytes, and the
 // value. A script implements the ops that Redis has no command for, so every op is atomic on its
@@ -12,31 +12,10 @@
 //
 // While a server says that it fails over or loads its data, a call keeps retrying gets, and ops
 // that were certainly not carried out. A write that was sent and not answered is never sent again.
-// That includes the first write on an idle connection whose server has just died.
 //
-// If the server refuses connections, a call fails at once. If a server does not answer for
-// [Options].Patience, the store closes its connections, and calls fail at once, too, until it
-// answers again.
-//
-// # Sentinels
-//
-// With [Options].Sentinel each connection goes to the server that most sentinels name as the
-// master, and that confirms it. When they name another one, the store closes the connections to the
-// old master before it uses one to the new, and checks its boot item like that of a restarted
-// server.
-//
-// # Caveats
-//
-// Replication is asynchronous: a failover, or the restart of a server that does not write every
-// command to disk, loses acknowledged writes, and nothing here notices while some of the data
-// remains. [Options].Durable refuses to open such servers.
-//
-// A server that has lost everything, by FLUSHDB, a restart without its data, or a failover to an
-// empty replica, is noticed by its boot items: one on a server, and 64 on a cluster, evenly spread
-// over the slots. The store checks them on each new connection and every 15 seconds. After a loss
-// every op on that server's keys is kv.ErrLost, until someone calls Accept ([kv.Losses]). A process
-// that starts after the loss notices it on a cluster, and takes a single server for a new one. A
-// master with fewer than 256 slots in a row may have no boot item.
+// A server that has lost everything is noticed by its boot items: one on a server, and 64 on a
+// cluster, evenly spread over the slots. The store checks them on each new connection and every 15
+// seconds.
 //
 // A key with a value that is not an item is ErrUnavailable for all ops but Set and Delete, which
 // replace and remove it, and Add, which is ErrExists. In a trip of several gets to a single server,
