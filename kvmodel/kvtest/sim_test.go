@@ -449,32 +449,23 @@ func TestSimulate_APassedDeadlineLeavesUnsentOrUnclear(t *testing.T) {
 	}
 }
 
-func TestSimulate_EvictsWhatMayBeEvicted(t *testing.T) {
-	world := kvtest.World{Evict: 0.3, Evictable: func(key string) bool { return key == "cache" }}
+func TestSimulate_EvictsAndSetsBackWhatMayBe(t *testing.T) {
+	world := kvtest.World{
+		Evict: 0.3, Evictable: func(key string) bool { return key == "cache" },
+		SetBack: 0.3, Counters: func(key string) bool { return key == "n" },
+	}
 	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
-		preset(sim, "cache", "v")
-		preset(sim, "record", "v")
+		for _, key := range []string{"cache", "m", "n"} {
+			preset(sim, key, "1000")
+		}
 		sim.Do("ann", func(s kv.Store) {
 			for range 20 {
 				_, _ = kv.GetAll(ctx, s, "x")
 			}
 		})
-		if diff := cmp.Diff([]string{"record"}, sim.Store().Keys()); diff != "" {
+		if diff := cmp.Diff([]string{"m", "n"}, sim.Store().Keys()); diff != "" {
 			t.Errorf("keys mismatch (-want +got):\n%s", diff)
 		}
-	})
-}
-
-func TestSimulate_SetsCountersBack(t *testing.T) {
-	world := kvtest.World{SetBack: 0.3, Counters: func(key string) bool { return key == "n" }}
-	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
-		preset(sim, "n", "1000")
-		preset(sim, "m", "1000")
-		sim.Do("ann", func(s kv.Store) {
-			for range 20 {
-				_, _ = kv.GetAll(ctx, s, "x")
-			}
-		})
 		n, err := kv.ParseNumber([]byte(stored(sim, "n")))
 		if err != nil || n >= 1000 || stored(sim, "m") != "1000" {
 			t.Errorf("n is %q and m %q, want n lower than 1000 and m as it was", stored(sim, "n"), stored(sim, "m"))

@@ -53,13 +53,7 @@ func kill(t testing.TB, p *servers.Process, s *Store) {
 // back returns when the server, which answers again, is asked again.
 func back(t testing.TB, s *Store) {
 	t.Helper()
-	for range 1000 {
-		if err := do(t, s, kv.OpGet("k")).Err; err == nil || !kv.Failed(err) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("a server that answers is not asked")
+	eventually(t, "a server that answers is asked", func() bool { return !kv.Failed(do(t, s, kv.OpGet("k")).Err) })
 }
 
 // wantErr fails the test unless err wraps all of want.
