@@ -169,6 +169,7 @@ func (s *Store) Powers() kv.Powers {
 	return kv.Powers{Unless: true, Ordered: true, Alone: true, Local: true, Near: s.cache != nil, Atomic: s.atomic, Keys: s.keys, Walk: s.walk, Disk: s.onDisk, Backup: s.Backup, Findings: s.findings}
 }
 
+// Stats returns the counts so far.
 func (s *Store) Stats() Stats {
 	s.telling.Lock()
 	st := s.stats

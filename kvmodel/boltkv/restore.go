@@ -14,6 +14,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
+// VerifyBackup reads the output of Backup, and returns an ErrDamaged if it is incomplete.
 func VerifyBackup(ctx context.Context, r io.Reader) (Snapshot, error) {
 	found, err := readBackup(ctx, r, func(commitlog.Record) error { return nil })
 	if err != nil {

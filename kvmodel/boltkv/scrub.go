@@ -18,6 +18,7 @@ type Scrub struct {
 	Err     error  // not nil: a page was unreadable, and the rest was not checked
 }
 
+// OK reports whether the scrub found no damage.
 func (s Scrub) OK() bool { return s.Damaged == 0 && s.Missing == 0 && s.Err == nil }
 
 // scrub is a scrub in progress. It reads some items between transactions of the mover, which add to

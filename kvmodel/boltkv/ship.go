@@ -17,6 +17,7 @@ import (
 // ErrFolder means that the folder does not fit the store.
 var ErrFolder = errors.New("the folder does not fit this store")
 
+// Shipping is the state of Ship.
 type Shipping struct {
 	Known    bool      // Ship has reached the folder, and it fits
 	Shipped  time.Time // all commits up to this time are in the folder

@@ -10,6 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
+// Restored is the result of Restore.
 type Restored struct {
 	Snapshot time.Time // time of the snapshot used
 	Commits  uint64    // made since

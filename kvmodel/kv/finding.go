@@ -17,6 +17,7 @@ const (
 	Unknown Verdict = "unknown" // it could not be checked
 )
 
+// Find returns a Finding with the formatted text.
 func Find(is Verdict, format string, args ...any) Finding {
 	return Finding{is, fmt.Sprintf(format, args...)}
 }

@@ -30,6 +30,7 @@ type Class struct {
 	parts int
 }
 
+// NewClass returns the class of keys name:part:...:part with that many parts.
 func NewClass(name string, parts int) Class { return Class{name, parts} }
 
 // Key returns the key of parts. It panics unless the class has that many.

@@ -46,11 +46,13 @@ func (m *Meter) Cost() Cost {
 
 type meterKey struct{}
 
+// Metered returns a context with a new Meter.
 func Metered(ctx context.Context) (context.Context, *Meter) {
 	m := new(Meter)
 	return context.WithValue(ctx, meterKey{}, m), m
 }
 
+// IsMetered reports whether ctx has a Meter.
 func IsMetered(ctx context.Context) bool { return ctx.Value(meterKey{}) != nil }
 
 // Count returns a store that adds up the requests to s in the Meter of each context.

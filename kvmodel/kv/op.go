@@ -11,12 +11,16 @@ import (
 	"time"
 )
 
+// OpGet returns an op that reads key.
 func OpGet(key string) Op { return Op{Kind: Get, Key: key} }
 
+// OpSet returns an op that stores value under key unconditionally.
 func OpSet(key string, value []byte) Op { return Op{Kind: Set, Key: key, Value: value} }
 
+// OpAdd returns an op that stores value under key if the key is absent.
 func OpAdd(key string, value []byte) Op { return Op{Kind: Add, Key: key, Value: value} }
 
+// OpSwap returns an op that stores value under key if the item still has the given version.
 func OpSwap(key string, version Version, value []byte) Op {
 	return Op{Kind: CompareAndSwap, Key: key, Version: version, Value: value}
 }
@@ -30,16 +34,21 @@ func OpReplace(key string, version Version, value []byte) Op {
 	return OpSwap(key, version, value)
 }
 
+// OpDelete returns an op that removes key.
 func OpDelete(key string) Op { return Op{Kind: Delete, Key: key} }
 
+// OpDrop returns an op that removes key if the item still has the given version.
 func OpDrop(key string, version Version) Op {
 	return Op{Kind: CompareAndDelete, Key: key, Version: version}
 }
 
+// OpAppend returns an op that appends value to the value of key.
 func OpAppend(key string, value []byte) Op { return Op{Kind: Append, Key: key, Value: value} }
 
+// OpIncrement returns an op that adds delta to the number under key.
 func OpIncrement(key string, delta int64) Op { return Op{Kind: Increment, Key: key, Delta: delta} }
 
+// For returns the op with a TTL.
 func (op Op) For(ttl time.Duration) Op { op.TTL = ttl; return op }
 
 // Err returns the op's error with the op's name, or nil.

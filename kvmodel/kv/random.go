@@ -9,6 +9,7 @@ import (
 
 // All randomness comes from crypto/rand, which a simulation can seed.
 
+// RandomBytes returns n random bytes.
 func RandomBytes(n int) []byte {
 	b := make([]byte, n)
 	// Read never fails: the runtime ends the program instead.
@@ -16,6 +17,7 @@ func RandomBytes(n int) []byte {
 	return b
 }
 
+// Random returns a random 64-bit number, different in every call.
 func Random() uint64 { return binary.BigEndian.Uint64(RandomBytes(8)) }
 
 // RandomName returns 26 random characters that fit in a key.

@@ -36,7 +36,7 @@ func (r *retried) Do(ctx context.Context, ops []Op) error {
 	return err
 }
 
-// doSome carries out the chosen ones of ops in one trip, and returns the error that Do owes for ops.
+// doSome carries out the chosen ones of ops in one trip, and returns the error owed for ops.
 func doSome(ctx context.Context, s Store, ops []Op, chosen func(Op) bool) error {
 	var some []Op
 	var positions []int

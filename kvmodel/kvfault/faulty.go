@@ -10,6 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
+// Fault is the fate of one op.
 type Fault uint8
 
 // The faults. Late and ByRate are for a simulated world.

@@ -109,13 +109,16 @@ func seeds(t testing.TB, n int) (uint64, int) {
 	return 1, int(number("RINGTREE_SEEDS", uint64(n)))
 }
 
+// T returns the test that runs in the simulation.
 func (s *Sim) T() *testing.T { return s.t }
 
+// Seed returns the seed of the run.
 func (s *Sim) Seed() uint64 { return s.seed }
 
 // Rand returns the simulation's random source.
 func (s *Sim) Rand() *rand.Rand { return s.rng }
 
+// Step returns the number of steps so far.
 func (s *Sim) Step() int { return s.step }
 
 // Store returns the underlying store, without faults and scheduling.
@@ -138,6 +141,7 @@ type still struct {
 func (s still) Powers() kv.Powers { return s.powers }
 func (s still) Close() error      { return nil }
 
+// Trace returns the events so far, one line each.
 func (s *Sim) Trace() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,6 +180,7 @@ func (s *Sim) Do(name string, f func(kv.Store)) {
 	s.until(returned.Load)
 }
 
+// Client returns the client of the process called name.
 func (s *Sim) Client(name string) kv.Store { return s.process(name).client() }
 
 // Wait runs steps until every function started by Go has returned and nothing is in flight.
@@ -226,8 +231,10 @@ func (s *Sim) Crash(name string) { s.crash(s.process(name), "by the test") }
 // CrashAt crashes the process called name before the given step.
 func (s *Sim) CrashAt(name string, step int) { s.process(name).crashStep = step }
 
+// Spare keeps the process called name from crashing by chance.
 func (s *Sim) Spare(name string) { s.process(name).spared = true }
 
+// Crashed reports whether the process called name has crashed.
 func (s *Sim) Crashed(name string) bool { return s.process(name).crashed() }
 
 // Sleep stops the process called name for d, like SIGSTOP: an op that it has not sent is carried

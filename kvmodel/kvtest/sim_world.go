@@ -70,6 +70,7 @@ func Hostile(p Powers) World {
 	}
 }
 
+// Fault is what happens to one op: see package kvfault.
 type Fault = kvfault.Fault
 
 const (
@@ -85,6 +86,7 @@ const (
 // Faulty is [kvfault.Faulty].
 func Faulty(s kv.Store, n int, fault Fault) kv.Store { return kvfault.Faulty(s, n, fault) }
 
+// Moment describes an op about to be carried out.
 type Moment struct {
 	Step   int
 	Client string

@@ -8,6 +8,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
+// Cases returns the suite in the order it runs.
 func Cases() []Case {
 	return slices.Concat(
 		getCases, setCases, addCases, swapCases, deleteCases, dropCases,

@@ -12,6 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
+// Options configure the size and age of a [Store]'s cache.
 type Options struct {
 	// Bytes bounds the cache: keys, values, and about 128 bytes for each.
 	Bytes int
