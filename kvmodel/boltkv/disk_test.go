@@ -227,3 +227,26 @@ func TestOpen_ALogThatWasDroppedDoesNotComeBack(t *testing.T) {
 	wantKeys(t, s, "first", "new", "second")
 	closes(t, s)
 }
+
+func TestStore_Do_KeyThatIsWrittenOverAndOverFillsNoDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s := need(openWith(path, Options{Durability: Unsynced}, func(s *Store) { s.limits.turn, s.limits.full = 1<<20, 2<<20 }))
+	for range 1000 {
+		need(kv.One(t.Context(), s, kv.OpSet("key", make([]byte, 16<<10))))
+	}
+	wantFiles := func(n int, most int64) {
+		t.Helper()
+		all := need(filepath.Glob(path + "*"))
+		if len(all) > n {
+			t.Errorf("want at most %d files, got %q", n, all)
+		}
+		for _, name := range all {
+			if size := need(os.Stat(name)).Size(); size > most {
+				t.Errorf("%s has %d bytes, want at most %d", name, size, most)
+			}
+		}
+	}
+	wantFiles(3, 5<<20)
+	closes(t, s)
+	wantFiles(1, 1<<20)
+}

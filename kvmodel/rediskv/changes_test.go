@@ -184,7 +184,7 @@ func TestChanges_AfterABrokenConnectionWhatIsAbsentIsListedAgain(t *testing.T) {
 	addr := ownServer(t).Addr
 	other := open(t, Options{Addrs: []string{addr}})
 	s := kv.Sparse(kv.Past(nearTo(t, addr)))
-	for i := range 5 {
+	for i := range 2 {
 		key := fmt.Sprint("missed:", i)
 		knows(t, s)
 		killOthers(t, other)
