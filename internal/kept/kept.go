@@ -35,8 +35,7 @@ type shard struct {
 	limit int // of size
 }
 
-// table finds slots. The garbage collector looks at slots alone, and the newest of them lie
-// together.
+// table finds slots. The garbage collector scans only these, in the order in which they were made.
 type table struct {
 	places []place // as many as a power of two, more than there are slots
 	slots  []atomic.Pointer[slot]
@@ -48,7 +47,7 @@ type place struct{ atomic.Uint64 }
 
 const free = 0
 
-// tag is what a place holds for a slot: its number, and half of the hash.
+// tag is what a place holds for a slot: the upper half of its hash, and its number.
 func tag(hash uint64, slot int) uint64 { return hash&^math.MaxUint32 | uint64(slot+1) }
 
 func slotIn(tag uint64) int { return int(tag&math.MaxUint32) - 1 }

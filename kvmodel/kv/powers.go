@@ -9,7 +9,7 @@ import (
 // Powers lists the abilities of a store beyond the contract. Code that uses one also works without
 // it.
 type Powers struct {
-	// Unless: Append supports Op.Unless.
+	// Unless: Append supports Op.Unless, testing and appending atomically.
 	Unless bool
 
 	// Ordered: the ops of one Do take effect in order. If Do fails midway, the first ones took
