@@ -23,22 +23,18 @@ const (
 	keyBits   = 12 // bits per key of capacity
 )
 
-// New returns a filter for room keys.
 func New(room int) *Filter {
 	return &Filter{seed: maphash.MakeSeed(), lines: make([]line, room*keyBits/lineBits+1), room: int64(room)}
 }
 
-// Room returns the capacity in keys of a filter of the given size in bytes.
 func Room(bytes int) int { return bytes * 8 / keyBits }
 
-// Add adds a key.
 func (f *Filter) Add(key []byte) {
 	if f != nil {
 		f.add(maphash.Bytes(f.seed, key))
 	}
 }
 
-// AddText is Add for a string.
 func (f *Filter) AddText(key string) {
 	if f != nil {
 		f.add(maphash.String(f.seed, key))
@@ -69,7 +65,6 @@ func (f *Filter) Lacks(key string) bool {
 	return lacks
 }
 
-// each calls do with the words and bits for a key with the hash h until do returns false.
 func (f *Filter) each(h uint64, do func(word *atomic.Uint64, bit uint64) bool) {
 	line := &f.lines[(h>>32)*uint64(len(f.lines))>>32]
 	for range bitsOfKey {

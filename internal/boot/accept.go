@@ -10,10 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Accept acknowledges all losses that this process has found so far: from now on, items missing on
-// those servers count as absent. If the store was not used yet, Accept looks first. It returns the
-// names of the servers, or how the servers of the store have changed. All servers must answer; the
-// error is an ErrUnavailable that names one that does not.
+// Accept is that of kv.Losses. If the store was not used yet, it looks first.
 func (m *Memory) Accept(ctx context.Context) (servers []string, err error) {
 	err = m.inTurn(ctx, func() error {
 		if servers = m.lostNames(); len(servers) == 0 {
@@ -34,7 +31,7 @@ func (m *Memory) Accept(ctx context.Context) (servers []string, err error) {
 	return servers, err
 }
 
-// inTurn calls f while nobody else makes a pass, once the store is known.
+// inTurn calls f while nobody else makes a pass.
 func (m *Memory) inTurn(ctx context.Context, f func() error) error {
 	if m.table() == (Table{}) {
 		if err := m.Look(ctx); err != nil {
@@ -48,13 +45,10 @@ func (m *Memory) inTurn(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// Renew declares that the store as this process finds it is the intended one: processes that knew
-// another store there, and therefore report a loss, adopt it. This process must know of no loss,
-// and all servers must answer.
+// Renew is that of kv.Losses.
 //
-// No server knows the edition of the former store, so the new one is named by the time. It only has
-// to be later than the edition those processes know; if a clock has gone back, they continue to
-// return ErrLost.
+// No server knows the edition of the former store, so the new one is named by the time. If a clock
+// has gone back, processes that know a later edition continue to return ErrLost.
 func (m *Memory) Renew(ctx context.Context) error {
 	return m.inTurn(ctx, func() error {
 		if len(m.lostNames()) > 0 {
@@ -85,7 +79,6 @@ func (m *Memory) Renew(ctx context.Context) error {
 	})
 }
 
-// lostNames returns the servers known to this process to have lost their memory.
 func (m *Memory) lostNames() (names []string) {
 	for _, s := range m.servers {
 		if s.state.Load().lost != nil {
@@ -95,8 +88,7 @@ func (m *Memory) lostNames() (names []string) {
 	return names
 }
 
-// accept is one attempt of Accept. It returns how the servers have changed, and whether nothing is
-// lost any more.
+// accept returns how the servers have changed, and whether nothing is lost any more.
 func (m *Memory) accept(ctx context.Context) (moved []string, done bool, err error) {
 	seen, err := m.still(ctx)
 	if seen == nil || err != nil {
@@ -117,13 +109,13 @@ func (m *Memory) accept(ctx context.Context) (moved []string, done bool, err err
 	return v.moved, false, m.replace(ctx, v, seen, v.table.Edition+1)
 }
 
-// learn makes this process adopt the valid table of the store.
+// learn makes this process adopt the store's table.
 func (m *Memory) learn(ctx context.Context) error {
 	m.forget()
 	return m.pass(ctx, Table{})
 }
 
-// replace proposes a table of that edition, and makes it the valid one if nothing has intervened.
+// replace proposes a table of that edition, and makes it valid if nothing has intervened.
 func (m *Memory) replace(ctx context.Context, v verdict, seen []Seen, edition uint64) error {
 	next := newTable(edition, m.number(), m.named())
 	if err := m.put(ctx, v.propose(seen, next)); err != nil {
@@ -132,7 +124,6 @@ func (m *Memory) replace(ctx context.Context, v verdict, seen []Seen, edition ui
 	return m.putThrough(ctx, next)
 }
 
-// putThrough makes next the valid table, if every server has that proposal.
 func (m *Memory) putThrough(ctx context.Context, next Table) error {
 	ops := confirmation(m.get(ctx), next, m.number)
 	if len(ops) == 0 {
@@ -141,8 +132,8 @@ func (m *Memory) putThrough(ctx context.Context, next Table) error {
 	return m.put(ctx, ops)
 }
 
-// confirmation returns the writes that make next the table that counts, or nil if some
-// server does not have that proposal.
+// confirmation returns the writes that make next the valid table, or nil if some server lacks the
+// proposal.
 func confirmation(seen []Seen, next Table, number func() uint64) []kv.Op {
 	for _, s := range seen {
 		if s.Version == 0 || s.Item.Next != next {
@@ -153,8 +144,7 @@ func confirmation(seen []Seen, next Table, number func() uint64) []kv.Op {
 	return v.putThrough(seen, number)
 }
 
-// still returns the result of two equal passes in a row, or nil if something has changed between
-// them.
+// still returns two equal passes in a row, or nil.
 func (m *Memory) still(ctx context.Context) ([]Seen, error) {
 	last, seen := m.get(ctx), m.get(ctx)
 	for _, s := range seen {
@@ -168,8 +158,7 @@ func (m *Memory) still(ctx context.Context) ([]Seen, error) {
 	return seen, nil
 }
 
-// stale returns an error if an added server still holds its data from before it was removed, which
-// Accept would bring back.
+// stale returns an error if an added server still holds its data from before it was removed.
 func stale(v verdict, seen []Seen) error {
 	for _, s := range seen {
 		was := slices.Contains(strings.Split(v.table.Names, ","), s.Name)
@@ -180,7 +169,6 @@ func stale(v verdict, seen []Seen) error {
 	return nil
 }
 
-// forget makes this process adopt the store by whatever table it finds.
 func (m *Memory) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -9,8 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Table is the common part of the items on all servers of a store, so that each is a witness of the
-// others. The zero Table is none.
+// Table is the common part of the items on all servers. The zero Table is none.
 type Table struct {
 	Edition uint64 // incremented by each Accept
 	ID      uint64 // random
@@ -29,7 +28,7 @@ const (
 	confirmed        // all servers can know that
 )
 
-// Item is the item that the store keeps on each server under a reserved key.
+// Item is stored on each server under a reserved key.
 type Item struct {
 	Name   string // the server it was written for
 	Number uint64 // identifies the server's memory; 0: its loss is not accepted yet
@@ -38,12 +37,10 @@ type Item struct {
 	Next   Table // the table proposed by an Accept
 }
 
-// encode returns the item as stored: a line of words.
 func (it Item) encode() []byte {
 	return fmt.Appendf(nil, "%s %x %d %s %s", it.Name, it.Number, it.Level, it.Table, it.Next)
 }
 
-// String returns the table as part of an item: three words.
 func (t Table) String() string {
 	names := t.Names
 	if names == "" {
@@ -52,7 +49,7 @@ func (t Table) String() string {
 	return fmt.Sprintf("%d %x %s", t.Edition, t.ID, names)
 }
 
-const words = 9 // of an item
+const words = 9
 
 func decode(value []byte) (it Item, err error) {
 	w := strings.Split(string(value), " ")

@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// verdict is the combined conclusion from the items of all servers.
+// verdict is the conclusion from the items of all servers.
 type verdict struct {
 	table Table // the valid one; the zero Table: the store has not started
 	moved []string
@@ -17,7 +17,7 @@ type verdict struct {
 }
 
 // judge returns the verdict on seen. known is the table by which the process knows the store, if
-// any. names are the servers in the URL; nil: it does not name them all.
+// any. names is nil if the URL does not name all servers.
 func judge(names []string, seen []Seen, known Table) verdict {
 	v := verdict{table: newest(seen), lost: make([]string, len(seen))}
 	if v.table == (Table{}) {
@@ -41,7 +41,6 @@ func judge(names []string, seen []Seen, known Table) verdict {
 	return v
 }
 
-// newest returns the table of the latest edition among the items that count.
 func newest(seen []Seen) (t Table) {
 	for _, s := range seen {
 		if s.Version != 0 && s.Item.Level >= complete && s.Item.Table.Edition > t.Edition {
@@ -51,7 +50,6 @@ func newest(seen []Seen) (t Table) {
 	return t
 }
 
-// why returns the reason why a server has lost its memory, or "".
 func (v *verdict) why(s Seen, used, several bool) string {
 	it := s.Item
 	switch {
@@ -71,8 +69,8 @@ func (v *verdict) why(s Seen, used, several bool) string {
 	return ""
 }
 
-// moves describes how names differ from the servers of t. A single server may have another name,
-// since no key moves.
+// moves describes how names differ from the servers of t. A single server may be renamed: no key
+// moves.
 func moves(names []string, t Table) (all []string) {
 	had := strings.Split(t.Names, ",")
 	if len(had) == 1 && len(names) < 2 {
@@ -91,19 +89,16 @@ func moves(names []string, t Table) (all []string) {
 	return all
 }
 
-// lossless reports whether no server that answered has lost anything.
 func (v *verdict) lossless() bool {
 	return len(v.moved) == 0 && !slices.ContainsFunc(v.lost, func(why string) bool { return why != "" })
 }
 
-// settled reports whether the store is in use and nothing is left to do.
 func (v *verdict) settled(seen []Seen) bool {
 	return v.table != (Table{}) && v.lossless() && !slices.ContainsFunc(seen, func(s Seen) bool {
 		return s.Err == nil && (s.Item.Level != confirmed || s.Item.Table != v.table)
 	})
 }
 
-// outcome is the outcome of a pass.
 type outcome uint8
 
 const (
@@ -129,7 +124,6 @@ func step(names []string, last, seen []Seen, known Table, number func() uint64) 
 	return v, writes, ops, err
 }
 
-// same reports whether two passes had the same result.
 func same(a, b []Seen) bool {
 	return slices.EqualFunc(a, b, func(a, b Seen) bool {
 		return a.Version == b.Version && a.Item == b.Item && (a.Err == nil) == (b.Err == nil)
@@ -168,8 +162,7 @@ func (v *verdict) next(names []string, seen []Seen, number func() uint64) ([]kv.
 	return ops, nil
 }
 
-// begin returns the writes that start a store: every server gets an item, and all get the same
-// table.
+// begin returns the writes that start a store.
 func begin(names []string, seen []Seen, number func() uint64) (ops []kv.Op) {
 	t := Table{}
 	for _, s := range seen {
@@ -193,7 +186,7 @@ func begin(names []string, seen []Seen, number func() uint64) (ops []kv.Op) {
 	return ops
 }
 
-// putThrough returns the writes that turn a proposal into the valid table.
+// putThrough returns the writes that make a proposal valid.
 func (v *verdict) putThrough(seen []Seen, number func() uint64) (ops []kv.Op) {
 	for _, s := range seen {
 		if it := s.Item; s.Version != 0 && it.Next == v.table && it.Next.Edition > 0 {
@@ -207,8 +200,8 @@ func (v *verdict) putThrough(seen []Seen, number func() uint64) (ops []kv.Op) {
 	return ops
 }
 
-// propose returns the writes that give every server the proposal of a new table, in addition to the
-// valid one. A server that has lost its memory has no number until the new table is valid.
+// propose returns the writes of a proposal. A server that has lost its memory has no number until
+// the new table is valid.
 func (v *verdict) propose(seen []Seen, next Table) (ops []kv.Op) {
 	for i, s := range seen {
 		it := s.Item
@@ -221,5 +214,4 @@ func (v *verdict) propose(seen []Seen, next Table) (ops []kv.Op) {
 	return ops
 }
 
-// write returns the op that replaces the item seen. Its key is the server's name.
 func (s Seen) write(it Item) kv.Op { return kv.OpReplace(s.Name, s.Version, it.encode()) }

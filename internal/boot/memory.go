@@ -1,9 +1,8 @@
 // Package boot notices when a server has lost its memory, for stores on servers.
 //
-// Every server has an item with the same table, so that each is a witness of all others: a process
-// that starts after a loss recognizes it, too. A process reads a server's item before its first op
-// on a new connection, and periodically. The steps of the protocol are functions of the result of a
-// pass over all items; [Memory] carries them out.
+// Every server has an item with the same table, so that each is a witness of all others. A process
+// reads a server's item before its first op on a new connection, and periodically. The steps of the
+// protocol are functions of the result of a pass over all items; [Memory] carries them out.
 package boot
 
 import (
@@ -20,7 +19,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// maxPasses limits the passes of one call.
 const maxPasses = 64
 
 // Config describes the servers of a store and how to reach their items.
@@ -30,20 +28,19 @@ type Config struct {
 	// Fixed: the names stand for parts of one store and never change.
 	Fixed bool
 
-	// Do carries out ops, whose keys are names of servers and stand for their items. It returns
-	// when each op has a result.
+	// Do carries out ops, whose keys are names of servers and stand for their items.
 	Do func(ctx context.Context, ops []kv.Op)
 
 	// Of returns the position in Names of the server that holds key.
 	Of func(key string) int
 
-	// Passed, if not nil, is called after the last of a series of Do calls. Versions need to be
-	// valid only within such a series.
+	// Passed, if not nil, is called after the last of a series of Do calls, in which versions must
+	// be valid.
 	Passed func()
 }
 
-// Memory is a process's knowledge of the memory of a store's servers. Its methods are safe for
-// concurrent use.
+// Memory is a process's knowledge of the memory of a store's servers. It is safe for concurrent
+// use.
 type Memory struct {
 	Config
 	servers []*Server
@@ -59,7 +56,6 @@ type Memory struct {
 	watches []func(servers []string, err error)
 }
 
-// New returns the memory of servers not known yet. It sends nothing.
 func New(c Config) *Memory {
 	m := &Memory{Config: c, turn: make(chan struct{}, 1), number: func() uint64 { return kv.Random() | 1 }}
 	for _, name := range c.Names {
@@ -71,17 +67,14 @@ func New(c Config) *Memory {
 	return m
 }
 
-// Server returns server i.
 func (m *Memory) Server(i int) *Server { return m.servers[i] }
 
-// Server is the knowledge about one server.
 type Server struct {
 	Name   string
 	memory *Memory
 	state  atomic.Pointer[state]
 }
 
-// state is the result of reading a server's item. It is immutable.
 type state struct {
 	number uint64    // of its memory; 0: not known yet
 	lost   error     // an ErrLost, if it has lost its memory
@@ -89,8 +82,7 @@ type state struct {
 	doubt  uint64    // Doubts at the time of the look
 }
 
-// Doubt makes the next op on every server read its item first. Call it when a connection was lost
-// or made, if ops do not choose theirs.
+// Doubt makes the next op on every server read its item first, since a connection was lost or made.
 func (m *Memory) Doubt() { m.doubts.Add(1) }
 
 // Doubts returns how often Doubt was called. Answers received while it changed may come from a
@@ -98,7 +90,7 @@ func (m *Memory) Doubt() { m.doubts.Add(1) }
 func (m *Memory) Doubts() uint64 { return m.doubts.Load() }
 
 // Known returns the number of the server's memory, and whether its item must be read before the
-// next op. The error is an ErrLost if it has lost its memory and was read a moment ago.
+// next op. The error is an ErrLost if it has lost its memory.
 func (s *Server) Known() (number uint64, look bool, err error) {
 	st := s.state.Load()
 	if st.number == 0 && st.lost == nil || st.doubt != s.memory.Doubts() || !time.Now().Before(st.due) {
@@ -107,8 +99,8 @@ func (s *Server) Known() (number uint64, look bool, err error) {
 	return st.number, false, st.lost
 }
 
-// Saw handles the result of a get of the server's item that began after doubts. It returns the
-// number of its memory if that is unchanged. Otherwise call Look and read again.
+// Saw handles a get of the server's item that began after doubts. It returns the number of its
+// memory if that is unchanged. Otherwise call Look and read again.
 func (s *Server) Saw(r kv.Result, doubts uint64) (number uint64, ok bool) {
 	seen := read(s.Name, r)
 	st, it := s.state.Load(), seen.Item
@@ -124,7 +116,6 @@ func (s *Server) Saw(r kv.Result, doubts uint64) (number uint64, ok bool) {
 	return it.Number, ok
 }
 
-// read decodes the result of a get of a server's item.
 func read(name string, r kv.Result) Seen {
 	seen := Seen{Name: name, Version: r.Version}
 	switch {
@@ -141,8 +132,8 @@ func read(name string, r kv.Result) Seen {
 }
 
 // Look reads the items of all servers, finishes steps that others left unfinished, and records
-// losses. It returns an ErrUnavailable if the state cannot be determined now. If another call is in
-// progress, Look waits for that.
+// losses. It returns an ErrUnavailable if the state cannot be determined now. Concurrent calls
+// share one pass.
 func (m *Memory) Look(ctx context.Context) error {
 	before := m.passes.Load()
 	if err := m.begin(ctx); err != nil {
@@ -180,7 +171,6 @@ func (m *Memory) table() Table { return *m.known.Load() }
 
 var errBusy = errors.New("other processes change the items of its servers all the time")
 
-// pass continues until nothing is left to do or a loss is found, and records the result.
 func (m *Memory) pass(ctx context.Context, known Table) error {
 	var last []Seen
 	for range maxPasses {
@@ -208,7 +198,6 @@ func (m *Memory) pass(ctx context.Context, known Table) error {
 	return kv.Unavailable(errBusy)
 }
 
-// named returns the servers as named in the table.
 func (m *Memory) named() []string {
 	if m.Fixed {
 		return nil
@@ -216,7 +205,6 @@ func (m *Memory) named() []string {
 	return m.Names
 }
 
-// silence returns an error if no server has answered.
 func silence(seen []Seen) error {
 	if slices.ContainsFunc(seen, func(s Seen) bool { return s.Err == nil }) {
 		return nil
@@ -224,7 +212,6 @@ func silence(seen []Seen) error {
 	return seen[0].Err
 }
 
-// get reads all items in one trip.
 func (m *Memory) get(ctx context.Context) []Seen {
 	ops := make([]kv.Op, len(m.Names))
 	for i, name := range m.Names {
@@ -263,7 +250,6 @@ func (m *Memory) put(ctx context.Context, ops []kv.Op) error {
 	return nil
 }
 
-// note stores the verdict of a pass and calls the watchers.
 func (m *Memory) note(v verdict, seen []Seen, doubts uint64) {
 	m.mu.Lock()
 	known := m.table()
@@ -299,7 +285,6 @@ func (m *Memory) note(v verdict, seen []Seen, doubts uint64) {
 	}
 }
 
-// loss returns the ErrLost of server i, or nil.
 func (m *Memory) loss(v verdict, i int) error {
 	switch {
 	case len(v.moved) > 0:
@@ -310,8 +295,7 @@ func (m *Memory) loss(v verdict, i int) error {
 	return nil
 }
 
-// GoneBack marks the server of key as having come back with old data. Its item says so until an
-// Accept.
+// GoneBack is that of kv.Losses. The server's item says so until an Accept.
 func (m *Memory) GoneBack(ctx context.Context, key string) error {
 	if err := m.begin(ctx); err != nil {
 		return err
@@ -331,7 +315,6 @@ func (m *Memory) GoneBack(ctx context.Context, key string) error {
 	return m.pass(ctx, m.table())
 }
 
-// Lost returns an ErrLost for each server known to this process to have lost its memory.
 func (m *Memory) Lost() (all []error) {
 	for _, s := range m.servers {
 		if err := s.state.Load().lost; err != nil {
@@ -341,14 +324,11 @@ func (m *Memory) Lost() (all []error) {
 	return all
 }
 
-// Edition returns the edition and the unique id of the table by which this process knows the store.
 func (m *Memory) Edition() (number, id uint64) {
 	t := m.known.Load()
 	return t.Edition, t.ID
 }
 
-// Watch registers f, which is called with an ErrLost when servers are found to have lost their
-// memory, and with nil when any process has accepted that. f must not use the store.
 func (m *Memory) Watch(f func(servers []string, err error)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

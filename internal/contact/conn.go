@@ -15,7 +15,6 @@ type conn struct {
 	lost   atomic.Pointer[error] // why the server's silence has ended it
 }
 
-// Write sends a request, or a part of one.
 func (c *conn) Write(p []byte) (int, error) {
 	if !c.waits.Swap(true) {
 		c.server.waiting.Add(1)
@@ -25,7 +24,6 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, c.reason("write", err)
 }
 
-// Read reads from the server.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
@@ -35,7 +33,6 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, c.reason("read", err)
 }
 
-// Close closes the connection.
 func (c *conn) Close() error {
 	err := c.Conn.Close()
 	c.closed.Do(func() {
@@ -45,21 +42,18 @@ func (c *conn) Close() error {
 	return err
 }
 
-// rest records that nothing is awaited on c.
 func (c *conn) rest() {
 	if c.waits.Swap(false) {
 		c.server.waiting.Add(-1)
 	}
 }
 
-// lose closes the connection because its server is silent.
 func (c *conn) lose(why error) {
 	c.lost.Store(&why)
-	// Errors of an abandoned connection do not matter.
 	_ = c.Close()
 }
 
-// reason returns err, or the reason why c has ended.
+// reason returns err, or why the server's silence has ended c.
 func (c *conn) reason(op string, err error) error {
 	why := c.lost.Load()
 	if err == nil || why == nil {

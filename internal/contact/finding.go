@@ -9,11 +9,9 @@ import (
 
 // Findings in common wording for all stores on servers.
 
-// FindingTime limits how long servers are asked for findings.
 const FindingTime = 2 * time.Second
 
-// IsLocal reports whether addr, host:port, is on this machine, so that nobody can listen in
-// between.
+// IsLocal reports whether addr, host:port, is on this machine.
 func IsLocal(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -23,11 +21,10 @@ func IsLocal(addr string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// maxSkew is the clock difference above which Find returns a warning.
 const maxSkew = 2 * time.Second
 
-// FindClock reports how far the clock of the server at addr is ahead of this machine's clock. The
-// difference is known to within the given time.
+// FindClock reports how far the server's clock is ahead of this machine's, known to within the
+// given time.
 func FindClock(addr string, ahead, within time.Duration) kv.Finding {
 	off, is := ahead, "ahead of"
 	if ahead < 0 {
@@ -40,11 +37,9 @@ func FindClock(addr string, ahead, within time.Duration) kv.Finding {
 		addr, off.Round(time.Second), is)
 }
 
-// fullFrom is the percentage of used memory at which a warning is given.
 const fullFrom = 80
 
-// FindMemory reports how full the memory of the server at addr is. setting is the option that
-// limits it.
+// FindMemory reports how full the server's memory is. setting is the option that limits it.
 func FindMemory(addr, setting string, used, limit int64) kv.Finding {
 	full := int(float64(used) / float64(limit) * 100)
 	if full < fullFrom {

@@ -12,12 +12,11 @@ const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = 500 * time.Millisecond
 
-	// forgetAfter is how long attempts continue for a server that nobody asks for. It may have been
-	// removed for good.
+	// forgetAfter is how long attempts continue for a server that nobody asks for.
 	forgetAfter = time.Minute
 )
 
-// reach tries to reach a server that is away, until it answers or is no longer away.
+// reach tries to reach a server that is away.
 func (s *server) reach() {
 	asks, asked := s.asks.Load(), time.Now()
 	for pause := firstPause; s.isAway() && kv.Sleep(s.all.open, pause); pause = min(2*pause, lastPause) {
@@ -42,7 +41,6 @@ func (s *server) isAway() bool {
 	return away != nil
 }
 
-// try connects and sends hello. It returns nil if the server answers.
 func (s *server) try() error {
 	ctx, cancel := context.WithTimeout(s.all.open, s.all.patience)
 	defer cancel()
@@ -63,7 +61,6 @@ func (s *server) try() error {
 	return err
 }
 
-// back records that the server answers.
 func (s *server) back() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,18 +13,17 @@ import (
 )
 
 const (
-	// tellAfter is the length of a silence that is reported as an outage.
+	// tellAfter is the length of a silence that is an outage.
 	tellAfter = time.Second
 
-	// looks is how many consecutive times a server must be found silent to be away. A process that
-	// was not running has not looked.
+	// looks is how many consecutive times a server must be found silent: a process that was not
+	// running has not looked.
 	looks = 8
 
 	// atOnce limits how long a caller waits for a server at which nothing listens.
 	atOnce = 50 * time.Millisecond
 )
 
-// server is one server and its connections.
 type server struct {
 	all   *Servers
 	addr  string
@@ -54,7 +53,6 @@ func newServer(all *Servers, addr string) *server {
 	return &server{all: all, addr: addr, every: every, turn: make(chan struct{}, 1), conns: make(map[*conn]bool)}
 }
 
-// connect returns a new connection, or an error if the server is away.
 func (s *server) connect(ctx context.Context) (net.Conn, error) {
 	away, refuses := s.state()
 	s.asked()
@@ -74,7 +72,7 @@ func (s *server) state() (away error, refuses bool) {
 	return s.away, s.refuses
 }
 
-// dialInTurn connects to a server at which nothing listened until now.
+// dialInTurn connects to a server at which nothing listened.
 func (s *server) dialInTurn(ctx context.Context) (net.Conn, error) {
 	limited, cancel := context.WithTimeout(ctx, atOnce)
 	defer cancel()
@@ -118,7 +116,6 @@ func (s *server) dial(ctx, limited context.Context) (net.Conn, error) {
 	return s.keep(&conn{Conn: raw, server: s}), nil
 }
 
-// keep registers a new connection. If nothing listened until now, something does.
 func (s *server) keep(c *conn) *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +132,6 @@ func (s *server) drop(c *conn) {
 	delete(s.conns, c)
 }
 
-// asked counts a pending request and starts the timer that notices silence.
 func (s *server) asked() {
 	s.asks.Add(1)
 	if !s.watched.Load() {
@@ -153,7 +149,6 @@ func (s *server) watch() {
 	s.timer = time.AfterFunc(s.every, s.look)
 }
 
-// look checks whether the server has answered since the last look.
 func (s *server) look() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +185,6 @@ func (s *server) judge() {
 	}
 }
 
-// leave marks the server as away.
 func (s *server) leave(why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,8 +10,7 @@ import (
 // Rename renames a file, and returns when its new name is on the disk.
 func Rename(from, to string) error { return named(os.Rename, from, to) }
 
-// Link gives a file a second name, and returns when that is on the disk. It returns an fs.ErrExist
-// if the name is taken.
+// Link gives a file a second name, and returns when that is on the disk, or an fs.ErrExist.
 func Link(from, to string) error { return named(os.Link, from, to) }
 
 func named(give func(from, to string) error, from, to string) error {

@@ -2,9 +2,8 @@
 //
 // A value that is written whole is a payload and its big-endian CRC-32C. A value that is appended
 // to consists of frames: the byte F5, the length of the payload as a varint, the payload, and the
-// CRC-32C of all these. Bytes that do not match their checksum are damaged and count as lost; no
-// bit is repaired. Frames behind a damaged one are still read. An important value consists of two
-// equal frames, and either is enough.
+// CRC-32C of all these. Bytes that do not match their checksum count as lost; frames behind them
+// are still read. An important value consists of two equal frames, and either is enough.
 package frame
 
 import (
@@ -18,13 +17,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
-// Sum is the size of a checksum.
 const Sum = 4
 
-// mark begins a frame. It never occurs in UTF-8, so few other bytes are mistaken for it.
+// mark begins a frame. It never occurs in UTF-8.
 const mark = 0xf5
 
-// Whole appends to data, an entire value, its checksum.
+// Whole appends its checksum to data.
 func Whole(data []byte) []byte { return End(data, 0) }
 
 // End is Whole for a value that begins at begin in dst.
@@ -32,8 +30,8 @@ func End(dst []byte, begin int) []byte {
 	return binary.BigEndian.AppendUint32(dst, wire.Sum(dst[begin:]))
 }
 
-// Open returns the payload of a value made by Whole. If the value is damaged, the error is an
-// ErrCorrupt, and the payload is returned as found.
+// Open returns the payload of a value made by Whole. A damaged one is returned as found, with an
+// ErrCorrupt.
 func Open(value []byte) (payload []byte, err error) {
 	n := len(value) - Sum
 	if n < 0 {
@@ -45,7 +43,6 @@ func Open(value []byte) (payload []byte, err error) {
 	return value[:n], nil
 }
 
-// Append appends a frame of payload to dst.
 func Append(dst, payload []byte) []byte {
 	dst = slices.Grow(dst, 1+binary.MaxVarintLen32+len(payload)+Sum)
 	begin := len(dst)
@@ -54,8 +51,8 @@ func Append(dst, payload []byte) []byte {
 	return End(append(dst, payload...), begin)
 }
 
-// Next returns the payload of the first frame in data, and the rest after the frame. If data begins
-// with something else, the error is an ErrCorrupt, and rest begins with the next frame, if any.
+// Next returns the payload of the first frame in data, and the rest after it. If data begins with
+// something else, the error is an ErrCorrupt, and rest begins with the next frame, if any.
 func Next(data []byte) (payload, rest []byte, err error) {
 	if payload, size := first(data); size > 0 {
 		return payload, data[size:], nil
@@ -78,8 +75,7 @@ func isFrame(data []byte) bool {
 	return size > 0
 }
 
-// first returns the payload and the size of the frame at the beginning of data. The size is 0 if
-// there is none.
+// first returns a size of 0 if data does not begin with a frame.
 func first(data []byte) (payload []byte, size int) {
 	if len(data) == 0 || data[0] != mark {
 		return nil, 0
@@ -96,11 +92,10 @@ func first(data []byte) (payload []byte, size int) {
 	return data[begin:end:end], end + Sum
 }
 
-// Twice returns payload in two frames.
 func Twice(payload []byte) []byte { return Append(Append(nil, payload), payload) }
 
-// Either returns the payload of a value made by Twice, or nil if neither frame can be read. The
-// error is an ErrCorrupt if one of them cannot.
+// Either returns the payload of a value made by Twice, or nil. The error is an ErrCorrupt if one
+// frame cannot be read.
 func Either(value []byte) (payload []byte, damaged error) {
 	if len(value) == 0 {
 		return nil, fmt.Errorf("%w: it is empty", codec.ErrCorrupt)

@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Cache holds the results of reads. A result that arrives late is kept only if the key was not
-// dropped since the read began, according to a Stamp from before the read.
+// Cache holds the results of reads. A result is kept only if the key was not dropped since the read
+// began, according to a Stamp from before.
 type Cache struct {
 	seed   maphash.Seed
 	epoch  atomic.Uint64 // how often everything was dropped
@@ -35,8 +35,7 @@ type shard struct {
 	limit int // of size
 }
 
-// table finds slots. The garbage collector looks at the slots alone, and at those that have come
-// one after another in this order.
+// table finds slots. The garbage collector scans only these, in the order in which they were made.
 type table struct {
 	places []place // as many as a power of two, more than there are slots
 	slots  []atomic.Pointer[slot]
@@ -48,14 +47,12 @@ type place struct{ atomic.Uint64 }
 
 const free = 0
 
-// tag is what a place holds for a slot, of which it tells most of the others.
+// tag is what a place holds for a slot: the upper half of its hash, and its number.
 func tag(hash uint64, slot int) uint64 { return hash&^math.MaxUint32 | uint64(slot+1) }
 
-// slotIn returns the number of the slot in a place that is not free.
 func slotIn(tag uint64) int { return int(tag&math.MaxUint32) - 1 }
 
-// slot is a key with its item. The fields that a get reads come first, so that it touches few lines
-// of the processor's cache.
+// slot is a key with its item. The fields that a get reads come first, for the processor's cache.
 type slot struct {
 	asked atomic.Bool // since the last visit of the hand
 	n     uint8       // bytes of short; 0: the key is long
@@ -66,7 +63,6 @@ type slot struct {
 	long string
 }
 
-// is reports whether it is the slot of key.
 func (at *slot) is(key string) bool {
 	if at.n > 0 {
 		return string(at.short[:at.n]) == key
@@ -95,13 +91,10 @@ type Item struct {
 	Asked, Read int64 // start and end of the read, for DropOthers and Keep; 0: irrelevant
 }
 
-// slotBytes is the approximate size of a slot with its share of the table, without a long key, the
-// value and the decoded form.
 const slotBytes = int(unsafe.Sizeof(slot{})) + 6*8
 
 func (at *slot) size() int { return slotBytes + len(at.long) + len(at.Value) + at.Bytes }
 
-// Result returns it as the result of a get.
 func (it *Item) Result() kv.Result {
 	if it.Version == 0 {
 		return kv.Result{Err: kv.ErrNotFound}
@@ -109,10 +102,8 @@ func (it *Item) Result() kv.Result {
 	return kv.Result{Value: it.Value, Decoded: it.Decoded, Version: it.Version}
 }
 
-// HasEnded reports whether it has expired at now.
 func (it *Item) HasEnded(now int64) bool { return it.Ends != 0 && it.Ends <= now }
 
-// Decode decodes the value of the new item it.
 func (it *Item) Decode(d kv.Decoder) {
 	if d == nil || it.Version == 0 {
 		return
@@ -122,13 +113,11 @@ func (it *Item) Decode(d kv.Decoder) {
 	}
 }
 
-// Stamp identifies the drops made up to some time.
 type Stamp struct {
 	epoch uint64
 	drops uint32
 }
 
-// New returns a cache of the given size in bytes.
 func New(bytes int) *Cache {
 	c := &Cache{seed: maphash.MakeSeed()}
 	for i := range c.shards {
@@ -137,16 +126,13 @@ func New(bytes int) *Cache {
 	return c
 }
 
-// of returns the shard of key, and its hash.
 func (c *Cache) of(key string) (*shard, uint64) {
 	hash := maphash.String(c.seed, key)
 	return &c.shards[hash%shards], hash / shards
 }
 
-// dropsOf returns the counter of drops for a hash.
 func (s *shard) dropsOf(hash uint64) *uint32 { return &s.drops[hash%uint64(len(s.drops))] }
 
-// Stamp returns the Stamp for a read of key that begins now; see Keep.
 func (c *Cache) Stamp(key string) Stamp {
 	s, hash := c.of(key)
 	s.mu.Lock()
@@ -154,7 +140,6 @@ func (c *Cache) Stamp(key string) Stamp {
 	return Stamp{c.epoch.Load(), *s.dropsOf(hash)}
 }
 
-// Get returns the item of key, or nil.
 func (c *Cache) Get(key string) *Item {
 	s, hash := c.of(key)
 	at := s.find(key, hash)
@@ -184,7 +169,7 @@ func (c *Cache) Decoded(key string, it *Item, d kv.Decoder) *Item {
 }
 
 // Keep stores the result of a read of key, unless key was dropped since before. If two concurrent
-// reads differ, it keeps neither, because nobody knows which is newer.
+// reads differ, it keeps neither.
 func (c *Cache) Keep(key string, it *Item, before Stamp) {
 	s, hash := c.of(key)
 	s.mu.Lock()
@@ -199,15 +184,15 @@ func (c *Cache) Keep(key string, it *Item, before Stamp) {
 	s.put(key, hash, it)
 }
 
-// KeepAnswer is Keep for the result of the get op. It first decodes the value, for op as well.
+// KeepAnswer is Keep for the result of the get op, decoded.
 func (c *Cache) KeepAnswer(op *kv.Op, it *Item, before Stamp) {
 	it.Decode(op.Decode)
 	op.Result.Decoded = it.Decoded
 	c.Keep(op.Key, it, before)
 }
 
-// find returns the slot of key. It is nil if there is none, or if its place is changing, which it
-// is not while the caller holds the lock.
+// find returns nil if there is no slot of key, or its place is changing, which it is not while the
+// caller holds mu.
 func (s *shard) find(key string, hash uint64) *slot {
 	t := s.table.Load()
 	if t == nil {
@@ -227,12 +212,11 @@ func (s *shard) find(key string, hash uint64) *slot {
 	}
 }
 
-// home returns the first possible place of a hash, and next the place after another.
 func (t *table) home(hash uint64) int { return int(hash) & (len(t.places) - 1) }
 
 func (t *table) next(i int) int { return (i + 1) & (len(t.places) - 1) }
 
-// put stores it under key, dropping others if there is no room. The caller holds mu.
+// put drops others if there is no room. The caller holds mu.
 func (s *shard) put(key string, hash uint64, it *Item) {
 	s.remove(s.find(key, hash))
 	at := newSlot(key, hash, it)
@@ -252,7 +236,6 @@ func (s *shard) put(key string, hash uint64, it *Item) {
 	s.size += size
 }
 
-// grow makes room for more slots.
 func (s *shard) grow() {
 	old := s.table.Load()
 	if old == nil {
@@ -269,7 +252,6 @@ func (s *shard) grow() {
 	s.table.Store(more)
 }
 
-// put stores a slot in the first free one of its places.
 func (t *table) put(at *slot) {
 	t.slots[at.at].Store(at)
 	i := t.home(at.hash)
@@ -279,7 +261,6 @@ func (t *table) put(at *slot) {
 	t.places[i].Store(tag(at.hash, at.at))
 }
 
-// turn advances the hand, which drops the next slot unless it was used.
 func (s *shard) turn() {
 	slots := s.table.Load().slots
 	s.hand = (s.hand + 1) % len(slots)
@@ -306,14 +287,13 @@ func (c *Cache) DropOthers(key string, version kv.Version) {
 	}
 }
 
-// drop removes a slot, which may be nil, and prevents reads in progress of keys with its hash from
-// being kept. The caller holds mu.
+// drop removes at, which may be nil, and prevents reads in progress from being kept. The caller
+// holds mu.
 func (s *shard) drop(at *slot, hash uint64) {
 	*s.dropsOf(hash)++
 	s.remove(at)
 }
 
-// remove removes a slot, unless it is nil. The caller holds the lock.
 func (s *shard) remove(at *slot) {
 	if at == nil {
 		return
@@ -342,7 +322,6 @@ func (t *table) remove(at *slot) {
 	t.slots[at.at].Store(nil)
 }
 
-// Empty drops everything.
 func (c *Cache) Empty() {
 	c.epoch.Add(1)
 	for i := range c.shards {

@@ -1,5 +1,5 @@
-// Package storeurl parses the common parts of store URLs: addresses and options. Its errors name
-// the fault and the valid form, and show no password.
+// Package storeurl parses addresses and options of store URLs. Its errors name the fault and the
+// valid form, and show no password.
 package storeurl
 
 import (
@@ -11,7 +11,6 @@ import (
 	"strings"
 )
 
-// Address is the location of servers, and the credentials.
 type Address struct {
 	User, Password string
 	Hosts          []string // each HOST:PORT, without duplicates
@@ -19,7 +18,7 @@ type Address struct {
 }
 
 // ParseAddress splits //USER:PASSWORD@HOST:PORT,HOST:PORT/PATH. The default host is this machine,
-// and the default port is port. Errors do not show the password.
+// and the default port is port.
 func ParseAddress(rest, port string) (Address, error) {
 	rest, ok := strings.CutPrefix(rest, "//")
 	if !ok {
@@ -63,7 +62,6 @@ func (a *Address) logIn(text string) error {
 	return nil
 }
 
-// hostPort returns text as HOST:PORT, with port if it has none.
 func hostPort(text, port string) (string, error) {
 	host := text
 	if colon := strings.LastIndexByte(text, ':'); colon >= 0 && !strings.HasSuffix(text, "]") {

@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/nearkv"
 )
 
-// Keep returns s with a cache if opts ask for one. If that fails, it closes s.
+// Keep returns s with a cache if opts ask for one, or closes s.
 func Keep(s kv.Store, opts nearkv.Options) (kv.Store, error) {
 	if opts.Bytes == 0 {
 		return s, nil
@@ -23,9 +23,9 @@ func Keep(s kv.Store, opts nearkv.Options) (kv.Store, error) {
 	return near, nil
 }
 
-// Near returns the value of the option near: 0, which keeps nothing, or a size such as 64MB,
-// optionally followed by a comma and the maximum age of an answer, such as 500ms. With aged, for
-// stores that report no changes, the age is required.
+// Near returns the value of the option near: 0, or a size such as 64MB, optionally followed by a
+// comma and the maximum age of an answer. With aged, for stores that report no changes, the age is
+// required.
 func (o *Options) Near(form string, aged bool) (opts nearkv.Options) {
 	text, ok := o.Text("near", form)
 	if !ok || text == "0" {
@@ -47,8 +47,7 @@ func (o *Options) Near(form string, aged bool) (opts nearkv.Options) {
 	return opts
 }
 
-// Cache returns the value of the option cache, a size such as 64MB: 0 if it is not given, and -1
-// for no cache.
+// Cache returns the value of the option cache: 0 if it is not given, and -1 for no cache.
 func (o *Options) Cache() int {
 	text, ok := o.Text("cache", "SIZE")
 	switch {
@@ -69,7 +68,6 @@ const (
 	mostNear  = 1 << 20
 )
 
-// parseSize returns a size such as 64MB in bytes.
 func parseSize(text string) (int, error) {
 	number, ok := strings.CutSuffix(text, "MB")
 	n, err := strconv.Atoi(number)

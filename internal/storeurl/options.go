@@ -19,10 +19,9 @@ type Options struct {
 	err   error    // about the first invalid value
 }
 
-// New returns the given options, for one use.
 func New(given url.Values) *Options { return &Options{given: given} }
 
-// Check returns an error for an unknown option, one given twice, or an invalid value.
+// Check returns an error for an unknown or repeated option, or an invalid value.
 func (o *Options) Check() error {
 	for _, name := range slices.Sorted(maps.Keys(o.given)) {
 		if !slices.Contains(o.known, name) {
@@ -42,14 +41,12 @@ func (o *Options) list() string {
 	return "the options are " + strings.Join(o.forms, ", ")
 }
 
-// Text returns the value of an option, and whether it was given.
 func (o *Options) Text(name, form string) (string, bool) {
 	o.known = append(o.known, name)
 	o.forms = append(o.forms, name+"="+form)
 	return o.given.Get(name), o.given.Has(name)
 }
 
-// Bad records that the value of an option is not of the given form.
 func (o *Options) Bad(name, value, form string) {
 	if o.err == nil {
 		o.err = fmt.Errorf("option %s=%s: it must be %s", name, value, form)
@@ -100,8 +97,7 @@ func (o *Options) Choice(name string, names ...string) int {
 	return i
 }
 
-// Suggest returns ": did you mean NAME?" if text may be a misspelling of one of names, otherwise
-// "".
+// Suggest returns ": did you mean NAME?" for a likely misspelling of one of names, otherwise "".
 func Suggest(text string, names []string) string {
 	best, least := "", 3
 	for _, name := range names {
@@ -115,7 +111,7 @@ func Suggest(text string, names []string) string {
 	return fmt.Sprintf(": did you mean %s?", best)
 }
 
-// distance returns the number of bytes to add, remove or replace to turn a into b.
+// distance is the edit distance of a and b in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

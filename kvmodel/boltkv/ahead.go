@@ -1,16 +1,13 @@
 package boltkv
 
 const (
-	aheadMost   = 1 << 30   // maximum number of bytes to read ahead: the memory of a small machine
+	aheadMost   = 1 << 30   // the memory of a small machine
 	aheadAtOnce = 128 << 10 // per read
 )
 
-// readAhead reads the file sequentially until the store closes, so that the operating system caches
-// it. Gets read pages in random order, and a get that waits for the disk takes some fifty times as
-// long.
-//
-// It uses bbolt's locked descriptor: on systems where locks belong to the process, closing another
-// descriptor would release the lock.
+// readAhead reads the file sequentially, so that the system caches it: a get that waits for the
+// disk takes some fifty times as long. It uses bbolt's locked descriptor, because where locks
+// belong to the process, closing another one would release the lock.
 func (s *Store) readAhead() {
 	room := make([]byte, aheadAtOnce)
 	for at := 0; at < aheadMost; at += len(room) {

@@ -31,30 +31,20 @@ func (w *watched) ReadAt(room []byte, at int64) (int, error) {
 func openWatched(t *testing.T, path string, w *watched) *Store {
 	t.Helper()
 	w.ended = make(chan struct{})
-	s, err := openWith(path, Options{Durability: Unsynced}, func(s *Store) {
+	s := need(openWith(path, Options{Durability: Unsynced}, func(s *Store) {
 		if w.ReaderAt == nil {
 			w.ReaderAt = s.file
 		}
 		s.file = w
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return s
 }
 
 func TestOpen_ReadsTheFileAhead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
-	s, err := Open(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, aheadAtOnce*5/2); err != nil {
-		t.Fatal(err)
-	}
+	s := need(Open(path, Options{}))
+	must(s.Close())
+	must(os.Truncate(path, aheadAtOnce*5/2))
 	w := &watched{wait: func() {}}
 	s = openWatched(t, path, w)
 	<-w.ended

@@ -53,7 +53,6 @@ func read(it item, ok bool) kv.Result {
 	return kv.Result{Value: append([]byte{}, it.value...), Version: it.version}
 }
 
-// mayChange returns nil if op may replace or remove it, otherwise the reason.
 func mayChange(op *kv.Op, it item, ok bool) error {
 	compares := op.Kind == kv.CompareAndSwap || op.Kind == kv.CompareAndDelete
 	switch {

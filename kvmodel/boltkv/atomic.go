@@ -7,8 +7,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// atomic runs f on the items during its turn and undoes its writes if f fails. Even f's own error
-// waits for the commit, because f has read writes of others in the same batch.
+// atomic runs f in a turn and undoes its writes if f fails. Even f's own error waits for the
+// commit, because f has read writes of others in the same batch.
 func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	var err error
 	fail := s.write(ctx, func(in *live) *failure {
@@ -34,7 +34,6 @@ func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	}
 }
 
-// view is the store passed to the function of an atomic change.
 type view struct {
 	live *live
 	done bool
@@ -60,5 +59,4 @@ func (v *view) Do(ctx context.Context, ops []kv.Op) error {
 
 func (v *view) Close() error { return nil }
 
-// Powers leaves out Atomic: atomic changes do not nest.
 func (v *view) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true, Inside: true} }

@@ -12,9 +12,8 @@ import (
 )
 
 // A backup is the items of the tree, read a few at a time while commits continue, and then all
-// commits that the tree lacked at the beginning or that were made meanwhile. An item is the whole
-// value of its key, and a commit has the final values of its keys. So both parts together are the
-// store after the last commit, even if the first contains only some items of a commit.
+// commits that the tree lacked at the beginning or that were made meanwhile. Since a commit has the
+// final values of its keys, both parts together are the store after the last commit.
 
 // Snapshot describes a backup.
 type Snapshot struct {
@@ -24,11 +23,11 @@ type Snapshot struct {
 	Damaged uint64    // items that were damaged already, and still are
 }
 
-// Backup writes the state of the store at a moment near its end. Reads and writes continue.
-// RestoreBackup creates a store from it, and VerifyBackup reports whether it is complete.
+// Backup writes the state of the store at a moment near its end, for RestoreBackup and
+// VerifyBackup. Reads and writes continue.
 //
-// Backup retains the logs of concurrent writes on the disk, up to 1 GB: beyond that it returns an
-// error. Damaged items stay damaged; for an unreadable page of the file Backup returns an error.
+// It keeps the logs of concurrent writes, and returns an error if they exceed 1 GB or a page of the
+// file is unreadable. Damaged items stay damaged.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	h := s.hold(ctx)
 	defer h.release()
@@ -38,7 +37,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// backup writes a backup. It must end before h does.
+// backup must end before h does.
 func (h *hold) backup(w io.Writer) error {
 	to, err := commitlog.NewWriter(w, commitlog.Header{Store: h.id})
 	if err == nil {
@@ -72,7 +71,6 @@ func (h *hold) writeItems(to *commitlog.Writer) error {
 	return nil
 }
 
-// refused returns the reason why the store rejects all ops, or nil.
 func (s *Store) refused() error {
 	if fail := s.failed.Load(); fail != nil {
 		return fail
@@ -80,7 +78,6 @@ func (s *Store) refused() error {
 	return nil
 }
 
-// writeCommits writes the commits since h began, and the end.
 func (h *hold) writeCommits(to *commitlog.Writer) error {
 	all, last, err := h.commits()
 	if err != nil {

@@ -66,16 +66,12 @@ func TestStore_Backup_IsWhatTheStoreHeldAtOneMoment(t *testing.T) {
 			if commits < before || !maps.Equal(all, r.history[commits]) {
 				t.Fatalf("seed %d: the backup is not what there was after commit %d of %d, or older than %d", seed, commits, r.commits, before)
 			}
-			if err := restored.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(restored.Close())
 		}
 		if len(r.store.kept)+len(r.store.holds) > 0 {
 			t.Fatalf("seed %d: %d logs are kept after all backups", seed, len(r.store.kept))
 		}
-		if err := r.store.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(r.store.Close())
 	}
 }
 
@@ -95,18 +91,10 @@ func (w *writing) Write(data []byte) (int, error) {
 
 func TestStore_Backup_HasWhatWasCommittedByItsMoment(t *testing.T) {
 	w := &writing{rig: newRig(t, 1, Synced)}
-	if err := w.store.Backup(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
+	must(w.store.Backup(t.Context(), w))
 	path := filepath.Join(t.TempDir(), "restored.db")
-	found, err := RestoreBackup(t.Context(), bytes.NewReader(w.Bytes()), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Open(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := need(RestoreBackup(t.Context(), bytes.NewReader(w.Bytes()), path))
+	s := need(Open(path, Options{}))
 	_, commits := holds(t, s)
 	for i, at := range w.made {
 		if commits <= i && !at.After(found.Taken) {
@@ -116,25 +104,18 @@ func TestStore_Backup_HasWhatWasCommittedByItsMoment(t *testing.T) {
 			t.Errorf("commit %d was made later than %v, when the backup is said to be of, and it has %d commits", i+1, found.Taken, commits)
 		}
 	}
-	if err := errors.Join(s.Close(), w.store.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(errors.Join(s.Close(), w.store.Close()))
 }
 
 func TestRestoreBackup_FillsPages(t *testing.T) {
 	dir := t.TempDir()
 	open := func() *Store {
-		s, err := Open(filepath.Join(dir, "store.db"), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := need(Open(filepath.Join(dir, "store.db"), Options{}))
 		return s
 	}
 	const items = 10_000
 	s := open()
-	if err := errors.Join(s.Do(t.Context(), sets("key", items, 80)), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(errors.Join(s.Do(t.Context(), sets("key", items, 80)), s.Close()))
 	s = open() // All is in the tree.
 	var backup bytes.Buffer
 	path := filepath.Join(dir, "restored.db")
@@ -142,15 +123,10 @@ func TestRestoreBackup_FillsPages(t *testing.T) {
 	if _, fail := RestoreBackup(t.Context(), &backup, path); err != nil || fail != nil {
 		t.Fatal(err, fail)
 	}
-	db, err := bolt.Open(path, 0, &bolt.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := need(bolt.Open(path, 0, &bolt.Options{ReadOnly: true}))
 	defer db.Close()
 	var stats bolt.BucketStats
-	if err := db.View(func(tx *bolt.Tx) error { stats = tx.Bucket(itemsBucket).Stats(); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must(db.View(func(tx *bolt.Tx) error { stats = tx.Bucket(itemsBucket).Stats(); return nil }))
 	if stats.KeyN != items || stats.LeafInuse < stats.LeafAlloc*9/10 {
 		t.Errorf("%d items take %d bytes of %d in pages", stats.KeyN, stats.LeafInuse, stats.LeafAlloc)
 	}

@@ -1,24 +1,22 @@
 // Package boltkv is the embedded store: one file, no server. It is the default for everything built
 // on kvmodel.
 //
-// [Open] returns a [Store]. Read-only trips run in parallel, each on one snapshot of the store.
-// Writing trips share commits: those that arrive while a commit runs make up the next one, and a
-// lone writer never waits. By default a write is on disk before it is answered; [Durability] names
-// the weaker choices. [Compact] rewrites a file without its unused space.
+// Read-only trips run in parallel, each on one snapshot. Writing trips share commits: those that
+// arrive while a commit runs make up the next one, and a lone writer never waits. By default a
+// write is on disk before it is answered; see [Durability].
 //
 // A commit is appended to a log beside the file, and stays in memory until it is moved, with many
-// others, to the bbolt tree in the file. A closed store has no log.
+// others, to the bbolt tree in the file. A closed store has no log; until then its file is useless
+// without its logs.
 //
 // Caveats:
 //
 //   - One process uses a file at a time; a second one gets [ErrInUse].
-//   - A file never shrinks by itself, but its free space is reused.
-//   - Until the store is closed, its file is useless without its logs.
-//   - Each item has a checksum. A damaged item is an ErrCorrupt with its key; others are not
-//     affected. All items are read when the file is opened, and then once a day, a megabyte a
-//     second, so that [Stats] reports damage before a reader does.
-//   - A store stops after a commit that may or may not be on disk: the writes of that commit are
-//     unclear, and every later op is unavailable until the file is reopened.
+//   - A file never shrinks by itself; [Compact] rewrites it.
+//   - A damaged item is an ErrCorrupt with its key; others are not affected. All items are read
+//     when the file is opened, and then once a day, so that [Stats] reports damage first.
+//   - A store stops after a commit that may or may not be on disk: its writes are unclear, and later
+//     ops are unavailable until the file is reopened.
 package boltkv
 
 import (
@@ -44,8 +42,7 @@ var (
 	// ErrInUse: the file is already open, in this process or another one.
 	ErrInUse = errors.New("it is open in another process")
 
-	// ErrDamaged: the file is not a store of this package, or is no longer
-	// intact.
+	// ErrDamaged: the file is not a store of this package, or no longer intact.
 	ErrDamaged = errors.New("not a ringtree store, or a damaged one")
 )
 
@@ -54,17 +51,15 @@ type Options struct {
 	// Durability selects the writes that a crash can undo.
 	Durability Durability
 
-	// Cache is the size, in bytes, of a cache of values and their decoded forms, for gets with
-	// [kv.Near]. 0 means 64 MB; a negative size disables the cache.
+	// Cache is the size in bytes of a cache of values and their decoded forms, for gets with
+	// [kv.Near]. 0 means 64 MB; a negative size disables it.
 	Cache int
 
-	// Now is the clock for TTLs. It must be safe for concurrent use; nil means
-	// time.Now.
+	// Now is the clock for TTLs, safe for concurrent use; nil means time.Now.
 	Now func() time.Time
 }
 
-// Store is a kv.Store in a file. The file and its logs contain every answered write, each of them
-// whole.
+// Store is a kv.Store in a file.
 type Store struct {
 	db     *bolt.DB
 	file   io.ReaderAt // of db
@@ -74,32 +69,32 @@ type Store struct {
 	limits limits
 	id     [16]byte
 
-	turn    chan *batch    // offers the open batch to one writer after another
-	back    chan struct{}  // the writer hands the batch back
-	closing chan struct{}  // closed by Close
-	stopped chan struct{}  // closed when the committer has ended
+	turn    chan *batch   // offers the open batch to one writer after another
+	back    chan struct{} // the writer hands the batch back
+	closing chan struct{}
+	stopped chan struct{}
 	beside  sync.WaitGroup // goroutines that end after closing is closed
 	close   func() error   // runs once
 	last    func()         // if not nil, runs when the logs are removed and the file is still locked
 
 	failed  atomic.Pointer[failure] // if not nil, the reason why every op is rejected
 	halted  chan struct{}           // closed by a failure before Close
-	writers atomic.Int32            // number of writers waiting for a turn or a commit
-	version uint64                  // the last one assigned; owned by the holder of the batch
+	writers atomic.Int32
+	version uint64 // the last one assigned; owned by the holder of the batch
 
 	// Owned by the committer.
 	log      *commitlog.Log    // of filling
 	changes  map[string][]byte // of the batch
-	body     []byte            // buffer for a record
-	lastTime int64             // of a record
-	used     time.Time         // time of the last commit
-	durable  atomic.Uint64     // the last record known to be on disk
+	body     []byte
+	lastTime int64 // of a record
+	used     time.Time
+	durable  atomic.Uint64 // the last record known to be on disk
 
-	cache *kept.Cache // cache of values; nil: none
+	cache *kept.Cache
 
 	mu      sync.RWMutex // guards the fields that readers use; never held during disk access
-	filling *table       // changes of the commits in log
-	moving  *table       // table being moved to the tree; nil: none
+	filling *table
+	moving  *table
 	ended   *commitlog.Log
 	attempt chan struct{}    // closed when the mover has tried, or waits for a commit
 	seen    int64            // readers see the commits in log up to this byte
@@ -189,14 +184,12 @@ func (s *Store) Stats() Stats {
 	return st
 }
 
-// tell updates the stats.
 func (s *Store) tell(f func(*Stats)) {
 	s.telling.Lock()
 	defer s.telling.Unlock()
 	f(&s.stats)
 }
 
-// onDisk is the power Disk.
 func (s *Store) onDisk() kv.Disk {
 	st := s.Stats()
 	d := kv.Disk{
@@ -237,7 +230,7 @@ func (s *Store) read(ctx context.Context, ops []kv.Op) *failure {
 
 func (s *Store) now() int64 { return s.opts.Now().UnixNano() }
 
-// view runs f on the tree. The failure is an ErrCorrupt if f read a damaged page.
+// view runs f on the tree. It fails with an ErrCorrupt if f read a damaged page.
 func (s *Store) view(f func(*tree)) *failure {
 	var broken error
 	fail := s.try(func() error {
@@ -253,8 +246,7 @@ func (s *Store) view(f func(*tree)) *failure {
 }
 
 // guard runs f, which accesses the file. If the file is damaged, bbolt or the memory map panics;
-// guard turns the panic into the store's failure. The store and the current batch then stop,
-// because bbolt may still hold its locks.
+// guard then stops the store, because bbolt may still hold its locks.
 func (s *Store) guard(f func()) (fail *failure) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -266,7 +258,6 @@ func (s *Store) guard(f func()) (fail *failure) {
 	return nil
 }
 
-// try is guard for an f that can also fail.
 func (s *Store) try(f func() error) *failure {
 	var err error
 	fail := s.guard(func() { err = f() })
@@ -276,7 +267,6 @@ func (s *Store) try(f func() error) *failure {
 	return fail
 }
 
-// stop makes every later op unavailable because of cause.
 func (s *Store) stop(cause error) *failure {
 	if s.failed.CompareAndSwap(nil, unavailable(cause)) {
 		close(s.halted)
@@ -284,7 +274,6 @@ func (s *Store) stop(cause error) *failure {
 	return s.failed.Load()
 }
 
-// closer returns what Close does, once.
 func (s *Store) closer() func() error {
 	return sync.OnceValue(func() (err error) {
 		failed := s.failed.Load()
@@ -321,8 +310,7 @@ func (s *Store) closer() func() error {
 	})
 }
 
-// end moves the commits in the logs to the tree, removes the logs and closes the file, which stays
-// locked until the logs are removed.
+// end moves the commits in the logs to the tree, and removes the logs before it unlocks the file.
 func (s *Store) end() error {
 	err := s.empty()
 	s.failed.CompareAndSwap(nil, errClosed)
@@ -342,7 +330,6 @@ func (s *Store) end() error {
 	return nil
 }
 
-// empty moves all tables to the tree, and notes there that there is no log.
 func (s *Store) empty() error {
 	if s.moving != nil {
 		if err := s.moveTable(s.moving, s.ended, func(st *state) { st.epoch = s.log.Epoch }); err != nil {

@@ -98,42 +98,6 @@ func holdTurn(t testing.TB, s *boltkv.Store) (release func()) {
 	})
 }
 
-func TestStore_Do_ReopenedStoreHasEverything(t *testing.T) {
-	for _, durability := range []boltkv.Durability{boltkv.Synced, boltkv.Periodic, boltkv.Unsynced} {
-		t.Run(durability.String(), func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "store.db")
-			s := openAt(t, path, boltkv.Options{Durability: durability})
-			one(t, s, kv.OpSet("kept", []byte("value")))
-			one(t, s, kv.OpSet("short", []byte("lived")).For(time.Hour))
-			before := one(t, s, kv.OpGet("kept"))
-			check(s.Close())
-			s = openAt(t, path, boltkv.Options{Durability: durability})
-			if diff := cmp.Diff(before, one(t, s, kv.OpGet("kept"))); diff != "" {
-				t.Errorf("item after reopening mismatch (-want +got):\n%s", diff)
-			}
-			one(t, s, kv.OpGet("short"))
-		})
-	}
-}
-
-func TestStore_Do_VersionsNeverComeBack(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
-	seen := make(map[kv.Version]bool)
-	for range 3 {
-		s := openAt(t, path, boltkv.Options{})
-		for range 3 {
-			_, _ = kv.One(context.Background(), s, kv.OpDelete("key"))
-			one(t, s, kv.OpAdd("key", nil))
-			version := one(t, s, kv.OpGet("key")).Version
-			if seen[version] {
-				t.Errorf("version %d was given twice", version)
-			}
-			seen[version] = true
-		}
-		check(s.Close())
-	}
-}
-
 func TestStore_Do_VersionsThatACrashTookBackAreNotGivenAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	seen := make(map[kv.Version]bool)
@@ -263,23 +227,6 @@ func TestStore_Atomic_ContextThatEndsInsideDropsTheChange(t *testing.T) {
 	wantGone(t, s, "after")
 }
 
-func TestStore_Atomic_PanicReachesTheCallerAndLeavesNothing(t *testing.T) {
-	s := open(t, boltkv.Options{})
-	func() {
-		defer func() {
-			if p := recover(); p != "mine" {
-				t.Errorf("recovered %v, want the function's own panic", p)
-			}
-		}()
-		_ = s.Powers().Atomic(t.Context(), func(s kv.Store) error {
-			one(t, s, kv.OpSet("half", nil))
-			panic("mine")
-		})
-	}()
-	one(t, s, kv.OpSet("next", nil)) // What the change left would be committed by now.
-	wantGone(t, s, "half")
-}
-
 func TestStore_Atomic_GoexitLeavesTheStoreToOthers(t *testing.T) {
 	s := open(t, boltkv.Options{})
 	var exiting sync.WaitGroup
@@ -310,28 +257,4 @@ func TestStore_Close_LeavesNoGoroutineAndAnswersUnavailable(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Errorf("%d goroutines after Close, %d before Open", runtime.NumGoroutine(), before)
-}
-
-func TestStore_Close_WhileOthersWorkAnswersEachOfThem(t *testing.T) {
-	s := open(t, boltkv.Options{})
-	var working sync.WaitGroup
-	for i := range 8 {
-		working.Go(func() {
-			for {
-				_, err := kv.One(context.Background(), s, kv.OpSet(fmt.Sprint("k", i), nil))
-				if err == nil {
-					_, err = kv.One(context.Background(), s, kv.OpGet(fmt.Sprint("k", i)))
-				}
-				if err != nil {
-					wantErr(t, err, kv.ErrUnavailable)
-					return
-				}
-			}
-		})
-	}
-	time.Sleep(20 * time.Millisecond)
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	working.Wait()
 }

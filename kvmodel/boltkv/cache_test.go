@@ -53,12 +53,9 @@ func TestStore_Cache_NobodySeesWhatIsOlderThanACommit(t *testing.T) {
 	const pairs, readers = 40, 4
 	for _, cache := range []int{-1, 1 << 14, 1 << 20} {
 		t.Run(fmt.Sprint(cache), func(t *testing.T) {
-			s, err := openWith(filepath.Join(t.TempDir(), "store.db"), Options{Durability: Unsynced, Cache: cache}, func(s *Store) {
+			s := need(openWith(filepath.Join(t.TempDir(), "store.db"), Options{Durability: Unsynced, Cache: cache}, func(s *Store) {
 				s.limits.turn, s.limits.tick = 2000, time.Millisecond
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			var acknowledged [pairs]atomic.Int64
 			keys := func(pair int) (a, b string) { return fmt.Sprint("a", pair), fmt.Sprint("b", pair) }
 			writers, ended := sync.WaitGroup{}, make(chan struct{})
@@ -108,23 +105,13 @@ func TestStore_Cache_NobodySeesWhatIsOlderThanACommit(t *testing.T) {
 
 func TestStore_Near_AnswersWithoutATripWhatItWouldByOne(t *testing.T) {
 	clock := time.Unix(1e9, 0)
-	s, err := Open(filepath.Join(t.TempDir(), "store.db"), Options{Now: func() time.Time { return clock }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := need(Open(filepath.Join(t.TempDir(), "store.db"), Options{Now: func() time.Time { return clock }}))
 	defer s.Close()
 	ctx, counted := context.Background(), &tripping{Store: s}
-	tenant, err := kv.Prefix(s, "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tenant := need(kv.Prefix(s, "t"))
 	ops := []kv.Op{kv.OpSet("a", []byte("1")), kv.OpSet("b", []byte("2")).For(time.Minute), kv.OpSet("t:a", []byte("3"))}
-	if err := s.Do(ctx, ops); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := kv.GetDecoded(ctx, kv.Near(s), number, "a", "b", "t:a"); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Do(ctx, ops))
+	need(kv.GetDecoded(ctx, kv.Near(s), number, "a", "b", "t:a"))
 	show := func(what string, s kv.Store, trips int, want string, keys ...string) {
 		t.Helper()
 		before := counted.trips
@@ -155,9 +142,7 @@ func TestStore_Near_AnswersWithoutATripWhatItWouldByOne(t *testing.T) {
 	show("a bad one", counted, 1, "[1 1 <nil> bad]", "a", "c d")
 	clock = clock.Add(time.Hour)
 	show("one that has expired", counted, 0, "[1 1 <nil> absent]", "a", "b")
-	if err := s.Do(ctx, []kv.Op{kv.OpSet("c", []byte("4")), kv.OpDelete("a")}); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Do(ctx, []kv.Op{kv.OpSet("c", []byte("4")), kv.OpDelete("a")}))
 	show("keys of the last commit", counted, 1, "[absent 4 4 <nil>]", "a", "c")
 }
 

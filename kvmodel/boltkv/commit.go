@@ -15,25 +15,23 @@ const (
 	maxTurns = 1000     // that share a commit
 	maxBytes = 16 << 20 // of a commit; beyond it no writer gets a turn
 
-	keptRoom = 1 << 20 // buffer for a record, kept for the next
+	keptRoom = 1 << 20
 )
 
-// batch is a commit in progress. Each writer gets it for a turn, on the writer's own goroutine, so
-// no goroutine ever touches another caller's data. Writers answer their callers when done is
-// closed.
+// batch is a commit in progress. Each writer gets it for a turn, on its own goroutine, so no
+// goroutine touches another caller's data.
 type batch struct {
 	turns   int
-	in      *live // nil before the first turn
-	relaxed bool  // no turn needs the commit on the disk
+	in      *live
+	relaxed bool // no turn needs the commit on the disk
 
 	done chan struct{}
-	fail *failure // valid once done is closed
+	fail *failure
 }
 
-// write waits for a turn, runs change in it, and returns when the changes are committed. If change
-// fails, or writes more than a commit can hold, write returns the failure at once, and commits none
-// of its changes. If ctx ends before the turn, change does not run; if it ends between the turn and
-// the commit, the commit continues without the caller.
+// write runs change in a turn and returns when the changes are committed. If change fails, or
+// writes more than a commit can hold, nothing of it is committed. If ctx ends before the turn,
+// change does not run; after it, the commit continues without the caller.
 func (s *Store) write(ctx context.Context, change func(*live) *failure) *failure {
 	if fail := s.failed.Load(); fail != nil {
 		return fail
@@ -60,7 +58,6 @@ func (s *Store) write(ctx context.Context, change func(*live) *failure) *failure
 func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*batch, *failure) {
 	select {
 	case b := <-s.turn:
-		// End the turn even if change panics.
 		defer func() { s.back <- struct{}{} }()
 		if err := ctx.Err(); err != nil {
 			return nil, unavailable(err)
@@ -82,7 +79,7 @@ func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*bat
 	}
 }
 
-// commitBatches is the committer: it offers a batch to the writers, commits it, and repeats that.
+// commitBatches is the committer.
 func (s *Store) commitBatches() {
 	defer close(s.stopped)
 	tick := time.NewTicker(s.limits.tick)
@@ -107,11 +104,10 @@ func (s *Store) commitBatches() {
 	}
 }
 
-// gather gives a turn to every waiting writer.
 func (s *Store) gather(b *batch) {
 	for b.turns < maxTurns && (b.in == nil || b.in.bytes < maxBytes) {
-		// Let the writers woken by the last commit come back now; otherwise they would need a
-		// commit of their own. If there is none, go on.
+		// Let the writers woken by the last commit come back now; otherwise they need a commit of
+		// their own.
 		runtime.Gosched()
 		select {
 		case s.turn <- b:
@@ -122,7 +118,6 @@ func (s *Store) gather(b *batch) {
 	}
 }
 
-// finish commits the changes in b.
 func (s *Store) finish(b *batch) *failure {
 	if b.in == nil {
 		return s.failed.Load()
@@ -140,7 +135,7 @@ func (s *Store) finish(b *batch) *failure {
 	return s.commit(b.in.changes, s.opts.Durability == Synced && !b.relaxed)
 }
 
-// commit appends changes to the log, syncs it if synced, and lets the readers see them.
+// commit appends changes to the log, and then lets the readers see them.
 func (s *Store) commit(changes map[string][]byte, synced bool) *failure {
 	began := time.Now()
 	if cap(s.body) > keptRoom {
@@ -174,7 +169,6 @@ func (s *Store) commit(changes map[string][]byte, synced bool) *failure {
 	return nil
 }
 
-// appended converts err, the result of an append, to a failure.
 func (s *Store) appended(err error) *failure {
 	if err == nil {
 		return nil
@@ -202,7 +196,6 @@ func (s *Store) sync(log *commitlog.Log, last uint64) *failure {
 	return nil
 }
 
-// tick does periodic work.
 func (s *Store) tick() {
 	if s.failed.Load() != nil {
 		return
@@ -214,8 +207,6 @@ func (s *Store) tick() {
 	s.wake()
 }
 
-// syncPeriodically keeps syncing all commits visible to readers until the store closes. No writer
-// waits for it.
 func (s *Store) syncPeriodically() {
 	tick := time.NewTicker(s.limits.tick)
 	defer tick.Stop()
@@ -231,7 +222,7 @@ func (s *Store) syncPeriodically() {
 	}
 }
 
-// syncSeen makes sure that all commits visible to readers are on disk, older ones first.
+// syncSeen syncs all commits visible to readers, older ones first.
 func (s *Store) syncSeen() *failure {
 	s.holding.Lock() // Keeps the logs open.
 	defer s.holding.Unlock()

@@ -13,16 +13,14 @@ import (
 // Compaction is the result of Compact: bytes of the file before and after.
 type Compaction struct{ Before, After int64 }
 
-// compactTx is the number of bytes per transaction of the copy. It bounds the memory of Compact.
 const compactTx = 1 << 20
 
-// Compact rewrites the store at path without its unused space: it writes a copy to path.compact and
-// then renames that to path. A crash leaves either the old file or the new one, and perhaps
-// path.compact, which the next Compact overwrites. Versions held by callers stay valid.
+// Compact rewrites the store at path without its unused space. A crash leaves either the old file
+// or the new one, and perhaps path.compact, which the next Compact overwrites. Versions held by
+// callers stay valid.
 //
-// If a process has the store open, Compact returns ErrInUse. A process that opens the store while
-// Compact runs gets ErrInUse, or the new file. Compact needs at most as much free disk space as the
-// file takes. Other errors are those of Open. After any error the file at path is unchanged.
+// It returns ErrInUse if a process has the store open. It needs as much free disk space as the file
+// takes. After an error the file is unchanged.
 func Compact(path string) (Compaction, error) {
 	done, err := compact(path)
 	if err != nil {
@@ -32,7 +30,6 @@ func Compact(path string) (Compaction, error) {
 }
 
 func compact(path string) (done Compaction, err error) {
-	// A link stays a link: its target is replaced.
 	path, err = filepath.EvalSymlinks(path)
 	if err != nil {
 		return done, err
@@ -46,7 +43,6 @@ func compact(path string) (done Compaction, err error) {
 	return done, cmp.Or(err, closed)
 }
 
-// compacted replaces the file with a copy. The file is locked and has no log.
 func (s *Store) compacted() (done Compaction, err error) {
 	before, err := os.Stat(s.path)
 	if err != nil {
@@ -66,7 +62,6 @@ func (s *Store) compacted() (done Compaction, err error) {
 	return done, err
 }
 
-// copyTo copies the file to a synced one at path.
 func (s *Store) copyTo(path string) (err error) {
 	to, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: lockWait, NoSync: true, FreelistType: bolt.FreelistMapType})
 	if err != nil {

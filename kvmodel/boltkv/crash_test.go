@@ -65,7 +65,7 @@ func (r *rig) path() string { return filepath.Join(r.dir, "store.db") }
 
 func (r *rig) open() {
 	r.t.Helper()
-	s, err := openWith(r.path(), r.opts, func(s *Store) {
+	s := need(openWith(r.path(), r.opts, func(s *Store) {
 		s.disk, s.db.NoSync = cutDisk{r.disk}, true // A commit of the tree is whole: that is bbolt's part.
 		s.limits = limits{turn: 4 << 10, full: 16 << 10, idle: time.Hour, tick: time.Hour, trip: 1 << 20, copied: 500, ship: time.Millisecond, snapshot: time.Hour, kept: 1 << 30}
 		gate := &r.disk.Gate
@@ -74,10 +74,7 @@ func (r *rig) open() {
 			defer gate.RUnlock()
 			return tx.Commit()
 		}
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	}))
 	r.store = s
 }
 
@@ -105,9 +102,7 @@ func (r *rig) write() {
 	} else {
 		r.synced = r.commits
 	}
-	if err := r.store.Do(ctx, ops); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.store.Do(ctx, ops))
 	r.history = append(r.history, now)
 }
 
@@ -121,13 +116,9 @@ func (r *rig) cut() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if err := r.store.Close(); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.store.Close())
 	r.dir = r.t.TempDir()
-	if err := os.WriteFile(r.path(), tree, 0o600); err != nil {
-		r.t.Fatal(err)
-	}
+	must(os.WriteFile(r.path(), tree, 0o600))
 	r.disk = left
 	r.open()
 }
@@ -136,7 +127,7 @@ func (r *rig) cut() {
 func holds(t *testing.T, s kv.Store) (all map[string]string, commits int) {
 	t.Helper()
 	all = make(map[string]string)
-	err := kv.PowersOf(s).Keys(context.Background(), "", func(keys []string) error {
+	must(kv.PowersOf(s).Keys(context.Background(), "", func(keys []string) error {
 		for _, key := range keys {
 			got, err := kv.One(context.Background(), s, kv.OpGet(key))
 			if err != nil {
@@ -145,10 +136,7 @@ func holds(t *testing.T, s kv.Store) (all map[string]string, commits int) {
 			all[key] = string(got.Value)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	commits, _ = strconv.Atoi(all["commit"])
 	return all, commits
 }
@@ -181,13 +169,17 @@ func TestStore_APowerCutLeavesABeginningAndWhatWasSynced(t *testing.T) {
 					}
 					r.commits, r.synced, r.history = commits, commits, r.history[:commits+1]
 				}
-				if err := r.store.Close(); err != nil {
-					t.Fatal(err)
-				}
+				must(r.store.Close())
 			}
 			if test.relaxes && lost == 0 {
 				t.Error("no power cut has taken a relaxed write")
 			}
 		})
 	}
+}
+
+// need returns v, or panics if err is not nil.
+func need[T any](v T, err error) T {
+	must(err)
+	return v
 }

@@ -9,7 +9,6 @@ import (
 
 // disk is the file system of the logs. Tests use one that forgets unsynced data.
 type disk interface {
-	// open opens the file at path, and creates it if makes is set and it does not exist.
 	open(path string, makes bool) (commitlog.File, error)
 	remove(path string) error
 
@@ -18,7 +17,6 @@ type disk interface {
 	syncDir(dir string) error
 }
 
-// osDisk is the disk of the operating system.
 type osDisk struct{}
 
 func (osDisk) open(path string, makes bool) (commitlog.File, error) {

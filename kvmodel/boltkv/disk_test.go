@@ -58,10 +58,7 @@ func (d *busyDisk) remove(path string) error {
 // openBusy opens a store on a busyDisk.
 func openBusy(t *testing.T, path string) *Store {
 	t.Helper()
-	s, err := openWith(path, Options{}, func(s *Store) { s.disk = &busyDisk{opened: make(map[string]int)} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := need(openWith(path, Options{}, func(s *Store) { s.disk = &busyDisk{opened: make(map[string]int)} }))
 	return s
 }
 
@@ -74,10 +71,7 @@ func wantOnlyFile(t *testing.T, s *Store) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	all, err := filepath.Glob(s.path + "*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := need(filepath.Glob(s.path + "*"))
 	if diff := cmp.Diff([]string{s.path}, all); diff != "" {
 		t.Errorf("files mismatch (-want +got):\n%s", diff)
 	}
@@ -86,10 +80,7 @@ func wantOnlyFile(t *testing.T, s *Store) {
 // copyFiles copies the file of a store and its logs.
 func copyFiles(t *testing.T, from, to string) {
 	t.Helper()
-	all, err := filepath.Glob(from + "*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := need(filepath.Glob(from + "*"))
 	for _, name := range all {
 		data, err := os.ReadFile(name)
 		if err == nil {
@@ -105,32 +96,20 @@ func TestStore_NoLogIsRemovedThatIsOpen(t *testing.T) {
 	dir := t.TempDir()
 	path, left := filepath.Join(dir, "store.db"), filepath.Join(dir, "left.db")
 	s := openBusy(t, path)
-	if _, err := kv.One(t.Context(), s, kv.OpSet("key", nil)); err != nil {
-		t.Fatal(err)
-	}
+	need(kv.One(t.Context(), s, kv.OpSet("key", nil)))
 	copyFiles(t, path, left)
 	next := commitlog.Header{Store: s.id, Epoch: s.log.Epoch + 1, First: s.log.Next()}
 	wantOnlyFile(t, s)
 
 	// A crash came after the next log was begun, and before this one ended.
-	file, err := osDisk{}.open(left+".log0", true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, err := commitlog.Create(file, next)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	file := need(osDisk{}.open(left+".log0", true))
+	log := need(commitlog.Create(file, next))
+	must(log.Close())
 	copyFiles(t, left, filepath.Join(dir, "later.db"))
 	wantOnlyFile(t, openBusy(t, left))
 
 	// A crash came after the store was closed, and before its logs were removed.
-	if err := os.Remove(filepath.Join(dir, "later.db")); err != nil {
-		t.Fatal(err)
-	}
+	must(os.Remove(filepath.Join(dir, "later.db")))
 	copyFiles(t, left, filepath.Join(dir, "later.db"))
 	wantOnlyFile(t, openBusy(t, filepath.Join(dir, "later.db")))
 }
@@ -140,7 +119,7 @@ func TestOpen_ALogThatLacksItsEndGoesOnInTheNext(t *testing.T) {
 	dir := t.TempDir()
 	path, left := filepath.Join(dir, "store.db"), filepath.Join(dir, "left.db")
 	var stuck atomic.Bool
-	s, err := openWith(path, Options{}, func(s *Store) {
+	s := need(openWith(path, Options{}, func(s *Store) {
 		s.limits.tick, s.limits.turn = time.Hour, 8<<10
 		s.commitTree = func(tx *bolt.Tx) error {
 			if stuck.Load() {
@@ -148,10 +127,7 @@ func TestOpen_ALogThatLacksItsEndGoesOnInTheNext(t *testing.T) {
 			}
 			return tx.Commit()
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	stuck.Store(true)
 	for i := range 20 {
 		set(t, s, rigKey(i))
@@ -162,18 +138,11 @@ func TestOpen_ALogThatLacksItsEndGoesOnInTheNext(t *testing.T) {
 	if err != nil || !ended {
 		t.Fatalf("two logs have commits: %t, %v", ended, err)
 	}
-	if _, err := file.WriteAt(make([]byte, 8), s.ended.Bytes()-48); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	need(file.WriteAt(make([]byte, 8), s.ended.Bytes()-48))
+	must(file.Close())
 	stuck.Store(false)
 	closes(t, s)
-	again, err := Open(left, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := need(Open(left, Options{}))
 	for i := range 20 {
 		if _, err := kv.One(t.Context(), again, kv.OpGet(rigKey(i))); err != nil {
 			t.Error(err)
@@ -224,24 +193,16 @@ func TestOpen_ALogThatWasDroppedDoesNotComeBack(t *testing.T) {
 	power, path := new(powerDisk), filepath.Join(t.TempDir(), "store.db")
 	open := func(turn int) (*Store, *hangingDisk) {
 		disk := &hangingDisk{cutDisk: cutDisk{power}, goOn: make(chan struct{})}
-		s, err := openWith(path, Options{Durability: Unsynced}, func(s *Store) {
+		s := need(openWith(path, Options{Durability: Unsynced}, func(s *Store) {
 			s.disk, s.limits.tick, s.limits.turn = disk, time.Hour, turn
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return s, disk
 	}
 	// cut cuts the power of s, and leaves its files elsewhere.
 	cut := func(s *Store, disk *hangingDisk) {
-		tree, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := need(os.ReadFile(path))
 		power, path = power.cutTo(), filepath.Join(t.TempDir(), "store.db")
-		if err := os.WriteFile(path, tree, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(os.WriteFile(path, tree, 0o600))
 		disk.hangs.Store(false)
 		close(disk.goOn)
 		closes(t, s)
@@ -265,4 +226,27 @@ func TestOpen_ALogThatWasDroppedDoesNotComeBack(t *testing.T) {
 	s, _ = open(1 << 20)
 	wantKeys(t, s, "first", "new", "second")
 	closes(t, s)
+}
+
+func TestStore_Do_KeyThatIsWrittenOverAndOverFillsNoDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s := need(openWith(path, Options{Durability: Unsynced}, func(s *Store) { s.limits.turn, s.limits.full = 1<<20, 2<<20 }))
+	for range 1000 {
+		need(kv.One(t.Context(), s, kv.OpSet("key", make([]byte, 16<<10))))
+	}
+	wantFiles := func(n int, most int64) {
+		t.Helper()
+		all := need(filepath.Glob(path + "*"))
+		if len(all) > n {
+			t.Errorf("want at most %d files, got %q", n, all)
+		}
+		for _, name := range all {
+			if size := need(os.Stat(name)).Size(); size > most {
+				t.Errorf("%s has %d bytes, want at most %d", name, size, most)
+			}
+		}
+	}
+	wantFiles(3, 5<<20)
+	closes(t, s)
+	wantFiles(1, 1<<20)
 }

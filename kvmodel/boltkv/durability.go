@@ -2,22 +2,20 @@ package boltkv
 
 import "fmt"
 
-// Durability selects which answered writes can be lost. None are lost when the process ends, even
-// by kill -9. The choices differ in the effect of a crash of the machine, such as a power cut.
+// Durability selects the answered writes that a crash of the machine, such as a power cut, can
+// undo. None are lost when the process ends, even by kill -9.
 type Durability int
 
 const (
-	// Synced: a write is on disk before it is answered, and a relaxed one a second
-	// later; see kv.Relaxed. A crash of the machine loses nothing else.
+	// Synced: a write is on disk before it is answered, and a relaxed one a second later; see
+	// kv.Relaxed.
 	Synced Durability = iota
 
-	// Periodic: a write is on disk a second later. A crash of the machine can lose the writes of
-	// the last second; the rest is the state of the store at an earlier moment.
+	// Periodic: a write is on disk a second later. A crash can undo the last second.
 	Periodic
 
-	// Unsynced: the operating system decides when to write; the store also syncs when it moves its
-	// log to its file, and in Close. A crash of the machine can lose the writes of the last half
-	// minute or so; the rest is the state of the store at an earlier moment.
+	// Unsynced: the operating system decides when to write. A crash can undo the last half minute
+	// or so. The store syncs when it moves its log to its file, and in Close.
 	Unsynced
 )
 

@@ -6,7 +6,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// failure is the error of a whole trip.
 type failure struct {
 	sentinel error // kv.ErrUnavailable, kv.ErrUnclear or kv.ErrTooLarge; for a listing, codec.ErrCorrupt
 	cause    error

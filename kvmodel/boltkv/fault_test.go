@@ -51,10 +51,7 @@ func (f failingFile) Sync() error {
 // openOn returns a store whose logs are on disk.
 func openOn(t *testing.T, disk disk) *Store {
 	t.Helper()
-	s, err := openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) { s.disk = disk })
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := need(openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) { s.disk = disk }))
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -141,9 +138,7 @@ func TestStore_Do_CanceledDuringItsCommitIsUnclearAndFinishes(t *testing.T) {
 	}
 	close(goOn)
 	// The next commit comes after the abandoned one.
-	if _, err := kv.One(t.Context(), s, kv.OpSet("b", nil)); err != nil {
-		t.Fatal(err)
-	}
+	need(kv.One(t.Context(), s, kv.OpSet("b", nil)))
 	if _, err := kv.One(t.Context(), s, kv.OpGet("a")); err != nil {
 		t.Errorf("the abandoned write is not there: %v", err)
 	}

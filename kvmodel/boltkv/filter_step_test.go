@@ -13,15 +13,12 @@ import (
 // openStill opens a store that does nothing by itself.
 func openStill(t *testing.T, path string, change func(*Store)) *Store {
 	t.Helper()
-	s, err := openWith(path, Options{Durability: Unsynced}, func(s *Store) {
+	s := need(openWith(path, Options{Durability: Unsynced}, func(s *Store) {
 		s.limits.tick, s.limits.idle = time.Hour, time.Hour
 		if change != nil {
 			change(s)
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -34,18 +31,11 @@ func openStill(t *testing.T, path string, change func(*Store)) *Store {
 func largeFile(t *testing.T, n int) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "store.db")
-	s, err := Open(path, Options{Durability: Unsynced})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := need(Open(path, Options{Durability: Unsynced}))
 	for i := range n {
-		if _, err := kv.One(t.Context(), s, kv.OpSet(largeKey(i), make([]byte, 100_000))); err != nil {
-			t.Fatal(err)
-		}
+		need(kv.One(t.Context(), s, kv.OpSet(largeKey(i), make([]byte, 100_000))))
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Close())
 	return path
 }
 
@@ -54,9 +44,7 @@ func largeKey(i int) string { return fmt.Sprintf("large:%03d", i) }
 // scrubStep reads the next items of the tree.
 func (s *Store) scrubStep(t *testing.T) {
 	t.Helper()
-	if err := s.scrubSome(); err != nil {
-		t.Fatal(err)
-	}
+	must(s.scrubSome())
 }
 
 func TestStore_Filter_IsNotAskedUntilAllKeysAreInIt(t *testing.T) {
@@ -79,12 +67,8 @@ func TestStore_Filter_IsNotAskedUntilAllKeysAreInIt(t *testing.T) {
 func TestStore_Filter_HasKeysThatAreMovedBehindTheScrub(t *testing.T) {
 	s := openStill(t, largeFile(t, 30), nil)
 	s.scrubStep(t)
-	if _, err := kv.One(t.Context(), s, kv.OpSet("a", []byte("1"))); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.moveTable(s.filling, s.log, func(*state) {}); err != nil {
-		t.Fatal(err)
-	}
+	need(kv.One(t.Context(), s, kv.OpSet("a", []byte("1"))))
+	must(s.moveTable(s.filling, s.log, func(*state) {}))
 	for s.Stats().Scrub.Ended.IsZero() {
 		s.scrubStep(t)
 	}

@@ -10,18 +10,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// room describes a file system.
 type room struct {
-	free uint64 // bytes available to this user
-	kind string // name of an unsuitable file system
-	why  string // reason why it is unsuitable
+	free uint64
+	kind string
+	why  string
 }
 
-// leastFree is the number of bytes that should be free beside the size of the file: twice the size
-// of the logs.
+// leastFree should be free beside the size of the file: twice the size of the logs.
 const leastFree = 256 << 20
 
-// findings is the power Findings.
 func (s *Store) findings(context.Context) (all []kv.Finding) {
 	folder := filepath.Dir(s.path)
 	r, err := roomIn(folder)
@@ -34,7 +31,6 @@ func (s *Store) findings(context.Context) (all []kv.Finding) {
 	return append(all, s.opts.Durability.judge(), s.judgeShipping())
 }
 
-// judge reports whether folder suits a file of that size.
 func (r room) judge(folder string, size uint64) (all []kv.Finding) {
 	if r.kind != "" {
 		all = append(all, kv.Find(kv.Hurts, "%s is on %s: %s; put the file on a local disk", folder, r.kind, r.why))
@@ -49,7 +45,6 @@ func (r room) judge(folder string, size uint64) (all []kv.Finding) {
 
 func megabytes(n uint64) string { return fmt.Sprint(n/1e6, " MB") }
 
-// judge describes the effect of a crash of the machine.
 func (d Durability) judge() kv.Finding {
 	if d == Synced {
 		return kv.Find(kv.Fine, "each write is on the disk before it is answered (durability=synced)")

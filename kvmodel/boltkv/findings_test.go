@@ -25,10 +25,7 @@ func TestFindings_SayWhatACrashTakesAndWhatIsFree(t *testing.T) {
 		Synced:   "ok each write is on the disk before it is answered",
 		Periodic: "warning a crash of the machine loses the last writes (durability=periodic)",
 	} {
-		s, err := Open(filepath.Join(dir, durability.String()), Options{Durability: durability})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := need(Open(filepath.Join(dir, durability.String()), Options{Durability: durability}))
 		got := textOf(kv.PowersOf(s).Findings(t.Context()))
 		for _, text := range []string{want, dir, "it is not shipped"} {
 			if !strings.Contains(got, text) {
@@ -65,13 +62,8 @@ func TestRoom_OfAFolderThatIsNotThereIsAnError(t *testing.T) {
 func TestFindings_OfAFolderThatCannotBeReachedAreNotFine(t *testing.T) {
 	dir := t.TempDir()
 	inTheWay := filepath.Join(dir, "file")
-	if err := os.WriteFile(inTheWay, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Open(filepath.Join(dir, "s.db"), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(os.WriteFile(inTheWay, nil, 0o600))
+	s := need(Open(filepath.Join(dir, "s.db"), Options{}))
 	followed := make(chan error, 1)
 	go func() { followed <- s.Ship(context.Background(), Dir(filepath.Join(inTheWay, "folder"))) }()
 	for s.Stats().Shipping.Trouble == nil {

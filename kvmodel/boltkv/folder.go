@@ -16,9 +16,9 @@ import (
 // Folder is a destination of Ship: a directory, or a bucket of an object store. Object names
 // consist of small letters, digits, dots and hyphens.
 type Folder interface {
-	// PutNew creates an object with the content of from. If the name exists already, the object is
-	// unchanged, and the error is an fs.ErrExist; of several concurrent calls, one succeeds. After
-	// another error there is no object, or a whole one.
+	// PutNew creates an object with the content of from. If the name exists already, it changes
+	// nothing and returns an fs.ErrExist; of several concurrent calls, one succeeds. After another
+	// error there is no object, or a whole one.
 	PutNew(ctx context.Context, name string, from io.Reader) error
 
 	// Get returns the content of an object, or an fs.ErrNotExist.
@@ -98,5 +98,4 @@ func (d dir) Delete(_ context.Context, name string) error {
 	return nil
 }
 
-// String returns the path.
 func (d dir) String() string { return string(d) }

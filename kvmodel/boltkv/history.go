@@ -22,7 +22,7 @@ import (
 // A piece continues where the one before it ends, or after the commits of a snapshot.
 type history struct {
 	Folder
-	store [16]byte // id of the store; unknown until an object is read
+	store [16]byte
 }
 
 const (
@@ -33,7 +33,6 @@ const (
 
 func pieceName(first uint64) string { return fmt.Sprintf("%s%020d", pieceBegin, first) }
 
-// pieces returns the numbers of the pieces, in order.
 func (h *history) pieces(ctx context.Context) (all []uint64, err error) {
 	names, err := h.List(ctx, pieceBegin)
 	for _, name := range names {
@@ -45,7 +44,7 @@ func (h *history) pieces(ctx context.Context) (all []uint64, err error) {
 	return all, err
 }
 
-// put creates an object with a number from records; the last one is the End.
+// put creates an object from records; the last one is the End.
 func (h *history) put(ctx context.Context, name string, number uint64, records ...commitlog.Record) error {
 	var buf bytes.Buffer
 	w, err := commitlog.NewWriter(&buf, commitlog.Header{Store: h.store, First: number})
@@ -58,7 +57,7 @@ func (h *history) put(ctx context.Context, name string, number uint64, records .
 	return h.PutNew(ctx, name, bytes.NewReader(buf.Bytes()))
 }
 
-// each calls f for each record of an object with a number, and returns its End.
+// each calls f for each record of an object, and returns its End.
 func (h *history) each(ctx context.Context, name string, number uint64, f func(commitlog.Record) error) (end commitlog.Record, err error) {
 	object, err := h.Get(ctx, name)
 	if err != nil {
@@ -82,7 +81,6 @@ func (h *history) each(ctx context.Context, name string, number uint64, f func(c
 	return end, about(name, err)
 }
 
-// snapshot is a backup in a folder.
 type snapshot struct {
 	from  uint64    // it has all commits up to this one, and those made until it ended
 	begun time.Time // time when from was the last commit
@@ -92,7 +90,6 @@ func (sn snapshot) name() string {
 	return fmt.Sprintf("%s%020d-%020d", snapshotBegin, sn.from, sn.begun.UnixNano())
 }
 
-// snapshots returns all snapshots, oldest first.
 func (h *history) snapshots(ctx context.Context) (all []snapshot, err error) {
 	names, err := h.List(ctx, snapshotBegin)
 	for _, name := range names {
@@ -109,15 +106,13 @@ func (h *history) snapshots(ctx context.Context) (all []snapshot, err error) {
 }
 
 const (
-	// logsFor is how long the commits are kept: any moment of that time can be restored.
 	logsFor = 7 * 24 * time.Hour
 
-	// snapshotsFor is how long snapshots are kept.
 	snapshotsFor = 30 * 24 * time.Hour
 )
 
 // thin deletes the commits before the newest snapshot that is at least a week old, and snapshots of
-// more than thirty days. It keeps the newest snapshot.
+// more than thirty days except the newest.
 func (h *history) thin(ctx context.Context, now time.Time) error {
 	snapshots, err := h.snapshots(ctx)
 	if err != nil {

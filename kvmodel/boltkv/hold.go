@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
-// hold keeps the logs for a reader.
 type hold struct {
 	*Store
 	from commitlog.Mark // the reader has finished everything before
@@ -20,8 +19,8 @@ type hold struct {
 	end context.CancelCauseFunc
 }
 
-// hold begins a hold of the commits that are not yet in the tree, or were moved last, and of all
-// later ones. Its reader must finish before ctx ends, and the caller must release it.
+// hold keeps the commits that the tree may lack, those moved last, and all later ones for a reader.
+// The reader must finish before ctx ends, and the caller must release the hold.
 func (s *Store) hold(ctx context.Context) *hold {
 	ctx, end := context.WithCancelCause(ctx)
 	s.holding.Lock()
@@ -46,7 +45,6 @@ func (h *hold) logs() (all []*commitlog.Log) {
 	return all
 }
 
-// release ends h.
 func (h *hold) release() {
 	h.letGo(func() {
 		h.holds = slices.DeleteFunc(h.holds, func(other *hold) bool { return other == h })
@@ -54,7 +52,7 @@ func (h *hold) release() {
 	h.end(nil)
 }
 
-// pass says that the reader has finished everything before at.
+// pass releases everything before at.
 func (h *hold) pass(at commitlog.Mark) { h.letGo(func() { h.from = at }) }
 
 // letGo makes a change and closes the kept logs without readers. Their files have no name.
@@ -77,14 +75,13 @@ func (s *Store) letGo(change func()) {
 	}
 }
 
-// commit is a commit in a log.
 type commit struct {
 	commitlog.Record
-	end commitlog.Mark // the position after it
+	end commitlog.Mark
 }
 
-// commits returns all commits after h.from that are visible to readers of the store, and the moment
-// when these are all. It syncs them first: the store must not lose commits that others have.
+// commits returns all visible commits after h.from, and the moment when these are all. It syncs
+// them first: the store must not lose commits that others have.
 func (h *hold) commits() (all iter.Seq2[commit, error], now point, err error) {
 	logs, now, err := h.readers()
 	if err != nil {
@@ -108,8 +105,7 @@ func (h *hold) commits() (all iter.Seq2[commit, error], now point, err error) {
 	}, now, nil
 }
 
-// readers returns readers of these commits, or an error if h has ended, since their logs may be
-// gone.
+// readers fails if h has ended, since its logs may be gone.
 func (h *hold) readers() (all []*commitlog.Reader, now point, err error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -145,7 +141,6 @@ func (s *Store) retire() error {
 	return nil
 }
 
-// loseHolds ends the holds that retain too many logs.
 func (s *Store) loseHolds() {
 	s.holds = slices.DeleteFunc(s.holds, func(h *hold) bool {
 		var bytes int64

@@ -72,9 +72,7 @@ func TestStore_Ship_ASnapshotThatStallsIsGivenUpBeforeItsLogsFillTheDisk(t *test
 	if got := textOf(kv.PowersOf(r.store).Findings(t.Context())); !said.MatchString(got) {
 		t.Errorf("no snapshot could be taken, and the findings are\n%s", got)
 	}
-	if err := r.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(r.store.Close())
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
@@ -103,7 +101,5 @@ func TestStore_Backup_ThatStallsIsGivenUpBeforeItsLogsFillTheDisk(t *testing.T) 
 		t.Errorf("want an error that says why, got %v", err)
 	}
 	close(to.ask)
-	if err := r.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(r.store.Close())
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// item is the value of a key. Its encoding, in the log, the tables and the tree, is a mark, 8 bytes
-// of version, 8 bytes of expiry, a checksum of 4 bytes and the value; numbers are big-endian. The
-// checksum covers the key and everything else.
+// item is the value of a key. Its encoding is a mark, 8 bytes of version, 8 bytes of expiry, 4
+// bytes of checksum and the value; numbers are big-endian. The checksum covers the key and
+// everything else.
 type item struct {
 	value   []byte
 	version kv.Version
@@ -28,7 +28,6 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encode returns the encoding of the item under key.
 func (it *item) encode(key string) []byte {
 	buf := make([]byte, itemHeader, itemHeader+len(it.value))
 	buf[0] = itemMark
@@ -39,14 +38,13 @@ func (it *item) encode(key string) []byte {
 	return buf
 }
 
-// sumOf returns the checksum of an encoded item under key.
 func sumOf[K string | []byte](key K, buf []byte) uint32 {
 	sum := crc32.Update(0, castagnoli, []byte(key))
 	sum = crc32.Update(sum, castagnoli, buf[:17])
 	return crc32.Update(sum, castagnoli, buf[itemHeader:])
 }
 
-// decode returns the item in buf, stored under key. The value shares buf's memory.
+// decode returns the item in buf. The value shares buf's memory.
 func decode(key, buf []byte) item {
 	if len(buf) < itemHeader || buf[0] != itemMark || binary.BigEndian.Uint32(buf[17:]) != sumOf(key, buf) {
 		return damagedItem(key, buf, "its sum does not fit")
@@ -58,8 +56,8 @@ func decode(key, buf []byte) item {
 	}
 }
 
-// damagedItem returns a placeholder for a damaged item with the remains buf. Its version is made
-// up, so that a reader can replace it.
+// damagedItem returns a placeholder for a damaged item. Its version is made up, so that a reader
+// can replace it.
 func damagedItem(key, buf []byte, what string) item {
 	version := kv.Version(1<<63 | uint64(crc32.Checksum(buf, castagnoli)))
 	return item{version: version, damaged: wire.Corrupt(string(key), fmt.Errorf("%w: %s", codec.ErrCorrupt, what))}
@@ -67,7 +65,6 @@ func damagedItem(key, buf []byte, what string) item {
 
 func (it *item) hasExpired(now int64) bool { return it.expires != 0 && it.expires <= now }
 
-// expiryKey returns the key in the index of expiries: 8 bytes of expiry and the item's key.
 func expiryKey(expires int64, key []byte) []byte {
 	buf := make([]byte, 0, 8+len(key))
 	buf = binary.BigEndian.AppendUint64(buf, uint64(expires))

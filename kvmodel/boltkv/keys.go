@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// keysAtOnce is the number of keys listed in one transaction.
 const keysAtOnce = 1000
 
 // keys is the power Keys. It lists expired items until they are swept. It continues after a damaged
@@ -19,7 +18,6 @@ func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) 
 	return s.walk(ctx, begin, "", f)
 }
 
-// walk is the power Walk.
 func (s *Store) walk(ctx context.Context, begin, after string, f func([]string) error) error {
 	there, gone := s.inTables(begin)
 	from := []byte(max(begin, after+"\x00"))
@@ -56,8 +54,7 @@ func (s *Store) walk(ctx context.Context, begin, after string, f func([]string) 
 }
 
 // behind returns a key after from, whose page is damaged, where the tree is readable again, or nil
-// if there is none. It finds one byte after the other. If damaged pages are close to each other it
-// may skip several.
+// if there is none. It finds one byte after the other, and may skip several damaged pages.
 func (s *Store) behind(from []byte) (key []byte) {
 	canRead := func(at []byte) bool {
 		return bytes.Compare(at, from) >= 0 && s.view(func(t *tree) { t.items.Cursor().Seek(at) }) == nil
@@ -106,15 +103,14 @@ func (s *Store) inTables(begin string) (there []string, gone map[string]bool) {
 	return there, gone
 }
 
-// merge returns the distinct keys of a and b, in order.
 func merge(a, b []string) []string {
 	all := append(a, b...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// keysFrom returns the first keys of the tree from from on with the prefix begin, and the key to
-// continue at, nil at the end. The failure is an ErrCorrupt for a damaged page.
+// keysFrom returns the first keys of the tree from from on, and the key to continue at, nil at the
+// end.
 func (s *Store) keysFrom(ctx context.Context, from, begin []byte) (found []string, next []byte, fail *failure) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, unavailable(err)

@@ -25,10 +25,7 @@ const tripLimit = 10_000
 // openLimited opens a store at path that refuses large trips.
 func openLimited(t *testing.T, path string) *Store {
 	t.Helper()
-	s, err := openWith(path, Options{}, func(s *Store) { s.limits.trip = tripLimit })
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := need(openWith(path, Options{}, func(s *Store) { s.limits.trip = tripLimit }))
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -45,10 +42,7 @@ func sets(name string, n, bytes int) (ops []kv.Op) {
 func wantKeys(t *testing.T, s *Store, want ...string) {
 	t.Helper()
 	var got []string
-	err := s.keys(t.Context(), "", func(keys []string) error { got = append(got, keys...); return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(s.keys(t.Context(), "", func(keys []string) error { got = append(got, keys...); return nil }))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("keys mismatch (-want +got):\n%s", diff)
 	}
@@ -65,9 +59,7 @@ func wantTooLarge(t *testing.T, err error) {
 func TestStore_Do_ATripOverTheLimitIsRefusedAndNothingOfItIsWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := openLimited(t, path)
-	if _, err := kv.One(t.Context(), s, kv.OpSet("old", make([]byte, 9000))); err != nil {
-		t.Fatal(err)
-	}
+	need(kv.One(t.Context(), s, kv.OpSet("old", make([]byte, 9000))))
 	commits := s.Stats().Commits
 	for name, ops := range map[string][]kv.Op{
 		"values":  sets("big", 11, 1000),
@@ -92,9 +84,7 @@ func TestStore_Do_ATripOverTheLimitIsRefusedAndNothingOfItIsWritten(t *testing.T
 	if err := s.Do(t.Context(), sets("fits", 3, 3000)); err != nil {
 		t.Errorf("a trip that fits: %v", err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Close())
 	wantKeys(t, openLimited(t, path), "fits0", "fits1", "fits2", "old")
 }
 
@@ -174,9 +164,7 @@ func TestStore_Backup_ItemsAreWrittenAFewAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	var backup bytes.Buffer
-	if err := s.Backup(t.Context(), &backup); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Backup(t.Context(), &backup))
 	all := make(map[string]bool)
 	_, err := readBackup(t.Context(), bytes.NewReader(backup.Bytes()), func(r commitlog.Record) error {
 		if len(r.Body) > 1300 {
@@ -214,28 +202,18 @@ func TestStore_Brake_NoCommitWaitsForTheMoverThatWaitsForOne(t *testing.T) {
 func TestStore_Do_OnADamagedPageWritersOfAFullTableGoOn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := openStill(t, path, nil)
-	if err := s.Do(t.Context(), sets("key", 100, 1000)); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Do(t.Context(), sets("key", 100, 1000)))
 	closes(t, s)
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := need(os.ReadFile(path))
 	for page := range slices.Chunk(file, os.Getpagesize()) {
 		if bytes.Contains(page, []byte("key50")) {
 			clear(page)
 		}
 	}
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err = openWith(path, Options{Durability: Unsynced}, func(s *Store) {
+	must(os.WriteFile(path, file, 0o600))
+	s = need(openWith(path, Options{Durability: Unsynced}, func(s *Store) {
 		s.limits.turn, s.limits.full, s.limits.tick = 50<<10, 100<<10, time.Millisecond
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	var writers sync.WaitGroup
 	for w := range 8 {
 		writers.Go(func() {

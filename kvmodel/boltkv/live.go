@@ -8,21 +8,19 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// base is the store below a batch: the commits that the tree may lack, and the tree. It stays the
-// same for the whole batch, even while the tree receives the items in moving.
+// base is the store below a batch. It stays the same for the whole batch, even while the tree
+// receives the items in moving.
 type base struct {
 	*Store
 	filling, moving *table
 }
 
-// look returns the current base.
 func (s *Store) look() base {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return base{s, s.filling, s.moving}
 }
 
-// get returns the item of key, even if it has expired.
 func (b *base) get(key string) (item, bool) {
 	for _, t := range []*table{b.filling, b.moving} {
 		if buf, ok := t.get(key); ok {
@@ -36,7 +34,7 @@ func (b *base) get(key string) (item, bool) {
 }
 
 // fromTree returns the item of key in the tree. It leaves no transaction open: the mover waits for
-// open ones when the file grows, and the holder of a turn may also read the store itself.
+// open ones when the file grows.
 func (s *Store) fromTree(key string) (it item, ok bool) {
 	tx, err := s.beginRead()
 	if err != nil {
@@ -48,7 +46,6 @@ func (s *Store) fromTree(key string) (it item, ok bool) {
 	return it, ok
 }
 
-// held returns the item in a table under key.
 func held(key string, buf []byte) (item, bool) {
 	if buf == nil {
 		return item{}, false
@@ -56,7 +53,6 @@ func held(key string, buf []byte) (item, bool) {
 	return decode([]byte(key), buf), true
 }
 
-// live is the state of the items after the current batch is committed.
 type live struct {
 	base
 	changes map[string][]byte // as in a table
@@ -68,15 +64,14 @@ type live struct {
 	most   int      // the most bytes it has written at one time
 }
 
-// undone is the entry of a key in changes before a change.
+// undone is the entry of a key in changes before a turn.
 type undone struct {
 	key  string
 	buf  []byte
 	held bool // changes had the key
 }
 
-// turn runs change. It undoes the writes of change if it fails or panics, or a commit cannot hold
-// them.
+// turn runs change. It undoes the writes of change if it fails, panics, or is too large.
 func (l *live) turn(change func(*live) *failure) (fail *failure) {
 	l.undo, l.before, l.most = l.undo[:0], l.bytes, 0
 	kept := false
@@ -92,7 +87,6 @@ func (l *live) turn(change func(*live) *failure) (fail *failure) {
 	return fail
 }
 
-// takeBack undoes the writes of the current turn.
 func (l *live) takeBack() {
 	for _, u := range slices.Backward(l.undo) {
 		if u.held {
@@ -104,7 +98,6 @@ func (l *live) takeBack() {
 	l.undo, l.bytes, l.most = l.undo[:0], l.before, 0
 }
 
-// tooLarge returns an ErrTooLarge if the current turn writes more than a commit can hold.
 func (l *live) tooLarge() *failure {
 	if l.most > l.limits.trip {
 		return &failure{kv.ErrTooLarge, fmt.Errorf("the trip writes %d bytes, at most %d", l.most, l.limits.trip)}
@@ -112,7 +105,6 @@ func (l *live) tooLarge() *failure {
 	return nil
 }
 
-// run carries out ops within the current turn.
 func (l *live) run(ops []kv.Op) *failure {
 	l.tell(func(st *Stats) { st.Ops += uint64(len(ops)) })
 	fail := l.guard(func() { run(ops, l) })
@@ -122,8 +114,7 @@ func (l *live) run(ops []kv.Op) *failure {
 	return fail
 }
 
-// get returns the item of key unless it has expired. The value is read-only, and valid until the
-// next call.
+// get returns the item of key unless it has expired. The value is valid until the next call.
 func (l *live) get(key string) (item, bool) {
 	it, ok := item{}, false
 	if buf, changed := l.changes[key]; changed {
@@ -137,7 +128,6 @@ func (l *live) get(key string) (item, bool) {
 	return it, ok
 }
 
-// put stores it under key, with a new version.
 func (l *live) put(key string, it item) {
 	l.version++
 	it.version = kv.Version(l.version)
@@ -146,8 +136,8 @@ func (l *live) put(key string, it item) {
 
 func (l *live) drop(key string) { l.set(key, nil) }
 
-// set stores the encoded item buf under key; nil deletes it. After a turn becomes too large to be
-// committed, set only counts its bytes, to bound the memory.
+// set stores the encoded item buf under key; nil deletes it. If a turn becomes too large, set only
+// counts its bytes, to bound the memory.
 func (l *live) set(key string, buf []byte) {
 	old, held := l.changes[key]
 	l.bytes += changeSize(key, buf)

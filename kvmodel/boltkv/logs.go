@@ -11,10 +11,8 @@ import (
 // An open store has two log files: while the commits of one are moved to the tree, the other is
 // appended to. A closed store has none.
 
-// logPath returns the path of the log of an epoch.
 func (s *Store) logPath(epoch uint64) string { return fmt.Sprintf("%s.log%d", s.path, epoch%2) }
 
-// beginLog begins a log and syncs its name, along with those of earlier logs.
 func (s *Store) beginLog(h commitlog.Header) (*commitlog.Log, error) {
 	file, err := s.disk.open(s.logPath(h.Epoch), true)
 	if err != nil {
@@ -30,8 +28,7 @@ func (s *Store) beginLog(h commitlog.Header) (*commitlog.Log, error) {
 	return log, nil
 }
 
-// openLog opens the log in the file at path. The log is nil if there is no file, or the log was not
-// completely begun.
+// openLog returns nil if there is no file, or the log was not completely begun.
 func (s *Store) openLog(path string) (*commitlog.Log, error) {
 	file, err := s.disk.open(path, false)
 	if isMissing(err) {
@@ -52,7 +49,6 @@ func (s *Store) openLog(path string) (*commitlog.Log, error) {
 	return log, nil
 }
 
-// damaged wraps a commitlog.ErrDamaged in this package's ErrDamaged.
 func damaged(err error) error {
 	if errors.Is(err, commitlog.ErrDamaged) {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -60,7 +56,6 @@ func damaged(err error) error {
 	return err
 }
 
-// removeLogs removes the log files. Their commits must be in the tree.
 func (s *Store) removeLogs() error {
 	var err error
 	for epoch := range uint64(2) {
@@ -107,7 +102,7 @@ func (s *Store) recover(st state) error {
 	return err
 }
 
-// discard removes the logs of a closed store. Their commits are in the tree, unless the file is not
+// discard removes the logs of a closed store, whose commits are in the tree, unless the file is not
 // the one that was closed last.
 func (s *Store) discard(st state, logs map[uint64]*commitlog.Log) error {
 	for epoch, log := range logs {
@@ -127,7 +122,6 @@ func (s *Store) discard(st state, logs map[uint64]*commitlog.Log) error {
 	return s.removeLogs()
 }
 
-// beginFirstLog begins a log for a file without one, and notes it in the file.
 func (s *Store) beginFirstLog(st state) (err error) {
 	s.log, err = s.beginLog(commitlog.Header{Store: s.id, Epoch: st.epoch + 1, First: st.seq + 1})
 	if err != nil {
@@ -166,7 +160,6 @@ func (s *Store) replay(st state, log, next *commitlog.Log) error {
 	return err
 }
 
-// readLog reads the commits of log into the filling table, and syncs them.
 func (s *Store) readLog(log *commitlog.Log) (ended bool, err error) {
 	ended, dropped, err := log.Replay(func(r commitlog.Record) error {
 		s.version, s.lastTime = max(s.version, r.Version), max(s.lastTime, r.Time)
@@ -183,10 +176,9 @@ func (s *Store) readLog(log *commitlog.Log) (ended bool, err error) {
 	return ended, nil
 }
 
-// drop empties next, which was begun at the end of log. Its commits follow commits of log that were
-// lost in a crash of the machine, so they are dropped too, unless next says that log was on disk.
-// Removing the file would not be enough: it could reappear after another crash, and seem to
-// continue log.
+// drop empties next, which was begun at the end of log. Its commits follow commits of log that a
+// crash of the machine lost, so they are dropped too, unless next says that log was on disk. A
+// removed file could reappear after another crash, and seem to continue log.
 func (s *Store) drop(log, next *commitlog.Log) error {
 	if next == nil {
 		return nil
@@ -202,7 +194,6 @@ func (s *Store) drop(log, next *commitlog.Log) error {
 	return errors.Join(next.Empty(), next.Close())
 }
 
-// about adds the path of a log to err. It returns nil for nil.
 func about(path string, err error) error {
 	if err == nil {
 		return nil

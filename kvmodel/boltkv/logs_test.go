@@ -142,21 +142,3 @@ func TestOpen_LogWhoseBeginningDidNotEndIsNone(t *testing.T) {
 		check(s.Close())
 	}
 }
-
-func TestStore_Do_KeyThatIsWrittenOverAndOverFillsNoDisk(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
-	s := openAt(t, path, boltkv.Options{Durability: boltkv.Unsynced})
-	value := make([]byte, 256<<10)
-	for range 1000 {
-		one(t, s, kv.OpSet("key", value))
-	}
-	for end, data := range files(path) {
-		if len(data) > 70<<20 {
-			t.Errorf("store.db%s has %d MB", end, len(data)>>20)
-		}
-	}
-	check(s.Close())
-	if left := files(path); len(left) != 1 || len(left[""]) > 4<<20 {
-		t.Errorf("the closed store has %d files, and the first %d bytes", len(left), len(left[""]))
-	}
-}

@@ -16,15 +16,14 @@ import (
 )
 
 const (
-	movedAtOnce = 1000    // maximum number of items in a transaction of the tree
-	movedBytes  = 1 << 20 // maximum number of bytes
+	movedAtOnce = 1000
+	movedBytes  = 1 << 20
 
-	sweptAtOnce = 1000 // maximum number of expired items removed in a transaction
+	sweptAtOnce = 1000
 	moveAgain   = time.Second
 )
 
-// moveTables is the mover: it moves the tables to the tree, one after another, until the store
-// closes.
+// moveTables is the mover.
 func (s *Store) moveTables() {
 	defer close(s.moverEnded)
 	for {
@@ -50,7 +49,6 @@ func (s *Store) moveTables() {
 	}
 }
 
-// wake makes the mover check for work.
 func (s *Store) wake() {
 	select {
 	case s.woken <- struct{}{}:
@@ -58,8 +56,8 @@ func (s *Store) wake() {
 	}
 }
 
-// moved returns a channel that is closed when the moving table is in the tree, or the move failed,
-// or nil if no table is moving.
+// moved returns a channel that is closed after the next try to move the waiting table, or nil if
+// none is moving.
 func (s *Store) moved() <-chan struct{} {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -69,7 +67,6 @@ func (s *Store) moved() <-chan struct{} {
 	return s.attempt
 }
 
-// moveNow moves the waiting table to the tree, if any, and removes expired items.
 func (s *Store) moveNow() error {
 	s.mu.RLock()
 	t, log := s.moving, s.ended
@@ -90,7 +87,6 @@ func (s *Store) moveNow() error {
 	return err
 }
 
-// tried wakes the goroutines that wait for the mover's next try.
 func (s *Store) tried() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,9 +127,8 @@ func (s *Store) moveTable(t *table, log *commitlog.Log, then func(*state)) error
 	return err
 }
 
-// moveItems moves the items of t to the tree, in the order of their keys, a few at a time. It
-// returns the items of transactions that failed at a damaged page in left, with the reason in
-// broken.
+// moveItems moves the items of t to the tree, in order. left has the items of transactions that
+// failed at a damaged page, for the reason broken.
 func (s *Store) moveItems(t *table) (left map[string][]byte, broken, err error) {
 	left = make(map[string][]byte)
 	for keys := slices.Sorted(maps.Keys(t.items)); len(keys) > 0; {
@@ -161,8 +156,7 @@ func (s *Store) moveItems(t *table) (left map[string][]byte, broken, err error) 
 	return left, broken, nil
 }
 
-// carry commits unmovable items again, so that the next log has them too. It skips keys that have
-// been written since.
+// carry commits unmovable items again, so that the next log has them too.
 func (s *Store) carry(left map[string][]byte, broken error) error {
 	s.tell(func(st *Stats) { st.Carried = uint64(len(left)) })
 	if len(left) == 0 {
@@ -185,8 +179,7 @@ func (s *Store) carry(left map[string][]byte, broken error) error {
 	return nil
 }
 
-// sweepTree removes expired items from the tree. An item on a damaged page stays there, expired,
-// and is no longer listed.
+// sweepTree removes expired items. An item on a damaged page stays there, and is no longer listed.
 func (s *Store) sweepTree() error {
 	due := false
 	if fail := s.view(func(t *tree) { due = t.due() != nil }); fail != nil || !due {
@@ -204,11 +197,10 @@ func (s *Store) sweepTree() error {
 	})
 }
 
-// isBroken reports whether err is about a damaged page of the file.
 func isBroken(err error) bool { return errors.Is(err, errPage) }
 
-// update changes the tree by f, in one synced transaction. If f reads a damaged page, update
-// changes nothing and returns an errPage.
+// update changes the tree by f, in one synced transaction. If f reads a damaged page, nothing
+// changes and the error is an errPage.
 func (s *Store) update(f func(*tree)) (err error) {
 	fail := s.guard(func() { err = s.updateTree(f) })
 	if fail != nil {
@@ -243,11 +235,10 @@ func (s *Store) updateTree(f func(*tree)) error {
 	return nil
 }
 
-// afterFailed returns the outcome of a transaction whose commit failed. bbolt writes the data,
-// syncs it, writes the header that makes the data valid, and syncs that. If the header does not
-// show the transaction, it was not carried out. If it does, only the last sync failed, and the
-// state on disk is unknown. Another commit could then overwrite data that the header on disk still
-// refers to, so the store stops.
+// afterFailed handles a failed commit of the tree. bbolt writes the data, syncs it, writes the
+// header that makes the data valid, and syncs that. If the header shows the transaction, only the
+// last sync failed and the state on disk is unknown. Another commit could then overwrite data that
+// the header on disk still refers to, so the store stops.
 func (s *Store) afterFailed(id int, cause error) error {
 	cause = fmt.Errorf("commit %s: %w", s.path, cause)
 	shows := true

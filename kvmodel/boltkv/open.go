@@ -22,7 +22,6 @@ var (
 	itemsBucket  = []byte("items")
 	expiryBucket = []byte("expiry")
 
-	// In metaBucket.
 	formatKey = []byte("format")
 	idKey     = []byte("id")
 	stateKey  = []byte("state")
@@ -30,18 +29,16 @@ var (
 	formatMark = []byte("3")
 )
 
-// lockWait is how long Open waits for another process to close the file, for restarts.
+// lockWait is how long Open waits for another process to close the file, as in a restart.
 const lockWait = 700 * time.Millisecond
 
-// smallest is the minimum size of a file: bbolt's two headers.
 const smallest = 2 * 4096
 
-// Open opens the store in the file at path. If there is no file, it creates the file, and its
-// directory if necessary, accessible only to this user.
+// Open opens the store in the file at path. It creates the file and its directory if necessary,
+// accessible only to this user.
 //
 // It returns ErrInUse within a second if another process has the file open, ErrDamaged if the file
-// is not a store, and the system's error if the file or its directory cannot be used, all wrapped
-// with the path.
+// is not a store, or the system's error.
 func Open(path string, opts Options) (*Store, error) {
 	s, err := openWith(path, opts, nil)
 	if err != nil {
@@ -50,7 +47,7 @@ func Open(path string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// openWith opens the store after change, used by tests, has adjusted it. change may be nil.
+// openWith lets tests adjust the store before it is opened.
 func openWith(path string, opts Options, change func(*Store)) (*Store, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -105,7 +102,7 @@ func newStore(db *bolt.DB, path string, opts Options) *Store {
 	return s
 }
 
-// openFile opens or creates the file, and locks it. The DB closes the file.
+// openFile opens or creates the file, and locks it. The DB closes it.
 func openFile(path string) (*bolt.DB, *os.File, error) {
 	if path == "" {
 		return nil, nil, errors.New("the path is empty")
@@ -128,8 +125,8 @@ func openFile(path string) (*bolt.DB, *os.File, error) {
 	}
 }
 
-// checkWhole returns an ErrDamaged if the file at path is not regular, so that opening it could
-// block, or is truncated, so that bbolt would fault.
+// checkWhole returns an ErrDamaged if opening the file could block, since it is not regular, or if
+// bbolt would fault, since it is truncated.
 func checkWhole(path string) error {
 	info, err := os.Stat(path)
 	if isMissing(err) {
@@ -160,7 +157,7 @@ func checkWhole(path string) error {
 	return errors.Join(err, db.Close())
 }
 
-// openLocked opens and locks the file, and reports whether path still refers to it.
+// openLocked also reports whether path still refers to the locked file.
 func openLocked(path string) (db *bolt.DB, file *os.File, same bool, err error) {
 	// In a damaged file, bbolt may misread its freelist and panic.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
@@ -177,8 +174,7 @@ func openLocked(path string) (db *bolt.DB, file *os.File, same bool, err error) 
 		// Statistics would cost every reader a lock.
 		NoStatistics: true,
 		// The freelist stays synced: without it, opening would read the whole file. The memory map
-		// starts small: a large one would make a new file large, and reads are too short to keep it
-		// from growing.
+		// starts small: a large one would make a new file large.
 		OpenFile: func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
 			if f, err = os.OpenFile(name, flag, mode); err == nil {
 				file = f
@@ -194,7 +190,7 @@ func openLocked(path string) (db *bolt.DB, file *os.File, same bool, err error) 
 	return db, file, err == nil && os.SameFile(opened, there), nil
 }
 
-// prepare checks the format of the file, or formats a new one, and reads its logs.
+// prepare checks or formats the file, and reads its logs.
 func (s *Store) prepare() error {
 	st, err := s.readState()
 	if err != nil {
@@ -205,13 +201,12 @@ func (s *Store) prepare() error {
 		return err
 	}
 	s.seen = s.log.Bytes()
-	// A crash of the machine may have lost unsynced writes. Versions start from the current time,
-	// so that the lost ones are not assigned again.
+	// A crash of the machine may have lost versions that were assigned. These must not be assigned
+	// again.
 	s.version = max(s.version, uint64(time.Now().UnixNano()))
 	return nil
 }
 
-// readState returns the state of the file. It formats a new file.
 func (s *Store) readState() (st state, err error) {
 	fail := s.try(func() error {
 		fresh := false
@@ -238,7 +233,6 @@ func (s *Store) readState() (st state, err error) {
 	return st, nil
 }
 
-// alone returns an error if there is a log beside a new file.
 func (s *Store) alone() error {
 	for epoch := range uint64(2) {
 		if _, err := os.Lstat(s.logPath(epoch)); err == nil {
@@ -248,7 +242,6 @@ func (s *Store) alone() error {
 	return nil
 }
 
-// isOurs returns an ErrDamaged if the file does not have this format.
 func isOurs(tx *bolt.Tx) error {
 	meta, items := tx.Bucket(metaBucket), tx.Bucket(itemsBucket)
 	if meta == nil || items == nil || tx.Bucket(expiryBucket) == nil {
@@ -260,7 +253,7 @@ func isOurs(tx *bolt.Tx) error {
 	return nil
 }
 
-// format formats a new file. After a crash halfway the file is still new.
+// format formats a new file. After a crash halfway it is still new.
 func (s *Store) format() (st state, err error) {
 	err = s.db.Update(func(tx *bolt.Tx) error {
 		for _, name := range [][]byte{itemsBucket, expiryBucket, metaBucket} {
@@ -278,7 +271,6 @@ func (s *Store) format() (st state, err error) {
 	return st, durable.SyncDir(filepath.Dir(s.path))
 }
 
-// makeDir makes sure that dir exists, even after a crash.
 func makeDir(dir string) error {
 	if _, err := os.Stat(dir); !isMissing(err) {
 		return err
@@ -293,8 +285,7 @@ func makeDir(dir string) error {
 	return durable.SyncDir(parent)
 }
 
-// plainer translates bbolt's errors about the file at path to this package's, and removes the path,
-// which the caller adds.
+// plainer translates bbolt's errors to this package's, and removes the path, which the caller adds.
 func plainer(path string, err error) error {
 	var onPath *fs.PathError
 	switch {

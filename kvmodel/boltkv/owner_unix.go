@@ -8,7 +8,6 @@ import (
 	"syscall"
 )
 
-// keepOwner gives the file at path the owner in info.
 func keepOwner(path string, info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -8,7 +8,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// defaultCache is the default of Options.Cache.
 const defaultCache = 64 << 20
 
 func newCache(bytes int) *kept.Cache {
@@ -21,8 +20,8 @@ func newCache(bytes int) *kept.Cache {
 	return kept.New(bytes)
 }
 
-// forget drops the keys changed by a commit from the cache. The caller holds mu, so a reader that
-// sees the commit never finds an older value there.
+// forget drops changed keys from the cache. The caller holds mu, so a reader that sees the commit
+// never finds an older value there.
 func (s *Store) forget(changes map[string][]byte) {
 	if s.cache == nil {
 		return
@@ -41,8 +40,8 @@ func (s *Store) Memory(ctx context.Context) (kv.Memory, string) {
 	return s, ""
 }
 
-// Recall answers gets from the cache, and with ErrNotFound for keys that are certainly absent. No
-// commit becomes visible between two of them.
+// Recall answers gets from the cache, and with ErrNotFound for keys that are certainly absent, as
+// of one moment.
 func (s *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -62,20 +61,19 @@ func (s *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 	return true
 }
 
-// lacks reports whether key is valid and certainly absent. The caller holds mu.
 func (s *Store) lacks(key string) bool {
 	return s.filter.Load().Lacks(key) && !s.filling.has(key) && !s.moving.has(key) && kv.CheckKey(key) == nil
 }
 
 // giveWay lets the committer run. Reads never wait, so many readers would keep it from the
-// processor for as long as the scheduler lets each of them run.
+// processor.
 func (s *Store) giveWay() {
 	if s.writers.Load() > 0 {
 		runtime.Gosched()
 	}
 }
 
-// reading is a read-only trip. It sees the store at a single moment.
+// reading is a read-only trip. It sees the store at one moment.
 type reading struct {
 	*Store
 	ops     []kv.Op
@@ -84,7 +82,6 @@ type reading struct {
 	fresh   []answer // not in the cache; may be cached
 }
 
-// answer is the result of a get.
 type answer struct {
 	op    int
 	stamp kept.Stamp // of that moment
@@ -104,7 +101,6 @@ func (r *reading) do() error {
 	}
 }
 
-// readMemory reads from the cache and the tables.
 func (r *reading) readMemory() {
 	r.missing, r.fresh = r.missing[:0], r.fresh[:0]
 	r.mu.RLock()
@@ -135,10 +131,8 @@ func (r *reading) readMemory() {
 	}
 }
 
-// keeps reports whether the result of op may be cached.
 func (r *reading) keeps(op *kv.Op) bool { return op.Near && r.cache != nil }
 
-// recall answers an op from the cache, if it is there.
 func (r *reading) recall(i int) bool {
 	if r.cache == nil {
 		return false
@@ -162,9 +156,9 @@ func (r *reading) recall(i int) bool {
 }
 
 // readTree reads the missing keys. It returns false if another table is filling by now: then the
-// tree may have commits that are newer than the tables it read.
+// tree may have newer commits than the tables it read.
 func (r *reading) readTree() (done bool, err error) {
-	// mu is not held here. While the file grows, which waits for all readers, this waits, too.
+	// mu is not held here: while the file grows, this waits for all readers.
 	tx, err := r.beginRead()
 	if err != nil {
 		return false, err
@@ -179,7 +173,6 @@ func (r *reading) readTree() (done bool, err error) {
 	return done, tx.Rollback()
 }
 
-// see makes it the result of a. ok is false if there is no item.
 func (r *reading) see(a answer, it item, ok bool) {
 	op := &r.ops[a.op]
 	op.Result = read(it, ok && !it.hasExpired(r.now()))
@@ -189,7 +182,7 @@ func (r *reading) see(a answer, it item, ok bool) {
 	}
 }
 
-// keep caches the fresh results, decoded. Decoders run with no lock held and no transaction open.
+// keep caches the fresh results. Decoders run with no lock held and no transaction open.
 func (r *reading) keep() {
 	for _, a := range r.fresh {
 		op := &r.ops[a.op]

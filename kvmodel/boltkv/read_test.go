@@ -20,7 +20,7 @@ const enough = 10_000
 func openPaused(t *testing.T, pause func()) *Store {
 	t.Helper()
 	var pauses atomic.Bool
-	s, err := openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) {
+	s := need(openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) {
 		s.limits.turn, s.limits.tick, s.limits.idle = enough, time.Hour, time.Hour
 		s.limits.filter = 0
 		s.beginRead = func() (*bolt.Tx, error) {
@@ -29,13 +29,8 @@ func openPaused(t *testing.T, pause func()) *Store {
 			}
 			return s.db.Begin(false)
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := kv.One(t.Context(), s, kv.OpSet("key", []byte("1"))); err != nil {
-		t.Fatal(err)
-	}
+	}))
+	need(kv.One(t.Context(), s, kv.OpSet("key", []byte("1"))))
 	pauses.Store(true)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
@@ -90,9 +85,7 @@ func TestStore_Do_AReaderThatWasOvertakenByTheTreeBeginsAgain(t *testing.T) {
 		}
 	})
 	ops := []kv.Op{kv.OpGet("key"), kv.OpGet("other"), kv.OpGet("absent")}
-	if err := s.Do(t.Context(), ops); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Do(t.Context(), ops))
 	if key, other := string(ops[0].Result.Value), string(ops[1].Result.Value); key != "2" || other != "2" {
 		t.Errorf("key holds %q and other %q, which was never so", key, other)
 	}

@@ -37,7 +37,6 @@ func RestoreBackup(ctx context.Context, r io.Reader, path string) (Snapshot, err
 	return found, nil
 }
 
-// build creates a closed store at path with the content added by fill.
 func build(path string, fill func(*builder) error) error {
 	if path == "" {
 		return errors.New("the path is empty")
@@ -84,13 +83,11 @@ func buildAt(path string, fill func(*builder) error) (err error) {
 	return db.Sync()
 }
 
-// builder builds the tree of a store that is not in use.
 type builder struct {
 	*Store
 	*table
 }
 
-// add applies the changes of r. Items come in the order of their keys, so their pages can be full.
 func (b *builder) add(r commitlog.Record) error {
 	if r.Items != b.fills {
 		if err := b.flush(); err != nil {
@@ -108,7 +105,6 @@ func (b *builder) add(r commitlog.Record) error {
 	return b.flush()
 }
 
-// flush moves the gathered changes to the tree.
 func (b *builder) flush() error {
 	_, broken, err := b.moveItems(b.table)
 	clear(b.items)
@@ -116,7 +112,6 @@ func (b *builder) flush() error {
 	return cmp.Or(err, broken)
 }
 
-// end moves the rest to the tree, and notes the moment it represents.
 func (b *builder) end() error {
 	if err := b.flush(); err != nil {
 		return err
@@ -125,7 +120,6 @@ func (b *builder) end() error {
 	return b.update(func(tr *tree) { tr.setState(func(st *state) { st.point = b.point }) })
 }
 
-// readBackup calls f for each record of a backup, and with its End.
 func readBackup(ctx context.Context, from io.Reader, f func(commitlog.Record) error) (found Snapshot, err error) {
 	r, err := commitlog.NewReader(from)
 	if err != nil {
@@ -144,7 +138,6 @@ func readBackup(ctx context.Context, from io.Reader, f func(commitlog.Record) er
 	return found, f(end)
 }
 
-// count counts r, its items, and damaged ones.
 func (found *Snapshot) count(r commitlog.Record) error {
 	if !r.Items {
 		found.Commits++

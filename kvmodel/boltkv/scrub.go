@@ -8,8 +8,8 @@ import (
 	"github.com/ringtree/ringtree/internal/bloom"
 )
 
-// Scrub is the result of the last complete read of the file: at full speed after the store was
-// opened, and then once a day, slowly.
+// Scrub is the result of the last complete read of the file: when the store was opened, and then
+// once a day, a megabyte a second.
 type Scrub struct {
 	Ended   time.Time // zero if none has ended since the store was opened
 	Items   uint64
@@ -21,7 +21,7 @@ type Scrub struct {
 // OK reports whether the scrub found no damage.
 func (s Scrub) OK() bool { return s.Damaged == 0 && s.Missing == 0 && s.Err == nil }
 
-// scrub is a scrub in progress. It reads some items between transactions of the mover; these add to
+// scrub is a scrub in progress. It reads some items between transactions of the mover, which add to
 // seen the items they change in the part already read. So at the end seen equals the number of
 // items in the tree's state, or some are missing.
 type scrub struct {
@@ -35,10 +35,8 @@ type scrub struct {
 
 const scrubbedBytes = 1 << 20 // of items, each tick
 
-// hasPassed reports whether key is in the part already read.
 func (sc *scrub) hasPassed(key []byte) bool { return sc.at != nil && bytes.Compare(key, sc.at) < 0 }
 
-// scrubSome reads the next items, and begins a scrub if one is due.
 func (s *Store) scrubSome() error {
 	sc := &s.scrub
 	if sc.at == nil {
@@ -80,23 +78,19 @@ func (s *Store) scrubSome() error {
 	return nil
 }
 
-// isScrubDue reports whether to begin a scrub: the first, a daily one, or one to replace a full
-// filter.
 func (s *Store) isScrubDue() bool {
 	began := s.scrub.began
 	return began.IsZero() || time.Since(began) >= s.limits.day || s.filter.Load().IsFull()
 }
 
-// isFilterWanted reports whether the running scrub must not pause, since it fills a filter and
-// there is no good one.
+// isFilterWanted reports whether the running scrub must not pause, since there is no good filter.
 func (s *Store) isFilterWanted() bool {
 	now := s.filter.Load()
 	return s.scrub.filter != nil && (now == nil || now.IsFull()) && s.failed.Load() == nil
 }
 
-// readFrom reads items from sc.at on, and returns the key to continue at, nil at the end. It looks
-// up each item like a get: if an inner page is damaged, a cursor would find items that a get does
-// not.
+// readFrom reads items from sc.at on. It looks up each like a get: if an inner page is damaged, a
+// cursor would find items that a get does not.
 func (t *tree) readFrom(sc *scrub) (next []byte) {
 	if sc.found.Damaged > 0 {
 		sc.filter = nil // Keys not read here may have items.
@@ -114,7 +108,6 @@ func (t *tree) readFrom(sc *scrub) (next []byte) {
 	})
 }
 
-// stateNow returns the state in the tree.
 func (s *Store) stateNow() (st state, err error) {
 	fail := s.view(func(t *tree) { st, err = stateOf(t.tx) })
 	if fail != nil {

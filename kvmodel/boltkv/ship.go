@@ -35,17 +35,15 @@ const (
 
 // Ship ships the store to a folder, until the store is closed or ctx ends: new commits twice a
 // second, and a snapshot once a day. Restore can create a store from it as of any moment of the
-// last seven days, or as of any snapshot of the last thirty days.
+// last seven days, or any snapshot of the last thirty.
 //
-// While the folder is unavailable Ship retries, and Stats reports the error; the store retains up
-// to 1 GB of logs for it. Beyond that it deletes the oldest, and a new snapshot replaces them.
-// Close waits up to five seconds for the last commits. Commits that were not shipped when the
-// process ended are shipped later if the logs still have them; otherwise a new snapshot replaces
-// them.
+// While the folder is unavailable, Ship retries, Stats reports the error, and the store retains up
+// to 1 GB of logs. If commits are no longer in the logs, a new snapshot replaces them. Close waits
+// up to five seconds for the last commits; later ones are shipped after the next start.
 //
 // It returns ErrFolder if another store, or a copy of this one, ships to the folder, or if the
-// folder has a later state of this one, and nil if the store was closed. A folder is for one store,
-// and a store has one folder at a time.
+// folder has a later state of this one, and nil if the store was closed. A store has one folder at
+// a time.
 func (s *Store) Ship(ctx context.Context, to Folder) error {
 	if err := s.ship(ctx, to); err != nil {
 		return fmt.Errorf("boltkv: ship %s: %w", s.path, err)
@@ -65,7 +63,6 @@ func (s *Store) ship(ctx context.Context, to Folder) error {
 	return sh.run(ctx)
 }
 
-// shipper ships the commits of a store.
 type shipper struct {
 	*hold // of the commits that are not in the folder
 	to    *history
@@ -78,8 +75,8 @@ type shipper struct {
 	done   Shipping
 }
 
-// run ships until the store is closed, ctx ends, or shipping has become pointless. At the end it
-// ships the last commits.
+// run ships until the store is closed, ctx ends, or the folder does not fit. It ends with the last
+// commits.
 func (sh *shipper) run(ctx context.Context) error {
 	snapshots, stop := context.WithCancel(ctx)
 	defer func() {
@@ -112,7 +109,6 @@ func (sh *shipper) run(ctx context.Context) error {
 	}
 }
 
-// step does the due work of a tick, within limit.
 func (sh *shipper) step(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -125,13 +121,11 @@ func (sh *shipper) step(ctx context.Context, limit time.Duration) error {
 	return err
 }
 
-// tellDone updates the stats.
 func (sh *shipper) tellDone() {
 	sh.done.Snapshot = sh.newest.begun
 	sh.tell(func(st *Stats) { st.Shipping = sh.done })
 }
 
-// shipAll ships all visible commits.
 func (sh *shipper) shipAll(ctx context.Context) error {
 	if sh.ctx.Err() != nil { // It retained too many logs.
 		sh.hold = sh.Store.hold(context.Background())
@@ -149,8 +143,8 @@ func (sh *shipper) shipAll(ctx context.Context) error {
 	}
 }
 
-// shipTo ships commits up to seen, and reports whether there are more. If there are none, it makes
-// no call to a known folder.
+// shipTo ships commits up to seen, and reports whether there are more. It makes no call to a known
+// folder if there are none.
 func (sh *shipper) shipTo(ctx context.Context, seen point) (more bool, err error) {
 	if sh.done.Known && sh.last == seen.seq {
 		return false, nil
@@ -166,8 +160,8 @@ func (sh *shipper) shipTo(ctx context.Context, seen point) (more bool, err error
 	return sh.shipPiece(ctx)
 }
 
-// own makes sure that the folder exists and belongs to the store. It claims an empty folder, unless
-// the store has shipped to it before.
+// own makes sure that the folder belongs to the store. It claims an empty one, unless the store has
+// shipped to this folder before.
 func (sh *shipper) own(ctx context.Context) error {
 	folder := crc64.Checksum([]byte(sh.to.String()), folderSums)
 	st, err := sh.stateNow()
@@ -190,7 +184,6 @@ func (sh *shipper) own(ctx context.Context) error {
 	return err
 }
 
-// join reads the state of the folder.
 func (sh *shipper) join(ctx context.Context) error {
 	snapshots, err := sh.to.snapshots(ctx)
 	if err == nil {
@@ -232,7 +225,7 @@ func (sh *shipper) findLast(ctx context.Context) error {
 }
 
 // compare returns an error if the logs have another commit with the number of there, the last one
-// in the folder. The logs may not have that number, and there has no time if it is damaged.
+// in the folder. there has no time if it is damaged.
 func (sh *shipper) compare(there commitlog.Record) error {
 	all, _, err := sh.commits()
 	if err != nil {
@@ -253,7 +246,6 @@ func (sh *shipper) compare(there commitlog.Record) error {
 
 func moment(at int64) string { return time.Unix(0, at).UTC().Format("2006-01-02 15:04:05.000000000") }
 
-// shipPiece ships one piece of the remaining commits, if any, and reports whether there are more.
 func (sh *shipper) shipPiece(ctx context.Context) (more bool, err error) {
 	if err := sh.bridge(); err != nil {
 		return false, err
@@ -276,8 +268,8 @@ func (sh *shipper) shipPiece(ctx context.Context) (more bool, err error) {
 	return p.more, nil
 }
 
-// bridge handles a gap: if the logs lack the commits after the last piece, the next piece follows
-// the commits of a snapshot, or waits until one is taken.
+// bridge handles a gap: if the logs lack the commits after the last piece, the next piece follows a
+// snapshot, or waits for one.
 func (sh *shipper) bridge() error {
 	sh.mu.RLock()
 	first, last := sh.logs()[0].First, sh.last
@@ -293,15 +285,13 @@ func (sh *shipper) bridge() error {
 	return fmt.Errorf("its logs have no commits before %d any more, and the folder only those up to %d: the next snapshot makes up for them", first, last)
 }
 
-// piece is a number of commits to be shipped.
 type piece struct {
 	commits []commitlog.Record
-	end     commitlog.Mark // the position after the last one
-	more    bool           // there are more
-	now     int64          // time when these were all
+	end     commitlog.Mark
+	more    bool  // there are more
+	now     int64 // time when these were all
 }
 
-// gather returns the commits since the last piece, as many as a piece takes.
 func (sh *shipper) gather() (p piece, err error) {
 	all, now, err := sh.commits()
 	if err != nil {
@@ -325,7 +315,6 @@ func (sh *shipper) gather() (p piece, err error) {
 	return p, nil
 }
 
-// lastSeen returns the current moment.
 func (s *Store) lastSeen() point {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -334,7 +323,7 @@ func (s *Store) lastSeen() point {
 
 var folderSums = crc64.MakeTable(crc64.ECMA)
 
-// who identifies this file for readers of a folder.
+// who names this file for readers of a folder.
 func who(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		path = full

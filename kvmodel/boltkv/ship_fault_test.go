@@ -15,10 +15,7 @@ import (
 // named returns the names of the objects that begin with begin.
 func (r *shippedRig) named(begin string) []string {
 	r.t.Helper()
-	names, err := r.shelf.List(context.Background(), begin)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	names := need(r.shelf.List(context.Background(), begin))
 	return names
 }
 
@@ -92,9 +89,7 @@ func TestRestore_NamesWhatIsMissingOrDamaged(t *testing.T) {
 		r.restart() // Each time there is another piece.
 		r.shipped()
 	}
-	if err := r.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(r.store.Close())
 	want := r.history[r.commits]
 	pieces := r.named("piece-")
 	if len(pieces) < 3 {
@@ -121,10 +116,7 @@ func TestRestore_NamesWhatIsMissingOrDamaged(t *testing.T) {
 				}
 				continue
 			}
-			s, err := Open(path, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := need(Open(path, Options{}))
 			all, commits := holds(t, s)
 			switch last := slices.Max(pieces); {
 			case maps.Equal(all, want):
@@ -133,9 +125,7 @@ func TestRestore_NamesWhatIsMissingOrDamaged(t *testing.T) {
 			default:
 				t.Errorf("%s %s: what was restored is not what there was: %+v", name, fault, done)
 			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(s.Close())
 		}
 	}
 }
@@ -153,13 +143,8 @@ func TestStore_Ship_SaysWhatDoesNotFit(t *testing.T) {
 	if err := r.store.Ship(t.Context(), new(shelf)); err == nil || !strings.Contains(err.Error(), "shipped already") {
 		t.Errorf("a second Ship: want an error that says so, got %v", err)
 	}
-	if err := r.store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	older, err := os.ReadFile(r.path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(r.store.Close())
+	older := need(os.ReadFile(r.path()))
 	r.open()
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -177,12 +162,8 @@ func TestStore_Ship_SaysWhatDoesNotFit(t *testing.T) {
 		r.write()
 	}
 	r.shipped()
-	if err := r.store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(r.path(), older, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(r.store.Close())
+	must(os.WriteFile(r.path(), older, 0o600))
 	r.open()
 	if err := r.store.Ship(t.Context(), r.shelf); !errors.Is(err, ErrFolder) || !strings.Contains(err.Error(), "older than what was shipped") {
 		t.Errorf("a file that was rolled back: want an ErrFolder, got %v", err)
@@ -193,27 +174,18 @@ func TestStore_Ship_SaysWhatDoesNotFit(t *testing.T) {
 	if err := r.store.Ship(t.Context(), r.shelf); !errors.Is(err, ErrFolder) || !strings.Contains(err.Error(), "gone its own way") {
 		t.Errorf("a file that was rolled back and written: want an ErrFolder, got %v", err)
 	}
-	if err := r.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(r.store.Close())
 }
 
 func TestStore_Ship_OfTwoCopiesThatShipToOneFolderTheLaterIsRefused(t *testing.T) {
 	r := newShippedRig(t, 1, Synced)
 	r.write()
 	r.shipped()
-	if err := errors.Join(r.store.Close(), <-r.ended); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.ReadFile(r.path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(errors.Join(r.store.Close(), <-r.ended))
+	file := need(os.ReadFile(r.path()))
 	copied := *r
 	copied.rig = &rig{t: t, random: r.random, opts: r.opts, disk: new(powerDisk), dir: t.TempDir(), commits: r.commits, history: slices.Clone(r.history)}
-	if err := os.WriteFile(copied.path(), file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(os.WriteFile(copied.path(), file, 0o600))
 	r.open()
 	r.ship()
 	copied.open()
@@ -230,9 +202,7 @@ func TestStore_Ship_OfTwoCopiesThatShipToOneFolderTheLaterIsRefused(t *testing.T
 	r.write()
 	r.shipped()
 	r.wantRestored(r.commits)
-	if err := errors.Join(r.store.Close(), <-r.ended, copied.store.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(errors.Join(r.store.Close(), <-r.ended, copied.store.Close()))
 }
 
 func TestStore_Ship_KilledBetweenAnyTwoCallsOfTheFolderGoesOn(t *testing.T) {
@@ -255,8 +225,6 @@ func TestStore_Ship_KilledBetweenAnyTwoCallsOfTheFolderGoesOn(t *testing.T) {
 		for at := first; at <= r.commits; at++ {
 			r.wantRestored(at)
 		}
-		if err := errors.Join(r.store.Close(), <-r.ended); err != nil {
-			t.Fatal(err)
-		}
+		must(errors.Join(r.store.Close(), <-r.ended))
 	}
 }

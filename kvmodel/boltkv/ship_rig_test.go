@@ -65,9 +65,7 @@ func (r *shippedRig) crash() {
 // restart closes the store and opens it again.
 func (r *shippedRig) restart() {
 	r.t.Helper()
-	if err := r.store.Close(); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.store.Close())
 	if err := <-r.ended; err != nil {
 		r.t.Fatalf("Ship ended with %v", err)
 	}
@@ -106,14 +104,9 @@ func (r *shippedRig) restored(until time.Time) (map[string]string, Restored) {
 	if err != nil {
 		r.t.Fatalf("Restore: %v", err)
 	}
-	s, err := Open(path, Options{})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	s := need(Open(path, Options{}))
 	all, _ := holds(r.t, s)
-	if err := s.Close(); err != nil {
-		r.t.Fatal(err)
-	}
+	must(s.Close())
 	return all, done
 }
 
@@ -143,9 +136,7 @@ func TestStore_Ship_EachCommitCanBeRestored(t *testing.T) {
 	for at := range 101 {
 		r.wantRestored(at)
 	}
-	if err := errors.Join(r.store.Close(), <-r.ended); err != nil {
-		t.Fatal(err)
-	}
+	must(errors.Join(r.store.Close(), <-r.ended))
 }
 
 func TestStore_Ship_RestoreIsWhatTheStoreHeldAtAnyMoment(t *testing.T) {
@@ -178,12 +169,8 @@ func TestStore_Ship_RestoreIsWhatTheStoreHeldAtAnyMoment(t *testing.T) {
 				if all, _ := r.restored(time.Time{}); !maps.Equal(all, r.history[r.commits]) {
 					t.Fatalf("seed %d: what was restored is not what there was at last", seed)
 				}
-				if err := r.store.Close(); err != nil {
-					t.Fatal(err)
-				}
-				if err := <-r.ended; err != nil {
-					t.Fatal(err)
-				}
+				must(r.store.Close())
+				must(<-r.ended)
 			}
 		})
 	}

@@ -64,10 +64,7 @@ func (f *counting) during(d time.Duration) map[string]int {
 // shipIn ships a store, of which change has changed the limits, in the time of a bubble.
 func shipIn(t *testing.T, change func(*limits)) (*Store, *counting) {
 	t.Helper()
-	s, err := openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) { change(&s.limits) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := need(openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) { change(&s.limits) }))
 	folder := &counting{shelf: new(shelf), asked: map[string]int{}}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Ship(context.Background(), folder) }()
@@ -83,9 +80,7 @@ func shipIn(t *testing.T, change func(*limits)) (*Store, *counting) {
 func TestStore_Ship_AnIdleStoreSendsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, folder := shipIn(t, func(*limits) {})
-		if _, err := kv.One(t.Context(), s, kv.OpSet("key", []byte("value"))); err != nil {
-			t.Fatal(err)
-		}
+		need(kv.One(t.Context(), s, kv.OpSet("key", []byte("value"))))
 		// A look at the folder, and the piece. The end of the log, 5 seconds later, is none.
 		if diff := cmp.Diff(map[string]int{"get": 1, "put": 1}, folder.during(9*time.Second)); diff != "" {
 			t.Errorf("asked of the folder for a commit mismatch (-want +got):\n%s", diff)
@@ -104,24 +99,15 @@ func TestStore_Ship_ASecondLaterACommitCanBeRestored(t *testing.T) {
 		s, folder := shipIn(t, func(*limits) {})
 		for i := range 5 {
 			key := strconv.Itoa(i)
-			if _, err := kv.One(t.Context(), s, kv.OpSet(key, nil)); err != nil {
-				t.Fatal(err)
-			}
+			need(kv.One(t.Context(), s, kv.OpSet(key, nil)))
 			time.Sleep(time.Second)
 			path := filepath.Join(t.TempDir(), "restored.db")
-			if _, err := Restore(t.Context(), folder, time.Time{}, path); err != nil {
-				t.Fatal(err)
-			}
-			restored, err := Open(path, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			need(Restore(t.Context(), folder, time.Time{}, path))
+			restored := need(Open(path, Options{}))
 			if _, err := kv.One(t.Context(), restored, kv.OpGet(key)); err != nil {
 				t.Errorf("a second after commit %d: %v", i, err)
 			}
-			if err := restored.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(restored.Close())
 		}
 	})
 }
@@ -158,18 +144,13 @@ func TestStore_Ship_AfterAnHourOfTroubleAllIsInTheFolder(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, err := Open(filepath.Join(t.TempDir(), "store.db"), Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := need(Open(filepath.Join(t.TempDir(), "store.db"), Options{}))
 				folder := &trying{shelf: new(shelf), put: put}
 				ended := make(chan error, 1)
 				go func() { ended <- s.Ship(context.Background(), folder) }()
 				var made []time.Time
 				for n := range 60 {
-					if _, err := kv.One(t.Context(), s, kv.OpSet("n", []byte(strconv.Itoa(n)))); err != nil {
-						t.Fatal(err)
-					}
+					need(kv.One(t.Context(), s, kv.OpSet("n", []byte(strconv.Itoa(n)))))
 					made = append(made, time.Now())
 					time.Sleep(time.Minute)
 				}
@@ -185,14 +166,8 @@ func TestStore_Ship_AfterAnHourOfTroubleAllIsInTheFolder(t *testing.T) {
 					t.Error(err)
 				}
 				path := filepath.Join(t.TempDir(), "restored.db")
-				done, err := Restore(t.Context(), folder, time.Time{}, path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				again, err := Open(path, Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				done := need(Restore(t.Context(), folder, time.Time{}, path))
+				again := need(Open(path, Options{}))
 				if got, err := kv.One(t.Context(), again, kv.OpGet("n")); string(got.Value) != "59" || done.Known.Before(made[59]) {
 					t.Errorf("restored: want 59, got %q, %v; %+v", got.Value, err, done)
 				}
@@ -206,10 +181,7 @@ func TestStore_Ship_AfterAnHourOfTroubleAllIsInTheFolder(t *testing.T) {
 
 func TestStore_Ship_ASnapshotThatTakesTooLongIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := Open(filepath.Join(t.TempDir(), "store.db"), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := need(Open(filepath.Join(t.TempDir(), "store.db"), Options{}))
 		deaf := make(chan struct{}) // It does not hear that it is to end.
 		folder := &trying{shelf: new(shelf), put: func(_ context.Context, name string, _ io.Reader) error {
 			if strings.HasPrefix(name, snapshotBegin) {
@@ -241,9 +213,7 @@ func TestStore_Ship_NoSnapshotIsTakenOfWhatDidNotChange(t *testing.T) {
 		if got := folder.during(2 * 24 * time.Hour)["put"]; got > 0 {
 			t.Errorf("%d puts in two days without a commit", got)
 		}
-		if _, err := kv.One(t.Context(), s, kv.OpSet("key", []byte("value"))); err != nil {
-			t.Fatal(err)
-		}
+		need(kv.One(t.Context(), s, kv.OpSet("key", []byte("value"))))
 		before := s.Stats().Shipping.Snapshot
 		folder.during(2 * 24 * time.Hour)
 		if after := s.Stats().Shipping.Snapshot; after.Sub(before) < 2*24*time.Hour {
@@ -283,12 +253,9 @@ func (f checking) PutNew(ctx context.Context, name string, from io.Reader) error
 func TestStore_Ship_ShipsNoCommitThatACrashCouldTakeFromTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk, pieces := newHanging(), 0
-		s, err := openWith(filepath.Join(t.TempDir(), "store.db"), Options{Durability: Unsynced}, func(s *Store) {
+		s := need(openWith(filepath.Join(t.TempDir(), "store.db"), Options{Durability: Unsynced}, func(s *Store) {
 			s.disk, s.limits.idle = disk, 24*time.Hour
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		folder := checking{new(shelf), func(end commitlog.Record) {
 			pieces++
 			if synced := s.durable.Load(); synced < end.Seq {

@@ -15,14 +15,14 @@ type Restored struct {
 	Snapshot time.Time // time of the snapshot used
 	Commits  uint64    // made since
 
-	// Known is the time up to which the new store has all commits. It is before the requested
-	// moment if no more was shipped by then, such as when no more was committed.
+	// Known is the time up to which the new store has all commits. It may be before the requested
+	// moment.
 	Known time.Time
 }
 
 // Restore creates a store at path from a folder filled by Ship, as of a moment; the zero moment is
-// the latest. There must be nothing at path, and after an error there is nothing. The folder is not
-// changed, and cannot be used for the new store.
+// the latest. There must be nothing at path, and after an error there is nothing. The folder cannot
+// be used for the new store.
 //
 // A missing or damaged piece is an ErrDamaged that names it.
 func Restore(ctx context.Context, from Folder, until time.Time, path string) (Restored, error) {
@@ -50,10 +50,8 @@ func Restore(ctx context.Context, from Folder, until time.Time, path string) (Re
 	return r.done, nil
 }
 
-// errUntil: the commit is later than the requested moment.
 var errUntil = errors.New("no snapshot of the folder was whole by then")
 
-// restoring is a store being restored from a folder.
 type restoring struct {
 	*builder
 	from  *history
@@ -61,10 +59,8 @@ type restoring struct {
 	done  Restored
 }
 
-// isLater reports whether at is later than the requested moment.
 func (r *restoring) isLater(at time.Time) bool { return !r.until.IsZero() && at.After(r.until) }
 
-// fill fills b with a snapshot and the commits since.
 func (r *restoring) fill(ctx context.Context, b *builder, sn snapshot) error {
 	r.builder = b
 	if err := r.readSnapshot(ctx, sn.name()); err != nil {
@@ -79,7 +75,6 @@ func (r *restoring) fill(ctx context.Context, b *builder, sn snapshot) error {
 	return nil
 }
 
-// readSnapshot reads a snapshot, which must have ended by the requested moment.
 func (r *restoring) readSnapshot(ctx context.Context, name string) error {
 	end, err := r.from.each(ctx, name, 0, r.add)
 	if err == nil {
@@ -93,7 +88,6 @@ func (r *restoring) readSnapshot(ctx context.Context, name string) error {
 	return err
 }
 
-// readPieces reads the commits since the snapshot, up to the requested moment.
 func (r *restoring) readPieces(ctx context.Context) error {
 	pieces, err := r.from.pieces(ctx)
 	if err != nil {

@@ -13,14 +13,13 @@ const (
 	snapshotAgain = time.Minute // until a failed one is retried
 )
 
-// taken is the result of a snapshot.
 type taken struct {
 	snapshot       // zero: it is not in the folder
 	err      error // of the snapshot, or of deleting old ones
 }
 
-// beginSnapshot begins a snapshot if one is due: there is none, the pieces have a gap, or the last
-// is a day old and commits were shipped since.
+// beginSnapshot begins a snapshot if there is none, the pieces have a gap, or the last is a day old
+// and commits were shipped since.
 func (sh *shipper) beginSnapshot(ctx context.Context) {
 	now := time.Now()
 	isOld := now.Sub(sh.newest.begun).Abs() > snapshotEach && sh.newest.from < sh.last
@@ -41,7 +40,6 @@ func (sh *shipper) beginSnapshot(ctx context.Context) {
 	}()
 }
 
-// took handles the result of a snapshot.
 func (sh *shipper) took(got taken) {
 	sh.taking, sh.done.Spoiled = nil, got.err
 	if got.err != nil {
@@ -53,8 +51,8 @@ func (sh *shipper) took(got taken) {
 	sh.tellDone()
 }
 
-// takeSnapshot takes a snapshot. It gives up if that takes too long or retains too many logs; then
-// it releases the logs even if the folder does not return.
+// takeSnapshot gives up if it takes too long or retains too many logs; then it releases the logs
+// even if the folder does not return.
 func (s *Store) takeSnapshot(ctx context.Context, to *history, name string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.limits.snapshot, fmt.Errorf("it takes longer than %v", s.limits.snapshot))
 	defer cancel()

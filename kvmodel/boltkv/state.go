@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
-// state is the data in the tree about itself and the logs.
+// state is what the tree says about itself and the logs.
 type state struct {
 	open  bool   // there is a log, with commits that the tree may lack
 	epoch uint64 // of that log, or of the last one
@@ -26,7 +26,6 @@ type point struct {
 	version uint64 // the last version assigned so far
 }
 
-// after returns the moment after r.
 func after(r *commitlog.Record) point { return point{r.Seq, r.Time, r.Version} }
 
 const stateSize = 1 + 6*8 + 4
@@ -59,7 +58,6 @@ func decodeState(buf []byte) (st state, err error) {
 
 func stateOf(tx *bolt.Tx) (state, error) { return decodeState(tx.Bucket(metaBucket).Get(stateKey)) }
 
-// setState changes the state by f.
 func (t *tree) setState(f func(*state)) {
 	st, err := stateOf(t.tx)
 	must(err)

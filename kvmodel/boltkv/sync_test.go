@@ -63,13 +63,10 @@ func (f hangingFile) Close() error {
 // openPeriodic opens a store whose logs are on disk.
 func openPeriodic(t *testing.T, path string, disk disk) *Store {
 	t.Helper()
-	s, err := openWith(path, Options{Durability: Periodic}, func(s *Store) {
+	s := need(openWith(path, Options{Durability: Periodic}, func(s *Store) {
 		s.disk = disk
 		s.limits.turn, s.limits.idle = 8<<10, 24*time.Hour
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return s
 }
 
@@ -142,21 +139,14 @@ func TestStore_Periodic_ASecondLaterACommitIsOnTheDisk(t *testing.T) {
 		disk.hangUp(t, s, "under-way")
 		set(t, s, "later")
 
-		tree, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := need(os.ReadFile(path))
 		disk.Gate.Lock()
 		left := disk.Cut(rand.New(rand.NewPCG(1, 1)))
 		disk.Gate.Unlock()
 		disk.release(nil)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Close())
 		again := filepath.Join(t.TempDir(), "store.db")
-		if err := os.WriteFile(again, tree, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(os.WriteFile(again, tree, 0o600))
 		s = openPeriodic(t, again, cutDisk{left})
 		if _, err := kv.One(t.Context(), s, kv.OpGet("before")); err != nil {
 			t.Errorf("what was committed a second before the power was cut: %v", err)
@@ -210,10 +200,7 @@ func TestStore_Close_WaitsForTheSyncAndSaysThatItFailed(t *testing.T) {
 
 // A table does not grow without bound while its log is synced.
 func TestStore_TurnLog_WaitsForTheSyncOfALogWhoseTableIsFull(t *testing.T) {
-	s, err := openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) { s.limits.full = 1 })
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := need(openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) { s.limits.full = 1 }))
 	<-s.turn // The committer waits now.
 	epoch := s.log.Epoch
 	s.holding.Lock()

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// syncData syncs the content of f, and only the metadata needed to read it.
+// syncData syncs f's content, and only the metadata needed to read it.
 func syncData(f *os.File) error {
 	for {
 		err := syscall.Fdatasync(int(f.Fd()))
@@ -15,7 +15,7 @@ func syncData(f *os.File) error {
 	}
 }
 
-// File systems that are unsuitable for the file, by Linux's magic numbers.
+// File systems unsuitable for the file, by Linux's magic numbers.
 const (
 	remote   = "other machines may lock and sync there otherwise than this one"
 	fleeting = "it is gone with the machine"
@@ -36,7 +36,6 @@ var unfit = map[uint32]struct{ kind, why string }{
 	0x794c7630: {"overlayfs", layered},
 }
 
-// roomIn describes the file system of folder.
 func roomIn(folder string) (room, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(folder, &st); err != nil {

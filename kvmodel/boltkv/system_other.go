@@ -7,10 +7,8 @@ import (
 	"os"
 )
 
-// syncData syncs f.
 func syncData(f *os.File) error { return f.Sync() }
 
-// roomIn is not implemented on this system.
 func roomIn(string) (room, error) {
 	return room{}, errors.New("it is looked at on Linux alone")
 }

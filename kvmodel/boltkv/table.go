@@ -16,7 +16,6 @@ type table struct {
 
 func newTable() *table { return &table{items: make(map[string][]byte)} }
 
-// entrySize is the approximate size of a table entry, without its bytes.
 const entrySize = 64
 
 func (t *table) set(key string, buf []byte) {
@@ -29,8 +28,8 @@ func (t *table) set(key string, buf []byte) {
 	t.bytes += len(buf)
 }
 
-// get returns the item of key, nil if it was deleted. ok is false if the table does not have the
-// key. A nil table is empty.
+// get returns the item of key, nil if it was deleted. ok is false if the table lacks the key. A nil
+// table is empty.
 func (t *table) get(key string) (buf []byte, ok bool) {
 	if t == nil {
 		return nil, false
@@ -39,13 +38,11 @@ func (t *table) get(key string) (buf []byte, ok bool) {
 	return buf, ok
 }
 
-// has reports whether the table has an item or a deletion for key.
 func (t *table) has(key string) bool {
 	_, ok := t.get(key)
 	return ok
 }
 
-// add makes the changes of the commit at p.
 func (t *table) add(changes map[string][]byte, p point) {
 	for key, buf := range changes {
 		t.set(key, buf)
@@ -53,16 +50,16 @@ func (t *table) add(changes map[string][]byte, p point) {
 	t.point = p
 }
 
-// present returns the current moment, after the last visible commit, which is in t. If the clock
-// was set back, its time is that of the commit. The caller holds mu.
+// present returns the current moment. If the clock was set back, its time is that of the last
+// commit. The caller holds mu.
 func (t *table) present() point {
 	p := t.point
 	p.time = max(p.time, time.Now().UnixNano())
 	return p
 }
 
-// encodeChanges appends changes to buf in the format of the log: for each key its length, one more
-// than the length of its item or 0 for none, and both.
+// encodeChanges appends changes in the format of the log: for each key its length, one more than
+// the length of its item or 0 for none, and both.
 func encodeChanges(buf []byte, changes map[string][]byte) []byte {
 	for key, it := range changes {
 		buf = encodeChange(buf, key, it)
@@ -70,7 +67,6 @@ func encodeChanges(buf []byte, changes map[string][]byte) []byte {
 	return buf
 }
 
-// changeSize returns the maximum number of bytes appended by encodeChange.
 func changeSize(key string, it []byte) int { return 2*binary.MaxVarintLen32 + len(key) + len(it) }
 
 func encodeChange[K string | []byte](buf []byte, key K, it []byte) []byte {
@@ -85,7 +81,6 @@ func encodeChange[K string | []byte](buf []byte, key K, it []byte) []byte {
 
 var errBody = errors.New("the items in it cannot be read")
 
-// decodeChanges calls f for each of the changes in buf. The items share buf's memory.
 func decodeChanges(buf []byte, f func(key string, it []byte)) error {
 	for len(buf) > 0 {
 		keyLen, n := binary.Uvarint(buf)

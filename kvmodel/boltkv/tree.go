@@ -28,7 +28,7 @@ func (s *Store) tree(tx *bolt.Tx) *tree {
 	return t
 }
 
-// get returns the item of key. It returns a damaged item if the tree is unreadable there.
+// get returns a damaged item if the tree is unreadable there.
 func (t *tree) get(key []byte) (it item, ok bool) {
 	if broken := onPage(func() { it, ok = t.find(key) }); broken != nil {
 		return damagedItem(key, nil, broken.Error()), true
@@ -44,8 +44,8 @@ func (t *tree) find(key []byte) (item, bool) {
 	return decode(key, buf), true
 }
 
-// eachFrom calls f for items from from on, in order, about most bytes of them. It returns the key
-// to continue at, nil at the end.
+// eachFrom calls f for about most bytes of items from from on, and returns the key to continue at,
+// nil at the end.
 func (t *tree) eachFrom(from []byte, most int, f func(key, buf []byte)) (next []byte) {
 	c, size := t.items.Cursor(), 0
 	for key, buf := c.Seek(from); key != nil; key, buf = c.Next() {
@@ -60,8 +60,8 @@ func (t *tree) eachFrom(from []byte, most int, f func(key, buf []byte)) (next []
 
 var errPage = errors.New("a page is damaged")
 
-// onPage runs f, which reads or changes pages of the file. If a page is damaged, bbolt or the
-// memory map panics; onPage returns that as an error.
+// onPage runs f. If f reads a damaged page, bbolt or the memory map panics; onPage returns that as
+// an error.
 func onPage(f func()) (broken error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -73,7 +73,7 @@ func onPage(f func()) (broken error) {
 	return nil
 }
 
-// set stores the encoded item buf under key, or deletes it if buf is nil or expired.
+// set stores buf under key, or deletes it if buf is nil or expired.
 func (t *tree) set(key, buf []byte) {
 	t.unlist(key)
 	var it item
@@ -91,7 +91,6 @@ func (t *tree) set(key, buf []byte) {
 	}
 }
 
-// unlist updates the index and the counts before the item of key is removed.
 func (t *tree) unlist(key []byte) {
 	it, ok := t.find(key)
 	if !ok {
@@ -103,7 +102,6 @@ func (t *tree) unlist(key []byte) {
 	}
 }
 
-// count adjusts the counts of items by a change of key.
 func (t *tree) count(key []byte, by int64) {
 	t.added += by
 	if t.scrub.hasPassed(key) {
@@ -111,10 +109,8 @@ func (t *tree) count(key []byte, by int64) {
 	}
 }
 
-// expiry returns the index of expiries. Reads do not need it.
 func (t *tree) expiry() *bolt.Bucket { return t.tx.Bucket(expiryBucket) }
 
-// sweep removes at most limit expired items.
 func (t *tree) sweep(limit int) {
 	for range limit {
 		entry := t.due()
@@ -126,7 +122,6 @@ func (t *tree) sweep(limit int) {
 	}
 }
 
-// removeListed removes the item of an entry in the index of expiries.
 func (t *tree) removeListed(entry []byte) {
 	expires, key := splitExpiryKey(entry)
 	if buf := t.items.Get(key); buf != nil && decode(key, buf).expires == expires {
@@ -137,7 +132,6 @@ func (t *tree) removeListed(entry []byte) {
 	must(t.expiry().Delete(entry))
 }
 
-// due returns the first entry of the index of expiries if its item has expired.
 func (t *tree) due() []byte {
 	entry, _ := t.expiry().Cursor().First()
 	if entry == nil {
@@ -152,8 +146,8 @@ func (t *tree) due() []byte {
 	return entry
 }
 
-// must panics if err is not nil. bbolt returns such an error only if a bucket is not as this
-// package creates it, which is damage.
+// must panics if bbolt returns an error: a bucket is not as this package creates it, which is
+// damage.
 func must(err error) {
 	if err != nil {
 		panic(err)

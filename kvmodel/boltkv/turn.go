@@ -33,13 +33,13 @@ var defaultLimits = limits{
 	ship: 500 * time.Millisecond, snapshot: 6 * time.Hour, kept: 1 << 30,
 }
 
-// load returns the size of the filling table or, if larger, half the size of its log: if a few keys
-// are written over and over, only the log grows.
+// load returns the size of the filling table or half the size of its log: if a few keys are written
+// over and over, only the log grows.
 func (s *Store) load() int { return max(s.filling.bytes, int(s.log.Bytes()/2)) }
 
-// turnLog begins the next log and table, and starts moving the last ones to the tree. It does
-// nothing while a move is in progress, or while the log is being synced and the table is not full.
-// If the next log cannot be begun, the last ones stay in use.
+// turnLog begins the next log and table, and starts moving the last ones. It does nothing while a
+// move is in progress, or while the log is being synced and the table is not full. If it fails, the
+// last ones stay in use.
 func (s *Store) turnLog() error {
 	if s.moved() != nil {
 		return nil
@@ -73,7 +73,6 @@ func (s *Store) turnLog() error {
 	return nil
 }
 
-// beginNext begins the next log, in the file of the previous one.
 func (s *Store) beginNext() (*commitlog.Log, error) {
 	if err := s.retire(); err != nil {
 		return nil, err
@@ -81,11 +80,11 @@ func (s *Store) beginNext() (*commitlog.Log, error) {
 	return s.beginLog(commitlog.Header{Store: s.id, Epoch: s.log.Epoch + 1, First: s.log.Next()})
 }
 
-// slowest is the maximum delay of a commit while a table is moved and the other is nearly full.
+// slowest bounds the delay of a commit while a table is moved and the other is nearly full.
 const slowest = 20 * time.Millisecond
 
-// brake delays the committer if tables fill faster than they are moved: the fuller the filling
-// table, the longer. It returns false if the store closes meanwhile.
+// brake delays the committer if tables fill faster than they are moved. It returns false if the
+// store closes meanwhile.
 func (s *Store) brake() bool {
 	over := s.load() - s.limits.turn
 	moved := s.moved()
@@ -109,8 +108,7 @@ func (s *Store) brake() bool {
 	return true
 }
 
-// full returns the reason why no commit is possible if the table is full and cannot be moved,
-// otherwise nil.
+// full returns why no commit is possible: the table is full and cannot be moved.
 func (s *Store) full() *failure {
 	if s.load() < s.limits.full || s.carrying.Load() {
 		return nil
@@ -126,5 +124,4 @@ func (s *Store) full() *failure {
 	return unavailable(fmt.Errorf("%s is full, and cannot be moved to %s: %w", s.logPath(s.log.Epoch), s.path, err))
 }
 
-// note sets the error of moving tables or beginning a log in the stats; nil clears it.
 func (s *Store) note(err error) { s.tell(func(st *Stats) { st.Trouble = err }) }

@@ -14,10 +14,7 @@ import (
 // meanwhile also depends on the machine, so the least of many writes counts.
 func TestStore_BusyReadersDoNotHoldAWriterUp(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	s, err := Open(filepath.Join(t.TempDir(), "store.db"), Options{Durability: Unsynced})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := need(Open(filepath.Join(t.TempDir(), "store.db"), Options{Durability: Unsynced}))
 	set(t, s, "a")
 	var reads atomic.Int64
 	var ended atomic.Bool

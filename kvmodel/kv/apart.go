@@ -17,8 +17,7 @@ func Apart(ctx context.Context) (next func() context.Context, end func()) {
 	return func() context.Context { return a.next().under(ctx) }, a.count
 }
 
-// apart meters works that each make their own trips, under the Meter of their caller. A nil apart
-// counts nothing.
+// apart meters works that each make their own trips. A nil apart counts nothing.
 type apart struct {
 	outer  *Meter
 	nested bool // the caller is itself such a work and uses its store
@@ -43,7 +42,6 @@ func (a *apart) next() *Meter {
 	return m
 }
 
-// count counts the trips the works would have shared.
 func (a *apart) count() {
 	if a == nil {
 		return
@@ -64,13 +62,11 @@ func (a *apart) count() {
 	}
 }
 
-// step is a trip of one work.
 type step struct {
 	ops   []Op
 	flown []bool // the flown of its ride
 }
 
-// board takes the next step of each script into a ride. It returns false if none is left.
 func board(rides []ride, scripts [][]step) (more bool) {
 	for i, script := range scripts {
 		rides[i].ops = nil
@@ -82,10 +78,7 @@ func board(rides []ride, scripts [][]step) (more bool) {
 	return more
 }
 
-// The Meter of a single work records its trips as steps.
-
-// end returns the recorded steps; transactions are not among them. Later trips are counted
-// immediately.
+// end returns the recorded steps, without transactions. Later trips are counted immediately.
 func (m *Meter) end() []step {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,7 +86,6 @@ func (m *Meter) end() []step {
 	return m.script
 }
 
-// note records st. It returns false if the work has ended.
 func (m *Meter) note(st step) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,7 +95,7 @@ func (m *Meter) note(st step) bool {
 	return !m.ended
 }
 
-// share counts the flight of c. nested means that the work could have shared it with others.
+// share counts the flight of c. nested: the work could have shared it with others.
 func (m *Meter) share(depth int, c *cargo, nested bool) {
 	if m.outer == nil {
 		m.add(depth, c.flight)
@@ -118,7 +110,6 @@ func (m *Meter) share(depth int, c *cargo, nested bool) {
 	}
 }
 
-// noteTrip records a trip of the work.
 func (m *Meter) noteTrip(ops []Op) bool {
 	ops = slices.Clone(ops)
 	for i := range ops {
@@ -129,7 +120,6 @@ func (m *Meter) noteTrip(ops []Op) bool {
 	return m.note(step{ops: ops})
 }
 
-// addWhole counts a transaction, which never shares its trip.
 func (m *Meter) addWhole(depth int, ops []Op) {
 	m = m.outermost()
 	m.add(depth, ops)
@@ -145,7 +135,6 @@ func (m *Meter) outermost() *Meter {
 	return m
 }
 
-// deepest returns the Depth so far and the number of transactions of m's outermost Meter.
 func (m *Meter) deepest() (depth, whole int) {
 	m = m.outermost()
 	m.mu.Lock()
@@ -153,13 +142,11 @@ func (m *Meter) deepest() (depth, whole int) {
 	return m.cost.Depth, m.whole
 }
 
-// next returns the Depth of a trip that begins now.
 func (m *Meter) next() int {
 	depth, _ := m.deepest()
 	return depth + 1
 }
 
-// under returns ctx with m, unless ctx already carries the Meter of a work nested within m's.
 func (m *Meter) under(ctx context.Context) context.Context {
 	if m == nil {
 		return ctx
@@ -170,7 +157,6 @@ func (m *Meter) under(ctx context.Context) context.Context {
 	return context.WithValue(ctx, meterKey{}, m)
 }
 
-// meterOf returns the Meter in effect for a store with powers, or nil.
 func meterOf(ctx context.Context, powers Powers) *Meter {
 	m, _ := ctx.Value(meterKey{}).(*Meter)
 	if of := powers.meter; of != nil && (m == nil || of.level > m.level) {

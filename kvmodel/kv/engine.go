@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Engine opens the stores whose URLs begin with one of its schemes. A program passes the engines it
-// links to package kvopen. Each backend that uses servers has one.
+// Engine opens the stores whose URLs begin with one of its schemes, for package kvopen. Each
+// backend that uses servers has one.
 type Engine []Scheme
 
 // Scheme is one kind of store that a URL can name.
@@ -17,13 +17,12 @@ type Scheme struct {
 	Form string // the form of its URLs, for error messages
 
 	// Open opens a store. rest is the part of the URL between the colon and the question mark,
-	// options are the part after it. Errors name the bad part, or the reason why the store could
-	// not be opened, and show no password.
+	// options the part after it. Errors name the bad part or the reason, and show no password.
 	Open func(ctx context.Context, rest string, options url.Values) (Store, error)
 }
 
-// With returns the engine with a value of an option for URLs that do not give it, such as
-// rediskv.Engine.With("near", "64MB") for a site.
+// With returns the engine with the value of an option for URLs that do not give it, such as
+// rediskv.Engine.With("near", "64MB").
 func (e Engine) With(option, value string) Engine {
 	with := slices.Clone(e)
 	for i, s := range e {

@@ -17,7 +17,7 @@ var (
 	ErrConflict = errors.New("changed by someone else")
 
 	// ErrNotStored: an Append found the key absent or the value full. Some stores cannot tell the
-	// two apart, so every store gives this answer for both.
+	// two apart.
 	ErrNotStored = errors.New("not stored: absent or full")
 
 	// ErrSealed: an Append found the value ending with Op.Unless.
@@ -36,12 +36,11 @@ var (
 	// ErrBadKey: the key is empty, longer than MaxKey, or holds a byte that some store cannot keep.
 	ErrBadKey = errors.New("bad key")
 
-	// ErrTooLarge: the value is longer than MaxValue, or the ops of one call together write more
-	// than the store can in one trip.
+	// ErrTooLarge: the value is longer than MaxValue, or the ops of one call write more than the
+	// store can in one trip.
 	ErrTooLarge = errors.New("value too large")
 
-	// ErrBadOp: the op is invalid, for example because of a negative TTL. That is a bug in the
-	// program.
+	// ErrBadOp: the op is invalid, such as one with a negative TTL. That is a bug in the program.
 	ErrBadOp = errors.New("bad operation")
 )
 
@@ -50,19 +49,19 @@ var (
 	// ErrUnavailable: the op was not carried out and will not be. It may be retried.
 	ErrUnavailable = errors.New("store unavailable")
 
-	// ErrUnclear: the write may or may not have been carried out, and may still be carried out,
-	// once, at any later time. The caller reads the key again. If it finds its own value, the write
-	// is done. If the version is unchanged, the outcome is still open: send the same operation
-	// again, or change the version with another write, so that a late compare fails. If the version
-	// has changed, only a value that records its last changes can tell. Do not undo preparations
-	// while the outcome is open.
+	// ErrUnclear: the write may or may not have been carried out, and may still be, once, at any
+	// later time. The caller reads the key again. If it finds its own value, the write is done. If
+	// the version is unchanged, the outcome is still open: send the same operation again, or change
+	// the version with another write, so that a late compare fails. If the version has changed,
+	// only a value that records its last changes can tell. Do not undo preparations while the
+	// outcome is open.
 	ErrUnclear = errors.New("unclear whether the store did it")
 
 	// ErrReadOnly: nothing can be written here. The error is also an ErrUnavailable.
 	ErrReadOnly = errors.New("read-only")
 
-	// ErrLost: the server has lost its memory since it was first seen. Its "absent" would mean
-	// nothing, so it returns this error until the loss is accepted.
+	// ErrLost: the server has lost its memory, so its "absent" would mean nothing, until the loss
+	// is accepted.
 	ErrLost = errors.New("store has lost its data")
 )
 

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// toldErrors is the number of errors that the text of a joined error shows.
 const toldErrors = 3
 
-// Failure returns the kind of failure that err is: ErrLost, ErrUnclear or ErrUnavailable. It
-// returns nil for an answer and for errors that do not come from a store.
+// Failure returns the kind of failure that err is: ErrLost, ErrUnclear or ErrUnavailable; nil for
+// an answer and for errors that do not come from a store.
 func Failure(err error) error {
 	for _, failure := range []error{ErrLost, ErrUnclear, ErrUnavailable} {
 		if errors.Is(err, failure) {
@@ -21,9 +20,8 @@ func Failure(err error) error {
 	return nil
 }
 
-// Join returns errs as one error, or nil if all of them are nil. It wraps all of them, as
-// errors.Join does. Its text is a single line: the first error of each kind of failure, and how
-// many more failed the same way.
+// Join returns errs as one error that wraps all of them, or nil if all are nil. Its text is one
+// line: the first error of each kind of failure, and how many more failed the same way.
 func Join(errs ...error) error {
 	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
 	if len(errs) == 0 {
@@ -54,14 +52,12 @@ func (j *joined) Error() string {
 	return text.String()
 }
 
-// kind is a set of errors that failed the same way.
 type kind struct {
 	first   error
 	failure error // nil: not a failure of a store, so it is alone
 	more    int
 }
 
-// alike groups errs by kind, ordered by the first error of each.
 func alike(errs []error) (kinds []kind) {
 	for _, err := range errs {
 		failure := Failure(err)

@@ -24,7 +24,7 @@ const (
 	MaxTenant = 40
 )
 
-// Class is a family of keys with the same number of parts, such as the claims of unique values.
+// Class is the keys with the same name and number of parts, such as the claims of unique values.
 type Class struct {
 	name  string
 	parts int
@@ -33,7 +33,7 @@ type Class struct {
 // NewClass returns the class of keys name:part:...:part with that many parts.
 func NewClass(name string, parts int) Class { return Class{name, parts} }
 
-// Key returns the key of parts, escaped and joined. It panics unless the class has that many parts.
+// Key returns the key of parts. It panics unless the class has that many.
 func (c Class) Key(parts ...string) string {
 	if len(parts) != c.parts {
 		panic(fmt.Sprintf("kv: key class %s has %d parts, not %d", c.name, c.parts, len(parts)))
@@ -41,15 +41,13 @@ func (c Class) Key(parts ...string) string {
 	return shorten(c.name + ":" + JoinText(parts...))
 }
 
-// KeyOfText is like Key, but takes the last part as a text from JoinText. The text is not escaped
-// again and counts as one part however many it joins.
+// KeyOfText is like Key, but the last part is a text from JoinText, which is not escaped again.
 func (c Class) KeyOfText(before []string, text string) string { return c.Family(before...).Key(text) }
 
-// Family is the keys of a class that differ only in their last part, such as the records of one
-// model.
+// Family is the keys of a class that differ only in their last part.
 type Family struct{ prefix string }
 
-// Family returns the family of keys that begin with before, which is all parts but the last.
+// Family returns the keys that begin with before, which is all parts but the last.
 func (c Class) Family(before ...string) Family {
 	if len(before)+1 != c.parts {
 		panic(fmt.Sprintf("kv: key class %s has %d parts, not %d", c.name, c.parts, len(before)+1))
@@ -63,8 +61,7 @@ func (c Class) Family(before ...string) Family {
 // And returns the subfamily of keys whose last part begins with text, from JoinText.
 func (f Family) And(text string) Family { return Family{f.prefix + text} }
 
-// Key returns the key with text, from JoinText, as its last part. The text is not escaped again and
-// counts as one part however many it joins.
+// Key returns the key with text, from JoinText, as its last part.
 func (f Family) Key(text string) string { return shorten(f.prefix + text) }
 
 // Begin returns the common prefix of all keys of f, hashed ones included.
@@ -82,9 +79,8 @@ func (f Family) Text(key string) string {
 // IsHashed reports whether key is long and ends in a hash.
 func IsHashed(key string) bool { return strings.Contains(key, hashMark) }
 
-// eachKey calls f with the keys of each text in every family, behind prefix: all families for the
-// first text, then all for the next. The keys share memory: room if it is large enough, otherwise
-// the returned slice.
+// eachKey calls f with the keys of each text in every family, behind prefix. The keys share memory:
+// room if it is large enough, otherwise the returned slice.
 func eachKey(room []byte, prefix string, families []Family, texts []string, f func(key string)) []byte {
 	size := len(texts) * len(families) * len(prefix)
 	for _, family := range families {
@@ -111,8 +107,7 @@ func eachKey(room []byte, prefix string, families []Family, texts []string, f fu
 // textOf returns text as a string without a copy. The string is invalid once text changes.
 func textOf(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
-// JoinText returns parts escaped and joined by colons: the text of an id. A text is never escaped
-// again.
+// JoinText returns parts escaped and joined by colons: the text of an id.
 func JoinText(parts ...string) string {
 	if !slices.ContainsFunc(parts, func(part string) bool { return !Plain(part) }) {
 		return strings.Join(parts, ":")

@@ -16,29 +16,28 @@ type Cost struct {
 	Wrote int // bytes of values sent
 }
 
-// String returns the cost for a page footer or a log line.
 func (c Cost) String() string {
 	return fmt.Sprintf("%d trips (%d deep), %d ops, %d keys, %d B read, %d B written",
 		c.Trips, c.Depth, c.Ops, c.Keys, c.Read, c.Wrote)
 }
 
-// Meter adds up the requests to stores wrapped by [Count] under one context. Reads answered from
-// memory cost nothing. It is safe for concurrent use.
+// Meter adds up the requests to stores wrapped by [Count] under a context of [Metered]. Reads
+// answered from memory cost nothing.
 type Meter struct {
 	mu   sync.Mutex
 	cost Cost
 
-	// For one of several works that make their own trips; see apart.
+	// See apart.
 	outer  *Meter // the Meter that counts the trips when all works have ended; nil: none
 	level  int    // the number of enclosing works
 	script []step
 	ended  bool
 
-	whole int // transactions
+	whole int
 }
 
-// Cost returns the cost so far. A trip counts when it ends. A trip that works of [Together] would
-// have shared counts when all of them have ended.
+// Cost returns the cost so far. A trip counts when it ends. Trips that works of [Together] would
+// have shared count when all of them have ended.
 func (m *Meter) Cost() Cost {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -47,8 +46,7 @@ func (m *Meter) Cost() Cost {
 
 type meterKey struct{}
 
-// Metered returns a context with a new Meter. Stores wrapped by Count count into it. Without a
-// Meter in the context they count nothing.
+// Metered returns a context with a new Meter.
 func Metered(ctx context.Context) (context.Context, *Meter) {
 	m := new(Meter)
 	return context.WithValue(ctx, meterKey{}, m), m
@@ -67,7 +65,6 @@ type counted struct {
 
 func (c *counted) Powers() Powers { return c.powers }
 
-// countedPowers returns p, counting everything inside Atomic as one trip.
 func countedPowers(p Powers) Powers {
 	atomic := p.Atomic
 	if atomic == nil {
@@ -78,30 +75,28 @@ func countedPowers(p Powers) Powers {
 		if !ok {
 			return atomic(ctx, f)
 		}
-		var whole *gathering // of the last run
 		depth := m.next()
-		err := atomic(ctx, func(s Store) error {
-			whole = &gathering{Store: s}
-			return f(whole)
-		})
-		m.addWhole(depth, whole.asked())
+		ops, err := gather(ctx, atomic, f)
+		m.addWhole(depth, ops)
 		return err
 	}
 	return p
+}
+
+// gather runs f by atomic, and returns the ops of its last run.
+func gather(ctx context.Context, atomic func(context.Context, func(Store) error) error, f func(Store) error) ([]Op, error) {
+	var last gathering
+	err := atomic(ctx, func(s Store) error {
+		last = gathering{Store: s}
+		return f(&last)
+	})
+	return last.ops, err
 }
 
 // gathering is a store that records the ops of all its calls.
 type gathering struct {
 	Store
 	ops []Op
-}
-
-// asked returns the recorded ops. g may be nil.
-func (g *gathering) asked() []Op {
-	if g == nil {
-		return nil
-	}
-	return g.ops
 }
 
 func (g *gathering) Powers() Powers { return PowersOf(g.Store) }
@@ -123,7 +118,7 @@ func (c *counted) Do(ctx context.Context, ops []Op) error {
 	return err
 }
 
-// add counts a trip that began after depth-1 sequential trips.
+// add counts a trip behind depth-1 others.
 func (m *Meter) add(depth int, ops []Op) {
 	if m.outer != nil {
 		if !m.noteTrip(ops) {

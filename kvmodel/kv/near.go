@@ -2,10 +2,10 @@ package kv
 
 import "context"
 
-// Near returns s for reads that are only displayed: a store with a cache (see package nearkv) may
-// answer a Get from memory. The answer may be slightly outdated, so no change may depend on it
-// unless the store compares its version. Its Value may be shared with other readers and must not be
-// changed. A store without a cache is returned unchanged.
+// Near returns s for reads that are only displayed: a store with a cache may answer a Get from
+// memory. The answer may be slightly outdated, so no change may depend on it unless the store
+// compares its version. Its Value may be shared and must not be changed. A store without a cache is
+// returned unchanged.
 func Near(s Store) Store {
 	return shown(s, false)
 }
@@ -31,10 +31,9 @@ func Past(s Store) Store {
 	return s
 }
 
-// Decoder decodes a value. bytes is the approximate size of the result beyond value itself; the
-// result may refer to parts of value. A store with a cache keeps the result and shares it with all
-// readers of the key, so nobody may change it. Nothing is kept after an error. A Decoder must not
-// use the store.
+// Decoder decodes a value. bytes is the approximate size of the result beyond value, which the
+// result may refer to. A store with a cache keeps the result and shares it with all readers of the
+// key, so nobody may change it. Nothing is kept after an error. A Decoder must not use the store.
 type Decoder func(value []byte) (v any, bytes int, err error)
 
 // Of returns the decoded value of r. It must not be changed.

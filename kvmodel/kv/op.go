@@ -26,8 +26,7 @@ func OpSwap(key string, version Version, value []byte) Op {
 }
 
 // OpReplace returns an op that stores value under key if it has not changed since a get returned
-// version: a swap, or an add if the key was absent and version is 0. [Raced] reports whether it had
-// changed.
+// version, which is 0 if the key was absent. [Raced] reports whether it had.
 func OpReplace(key string, version Version, value []byte) Op {
 	if version == 0 {
 		return OpAdd(key, value)
@@ -52,7 +51,7 @@ func OpIncrement(key string, delta int64) Op { return Op{Kind: Increment, Key: k
 // For returns the op with a TTL.
 func (op Op) For(ttl time.Duration) Op { op.TTL = ttl; return op }
 
-// Err returns the op's result as an error that names the op, or nil.
+// Err returns the op's error with the op's name, or nil.
 func (op *Op) Err() error {
 	if op.Result.Err == nil {
 		return nil
@@ -61,16 +60,14 @@ func (op *Op) Err() error {
 }
 
 // Failed reports whether err means that a store could not be reached or did not answer. Never take
-// that for an answer such as "absent".
+// that for "absent".
 func Failed(err error) bool { return Failure(err) != nil }
 
-// Unavailable returns an ErrUnavailable that wraps cause, the reason why an operation was not even
-// tried.
+// Unavailable returns an ErrUnavailable that wraps cause.
 func Unavailable(cause error) error { return fmt.Errorf("%w: %w", ErrUnavailable, cause) }
 
 // Unclear returns an ErrUnclear with the text of err, the result of repeating a write that got no
-// answer before. It returns nil if err is nil. The result does not wrap err: an ErrUnavailable, for
-// one, would say that nothing was done.
+// answer before, or nil. It does not wrap err: an ErrUnavailable would say that nothing was done.
 func Unclear(err error) error {
 	if err == nil || errors.Is(err, ErrUnclear) {
 		return err
@@ -105,8 +102,8 @@ func Change(key string, write func() error) error {
 	return err
 }
 
-// Unanswered returns the error that Do owes for ops: the first failure, with the number of others
-// that failed the same way, or nil. Backends call it last.
+// Unanswered returns the error that Do owes for ops: the first failure, with the number of similar
+// ones, or nil. Backends call it last.
 func Unanswered(ops []Op) error {
 	for i := range ops {
 		err := ops[i].Result.Err
@@ -130,7 +127,7 @@ func count(ops []Op, failure error) (n int) {
 }
 
 // Check clears the results of ops, refuses those that break the contract's limits, and returns the
-// number of ops without an error, which may be sent. Backends call it first.
+// number of the others. Backends call it first.
 func Check(ops []Op, powers Powers) int {
 	good := 0
 	var chains Chains
@@ -145,8 +142,8 @@ func Check(ops []Op, powers Powers) int {
 	return good
 }
 
-// Fail sets err on every op that has no error yet and returns the error that Do owes. It is for a
-// trip that failed as a whole.
+// Fail sets err on every op without an error and returns the error that Do owes, for a trip that
+// failed as a whole.
 func Fail(ops []Op, err error) error {
 	for i := range ops {
 		if ops[i].Result.Err == nil {
@@ -186,20 +183,17 @@ func (op *Op) check(powers Powers) error {
 	return nil
 }
 
-// One carries out a single op and returns its result. The error names the op and wraps its
-// sentinel.
+// One carries out a single op. The error names the op and wraps its sentinel.
 func One(ctx context.Context, s Store, op Op) (Result, error) {
 	room := getRooms.Get().(*getRoom)
 	defer room.leave()
 	room.ops = append(room.ops, op)
-	// The op's own result is more precise than the error of Do.
 	_ = s.Do(ctx, room.ops)
 	return room.ops[0].Result, room.ops[0].Err()
 }
 
-// GetAll reads keys in one trip. The results are in the order of keys; an absent key has
-// ErrNotFound. The error is not nil if the store could not be asked for some key. Do not take such
-// a key for absent.
+// GetAll reads keys in one trip, in order. An absent key has ErrNotFound. The error is not nil if
+// the store could not be asked for some key. Do not take such a key for absent.
 func GetAll(ctx context.Context, s Store, keys ...string) ([]Result, error) {
 	return GetDecoded(ctx, s, nil, keys...)
 }
@@ -329,9 +323,8 @@ func (g *getting) do(results []Result) error {
 	return err
 }
 
-// AppendSurely appends value to the value of key and repeats the append while its outcome is
-// unclear, so value may be there twice. Once an outcome was unclear, it returns nil or an
-// ErrUnclear.
+// AppendSurely appends value and repeats that while the outcome is unclear, so value may be there
+// twice. Once an outcome was unclear, it returns nil or an ErrUnclear.
 func AppendSurely(ctx context.Context, s Store, key string, value []byte) error {
 	_, err := One(ctx, s, OpAppend(key, value))
 	for try := 1; try < 3 && errors.Is(err, ErrUnclear); try++ {
@@ -341,8 +334,8 @@ func AppendSurely(ctx context.Context, s Store, key string, value []byte) error 
 	return err
 }
 
-// Next adds delta to the number under key and returns the sum. If the key is absent, it starts from
-// first. It costs one trip, the first time three.
+// Next adds delta to the number under key, which starts from first, and returns the sum. It costs
+// one trip, the first time three.
 func Next(ctx context.Context, s Store, key string, first, delta int64) (int64, error) {
 	for {
 		r, err := One(ctx, s, OpIncrement(key, delta))
@@ -356,8 +349,8 @@ func Next(ctx context.Context, s Store, key string, first, delta int64) (int64, 
 	}
 }
 
-// Adjust adds delta to the number under key, which never goes below 0, and returns the sum. If the
-// key is absent, it stores max(0, delta) for ttl (0: forever). It costs one trip, the first time
+// Adjust adds delta to the number under key, which never goes below 0, and returns the sum. An
+// absent number starts with max(0, delta), for ttl (0: forever). It costs one trip, the first time
 // two.
 func Adjust(ctx context.Context, s Store, key string, delta int64, ttl time.Duration) (int64, error) {
 	for {
@@ -374,7 +367,7 @@ func Adjust(ctx context.Context, s Store, key string, delta int64, ttl time.Dura
 }
 
 // ParseNumber returns the number in the value of an Increment: decimal digits, at most MaxNumber.
-// Otherwise it returns an ErrNotNumber.
+// Otherwise the error is an ErrNotNumber.
 func ParseNumber(value []byte) (int64, error) {
 	n := int64(0)
 	for _, c := range value {

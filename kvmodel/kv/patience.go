@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// impatience is the cause when a context of Patient ends.
 type impatience time.Duration
 
 func (i impatience) Error() string {
 	return fmt.Sprintf("no answer within %v, the store's patience", time.Duration(i))
 }
 
-// Patient returns a ctx that ends after patience, if it has no deadline of its own and patience is
-// not 0. All trips of one call share it. The caller must call the returned func when the call ends.
+// Patient returns a ctx that ends after patience, if it has no deadline and patience is not 0. All
+// trips of a call share it. The caller must call the returned func at its end.
 func Patient(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	if _, limited := ctx.Deadline(); limited || patience == 0 {
 		return ctx, func() {}
@@ -23,10 +22,9 @@ func Patient(ctx context.Context, patience time.Duration) (context.Context, cont
 	return context.WithTimeoutCause(ctx, patience, impatience(patience))
 }
 
-// Ended returns the reason why ctx has ended, for a store to wrap, or nil. The reason is ctx.Err(),
-// except when the patience of a call ran out: since the caller did not set that limit, the error
-// names it and is not a context.DeadlineExceeded. A ctx past its deadline counts as ended even
-// before ctx itself notices.
+// Ended returns the reason why ctx has ended, or nil. If the patience of a call ran out, the error
+// names it and is not a context.DeadlineExceeded, since the caller set no limit. A ctx past its
+// deadline has ended even before ctx itself notices.
 func Ended(ctx context.Context) error {
 	end, limited := ctx.Deadline()
 	passed := limited && !time.Now().Before(end)
@@ -44,7 +42,6 @@ func Ended(ctx context.Context) error {
 	}
 }
 
-// awaitEnd waits until ctx, past its deadline, reports its end.
 func awaitEnd(ctx context.Context) {
 	select {
 	case <-ctx.Done():

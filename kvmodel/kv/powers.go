@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Powers lists the abilities of a store beyond the contract. All are optional: code that uses one
-// also works without it.
+// Powers lists the abilities of a store beyond the contract. Code that uses one also works without
+// it.
 type Powers struct {
 	// Unless: Append supports Op.Unless, testing and appending atomically.
 	Unless bool
 
 	// Ordered: the ops of one Do take effect in order, and may be chains; see Op.Chain. If Do fails
-	// midway, the ops that took effect are the first ones.
+	// midway, the first ones took effect.
 	Ordered bool
 
 	// Inside: the store belongs to a transaction, so its ops cost no trip.
@@ -25,11 +25,11 @@ type Powers struct {
 	// Changes, if not nil, names the keys that this process has read and others have changed.
 	Changes Changes
 
-	// Alone: one process holds the store from open to close, and no other can use it. So nobody is
-	// still working on anything an earlier process left behind.
+	// Alone: one process holds the store from open to close, so nobody is still working on anything
+	// an earlier process left behind.
 	Alone bool
 
-	// Local: the store is in this process, so trips cost nothing and need not be saved.
+	// Local: the store is in this process, so trips cost nothing.
 	Local bool
 
 	// ReadOnly, if not nil, is the error of every write.
@@ -37,41 +37,38 @@ type Powers struct {
 
 	// Atomic, if not nil, runs f with a store whose ops take effect together when f returns nil,
 	// and not at all when it returns an error, which Atomic then returns unchanged. No other op
-	// comes between them. The store is only for f, which must not keep it and must not use the
-	// outer one. f reads its own writes. If Atomic itself cannot commit, nothing was carried out
-	// and the error is ErrUnavailable. If ctx ends or the store fails during the commit, the error
-	// is ErrUnclear for all writes of f. Atomic may run f several times; only the last run counts.
-	// A DB uses Atomic only on a store that also has Walk.
+	// comes between them. f reads its own writes, must not keep its store, and must not use the
+	// outer one. If Atomic itself cannot commit, nothing was carried out and the error is
+	// ErrUnavailable. If ctx ends or the store fails during the commit, the error is ErrUnclear for
+	// all writes of f. Atomic may run f several times; only the last run counts. A DB uses Atomic
+	// only on a store that also has Walk.
 	Atomic func(ctx context.Context, f func(Store) error) error
 
 	// Keys, if not nil, calls f with the keys that begin with begin, in batches and in no order,
-	// until f returns an error, which Keys then returns unchanged. It names every key whose item
-	// exists unchanged throughout. It may name a key twice, or a key whose item is gone. It reads
-	// the whole store, so it is for maintenance. If the store cannot be asked, the error is
-	// ErrUnavailable.
+	// until f returns an error, which Keys returns unchanged. It names every key whose item exists
+	// unchanged throughout, and may name a key twice, or one whose item is gone. It reads the whole
+	// store. If the store cannot be asked, the error is ErrUnavailable.
 	Keys func(ctx context.Context, begin string, f func(keys []string) error) error
 
-	// Walk, if not nil, is Keys in byte order, each key once, beginning with the first key after
-	// after. It reads only the keys it names, so a DB finds records by their keys and stores no
-	// list of ids.
+	// Walk, if not nil, is Keys in byte order, each key once, beginning after after. It reads only
+	// the keys it names, so a DB stores no list of ids.
 	Walk func(ctx context.Context, begin, after string, f func(keys []string) error) error
 
 	// Patience is the time limit of a call of several trips whose context has no deadline; see
 	// [Patient]. 0: the store waits for no server.
 	Patience time.Duration
 
-	// Outages, if not nil, registers hear, which is called when a server stops answering and when
-	// it answers again. hear must be quick and must not use the store.
+	// Outages, if not nil, registers hear for the beginning and end of each outage. hear must be
+	// quick and must not use the store.
 	Outages func(hear func(Outage))
 
 	// Disk, if not nil, returns the state of a store in its own file.
 	Disk func() Disk
 
-	// Backup, if not nil, writes the whole store to w, all tenants included, while reads and writes
-	// go on.
+	// Backup, if not nil, writes the whole store to w, all tenants included.
 	Backup func(ctx context.Context, w io.Writer) error
 
-	// Findings, if not nil, checks the configuration of the store's servers or disk for risks.
+	// Findings, if not nil, checks the configuration of the store for risks.
 	Findings func(ctx context.Context) []Finding
 
 	// Prefix is the prefix of every key below a store of [Prefix]; "": none.
@@ -94,8 +91,8 @@ type Disk struct {
 	Trouble    error         // the last failure still being retried, of a commit or in the background; nil: none
 }
 
-// Outage is a time during which a server refuses requests or does not answer them. It begins with
-// the first refusal, or after a second of silence, and ends with the next answer.
+// Outage is a time during which a server refuses requests or does not answer. It begins with the
+// first refusal, or after a second of silence, and ends with the next answer.
 type Outage struct {
 	Server string // its address
 	Since  time.Time
@@ -103,45 +100,44 @@ type Outage struct {
 	Over   bool
 }
 
-// Losses is how a store on servers reports lost memory, and how it learns that a loss is accepted.
-// Until then ops on the affected keys return ErrLost.
+// Losses is how a store on servers reports lost memory. Ops on the affected keys return ErrLost
+// until the loss is accepted.
 type Losses interface {
-	// Lost returns an ErrLost for each server that lost its memory, as far as this process has
-	// noticed.
+	// Lost returns an ErrLost for each server that lost its memory, as far as this process knows.
 	Lost() []error
 
-	// Accept accepts, for all processes, the losses this process has noticed: from now on, missing
-	// items on those servers count as absent. A store that was never used checks its servers first.
+	// Accept accepts, for all processes, the losses this process has noticed: missing items on
+	// those servers then count as absent. A store that was never used checks its servers first.
 	// Accept returns the servers, or how they have changed. Every server must answer.
 	Accept(ctx context.Context) ([]string, error)
 
-	// Renew declares, for all processes, that the store's current contents are intended, even
-	// though it came back without its data and this process knows of no loss. Processes that knew
-	// the old store and return ErrLost then adopt it. Every server must answer.
+	// Renew declares, for all processes, that the store's contents are intended, although it came
+	// back without its data and this process knows of no loss. Processes that return ErrLost then
+	// adopt it. Every server must answer.
 	Renew(ctx context.Context) error
 
 	// Edition returns a number, from 1, that each Accept and Renew raises, and an id that no other
-	// edition of any store has. Both are 0 before the first op. Knowledge about the store in one
-	// edition is void in another.
+	// edition of any store has. Both are 0 before the first op. Knowledge about one edition is void
+	// in another.
 	Edition() (number, id uint64)
 
 	// Look checks the servers now. Otherwise they are checked periodically and on new connections.
 	Look(ctx context.Context) error
 
-	// GoneBack reports that the store showed an older state of key than it had acknowledged: its
-	// server came back with old data. All processes then treat that as a loss like any other.
+	// GoneBack reports that the store showed an older state of key than it had acknowledged. All
+	// processes then treat that as a loss.
 	GoneBack(ctx context.Context, key string) error
 
 	// Watch registers f, which is called with an ErrLost when servers are found to have lost their
-	// memory, and with nil when that loss is accepted. f must not use the store.
+	// memory, and with nil when that is accepted. f must not use the store.
 	Watch(f func(servers []string, err error))
 }
 
-// Changes tells a process about changes to keys since it read them.
+// Changes tells a process about changes to keys since it read them. The registered functions must
+// be quick and must not use the store.
 type Changes interface {
 	// Tell registers f, which is called with keys that someone has changed, or with nil if any key
-	// may have changed. A Get before the call of f may be outdated; a Get after it is not. f must
-	// be quick and must not use the store.
+	// may have changed. A Get before the call may be outdated; one after it is not.
 	Tell(f func(keys []string))
 
 	// Current reports whether, up to a moment ago, no change was missed.
@@ -149,7 +145,7 @@ type Changes interface {
 
 	// Announce registers f, which is called with each key that any process writes, a trip's time
 	// later, or with nil when some may have been missed. It returns false if the store cannot do
-	// so. f must be quick and must not use the store.
+	// so.
 	Announce(f func(keys []string)) bool
 
 	// Announcing reports whether, up to a moment ago, no such key was missed.
@@ -167,16 +163,6 @@ func PowersOf(s Store) Powers {
 		return p.Powers()
 	}
 	return Powers{}
-}
-
-// through returns the powers with the store of Atomic wrapped as well, for use by a wrapper.
-func (p Powers) through(wrap func(Store) Store) Powers {
-	if atomic := p.Atomic; atomic != nil {
-		p.Atomic = func(ctx context.Context, f func(Store) error) error {
-			return atomic(ctx, func(s Store) error { return f(wrap(s)) })
-		}
-	}
-	return p
 }
 
 // EditionOf returns the Edition of l. A store without Losses stays in its first.

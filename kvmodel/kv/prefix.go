@@ -24,8 +24,13 @@ type prefixed struct {
 }
 
 func newPrefixed(s Store, prefix string) *prefixed {
-	powers := PowersOf(s).through(func(s Store) Store { return newPrefixed(s, prefix) })
+	powers := PowersOf(s)
 	powers.Prefix += prefix
+	if atomic := powers.Atomic; atomic != nil {
+		powers.Atomic = func(ctx context.Context, f func(Store) error) error {
+			return atomic(ctx, func(s Store) error { return f(newPrefixed(s, prefix)) })
+		}
+	}
 	if keys := powers.Keys; keys != nil {
 		powers.Keys = func(ctx context.Context, begin string, f func([]string) error) error {
 			return keys(ctx, prefix+begin, without(prefix, f))
@@ -42,7 +47,6 @@ func newPrefixed(s Store, prefix string) *prefixed {
 	return &prefixed{s, prefix, powers}
 }
 
-// without returns a func that strips prefix from keys and calls f.
 func without(prefix string, f func([]string) error) func([]string) error {
 	return func(keys []string) error {
 		own := make([]string, len(keys))
@@ -64,9 +68,9 @@ func (l prefixedLosses) GoneBack(ctx context.Context, key string) error {
 	return l.Losses.GoneBack(ctx, l.prefix+key)
 }
 
-// Do prefixes the keys of ops for the duration of the call.
+// Do prefixes the keys of ops during the call.
 func (p *prefixed) Do(ctx context.Context, ops []Op) error {
-	var keys strings.Builder // the keys share its memory
+	var keys strings.Builder // shared by all keys
 	size := 0
 	for i := range ops {
 		size += len(p.prefix) + len(ops[i].Key)

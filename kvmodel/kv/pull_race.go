@@ -14,7 +14,6 @@ func pull(seq iter.Seq[struct{}]) (next func() (struct{}, bool), stop func()) {
 	return p.next, p.stop
 }
 
-// pulling is a seq that runs in a goroutine until it yields.
 type pulling struct {
 	seq          iter.Seq[struct{}]
 	goOn         chan bool // false: yield returns false
@@ -45,8 +44,7 @@ func (p *pulling) stop() {
 	p.ended = true
 }
 
-// wait waits until seq yields and reports whether it did. A panic or Goexit of seq is repeated
-// here.
+// wait reports whether seq yields. A panic or Goexit of seq is repeated here.
 func (p *pulling) wait() bool {
 	if <-p.yields {
 		return true

@@ -20,7 +20,7 @@ func RandomBytes(n int) []byte {
 // Random returns a random 64-bit number, different in every call.
 func Random() uint64 { return binary.BigEndian.Uint64(RandomBytes(8)) }
 
-// RandomName returns 26 random characters that fit in a key, different in every call.
+// RandomName returns 26 random characters that fit in a key.
 func RandomName() string { return nameEncoding.EncodeToString(RandomBytes(16)) }
 
 const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"

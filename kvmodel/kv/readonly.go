@@ -1,12 +1,9 @@
 package kv
 
-import (
-	"context"
-	"slices"
-)
+import "context"
 
-// ReadOnly returns a store that reads from s and refuses every write with refusal. refusal should
-// be both an ErrUnavailable and an ErrReadOnly.
+// ReadOnly returns a store that reads from s and refuses every write with refusal, which should be
+// both an ErrUnavailable and an ErrReadOnly.
 func ReadOnly(s Store, refusal error) Store { return readOnly{s, refusal} }
 
 type readOnly struct {
@@ -14,7 +11,7 @@ type readOnly struct {
 	refusal error
 }
 
-// Powers has no transactions, which only writers need. Losses can be seen but not accepted.
+// Powers has no transactions. Losses can be seen but not accepted.
 func (r readOnly) Powers() Powers {
 	p := PowersOf(r.Store)
 	p.Atomic, p.ReadOnly = nil, r.refusal
@@ -24,7 +21,6 @@ func (r readOnly) Powers() Powers {
 	return p
 }
 
-// unaccepted is Losses that refuse changes.
 type unaccepted struct {
 	Losses
 	refusal error
@@ -34,25 +30,15 @@ func (u unaccepted) Accept(context.Context) ([]string, error) { return nil, u.re
 func (u unaccepted) Renew(context.Context) error              { return u.refusal }
 func (u unaccepted) GoneBack(context.Context, string) error   { return u.refusal }
 
-// Do carries out the reads among ops.
 func (r readOnly) Do(ctx context.Context, ops []Op) error {
-	if !slices.ContainsFunc(ops, func(op Op) bool { return op.Kind.Writes() }) {
-		return r.Store.Do(ctx, ops)
-	}
-	var reads []Op
-	var positions []int
+	writes := false
 	for i := range ops {
-		ops[i].Result = Result{Err: r.refusal}
-		if !ops[i].Kind.Writes() {
-			reads, positions = append(reads, ops[i]), append(positions, i)
+		if ops[i].Kind.Writes() {
+			ops[i].Result, writes = Result{Err: r.refusal}, true
 		}
 	}
-	if len(reads) > 0 {
-		// The results contain its error.
-		_ = r.Store.Do(ctx, reads)
+	if !writes {
+		return r.Store.Do(ctx, ops)
 	}
-	for i, position := range positions {
-		ops[position].Result = reads[i].Result
-	}
-	return Unanswered(ops)
+	return doSome(ctx, r.Store, ops, func(op *Op) bool { return !op.Kind.Writes() })
 }

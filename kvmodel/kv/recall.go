@@ -4,8 +4,8 @@ import "context"
 
 // Memory answers gets with Near immediately.
 type Memory interface {
-	// Recall fills results with answers to gets as of a single moment. It returns false if one of
-	// them needs the store. It keeps nothing of gets, not even a key.
+	// Recall fills results with answers to gets as of one moment. It returns false if one of them
+	// needs the store. It retains nothing of gets, not even a key.
 	Recall(gets []NearGet, results []Result) bool
 }
 
@@ -19,8 +19,8 @@ type NearGet struct {
 // Recaller is a store that may have a Memory, or a wrapper that need not see gets a Memory answers.
 // [GetAll] and similar functions ask the Memory first.
 type Recaller interface {
-	// Memory returns the Memory for gets under ctx and the prefix of its keys. nil: each get is a
-	// trip.
+	// Memory returns the Memory for gets under ctx, nil if each get is a trip, and the prefix of
+	// its keys.
 	Memory(ctx context.Context) (m Memory, prefix string)
 }
 
@@ -32,10 +32,9 @@ func MemoryOf(ctx context.Context, s Store) (m Memory, prefix string) {
 	return nil, ""
 }
 
-// Memory returns the Memory of the underlying store. No other store has gets with Near.
+// Each wrapper passes the Memory of its store on.
 func (n near) Memory(ctx context.Context) (Memory, string) { return MemoryOf(ctx, n.Store) }
 
-// Memory returns the Memory of the underlying store, for keys of the tenant.
 func (p *prefixed) Memory(ctx context.Context) (Memory, string) {
 	m, prefix := MemoryOf(ctx, p.Store)
 	if m != nil {
@@ -44,8 +43,7 @@ func (p *prefixed) Memory(ctx context.Context) (Memory, string) {
 	return m, prefix
 }
 
-// Memory returns the Memory of the underlying store, unless a Meter in ctx counts its answers, since
-// the store is local.
+// A Meter counts the answers of a local store, which therefore have to be trips.
 func (c *counted) Memory(ctx context.Context) (Memory, string) {
 	if c.powers.Local && IsMetered(ctx) {
 		return nil, ""
@@ -53,7 +51,6 @@ func (c *counted) Memory(ctx context.Context) (Memory, string) {
 	return MemoryOf(ctx, c.Store)
 }
 
-// Memory returns the Memory of the underlying store: gets it answers are not a trip.
 func (t *traced) Memory(ctx context.Context) (Memory, string) { return MemoryOf(ctx, t.Store) }
 
 // Memory returns the Memory of the underlying store.
@@ -62,7 +59,6 @@ func (r readOnly) Memory(ctx context.Context) (Memory, string) { return MemoryOf
 // Memory returns the Memory of the underlying store.
 func (r *retried) Memory(ctx context.Context) (Memory, string) { return MemoryOf(ctx, r.Store) }
 
-// Memory returns the Memory of the underlying store: its answers need no shared trip.
 func (p *part) Memory(ctx context.Context) (Memory, string) {
 	if p.powers.Local {
 		ctx = p.meter.under(ctx)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Sleep waits for d and returns true. It returns false if ctx ends first, and immediately if d
-// would pass the deadline.
+// Sleep waits for d and returns true. It returns false if ctx ends first, and at once if d would
+// pass the deadline.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < d {
 		return false
@@ -24,7 +24,7 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 
 // TooLate returns an ErrUnavailable that wraps the reason why [Sleep] or [Pause] returned false.
 func TooLate(ctx context.Context) error {
-	// If the wait would have passed the deadline, ctx may not have ended yet.
+	// ctx may not have ended yet.
 	return Unavailable(cmp.Or(Ended(ctx), context.DeadlineExceeded))
 }
 

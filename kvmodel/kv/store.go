@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Limits that hold on every store. A larger key or value is refused before it is sent, so stored
-// items are never harmed.
+// Limits of every store. A larger key or value is refused before it is sent.
 const (
 	MaxKey    = 250           // bytes of a key
 	MaxValue  = 1<<20 - 8<<10 // bytes of a value
@@ -14,17 +13,15 @@ const (
 	MaxTTL    = 5 * 365 * 24 * time.Hour
 )
 
-// Store is the interface of a backend: it carries out operations, each atomic on its own key.
-//
-// A Store is safe for concurrent use.
+// Store carries out operations, each atomic on its own key. It is safe for concurrent use.
 type Store interface {
 	// Do carries out ops, in one round trip if the engine can, in no particular order, and fills in
-	// each op's Result. Each op is atomic on its own key. The ops of one call are not atomic
-	// together, and two ops on one key may take effect in either order.
+	// each op's Result. The ops of one call are not atomic together, and two ops on one key may
+	// take effect in either order.
 	//
-	// Do returns nil if the store answered every op, whatever the answers: a Get of an absent key
-	// is answered. If some op ended in ErrUnavailable, ErrUnclear or ErrLost, Do returns the first
-	// such error; the Results of the other ops are still valid.
+	// Do returns nil if the store answered every op: a Get of an absent key is answered. If some op
+	// ended in ErrUnavailable, ErrUnclear or ErrLost, Do returns the first such error; the Results
+	// of the other ops are still valid.
 	//
 	// The caller must not change Key, Value or Unless while Do runs. The store retains none of them
 	// afterwards. A Result's Value belongs to the caller.
@@ -34,8 +31,7 @@ type Store interface {
 	// or the error of [Ended].
 	Do(ctx context.Context, ops []Op) error
 
-	// Close closes the store and frees its resources. Later ops are ErrUnavailable. A second Close
-	// does nothing.
+	// Close frees the store's resources. Later ops are ErrUnavailable. A second Close does nothing.
 	Close() error
 }
 
@@ -55,8 +51,8 @@ const (
 	// Add stores the value if the key is absent. ErrExists.
 	Add
 
-	// CompareAndSwap stores the value if the item still has Op.Version. ErrNotFound if the key is
-	// absent, ErrConflict if the item has changed.
+	// CompareAndSwap stores the value if the item still has Op.Version. ErrNotFound, or ErrConflict
+	// if the item has changed.
 	CompareAndSwap
 
 	// Delete removes the item. ErrNotFound.
@@ -66,15 +62,14 @@ const (
 	CompareAndDelete
 
 	// Append adds bytes to the end of an existing value and keeps its expiry. ErrNotStored if the
-	// key is absent or the value would grow past the limit; only a Get can tell which. The limit is
-	// MaxValue, or one of the engine's own within the 8 KiB above it. ErrSealed if the value ends
-	// with Op.Unless.
+	// key is absent or the value would exceed MaxValue, or a limit of the engine within the 8 KiB
+	// above it. ErrSealed if the value ends with Op.Unless.
 	Append
 
 	// Increment adds Op.Delta to a decimal number, keeps its expiry, and returns the sum, or 0 if
 	// it would be negative. ErrNotFound; ErrNotNumber if the value is not a number in 0..MaxNumber,
-	// or if the sum would exceed MaxNumber. An engine may notice the latter late and undo it: then
-	// the number is unchanged but the version is not.
+	// or the sum would exceed MaxNumber. An engine may notice the latter late and undo it: then the
+	// number is unchanged but the version is not.
 	Increment
 )
 

@@ -9,18 +9,18 @@ import (
 
 // Together runs works side by side, each on its own store, and sends their concurrent requests as
 // one trip: the first Do of each work in the first trip, the second of each in the next, and so on.
-// Code written as sequential steps then costs only as many trips as its longest work.
+// Sequential code then costs only as many trips as its longest work. The errors are in the order of
+// works.
 //
-// Works run one at a time, in order, and their ops are in the same order in the trip. They run in
-// the caller's goroutine until one makes a request or pauses, and from then on in coroutines. A key
-// that several works read in one trip is read once, so they must not change its value. Appends to
-// one key, or increments of it, are sent as one op if each work makes them by [One]. A work must
-// use its store from nowhere else, must not keep it, and must not wait for another work; to let
-// time pass it calls [Pause]. Together returns the errors of the works, in order.
+// Works run one at a time, in the caller's goroutine until one makes a request or pauses, and from
+// then on in coroutines. A key that several works read in one trip is read once, so they must not
+// change its value. Appends to one key, or increments of it, are sent as one op if each work makes
+// them by [One]. A work must use its store from nowhere else, must not keep it, and must not wait
+// for another work; to let time pass it calls [Pause].
 //
-// Where there are no trips to save, works run one after another, from the first to the last: in a
-// transaction, and on a store with [Powers.Local]. There each makes its own trips, and a [Meter]
-// counts the trips they would have shared had none paused.
+// In a transaction, and on a store with [Powers.Local], there are no trips to save, so works run
+// one after another. There each makes its own trips, and a [Meter] counts the trips they would have
+// shared had none paused.
 func Together(ctx context.Context, s Store, works ...func(Store) error) []error {
 	errs := make([]error, len(works))
 	powers := PowersOf(s)
@@ -39,8 +39,7 @@ func Together(ctx context.Context, s Store, works ...func(Store) error) []error 
 	return errs
 }
 
-// Each runs work for all values side by side, as [Together] does, and returns an error for each, in
-// order.
+// Each is [Together] of work for all values.
 func Each[V any](ctx context.Context, s Store, values []V, work func(s Store, i int, v V) error) []error {
 	works := make([]func(Store) error, len(values))
 	for i, v := range values {
@@ -50,8 +49,8 @@ func Each[V any](ctx context.Context, s Store, values []V, work func(s Store, i 
 }
 
 // Pause is Sleep for code that may be a work of [Together] using s. Works that pause briefly do so
-// together, and the other works wait with them once their ops were sent: many pauses take no longer
-// than the longest, and the next trip is shared. While a work pauses for longer, the others go on.
+// together, and the others wait with them once their ops were sent. While a work pauses for longer,
+// the others go on.
 func Pause(ctx context.Context, s Store, d time.Duration) bool {
 	p, ok := s.(*part)
 	if !ok {
@@ -64,12 +63,11 @@ func Pause(ctx context.Context, s Store, d time.Duration) bool {
 	return p.wait(nil) && p.woke && ctx.Err() == nil
 }
 
-// shortPause is the longest pause for which the other works wait.
 const shortPause = 50 * time.Millisecond
 
 // convoy is works that share trips. Works begin one after another in the caller's goroutine, and
-// those behind the first that has to wait begin in runners. On a local store works make their own
-// trips, so they wait only in a pause.
+// those behind the first that has to wait begin in runners. On a local store works wait only in a
+// pause.
 type convoy struct {
 	ctx     context.Context
 	store   Store
@@ -85,7 +83,6 @@ type convoy struct {
 }
 
 func newConvoy(ctx context.Context, s Store, powers Powers, works []func(Store) error) *convoy {
-	// A transaction inside a shared trip would not be atomic.
 	powers.Atomic = nil
 	c := &convoy{ctx: ctx, store: s, powers: powers, works: works, parts: make([]part, len(works)), cargo: cargos.Get().(*cargo)}
 	if powers.Local {
@@ -104,7 +101,6 @@ func newConvoy(ctx context.Context, s Store, powers Powers, works []func(Store) 
 	return c
 }
 
-// run runs all works.
 func (c *convoy) run() {
 	for c.next(nil) {
 	}
@@ -113,8 +109,8 @@ func (c *convoy) run() {
 	c.recycle()
 }
 
-// next runs the next work to its end, in the runner in unless that is nil. It returns false if
-// there is no work left.
+// next runs the next work to its end, in the runner in unless that is nil. It returns false if none
+// is left.
 func (c *convoy) next(in *runner) bool {
 	if c.begun == len(c.works) {
 		return false
@@ -127,7 +123,6 @@ func (c *convoy) next(in *runner) bool {
 	return true
 }
 
-// cargo is the ops of one trip.
 type cargo struct {
 	flight []Op
 	joins  []bool // which ops of flight may be joined with others like them
@@ -136,7 +131,7 @@ type cargo struct {
 	placed int            // how many ops of flight are in places
 }
 
-// cargos holds cargos for reuse, unless they are large.
+// cargos are reused unless they are large.
 var cargos = sync.Pool{New: func() any { return new(cargo) }}
 
 const maxCargo = 1 << 10
@@ -155,14 +150,13 @@ func (c *cargo) recycle() {
 	}
 }
 
-// target is the kind and key that joinable ops have in common.
 type target struct {
 	kind Kind
 	key  string
 }
 
-// travel makes one trip for all waiting parts, or pauses if they want that, and resumes those that
-// were answered, except the one in the caller's goroutine. It returns false if no part is waiting.
+// travel makes one trip for all waiting parts, or pauses, and resumes those that were answered. It
+// returns false if no part is waiting.
 func (c *convoy) travel() bool {
 	c.load(c.rides)
 	end, pauses := c.rest()
@@ -173,7 +167,6 @@ func (c *convoy) travel() bool {
 		if outer, ok := c.store.(*part); ok {
 			outer.flown = c.joins
 		}
-		// Each op's result has its error.
 		_ = c.store.Do(c.ctx, c.flight)
 	}
 	pause := time.Until(end)
@@ -192,8 +185,8 @@ func (c *convoy) travel() bool {
 	return true
 }
 
-// rest returns the end of the pause after the trip: the longest of the short pauses or, if there is
-// no trip, the first of the longer ones. pauses reports whether any part pauses.
+// rest returns the end of the pause after the trip: the longest of the short pauses or, without a
+// trip, the first of the longer ones.
 func (c *convoy) rest() (end time.Time, pauses bool) {
 	var first time.Time
 	for i := range c.parts {
@@ -216,7 +209,7 @@ func (c *convoy) rest() (end time.Time, pauses bool) {
 	return end, pauses
 }
 
-// load fills the flight of a trip and records the positions of the ops in rides.
+// load composes a trip and records the positions of the ops in rides.
 func (c *cargo) load(rides []ride) {
 	c.empty()
 	ops := 0
@@ -237,7 +230,6 @@ func (c *cargo) load(rides []ride) {
 			if position < 0 || !c.joins[position] || !c.flight[position].join(op) {
 				position = len(c.flight)
 				c.flight, c.joins = append(c.flight, *op), append(c.joins, joins)
-				// A join must not write into the caller's memory.
 				c.flight[position].Value = slices.Clip(op.Value)
 			}
 			r.positions = append(r.positions, position)
@@ -267,10 +259,8 @@ func (r *ride) joins(k int) bool {
 	return false
 }
 
-// maxJoined limits the bytes of a joined append.
 const maxJoined = 16 << 10
 
-// join merges other, of the same kind and key, into op if possible.
 func (op *Op) join(other *Op) bool {
 	switch op.Kind {
 	case Get:
@@ -286,10 +276,9 @@ func (op *Op) join(other *Op) bool {
 	return true
 }
 
-// few is the number of ops in a trip that are searched without a map.
 const few = 16
 
-// like returns the index in flight of the last op with the kind and key of op, or -1.
+// like returns the index of the last op with the kind and key of op, or -1.
 func (c *cargo) like(op *Op) int {
 	if len(c.flight) <= few {
 		for i := len(c.flight) - 1; i >= 0; i-- {
@@ -311,7 +300,6 @@ func (c *cargo) like(op *Op) int {
 	return -1
 }
 
-// deliver copies the results to the rides.
 func (c *cargo) deliver(rides []ride) {
 	for i := range rides {
 		r := &rides[i]
@@ -327,7 +315,6 @@ func (c *cargo) deliver(rides []ride) {
 	}
 }
 
-// ride is the ops of a work in one trip.
 type ride struct {
 	ops       []Op    // waiting to be sent
 	flown     []bool  // the joins of the flight that ops are, if they come from a nested Together; nil if they are the work's own
@@ -335,8 +322,8 @@ type ride struct {
 	sums      []int64 // for each increment, the joined delta up to it
 }
 
-// part is one work of Together, in the caller's goroutine or in a runner. It stops when it has ops
-// to send or pauses, and has ended when there is neither.
+// part is one work of Together. It stops when it has ops to send or pauses, and has ended when
+// there is neither.
 type part struct {
 	*convoy
 	*ride
@@ -347,14 +334,13 @@ type part struct {
 	err    error
 }
 
-// runner is a coroutine that runs works one after another until one of them stops.
+// runner is a coroutine that runs works one after another until one stops.
 type runner struct {
 	next  func() (struct{}, bool)
 	stop  func()
 	yield func(struct{}) bool
 }
 
-// start runs the works that have not begun until they stop or end.
 func (c *convoy) start() {
 	for c.begun < len(c.works) {
 		r := new(runner)
@@ -368,7 +354,7 @@ func (c *convoy) start() {
 	}
 }
 
-// stop ends the works still running, as after a panic, and counts the trips of all.
+// stop ends the works still running, as after a panic.
 func (c *convoy) stop() {
 	c.begun = len(c.works)
 	for _, r := range c.runners {
@@ -377,11 +363,10 @@ func (c *convoy) stop() {
 	c.apart.count()
 }
 
-// goOn lets the work run until it has ops to send, pauses or ends.
 func (p *part) goOn() { p.runner.next() }
 
-// wait lets the other works run until ops are carried out and the work's pause is over. It returns
-// false if that will never happen.
+// wait lets the other works run until ops are carried out and the pause is over. It returns false
+// if that will never happen.
 func (p *part) wait(ops []Op) bool {
 	p.ops = ops
 	if p.runner != nil {
@@ -396,7 +381,6 @@ func (p *part) wait(ops []Op) bool {
 	return true
 }
 
-// Do hands ops to the shared trip. On a local store it carries them out immediately.
 func (p *part) Do(ctx context.Context, ops []Op) error {
 	if len(ops) == 0 {
 		return nil

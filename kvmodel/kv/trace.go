@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Trip is one finished call of Do, or one transaction with all its ops, for a Trace hook.
+// Trip is one finished call of Do, or one transaction, for a Trace hook.
 type Trip struct {
 	Ops   []Op // with results; do not log the values, which are the app's secrets
 	For   Work // the caller, if the DB was configured to record it
@@ -15,8 +15,8 @@ type Trip struct {
 }
 
 // Trace returns a store that shows each finished trip to hook. Gets that were all answered from
-// memory are not a trip. The hook runs in the caller's goroutine, must not retain or change Ops,
-// and should be quick. A logger, span or metric is a hook of a few lines.
+// memory are not a trip. The hook runs in the caller's goroutine, and must not retain or change
+// Ops.
 func Trace(s Store, hook func(context.Context, Trip)) Store {
 	t := &traced{Store: s, powers: PowersOf(s), hook: hook}
 	if atomic := t.powers.Atomic; atomic != nil {
@@ -40,15 +40,10 @@ func (t *traced) Do(ctx context.Context, ops []Op) error {
 	return err
 }
 
-// atomic shows a transaction as one trip.
 func (t *traced) atomic(ctx context.Context, atomic func(context.Context, func(Store) error) error, f func(Store) error) error {
 	start := time.Now()
-	var whole *gathering // of the last run
-	err := atomic(ctx, func(s Store) error {
-		whole = &gathering{Store: s}
-		return f(whole)
-	})
-	t.show(ctx, whole.asked(), start, err)
+	ops, err := gather(ctx, atomic, f)
+	t.show(ctx, ops, start, err)
 	return err
 }
 

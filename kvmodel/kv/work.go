@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Work names the origin of a trip: a verb of a model or of an index, or a background task. All
-// names come from the program, so there are few.
+// Work names the origin of a trip: a verb of a model or of an index, or a background task.
 type Work struct {
 	Model string // such as Post; "" for a database, and for an index without a model
 	Index string // such as ByTags, or the name of a counter; "" for the model itself
@@ -26,7 +25,7 @@ func (w Work) String() string {
 
 type workKey struct{}
 
-// working is a context with a Work in a single allocation.
+// working is a context with a Work in one allocation.
 type working struct {
 	context.Context
 	work Work

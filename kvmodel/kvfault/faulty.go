@@ -24,8 +24,7 @@ const (
 	Full                // a write that stores a value is not carried out, ErrUnavailable; everything else is
 )
 
-// Stops reports whether the fault keeps an op of that kind from being carried out, for lack of
-// room.
+// Stops reports whether the fault keeps an op of that kind from being carried out.
 func (f Fault) Stops(kind kv.Kind) bool {
 	return f == Full && kind.Writes() && kind != kv.Delete && kind != kv.CompareAndDelete
 }
@@ -37,10 +36,9 @@ var (
 	errUnclear = fmt.Errorf("kvfault: %w: no answer", kv.ErrUnclear)
 )
 
-// Faulty returns s with a fault of the given kind on the nth op sent to it, counted from 1; the ops
-// of one trip count in order. All other ops work as always, even in the same trip. Late acts like
-// Mute; ByRate and None are no fault. Ops inside Atomic are not counted, and the store does not
-// claim to be ordered.
+// Faulty returns s with a fault on the nth op sent to it, counted from 1; all other ops work, even
+// in the same trip. Late acts like Mute; ByRate and None are no fault. Ops inside Atomic are not
+// counted, and the store is not Ordered.
 func Faulty(s kv.Store, n int, fault Fault) kv.Store {
 	return &faulty{Store: s, left: n, fault: fault}
 }
@@ -73,7 +71,6 @@ func (f *faulty) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// place counts ops and returns the index of the faulty one, or -1.
 func (f *faulty) place(ops []kv.Op) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,10 +85,8 @@ func (f *faulty) place(ops []kv.Op) int {
 	return -1
 }
 
-// others carries out all ops except ops[at], in one trip.
 func (f *faulty) others(ctx context.Context, ops []kv.Op, at int) {
 	rest := append(append([]kv.Op{}, ops[:at]...), ops[at+1:]...)
-	// Each op has its own error.
 	_ = f.Store.Do(ctx, rest)
 	for i := range rest {
 		place := i

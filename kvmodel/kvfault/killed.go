@@ -10,10 +10,9 @@ import (
 )
 
 // Killed returns s for a process that is killed while it sends the first op for which before is
-// true. Neither this op nor any later one is carried out. The earlier ops of the same trip are
-// carried out, and on a store that is not Ordered the rest of the trip, too. A transaction with
-// such an op is undone. Other users of s see the state left by such a process. Closing the store
-// leaves s open.
+// true. Neither this op nor any later one is carried out. Of the same trip, the earlier ops are
+// carried out, and on a store that is not Ordered all others, too. A transaction with such an op is
+// undone. Closing the store leaves s open.
 func Killed(s kv.Store, before func(op kv.Op) bool) kv.Store {
 	return &killed{Store: s, before: before, dead: new(atomic.Bool)}
 }
@@ -26,7 +25,6 @@ type killed struct {
 
 var errKilled = fmt.Errorf("kvfault: %w: the process was killed", kv.ErrUnavailable)
 
-// Do carries out ops while the process lives.
 func (k *killed) Do(ctx context.Context, ops []kv.Op) error {
 	at := slices.IndexFunc(ops, k.before)
 	if !k.dead.Load() && at < 0 {
@@ -37,13 +35,11 @@ func (k *killed) Do(ctx context.Context, ops []kv.Op) error {
 		if !kv.PowersOf(k.Store).Ordered {
 			sent = append(sent, slices.DeleteFunc(slices.Clone(ops[at+1:]), k.before)...)
 		}
-		// Nobody gets the answers.
 		_ = k.Store.Do(ctx, sent)
 	}
 	return kv.Fail(ops, errKilled)
 }
 
-// Powers returns the powers of s, except Alone, Near and Changes.
 func (k *killed) Powers() kv.Powers {
 	p := kv.PowersOf(k.Store)
 	p.Alone, p.Near, p.Changes = false, false, nil
@@ -63,8 +59,8 @@ func (k *killed) Powers() kv.Powers {
 
 func (k *killed) Close() error { return nil }
 
-// SingleKeys returns s without transactions: like several servers, it changes one key at a time and
-// in no order, and several processes may use it.
+// SingleKeys returns s without transactions: like several servers, it changes one key at a time, in
+// no order, and several processes may use it.
 func SingleKeys(s kv.Store) kv.Store { return singleKeys{s} }
 
 type singleKeys struct{ kv.Store }

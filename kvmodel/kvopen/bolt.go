@@ -42,11 +42,9 @@ func openBolt(ctx context.Context, path string, options url.Values) (kv.Store, e
 	return s, nil
 }
 
-// shipWait is how long opening waits for the folder. If it does not answer, the store is opened
-// anyway, and ships later.
+// shipWait is how long opening waits for the folder.
 const shipWait = 2 * time.Second
 
-// startShipping starts shipping s to a folder until s is closed.
 func startShipping(ctx context.Context, s *boltkv.Store, to boltkv.Folder) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Ship(context.WithoutCancel(ctx), to) }()

@@ -8,8 +8,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 )
 
-// Operations on the files of bolt stores, for programs that name their store only by its URL. See
-// package boltkv for details.
+// For programs that name their store only by its URL. See package boltkv.
 
 // VerifyBackup reads a backup of a bolt store, and returns an error if it is incomplete.
 func VerifyBackup(ctx context.Context, r io.Reader) (boltkv.Snapshot, error) {

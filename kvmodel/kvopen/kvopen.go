@@ -43,8 +43,7 @@ import (
 // An Option is a [kv.Engine] or a [kvmodel.Option].
 type Option interface{ OpenOption() }
 
-// Open returns the database in the store at url. Closing the database closes the store. Errors are
-// those of Store and of kvmodel.Open.
+// Open returns the database in the store at url. Closing the database closes the store.
 func Open(ctx context.Context, url string, opts ...Option) (*kvmodel.DB, error) {
 	var engines []kv.Engine
 	var rest []kvmodel.Option
@@ -69,9 +68,8 @@ func Open(ctx context.Context, url string, opts ...Option) (*kvmodel.DB, error) 
 	return db, nil
 }
 
-// Store opens the store at url, with one of the engines if it is on servers. The error describes
-// the mistake in the URL, the missing engine, or the failure of the store, and never contains a
-// password.
+// Store opens the store at url, with one of the engines if it is on servers. Its errors never show
+// a password.
 func Store(ctx context.Context, url string, engines ...kv.Engine) (kv.Store, error) {
 	scheme, rest, options, err := parse(url, engines)
 	if err != nil {
@@ -84,13 +82,11 @@ func Store(ctx context.Context, url string, engines ...kv.Engine) (kv.Store, err
 	return store, nil
 }
 
-// own are the schemes available in every program.
 var own = kv.Engine{
 	{Name: "mem", Form: "mem:", Open: openMem},
 	{Name: "bolt", Form: "bolt:PATH", Open: openBolt},
 }
 
-// memCache is the size of the cache of decoded records, in bytes.
 const memCache = 64 << 20
 
 func openMem(_ context.Context, rest string, options url.Values) (kv.Store, error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// parse splits a URL into its scheme, its options, and the rest between them. Its errors contain no
-// part of the URL that could be a password.
+// parse splits a URL into its scheme, its options, and the rest between them. Its errors show no
+// part that could be a password.
 func parse(text string, engines []kv.Engine) (s kv.Scheme, rest string, options url.Values, err error) {
 	schemes := slices.Concat(append([]kv.Engine{own}, engines...)...)
 	name, rest, ok := strings.Cut(text, ":")
@@ -33,13 +33,12 @@ func parse(text string, engines []kv.Engine) (s kv.Scheme, rest string, options 
 	return s, rest, options, nil
 }
 
-// isName reports whether name is a valid scheme.
 func isName(name string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyz"
 	return strings.Trim(name, letters+"0123456789+.-") == "" && strings.IndexAny(name, letters) == 0
 }
 
-// missing are the schemes of this module's engines, for errors about missing ones.
+// missing are the schemes of this module's engines.
 var missing = []struct{ backend, scheme, form string }{
 	{"memcachekv", "memcached", "memcached://HOST:PORT,HOST:PORT"},
 	{"rediskv", "redis", "redis://USER:PASSWORD@HOST:PORT/DB"},
@@ -50,7 +49,6 @@ var missing = []struct{ backend, scheme, form string }{
 	{"rediskv", "rediss-sentinel", "rediss-sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER/DB"},
 }
 
-// find returns the scheme called name.
 func find(name string, schemes []kv.Scheme) (kv.Scheme, error) {
 	var names []string
 	for _, s := range schemes {
@@ -69,7 +67,6 @@ func find(name string, schemes []kv.Scheme) (kv.Scheme, error) {
 	return kv.Scheme{}, fmt.Errorf("unknown scheme %q%s; a store URL is one of %s", name, storeurl.Suggest(name, names), forms(schemes))
 }
 
-// forms returns the URL forms of schemes, and of the missing ones.
 func forms(schemes []kv.Scheme) string {
 	var all []string
 	for _, s := range schemes {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Case checks one rule of the contract.
@@ -31,13 +33,12 @@ const (
 	sleeps // not a need: the case waits for a TTL, so it runs in parallel
 )
 
-// and returns the case with more needs.
 func (c Case) and(more need) Case {
 	c.needs |= more
 	return c
 }
 
-// Check runs the case alone, on stores of m, which must meet its needs.
+// Check runs the case on stores of m, which must meet its needs.
 func (c Case) Check(t testing.TB, m Maker) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -50,4 +51,20 @@ func (c Case) Check(t testing.TB, m Maker) {
 	f := &fixture{TB: t, maker: m, name: newName(), ctx: ctx}
 	f.store = f.open()
 	c.run(f)
+}
+
+// leaves is a case in which ops, one after another, leave key k with the value want.
+func leaves(name, rule, want string, ops ...kv.Op) Case {
+	return Case{name, rule, 0, func(f *fixture) {
+		f.ok(ops...)
+		f.holds("k", want)
+	}}
+}
+
+// refuses is a case in which op, after others, ends in want and changes nothing.
+func refuses(name, rule string, want error, op kv.Op, before ...kv.Op) Case {
+	return Case{name, rule, 0, func(f *fixture) {
+		f.ok(before...)
+		f.refused(op, want)
+	}}
 }

@@ -234,7 +234,6 @@ var atomicCases = []Case{
 	}},
 }
 
-// isolated moves an amount from one key to another while others read both.
 func (f *fixture) isolated() {
 	f.Helper()
 	f.ok(kv.OpSet("a", []byte("100")), kv.OpSet("b", []byte("0")))

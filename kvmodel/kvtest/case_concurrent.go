@@ -121,7 +121,6 @@ var concurrentCases = []Case{
 	}},
 }
 
-// countsExactly increments one key from many goroutines over clients.
 func (f *fixture) countsExactly(clients ...kv.Store) {
 	f.Helper()
 	f.ok(kv.OpSet("k", []byte("0")))
@@ -134,8 +133,8 @@ func (f *fixture) countsExactly(clients ...kv.Store) {
 	f.oneToN(slices.Concat(sums...), goroutines*rounds)
 }
 
-// oneWins carries out op(i) in goroutine i, all at once, expects one to succeed and the others to
-// fail with lost, and returns the winner.
+// oneWins carries out op(i) in goroutine i, expects one to succeed and the others to fail with
+// lost, and returns the winner.
 func (f *fixture) oneWins(lost error, op func(i int) kv.Op) int {
 	f.Helper()
 	ops := make([]kv.Op, goroutines)
@@ -146,7 +145,6 @@ func (f *fixture) oneWins(lost error, op func(i int) kv.Op) int {
 	return f.onlyWinner(ops, lost)
 }
 
-// addBySwap adds one to the number under key without Increment.
 func (f *fixture) addBySwap(key string) error {
 	for {
 		r, err := f.one(f.store, kv.OpGet(key))
@@ -164,7 +162,6 @@ func (f *fixture) addBySwap(key string) error {
 	}
 }
 
-// dropOrSwap lets half of the goroutines swap and the others delete one version.
 func (f *fixture) dropOrSwap() {
 	f.Helper()
 	version := f.put("k", "old")
@@ -187,7 +184,6 @@ func (f *fixture) dropOrSwap() {
 	}
 }
 
-// appendsAll appends to one key from many goroutines over clients.
 func (f *fixture) appendsAll(clients ...kv.Store) {
 	f.Helper()
 	f.ok(kv.OpSet("k", nil))
@@ -197,8 +193,7 @@ func (f *fixture) appendsAll(clients ...kv.Store) {
 	f.allPieces("k", rounds)
 }
 
-// allPieces expects key to hold the pieces 0 to n-1 of each goroutine once, each goroutine's in
-// order.
+// allPieces expects key to hold the pieces 0 to n-1 of each goroutine, in order.
 func (f *fixture) allPieces(key string, n int) {
 	f.Helper()
 	var next [goroutines]int
@@ -217,7 +212,6 @@ func (f *fixture) allPieces(key string, n int) {
 	}
 }
 
-// appendAndSwap rewrites a value while others append to it.
 func (f *fixture) appendAndSwap() {
 	f.Helper()
 	f.ok(kv.OpSet("k", nil))
@@ -237,8 +231,8 @@ func (f *fixture) appendAndSwap() {
 	f.allPieces("k", 10)
 }
 
-// sealAmongAppends lets one goroutine seal a value while others append to it. Exactly the appends
-// that succeeded must precede the seal.
+// sealAmongAppends seals a value while others append to it. Exactly the appends that succeeded must
+// precede the seal.
 func (f *fixture) sealAmongAppends() {
 	f.Helper()
 	f.ok(kv.OpSet("k", nil))
@@ -261,7 +255,6 @@ func (f *fixture) sealAmongAppends() {
 	f.holds("k", strings.Repeat("x", int(stored.Load()))+"SEAL")
 }
 
-// wholeValues sets one key to values of a repeated byte, a different one each.
 func (f *fixture) wholeValues() {
 	f.Helper()
 	value := func(i int) []byte { return bytes.Repeat([]byte{byte('a' + i)}, 1000*(i+1)) }
@@ -278,7 +271,6 @@ func (f *fixture) wholeValues() {
 	})
 }
 
-// oneValuePerVersion changes a key in many ways while others record their reads.
 func (f *fixture) oneValuePerVersion() {
 	f.Helper()
 	f.ok(kv.OpSet("k", []byte("0")))
@@ -301,7 +293,6 @@ func (f *fixture) oneValuePerVersion() {
 	})
 }
 
-// ownKeys writes twenty keys private to goroutine i, and reads them back.
 func (f *fixture) ownKeys(i, round int) error {
 	var sets, gets []kv.Op
 	for n := range 20 {

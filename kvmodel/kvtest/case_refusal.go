@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// refusalCases are ops that must not be sent.
 func refusalCases() []Case {
 	over := big(kv.MaxValue + 1)
 	cases := []Case{
@@ -80,7 +79,7 @@ func refusalCases() []Case {
 		}})
 }
 
-// badOp is a case of an invalid op. If it compares, it has the matching version.
+// badOp is a case of an op that is invalid even if it compares with the right version.
 func badOp(name, rule string, op kv.Op) Case {
 	return Case{"bad-op/" + name, rule, 0, func(f *fixture) {
 		f.ok(kv.OpSet("k", []byte("7")))
@@ -91,7 +90,6 @@ func badOp(name, rule string, op kv.Op) Case {
 	}}
 }
 
-// keyCases check keys that every store accepts, and keys that none does.
 func keyCases() []Case {
 	cases := []Case{
 		{"key/case-sensitive", "keys that differ in case are different", 0, func(f *fixture) { f.differ("key", "Key", "KEY") }},
@@ -134,7 +132,6 @@ func keyCases() []Case {
 	return cases
 }
 
-// printable returns all bytes allowed in a key.
 func printable() string {
 	var b strings.Builder
 	for c := byte('!'); c < 0x7f; c++ {
@@ -145,7 +142,6 @@ func printable() string {
 	return b.String()
 }
 
-// differ expects keys to be valid and distinct.
 func (f *fixture) differ(keys ...string) {
 	f.Helper()
 	for i, key := range keys {
@@ -157,7 +153,6 @@ func (f *fixture) differ(keys ...string) {
 	}
 }
 
-// badKey expects ops of every kind on key to be rejected, and the store to work afterwards.
 func (f *fixture) badKey(key string) {
 	f.Helper()
 	version := f.put("good", "v")
@@ -170,7 +165,6 @@ func (f *fixture) badKey(key string) {
 	f.holds("good", "v")
 }
 
-// valueCases check values that must come back unchanged.
 func valueCases() []Case {
 	var all bytes.Buffer
 	for c := range 256 {
@@ -191,7 +185,6 @@ func valueCases() []Case {
 	return cases
 }
 
-// keeps expects value to come back from each kind of op that stores.
 func (f *fixture) keeps(value string) {
 	f.Helper()
 	half := len(value) / 2

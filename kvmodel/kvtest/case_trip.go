@@ -233,8 +233,6 @@ var tripCases = []Case{
 	}},
 }
 
-// mixed carries out eight ops of all kinds, times times over, in one trip and on different keys. It
-// checks every result and the stored items afterwards.
 func (f *fixture) mixed(times int) {
 	f.Helper()
 	var sets, gets, ops []kv.Op
@@ -266,7 +264,6 @@ func (f *fixture) mixed(times int) {
 	}
 }
 
-// manyGets reads n keys in one trip; every third is absent.
 func (f *fixture) manyGets(n int) {
 	f.Helper()
 	var sets, gets []kv.Op
@@ -287,7 +284,7 @@ func (f *fixture) manyGets(n int) {
 }
 
 // onlyWinner expects one op to have succeeded and the others to have failed with lost, and returns
-// the index of the winner.
+// the winner.
 func (f *fixture) onlyWinner(ops []kv.Op, lost error) int {
 	f.Helper()
 	winner := -1
@@ -305,7 +302,6 @@ func (f *fixture) onlyWinner(ops []kv.Op, lost error) int {
 	return winner
 }
 
-// oneToN expects got to be the numbers 1 to n in some order.
 func (f *fixture) oneToN(got []int64, n int64) {
 	f.Helper()
 	want := make([]int64, n)
@@ -349,8 +345,6 @@ var contextCases = []Case{
 	}},
 }
 
-// unsent expects ops of every kind to be unavailable under ctx, for the given reason, and to have
-// changed nothing.
 func (f *fixture) unsent(ctx context.Context, reason error) {
 	f.Helper()
 	v := f.put("k", "7")
@@ -370,8 +364,8 @@ func (f *fixture) unsent(ctx context.Context, reason error) {
 	}
 }
 
-// cancelUnderWay increments one key many times under contexts that end at any moment. The sum must
-// lie between the number of certain increments and that plus the unclear ones.
+// cancelUnderWay increments one key under contexts that end at any moment. The sum must lie between
+// the number of certain increments and that plus the unclear ones.
 func (f *fixture) cancelUnderWay() {
 	f.Helper()
 	f.ok(kv.OpSet("k", []byte("0")))

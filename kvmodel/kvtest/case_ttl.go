@@ -8,22 +8,18 @@ import (
 )
 
 var ttlCases = []Case{
-	{"ttl/set", "an item Set with a TTL is there until it has passed, and gone two seconds later", sleeps, func(f *fixture) {
-		f.expires("k", shortly, func() { f.ok(kv.OpSet("k", []byte("v")).For(shortly)) })
-	}},
-	{"ttl/add", "an item added with a TTL is there until it has passed, and gone two seconds later", sleeps, func(f *fixture) {
-		f.expires("k", shortly, func() { f.ok(kv.OpAdd("k", []byte("v")).For(shortly)) })
-	}},
+	expires("ttl/set", "an item Set with a TTL is there until it has passed, and gone two seconds later", shortly,
+		kv.OpSet("k", []byte("v")).For(shortly)),
+	expires("ttl/add", "an item added with a TTL is there until it has passed, and gone two seconds later", shortly,
+		kv.OpAdd("k", []byte("v")).For(shortly)),
 	{"ttl/swap", "a CompareAndSwap gives the item its own TTL", sleeps, func(f *fixture) {
 		v := f.put("k", "v")
 		f.expires("k", shortly, func() { f.ok(kv.OpSwap("k", v, []byte("w")).For(shortly)) })
 	}},
-	{"ttl/longer", "a TTL of some seconds is kept to as well", sleeps, func(f *fixture) {
-		f.expires("k", 3*time.Second, func() { f.ok(kv.OpSet("k", []byte("v")).For(3 * time.Second)) })
-	}},
-	{"ttl/not-whole-seconds", "a TTL need not be whole seconds: the item is not gone early", sleeps, func(f *fixture) {
-		f.expires("k", 1700*time.Millisecond, func() { f.ok(kv.OpSet("k", []byte("v")).For(1700 * time.Millisecond)) })
-	}},
+	expires("ttl/longer", "a TTL of some seconds is kept to as well", 3*time.Second,
+		kv.OpSet("k", []byte("v")).For(3*time.Second)),
+	expires("ttl/not-whole-seconds", "a TTL need not be whole seconds: the item is not gone early", 1700*time.Millisecond,
+		kv.OpSet("k", []byte("v")).For(1700*time.Millisecond)),
 	{"ttl/smallest", "the smallest TTL is not taken for none", sleeps, func(f *fixture) {
 		f.ok(kv.OpSet("k", []byte("v")).For(1))
 		f.pass(slack + 100*time.Millisecond)
@@ -45,21 +41,12 @@ var ttlCases = []Case{
 			}
 		}
 	}},
-	{"ttl/kept-by-append", "an Append leaves the expiry as it is", sleeps, func(f *fixture) {
-		f.expires("k", shortly, func() {
-			f.ok(kv.OpSet("k", []byte("v")).For(shortly), kv.OpAppend("k", []byte("w")))
-		})
-	}},
-	{"ttl/kept-by-increment", "an Increment leaves the expiry as it is", sleeps, func(f *fixture) {
-		f.expires("k", shortly, func() {
-			f.ok(kv.OpSet("k", []byte("1")).For(shortly), kv.OpIncrement("k", 1))
-		})
-	}},
-	{"ttl/kept-by-decrement", "an Increment by less than zero leaves the expiry as it is, also where a digit is lost", sleeps, func(f *fixture) {
-		f.expires("k", shortly, func() {
-			f.ok(kv.OpSet("k", []byte("10")).For(shortly), kv.OpIncrement("k", -1))
-		})
-	}},
+	expires("ttl/kept-by-append", "an Append leaves the expiry as it is", shortly,
+		kv.OpSet("k", []byte("v")).For(shortly), kv.OpAppend("k", []byte("w"))),
+	expires("ttl/kept-by-increment", "an Increment leaves the expiry as it is", shortly,
+		kv.OpSet("k", []byte("1")).For(shortly), kv.OpIncrement("k", 1)),
+	expires("ttl/kept-by-decrement", "an Increment by less than zero leaves the expiry as it is, also where a digit is lost", shortly,
+		kv.OpSet("k", []byte("10")).For(shortly), kv.OpIncrement("k", -1)),
 	{"ttl/kept-by-refusals", "a write that is refused leaves the expiry as it is", sleeps, func(f *fixture) {
 		f.expires("k", shortly, func() {
 			f.ok(kv.OpSet("k", []byte("v")).For(shortly))
@@ -106,18 +93,9 @@ var ttlCases = []Case{
 	{"expired/drop", "a CompareAndDelete of an expired item is ErrNotFound", sleeps, func(f *fixture) {
 		f.refused(kv.OpDrop("k", f.expired()), kv.ErrNotFound)
 	}},
-	{"expired/delete", "a Delete of an expired item is ErrNotFound", sleeps, func(f *fixture) {
-		f.expired()
-		f.refused(kv.OpDelete("k"), kv.ErrNotFound)
-	}},
-	{"expired/append", "an Append to an expired item is ErrNotStored", sleeps, func(f *fixture) {
-		f.expired()
-		f.refused(kv.OpAppend("k", []byte("8")), kv.ErrNotStored)
-	}},
-	{"expired/increment", "an Increment of an expired item is ErrNotFound", sleeps, func(f *fixture) {
-		f.expired()
-		f.refused(kv.OpIncrement("k", 1), kv.ErrNotFound)
-	}},
+	expiredRefuses("expired/delete", "a Delete of an expired item is ErrNotFound", kv.ErrNotFound, kv.OpDelete("k")),
+	expiredRefuses("expired/append", "an Append to an expired item is ErrNotStored", kv.ErrNotStored, kv.OpAppend("k", []byte("8"))),
+	expiredRefuses("expired/increment", "an Increment of an expired item is ErrNotFound", kv.ErrNotFound, kv.OpIncrement("k", 1)),
 	{"expired/atomic", "what has expired is absent inside Atomic too", sleeps | atomically, func(f *fixture) {
 		f.expired()
 		f.atomic(nil, func(s kv.Store) error {
@@ -139,7 +117,19 @@ var ttlCases = []Case{
 	}},
 }
 
-// stays expects key k, which has a short TTL, to outlive it after change.
+// expires is a case in which ops give key k that TTL.
+func expires(name, rule string, ttl time.Duration, ops ...kv.Op) Case {
+	return Case{name, rule, sleeps, func(f *fixture) { f.expires("k", ttl, func() { f.ok(ops...) }) }}
+}
+
+// expiredRefuses is a case in which op on the expired key k ends in want.
+func expiredRefuses(name, rule string, want error, op kv.Op) Case {
+	return Case{name, rule, sleeps, func(f *fixture) {
+		f.expired()
+		f.refused(op, want)
+	}}
+}
+
 func (f *fixture) stays(change func()) {
 	f.Helper()
 	f.ok(kv.OpSet("k", []byte("v")).For(shortly))
@@ -148,7 +138,6 @@ func (f *fixture) stays(change func()) {
 	f.answer(kv.OpGet("k"), nil)
 }
 
-// expired lets key k expire, and returns its last version.
 func (f *fixture) expired() kv.Version {
 	f.Helper()
 	// Nothing reads k meanwhile, so a store that expires lazily still has it.
@@ -158,8 +147,6 @@ func (f *fixture) expired() kv.Version {
 	return version
 }
 
-// longLived expects an item with that TTL to exist, now and, if the clock can be moved, until the
-// end.
 func (f *fixture) longLived(ttl time.Duration) {
 	f.Helper()
 	f.ok(kv.OpSet("set", []byte("1")).For(ttl), kv.OpAdd("add", []byte("2")).For(ttl), kv.OpSet("swap", nil))

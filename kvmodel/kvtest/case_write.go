@@ -11,10 +11,8 @@ var getCases = []Case{
 	{"get/absent", "a Get of an absent key is ErrNotFound, and that is an answer: Do returns nil", 0, func(f *fixture) {
 		f.absent("k")
 	}},
-	{"get/present", "a Get answers the value and a version that is not zero", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("v")))
-		f.holds("k", "v")
-	}},
+	leaves("get/present", "a Get answers the value and a version that is not zero", "v",
+		kv.OpSet("k", []byte("v"))),
 	{"get/changes-nothing", "a Get changes neither value nor version", 0, func(f *fixture) {
 		f.ok(kv.OpSet("k", []byte("v")))
 		first := f.version("k")
@@ -22,21 +20,15 @@ var getCases = []Case{
 			f.Errorf("two gets of one state gave the versions %d and %d", first, again)
 		}
 	}},
-	{"get/nil-value", "a nil value is stored as an empty one, and a value that is read is never nil", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", nil))
-		f.holds("k", "")
-	}},
+	leaves("get/nil-value", "a nil value is stored as an empty one, and a value that is read is never nil", "",
+		kv.OpSet("k", nil)),
 }
 
 var setCases = []Case{
-	{"set/absent", "a Set of an absent key stores the value", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("v")))
-		f.holds("k", "v")
-	}},
-	{"set/present", "a Set stores the value whatever was there", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("a long old value")), kv.OpSet("k", []byte("new")))
-		f.holds("k", "new")
-	}},
+	leaves("set/absent", "a Set of an absent key stores the value", "v",
+		kv.OpSet("k", []byte("v"))),
+	leaves("set/present", "a Set stores the value whatever was there", "new",
+		kv.OpSet("k", []byte("a long old value")), kv.OpSet("k", []byte("new"))),
 	{"set/empty-over-full", "a Set to the empty value leaves an empty item, not an absent key", 0, func(f *fixture) {
 		f.ok(kv.OpSet("k", []byte("old")), kv.OpSet("k", []byte{}))
 		f.holds("k", "")
@@ -55,33 +47,21 @@ var setCases = []Case{
 }
 
 var addCases = []Case{
-	{"add/absent", "an Add stores the value where the key is absent", 0, func(f *fixture) {
-		f.ok(kv.OpAdd("k", []byte("v")))
-		f.holds("k", "v")
-	}},
-	{"add/present", "an Add of a key that is present is ErrExists and leaves the item alone", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("old")))
-		f.refused(kv.OpAdd("k", []byte("new")), kv.ErrExists)
-		f.holds("k", "old")
-	}},
-	{"add/twice", "of two Adds the second is ErrExists", 0, func(f *fixture) {
-		f.ok(kv.OpAdd("k", []byte("first")))
-		f.refused(kv.OpAdd("k", []byte("second")), kv.ErrExists)
-		f.holds("k", "first")
-	}},
-	{"add/same-value", "an Add of the value that is there already is ErrExists all the same", 0, func(f *fixture) {
-		f.ok(kv.OpAdd("k", []byte("v")))
-		f.refused(kv.OpAdd("k", []byte("v")), kv.ErrExists)
-	}},
+	leaves("add/absent", "an Add stores the value where the key is absent", "v",
+		kv.OpAdd("k", []byte("v"))),
+	refuses("add/present", "an Add of a key that is present is ErrExists and leaves the item alone",
+		kv.ErrExists, kv.OpAdd("k", []byte("new")), kv.OpSet("k", []byte("old"))),
+	refuses("add/twice", "of two Adds the second is ErrExists",
+		kv.ErrExists, kv.OpAdd("k", []byte("second")), kv.OpAdd("k", []byte("first"))),
+	refuses("add/same-value", "an Add of the value that is there already is ErrExists all the same",
+		kv.ErrExists, kv.OpAdd("k", []byte("v")), kv.OpAdd("k", []byte("v"))),
 	{"add/empty-is-present", "an empty value is present: an Add finds it", 0, func(f *fixture) {
 		f.ok(kv.OpAdd("k", nil))
 		f.holds("k", "")
 		f.refused(kv.OpAdd("k", []byte("v")), kv.ErrExists)
 	}},
-	{"add/after-delete", "an Add stores the value after the item was deleted", 0, func(f *fixture) {
-		f.ok(kv.OpAdd("k", []byte("1")), kv.OpDelete("k"), kv.OpAdd("k", []byte("2")))
-		f.holds("k", "2")
-	}},
+	leaves("add/after-delete", "an Add stores the value after the item was deleted", "2",
+		kv.OpAdd("k", []byte("1")), kv.OpDelete("k"), kv.OpAdd("k", []byte("2"))),
 	{"add/after-drop", "an Add stores the value after a CompareAndDelete removed the item", 0, func(f *fixture) {
 		f.ok(kv.OpAdd("k", []byte("1")))
 		f.ok(kv.OpDrop("k", f.version("k")), kv.OpAdd("k", []byte("2")))
@@ -98,13 +78,11 @@ var swapCases = []Case{
 		version := f.put("k", "v")
 		f.ok(kv.OpDelete("k"))
 		f.refused(kv.OpSwap("k", version, []byte("new")), kv.ErrNotFound)
-		f.absent("k")
 	}},
 	{"swap/stale", "a CompareAndSwap with a stale version is ErrConflict and leaves the item alone", 0, func(f *fixture) {
 		stale := f.put("k", "1")
 		f.ok(kv.OpSet("k", []byte("2")))
 		f.refused(kv.OpSwap("k", stale, []byte("3")), kv.ErrConflict)
-		f.holds("k", "2")
 	}},
 	{"swap/twice", "a version is good for one CompareAndSwap: the second one is ErrConflict", 0, func(f *fixture) {
 		version := f.put("k", "1")
@@ -139,13 +117,10 @@ var deleteCases = []Case{
 		f.ok(kv.OpSet("k", []byte("v")), kv.OpDelete("k"))
 		f.absent("k")
 	}},
-	{"delete/absent", "a Delete of an absent key is ErrNotFound", 0, func(f *fixture) {
-		f.refused(kv.OpDelete("k"), kv.ErrNotFound)
-	}},
-	{"delete/twice", "of two Deletes the second is ErrNotFound", 0, func(f *fixture) {
-		f.ok(kv.OpSet("k", []byte("v")), kv.OpDelete("k"))
-		f.refused(kv.OpDelete("k"), kv.ErrNotFound)
-	}},
+	refuses("delete/absent", "a Delete of an absent key is ErrNotFound",
+		kv.ErrNotFound, kv.OpDelete("k")),
+	refuses("delete/twice", "of two Deletes the second is ErrNotFound",
+		kv.ErrNotFound, kv.OpDelete("k"), kv.OpSet("k", []byte("v")), kv.OpDelete("k")),
 	{"delete/empty", "a Delete removes an empty item too", 0, func(f *fixture) {
 		f.ok(kv.OpSet("k", nil), kv.OpDelete("k"))
 		f.absent("k")
@@ -170,7 +145,6 @@ var dropCases = []Case{
 		stale := f.put("k", "1")
 		f.ok(kv.OpSet("k", []byte("2")))
 		f.refused(kv.OpDrop("k", stale), kv.ErrConflict)
-		f.holds("k", "2")
 	}},
 	{"drop/twice", "of two CompareAndDeletes the second is ErrNotFound", 0, func(f *fixture) {
 		version := f.put("k", "v")
@@ -253,7 +227,7 @@ var versionCases = []Case{
 	}},
 }
 
-// changes is a case in which change makes the version of key k, which holds 7, stale.
+// changes is a case in which change makes the version of key k stale.
 func changes(name, rule string, change func(*fixture)) Case {
 	return Case{"version/" + name, rule, 0, func(f *fixture) {
 		stale := f.put("k", "7")
@@ -266,7 +240,6 @@ func changes(name, rule string, change func(*fixture)) Case {
 	}}
 }
 
-// changeInTurn returns a change of key k, of the i-th kind in turn.
 func changeInTurn(f *fixture, i int) []kv.Op {
 	switch i % 6 {
 	case 0:

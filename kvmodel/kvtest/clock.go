@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Clock is the clock of a process, which may be wrong. The zero Clock is right. Open a database
-// with kvmodel.Clock(c.Now) to use it.
+// Clock is the clock of a process, which may be wrong; see kvmodel.Clock. The zero Clock is right.
 type Clock struct{ ahead atomic.Int64 }
 
 // Now returns the time shown by the clock.

@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// fixture is the test of one case: its store, and the methods used by cases.
 type fixture struct {
 	testing.TB
 	maker Maker
@@ -24,7 +23,6 @@ type fixture struct {
 	store kv.Store
 }
 
-// open returns another client of the case's store, closed when the case ends.
 func (f *fixture) open() kv.Store {
 	f.Helper()
 	s := f.maker.Open(f.TB, f.name)
@@ -37,7 +35,6 @@ func (f *fixture) open() kv.Store {
 	return s
 }
 
-// survives expects all items of s to survive a crash, if s is still open.
 func (f *fixture) survives(s kv.Store) {
 	f.Helper()
 	ctx := context.Background()
@@ -70,15 +67,13 @@ func (f *fixture) close(s kv.Store) {
 	}
 }
 
-// reopen closes the store and opens it again.
 func (f *fixture) reopen() {
 	f.Helper()
 	f.close(f.store)
 	f.store = f.open()
 }
 
-// do carries out ops in one trip and returns them with their results. It fails unless the store
-// answered each of them.
+// do carries out ops in one trip, which the store must answer, and returns them.
 func (f *fixture) do(ops ...kv.Op) []kv.Op {
 	f.Helper()
 	if err := f.try(f.ctx, f.store, ops); err != nil {
@@ -117,14 +112,12 @@ func (f *fixture) try(ctx context.Context, s kv.Store, ops []kv.Op) error {
 	return err
 }
 
-// sameOp reports whether a and b are equal apart from their results.
 func sameOp(a, b kv.Op) bool {
 	return a.Kind == b.Kind && a.Key == b.Key && bytes.Equal(a.Value, b.Value) && a.Version == b.Version &&
 		a.TTL == b.TTL && bytes.Equal(a.Unless, b.Unless) && a.Delta == b.Delta
 }
 
-// answer carries out op, expects the sentinel want, or success if want is nil, and returns the
-// result.
+// answer carries out op, expects the sentinel want, and returns the result.
 func (f *fixture) answer(op kv.Op, want error) kv.Result {
 	f.Helper()
 	r := f.do(op)[0].Result
@@ -134,7 +127,6 @@ func (f *fixture) answer(op kv.Op, want error) kv.Result {
 	return r
 }
 
-// ended expects op, which has been carried out, to have ended in want.
 func (f *fixture) ended(op kv.Op, want error) {
 	f.Helper()
 	if !optest.EndsIn(op.Result.Err, want) {
@@ -142,8 +134,7 @@ func (f *fixture) ended(op kv.Op, want error) {
 	}
 }
 
-// everyKind returns an op of every kind on key k, whose version is v. Only the Add has another key,
-// new.
+// everyKind returns an op of every kind on key k, whose version is v; an Add, of key new.
 func everyKind(v kv.Version) []kv.Op {
 	return []kv.Op{
 		kv.OpGet("k"), kv.OpSet("k", nil), kv.OpAdd("new", nil), kv.OpSwap("k", v, nil), kv.OpDelete("k"),
@@ -151,7 +142,6 @@ func everyKind(v kv.Version) []kv.Op {
 	}
 }
 
-// ok carries out ops one after another and expects each to succeed.
 func (f *fixture) ok(ops ...kv.Op) {
 	f.Helper()
 	for _, op := range ops {
@@ -159,8 +149,7 @@ func (f *fixture) ok(ops ...kv.Op) {
 	}
 }
 
-// refused carries out op, expects the error want, and expects the value and the version of its key
-// to be unchanged.
+// refused carries out op, expects the error want, and an unchanged item.
 func (f *fixture) refused(op kv.Op, want error) {
 	f.Helper()
 	before := f.do(kv.OpGet(op.Key))[0].Result
@@ -175,7 +164,6 @@ func sameItem(a, b kv.Result) bool {
 	return (a.Err == nil) == (b.Err == nil) && a.Version == b.Version && bytes.Equal(a.Value, b.Value)
 }
 
-// holds expects key to have that value.
 func (f *fixture) holds(key, want string) {
 	f.Helper()
 	r := f.answer(kv.OpGet(key), nil)
@@ -187,26 +175,22 @@ func (f *fixture) holds(key, want string) {
 	}
 }
 
-// absent expects key to be absent.
 func (f *fixture) absent(key string) {
 	f.Helper()
 	f.answer(kv.OpGet(key), kv.ErrNotFound)
 }
 
-// version returns the current version of key.
 func (f *fixture) version(key string) kv.Version {
 	f.Helper()
 	return f.answer(kv.OpGet(key), nil).Version
 }
 
-// put sets key to value and returns its new version.
 func (f *fixture) put(key, value string) kv.Version {
 	f.Helper()
 	f.ok(kv.OpSet(key, []byte(value)))
 	return f.version(key)
 }
 
-// number carries out an increment and expects that sum.
 func (f *fixture) number(op kv.Op, want int64) {
 	f.Helper()
 	if got := f.answer(op, nil).Number; got != want {
@@ -214,8 +198,7 @@ func (f *fixture) number(op kv.Op, want int64) {
 	}
 }
 
-// together runs n goroutines at once, each of which calls work times times. It fails with the first
-// error of each.
+// together runs n goroutines at once, each of which calls work times times, until an error.
 func (f *fixture) together(n, times int, work func(i, round int) error) {
 	f.Helper()
 	var wg sync.WaitGroup
@@ -243,7 +226,6 @@ func (f *fixture) one(s kv.Store, op kv.Op) (kv.Result, error) {
 	return kv.One(f.ctx, s, op)
 }
 
-// each carries out ops on s one after another, as one does, until one fails.
 func (f *fixture) each(s kv.Store, ops ...kv.Op) error {
 	for _, op := range ops {
 		if _, err := f.one(s, op); err != nil {
@@ -253,14 +235,12 @@ func (f *fixture) each(s kv.Store, ops ...kv.Op) error {
 	return nil
 }
 
-// canceled returns a context that has ended.
 func (f *fixture) canceled() context.Context {
 	ctx, cancel := context.WithCancel(f.ctx)
 	cancel()
 	return ctx
 }
 
-// wantResults compares the results of ops, except for versions, with wants.
 func (f *fixture) wantResults(ops []kv.Op, wants []kv.Result) {
 	f.Helper()
 	for i, want := range wants {
@@ -271,7 +251,6 @@ func (f *fixture) wantResults(ops []kv.Op, wants []kv.Result) {
 	}
 }
 
-// atomic runs work atomically and expects Atomic to return want itself.
 func (f *fixture) atomic(want error, work func(kv.Store) error) {
 	f.Helper()
 	if err := kv.PowersOf(f.store).Atomic(f.ctx, work); err != want {
@@ -279,10 +258,8 @@ func (f *fixture) atomic(want error, work func(kv.Store) error) {
 	}
 }
 
-// big returns a value of n bytes.
 func big(n int) []byte { return bytes.Repeat([]byte("x"), n) }
 
-// numberOf reads a number for a goroutine, which must not end the test.
 func (f *fixture) numberOf(s kv.Store, key string) (int64, error) {
 	r, err := f.one(s, kv.OpGet(key))
 	if err != nil {

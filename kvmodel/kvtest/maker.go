@@ -13,7 +13,7 @@ import (
 type Maker struct {
 	// Open returns a client of the store called name. A new name gives an empty store. A name used
 	// before gives another client of the same data or, if the store allows one client at a time,
-	// opens the data again. The suite closes the store; Open may leave other cleanup to t.Cleanup.
+	// opens the data again. The suite closes the store.
 	Open func(t testing.TB, name string) kv.Store
 
 	// Shared: two clients of one store may be open at once.
@@ -22,9 +22,9 @@ type Maker struct {
 	// Kept: the data outlives the last client.
 	Kept bool
 
-	// Abandon, if not nil, copies the open store called name in its current state, as a crash of
-	// its process would leave it, and returns the name of the copy. Then every case also tests a
-	// crash: at its end the copy must hold the same items as the store.
+	// Abandon, if not nil, copies the open store called name as a crash of its process would leave
+	// it, and returns the name of the copy. Every case then expects the copy to hold the same items
+	// as the store.
 	Abandon func(t testing.TB, name string) (copied string)
 
 	// Advance moves the clock used for TTLs, which stands still otherwise. If it is nil, the suite
@@ -35,12 +35,11 @@ type Maker struct {
 	// has passed. If it is nil, the clock of this process does.
 	Clocks func(t testing.TB) []time.Time
 
-	// Shown: Run reads the stores as [kv.Near] does, with a Decoder in each get. A test fails if a
-	// store keeps something other than the Decoder's result.
+	// Shown: Run reads the stores as [kv.Near] does, with a Decoder in each get, whose result the
+	// store must keep.
 	Shown bool
 
-	// Prefix is the number of bytes that Open's stores put before each key, like the stores of
-	// kv.Prefix. The longest key is that much shorter.
+	// Prefix is the number of bytes that Open's stores put before each key.
 	Prefix int
 
 	// Loose: the engine has its own limits within the contract: Append can grow a value slightly
@@ -50,5 +49,4 @@ type Maker struct {
 
 var names atomic.Int64
 
-// newName returns a store name that this process has not used before.
 func newName() string { return fmt.Sprintf("kvtest%d", names.Add(1)) }

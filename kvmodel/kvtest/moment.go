@@ -7,7 +7,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// moment is a reading of the clocks used for TTLs.
 type moment []time.Time
 
 func (f *fixture) now() moment {
@@ -35,7 +34,6 @@ func (f *fixture) since(m moment) (slowest, fastest time.Duration) {
 	return slowest, fastest
 }
 
-// pass lets d pass on the clock used for TTLs.
 func (f *fixture) pass(d time.Duration) {
 	f.Helper()
 	if f.maker.Advance != nil {
@@ -51,7 +49,7 @@ func (f *fixture) pass(d time.Duration) {
 
 const pollEvery = 20 * time.Millisecond
 
-// expires runs write, which gives key that TTL. It expects the item to exist until the TTL has
+// expires runs write, which gives key that TTL, and expects the item to exist until the TTL has
 // passed, and to be gone after the slack.
 func (f *fixture) expires(key string, ttl time.Duration, write func()) {
 	f.Helper()
@@ -66,7 +64,6 @@ func (f *fixture) expires(key string, ttl time.Duration, write func()) {
 	f.absent(key)
 }
 
-// expiresInRealTime is expires for clocks that cannot be moved.
 func (f *fixture) expiresInRealTime(key string, ttl time.Duration, write func()) {
 	f.Helper()
 	began := f.now()

@@ -16,10 +16,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// Sim is a store with simulated clients. Only one client runs at a time. Whenever all of them wait
-// for the store or for time to pass, a scheduler lets one event happen, chosen by the seed. The
-// clients run production code, with its goroutines, tickers and deadlines; time is that of
-// testing/synctest and costs nothing.
+// Sim is a store with simulated clients, one of which runs at a time. Whenever all of them wait for
+// the store or for time to pass, a scheduler lets one event happen, chosen by the seed. The clients
+// run production code; time is that of testing/synctest and costs nothing.
 //
 // A seed always gives the same run if the code under test keeps three rules:
 //
@@ -28,7 +27,7 @@ import (
 //     order of a map or a select with two ready cases;
 //   - the actions of its goroutines at one moment do not depend on their order.
 //
-// Call its methods only from the test's own goroutine. The stores it returns may be used from any.
+// Call its methods only from the test's own goroutine. The stores may be used from any.
 type Sim struct {
 	t     *testing.T
 	seed  uint64
@@ -42,21 +41,20 @@ type Sim struct {
 	flights []*flight
 	step    int
 
-	crashes int // by chance
+	crashes int
 	stirred chan struct{}
 
 	mu           sync.Mutex // guards the fields below, which clients change
 	arrivals     []*request
-	expired      []*request // with contexts that have ended
-	running      int        // number of functions started by Go
-	transactions int        // number of running functions of Atomic
+	expired      []*request
+	running      int
+	transactions int // number of running functions of Atomic
 	trace        trace
 }
 
-// Simulate runs test in a simulation with the given seed. If it fails, it prints the seed and the
-// end of the trace. Processes that still run when test returns are crashed, and must then end.
-//
-// It cannot be used in parallel tests, because it seeds crypto/rand.
+// Simulate runs test in a simulation with the given seed, and prints the seed and the end of the
+// trace if it fails. Processes that still run when test returns are crashed. It seeds crypto/rand,
+// so it cannot be used in parallel tests.
 func Simulate(t *testing.T, seed uint64, world World, test func(*Sim)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -92,7 +90,6 @@ func SimulateMany(t *testing.T, n int, world World, test func(*Sim)) {
 	}
 }
 
-// seeds returns the first of the seeds to run and their number.
 func seeds(t testing.TB, n int) (uint64, int) {
 	t.Helper()
 	number := func(name string, otherwise uint64) uint64 {
@@ -118,18 +115,17 @@ func (s *Sim) T() *testing.T { return s.t }
 // Seed returns the seed of the run.
 func (s *Sim) Seed() uint64 { return s.seed }
 
-// Rand returns the simulation's random source, for the test's own choices.
+// Rand returns the simulation's random source.
 func (s *Sim) Rand() *rand.Rand { return s.rng }
 
 // Step returns the number of steps so far.
 func (s *Sim) Step() int { return s.step }
 
-// Store returns the underlying store, without faults and scheduling. Use it for checks at quiet
-// points, and for damage that World does not offer.
+// Store returns the underlying store, without faults and scheduling.
 func (s *Sim) Store() *memkv.Store { return s.mem }
 
-// Still returns the underlying store as a client of the same kind as the others: it has no power,
-// except for Walk if the others have Atomic. Close does nothing.
+// Still returns the underlying store as a client like the others. It has no power, except for Walk
+// if the others have Atomic. Close does nothing.
 func (s *Sim) Still() kv.Store {
 	if s.world.Powers.Atomic {
 		return still{s.mem, kv.Powers{Walk: s.mem.Powers().Walk}}
@@ -152,8 +148,8 @@ func (s *Sim) Trace() []string {
 	return s.trace.lines()
 }
 
-// Go starts f as a part of the process called name, with that process's client. All parts of a
-// process crash together. Go returns when f first waits.
+// Go starts f as a part of the process called name, and returns when f first waits. All parts of a
+// process crash together.
 func (s *Sim) Go(name string, f func(kv.Store)) {
 	p := s.process(name)
 	s.mu.Lock()
@@ -175,7 +171,6 @@ func (s *Sim) returned() {
 	s.stir()
 }
 
-// Do runs f as Go does, and waits until it returns.
 func (s *Sim) Do(name string, f func(kv.Store)) {
 	var returned atomic.Bool
 	s.Go(name, func(store kv.Store) {
@@ -194,8 +189,8 @@ func (s *Sim) Wait() {
 	s.tellAll()
 }
 
-// Quiet runs steps until no op is pending and nothing is in flight, not even ops that timed out.
-// Clients may still be waiting for time to pass.
+// Quiet runs steps until nothing is in flight, not even ops that timed out. Clients may still be
+// waiting for time to pass.
 func (s *Sim) Quiet() {
 	s.until(s.quiet)
 	s.tellAll()
@@ -236,30 +231,14 @@ func (s *Sim) Crash(name string) { s.crash(s.process(name), "by the test") }
 // CrashAt crashes the process called name before the given step.
 func (s *Sim) CrashAt(name string, step int) { s.process(name).crashStep = step }
 
-// CrashAtLabel crashes the process called name when it reaches label for the nth
-// time, counted from 1. See Label.
-func (s *Sim) CrashAtLabel(name, label string, nth int) {
-	p := s.process(name)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.crashLabel, p.crashNth = label, nth
-}
-
 // Spare keeps the process called name from crashing by chance.
 func (s *Sim) Spare(name string) { s.process(name).spared = true }
 
 // Crashed reports whether the process called name has crashed.
 func (s *Sim) Crashed(name string) bool { return s.process(name).crashed() }
 
-// Label returns a function for the code that runs as the process called name. The code calls it
-// with a label at each point where CrashAtLabel may crash it.
-func (s *Sim) Label(name string) func(label string) { return s.process(name).label }
-
-// Labels returns how often the process called name has reached each label.
-func (s *Sim) Labels(name string) map[string]int { return s.process(name).labelCounts() }
-
-// Sleep stops the process called name for d, like SIGSTOP: an op that it has not sent yet is
-// carried out when it wakes, and it sees answers only then. Its deadlines pass all the same.
+// Sleep stops the process called name for d, like SIGSTOP: an op that it has not sent is carried
+// out when it wakes, and it sees answers only then. Its deadlines pass all the same.
 func (s *Sim) Sleep(name string, d time.Duration) {
 	p := s.process(name)
 	for _, f := range s.flights {
@@ -272,7 +251,7 @@ func (s *Sim) Sleep(name string, d time.Duration) {
 	time.AfterFunc(d, s.stir)
 }
 
-// Evict drops items without a trace, like a server that is short of memory.
+// Evict drops items without a trace.
 func (s *Sim) Evict(keys ...string) {
 	s.mem.Evict(keys...)
 	for _, key := range keys {
@@ -281,8 +260,8 @@ func (s *Sim) Evict(keys ...string) {
 	s.note("", fmt.Sprintf("evicted %q", keys))
 }
 
-// SetBack lowers the number under key to n, as if a server had lost its last writes. It does
-// nothing if there is no number, or none above n.
+// SetBack lowers the number under key to n, if it is above n, as if a server had lost its last
+// writes.
 func (s *Sim) SetBack(key string, n int64) {
 	ops := []kv.Op{kv.OpGet(key)}
 	s.direct(ops)
@@ -300,7 +279,7 @@ func (s *Sim) process(name string) *process {
 			return p
 		}
 	}
-	p := &process{sim: s, name: name, number: len(s.procs), labels: make(map[string]int)}
+	p := &process{sim: s, name: name, number: len(s.procs)}
 	p.drawSpeed(s.rng)
 	s.procs = append(s.procs, p)
 	return p

@@ -8,7 +8,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// atomic runs f as one step, when its turn comes.
 func (p *process) atomic(ctx context.Context, f func(kv.Store) error) error {
 	r, err := p.turn(ctx)
 	if err != nil {
@@ -39,7 +38,6 @@ func (p *process) atomic(ctx context.Context, f func(kv.Store) error) error {
 	return err
 }
 
-// turn returns when p may take a step of its own. The step must end with transactionEnded.
 func (p *process) turn(ctx context.Context) (*request, error) {
 	if err := p.gone(ctx); err != nil {
 		return nil, err
@@ -49,10 +47,8 @@ func (p *process) turn(ctx context.Context) (*request, error) {
 	return r, r.err
 }
 
-// walkedAtOnce is the number of keys that a step of a walk lists.
 const walkedAtOnce = 3
 
-// walk lists a few keys in each step.
 func (p *process) walk(ctx context.Context, begin, after string, f func([]string) error) error {
 	for {
 		r, err := p.turn(ctx)
@@ -77,7 +73,6 @@ func (p *process) walk(ctx context.Context, begin, after string, f func([]string
 	}
 }
 
-// inside is the store passed to a function of Atomic.
 type inside struct {
 	*process
 	mem    kv.Store

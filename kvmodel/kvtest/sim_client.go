@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -25,7 +24,6 @@ var (
 	errUnclear = fmt.Errorf("sim: %w: no answer", kv.ErrUnclear)
 )
 
-// process is a simulated client, and the store as that client sees it.
 type process struct {
 	sim    *Sim
 	name   string
@@ -34,24 +32,20 @@ type process struct {
 	// Used only by the scheduler:
 	near      *near   // of a world with Near
 	speed     float64 // weight in the choice of flights
-	nth       int     // number of ops carried out
+	nth       int
 	crashStep int
 	spared    bool
 
-	mu         sync.Mutex
-	dead       bool
-	closed     bool
-	labels     map[string]int
-	crashLabel string
-	crashNth   int
-	hopeless   int       // calls since the crash
-	wakes      time.Time // end of its sleep
-	sleepers   int       // number of calls waiting for that
+	mu       sync.Mutex
+	dead     bool
+	closed   bool
+	hopeless int
+	wakes    time.Time
+	sleepers int
 }
 
 var _ kv.Store = (*process)(nil)
 
-// request is one call of Do or Atomic that waits for its answers.
 type request struct {
 	from *process
 	ctx  context.Context
@@ -93,7 +87,6 @@ func (p *process) Close() error {
 	return nil
 }
 
-// Powers returns the powers that the world gives the store.
 func (p *process) Powers() kv.Powers {
 	given := p.sim.world.Powers
 	powers := kv.Powers{Unless: given.Unless, Ordered: given.Ordered, Near: p.sim.world.keeps()}
@@ -109,7 +102,6 @@ func (p *process) Powers() kv.Powers {
 	return powers
 }
 
-// gone returns the reason why nothing can be sent, or nil.
 func (p *process) gone(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,7 +125,6 @@ func (p *process) crashed() bool {
 	return p.dead
 }
 
-// die marks the process as crashed, and reports whether it was alive before.
 func (p *process) die() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,31 +133,11 @@ func (p *process) die() bool {
 	return !was
 }
 
-func (p *process) label(label string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.dead {
-		return
-	}
-	p.labels[label]++
-	if label == p.crashLabel && p.labels[label] == p.crashNth {
-		p.dead = true
-	}
-}
-
-func (p *process) labelCounts() map[string]int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return maps.Clone(p.labels)
-}
-
-// drawSpeed makes the process fast or slow for a while.
 func (p *process) drawSpeed(rng *rand.Rand) {
 	speeds := [...]float64{1, 1, 1, 4, 0.25, 0.02}
 	p.speed = speeds[rng.IntN(len(speeds))]
 }
 
-// await hands r to the scheduler and returns when it is answered.
 func (s *Sim) await(r *request) {
 	s.hand(&s.arrivals, r)
 	select {
@@ -188,7 +159,6 @@ func (s *Sim) hand(to *[]*request, r *request) {
 	s.stir()
 }
 
-// stir wakes a scheduler that waits for a client.
 func (s *Sim) stir() {
 	select {
 	case s.stirred <- struct{}{}:

@@ -8,8 +8,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// flight is a queue of ops. A step carries out the next: a single op, or one Atomic, or, if the
-// store is ordered, the remaining ops of one Do.
+// flight is a queue of ops. A step carries out the next: a single op, one Atomic, or, if the store
+// is ordered, the rest of one Do.
 type flight struct {
 	req    *request // nil: no caller waits for the answers
 	from   *process
@@ -20,7 +20,6 @@ type flight struct {
 	sent   bool // before its process fell asleep
 }
 
-// held reports whether the client is asleep and has not sent f.
 func (f *flight) held() bool { return f.req != nil && !f.sent && f.from.asleep() }
 
 func (f *flight) speed() float64 {
@@ -30,7 +29,6 @@ func (f *flight) speed() float64 {
 	return f.from.speed
 }
 
-// flightsOf returns the flights of r.
 func (s *Sim) flightsOf(r *request) []*flight {
 	if r.atomic {
 		return []*flight{{req: r, from: r.from}}
@@ -51,7 +49,6 @@ func (s *Sim) flightsOf(r *request) []*flight {
 	return flights
 }
 
-// of returns the flights whose answers r waits for.
 func (s *Sim) of(r *request) []*flight {
 	var found []*flight
 	for _, f := range s.flights {
@@ -87,7 +84,6 @@ func (s *Sim) advance(f *flight) {
 	}
 }
 
-// fault decides the fault of the next op of f.
 func (s *Sim) fault(f *flight) Fault {
 	if f.req == nil {
 		return None
@@ -114,7 +110,6 @@ func (s *Sim) fault(f *flight) Fault {
 	return None
 }
 
-// carryOut carries out and answers the next op of f.
 func (s *Sim) carryOut(f *flight) {
 	result := s.apply(f, "")
 	place := f.places[0]
@@ -125,13 +120,11 @@ func (s *Sim) carryOut(f *flight) {
 	s.answer(f.req, place, result)
 }
 
-// apply carries out the next op of f on the store and returns its result.
 func (s *Sim) apply(f *flight, how string) kv.Result {
 	op := f.ops[f.places[0]]
 	ops := []kv.Op{op}
 	if !f.chains.Skips(&ops[0]) {
 		ops[0].Chain = 0 // The chain is one of f.
-		// Each op has its own error.
 		_ = s.store.Do(context.Background(), ops)
 		ops[0].Chain = op.Chain
 		if op.Kind.Writes() {
@@ -143,13 +136,12 @@ func (s *Sim) apply(f *flight, how string) kv.Result {
 	return ops[0].Result
 }
 
-// direct carries out ops on the store, bypassing World.Broken.
 func (s *Sim) direct(ops []kv.Op) {
 	_ = s.mem.Do(context.Background(), ops)
 }
 
 // land carries out the next op of a flight whose caller has gone. The connection may break after
-// each op.
+// it.
 func (s *Sim) land(f *flight) {
 	s.apply(f, "late: ")
 	f.places = f.places[1:]
@@ -158,8 +150,7 @@ func (s *Sim) land(f *flight) {
 	}
 }
 
-// linger leaves a copy of the rest of f in flight, if it writes anything: reads would leave no
-// trace.
+// linger leaves a copy of the rest of f in flight, if it writes anything.
 func (s *Sim) linger(f *flight) {
 	if f.req.atomic || !slices.ContainsFunc(f.places, func(i int) bool { return f.ops[i].Kind.Writes() }) {
 		return
@@ -173,7 +164,6 @@ func (s *Sim) linger(f *flight) {
 	s.flights = append(s.flights, left)
 }
 
-// end answers the rest of f with errors: a Get with get, a write with write.
 func (s *Sim) end(f *flight, get, write error) {
 	s.remove(f)
 	for _, place := range f.places {
@@ -187,7 +177,6 @@ func (s *Sim) end(f *flight, get, write error) {
 	}
 }
 
-// answer sets the result of the op at place. After the last result Do returns.
 func (s *Sim) answer(r *request, place int, result kv.Result) {
 	r.ops[place].Result = result
 	if r.left--; r.left > 0 {
@@ -202,8 +191,8 @@ func (s *Sim) answer(r *request, place int, result kv.Result) {
 	close(r.done)
 }
 
-// begin lets an Atomic run. It has ended when all clients stand still again, unless its function
-// waits for time to pass.
+// begin lets an Atomic run. It has ended when all clients stand still, unless it waits for time to
+// pass.
 func (s *Sim) begin(f *flight, fault Fault) {
 	s.remove(f)
 	switch {

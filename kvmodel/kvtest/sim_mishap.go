@@ -7,7 +7,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// crash ends p if it is alive.
 func (s *Sim) crash(p *process, why string) {
 	if p.die() {
 		s.bury(p)
@@ -72,8 +71,8 @@ func (s *Sim) setOneBack() {
 	}
 }
 
-// someKey returns a random key for which want returns true. If want is nil, it returns any key if
-// all is true, and none otherwise.
+// someKey returns a random key that want accepts. If want is nil, any key will do if all is set,
+// and none otherwise.
 func (s *Sim) someKey(want func(string) bool, all bool) (string, bool) {
 	keys := slices.DeleteFunc(s.mem.Keys(), func(key string) bool {
 		return want == nil && !all || want != nil && !want(key)

@@ -7,11 +7,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/nearkv"
 )
 
-// nearBytes is the size of the near cache of a simulated process, small enough to evict items.
+// nearBytes is small enough to evict items.
 const nearBytes = 1 << 20
 
-// near reports changes to a process of a world with Near: late, but before it sees an answer of the
-// store that may be newer, as Redis does.
+// near reports changes to a process: late, but before it sees an answer of the store that may be
+// newer, as Redis does.
 type near struct {
 	store *nearkv.Store
 
@@ -20,7 +20,6 @@ type near struct {
 	untold []string
 }
 
-// nearTo returns a store that caches the reads of p.
 func nearTo(p *process) kv.Store {
 	p.near = new(near)
 	s, err := nearkv.New(p, nearkv.Options{Bytes: nearBytes})
@@ -31,7 +30,6 @@ func nearTo(p *process) kv.Store {
 	return s
 }
 
-// client returns the store for the code of p.
 func (p *process) client() kv.Store {
 	switch {
 	case !p.sim.world.Near:
@@ -42,23 +40,18 @@ func (p *process) client() kv.Store {
 	return p.near.store
 }
 
-// Tell registers f to be called with changed keys.
 func (n *near) Tell(f func(keys []string)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.tells = append(n.tells, f)
 }
 
-// Current reports true: changes not yet reported are recent.
 func (n *near) Current() bool { return true }
 
-// Announce returns false: keys are not announced.
 func (n *near) Announce(func(keys []string)) bool { return false }
 
-// Announcing returns false.
 func (n *near) Announcing() bool { return false }
 
-// tell reports the pending changes.
 func (n *near) tell() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -71,7 +64,7 @@ func (n *near) tell() {
 	n.untold = nil
 }
 
-// changed records a change of key. Some processes are notified at once.
+// changed records a change of key, and notifies some processes at once.
 func (s *Sim) changed(key string) {
 	if !s.world.Near {
 		return
@@ -89,7 +82,6 @@ func (s *Sim) changed(key string) {
 	}
 }
 
-// tellAll notifies all processes.
 func (s *Sim) tellAll() {
 	for _, p := range s.procs {
 		if p.near != nil {

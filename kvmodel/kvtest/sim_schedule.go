@@ -18,7 +18,7 @@ const (
 	patience   = 48 * time.Hour // time without a step after which a client counts as stuck
 )
 
-// until runs steps until done returns true. It calls done while all clients stand still.
+// until runs steps until done, called while all clients stand still, returns true.
 func (s *Sim) until(done func() bool) {
 	s.t.Helper()
 	for {
@@ -37,7 +37,6 @@ func (s *Sim) until(done func() bool) {
 	}
 }
 
-// gather waits until all clients stand still, and takes their new requests.
 func (s *Sim) gather() {
 	synctest.Wait()
 	s.mu.Lock()
@@ -61,7 +60,6 @@ func (s *Sim) gather() {
 	}
 }
 
-// idle lets time pass until a client acts.
 func (s *Sim) idle() {
 	s.t.Helper()
 	stuck := time.NewTimer(patience)
@@ -81,7 +79,6 @@ func (s *Sim) whoRuns() string {
 	return fmt.Sprintf("%d functions of %s", s.unfinished(), strings.Join(names, ", "))
 }
 
-// stop crashes all processes and waits until they have ended.
 func (s *Sim) stop() {
 	for _, p := range s.procs {
 		p.die()
@@ -99,7 +96,6 @@ func (s *Sim) stop() {
 	}
 }
 
-// stepOnce runs one step.
 func (s *Sim) stepOnce() {
 	s.step++
 	for _, p := range s.procs {
@@ -132,13 +128,12 @@ func (s *Sim) stepOnce() {
 
 func (s *Sim) chance(p float64) bool { return p > 0 && s.rng.Float64() < p }
 
-// someTime returns 1 ms to about a minute, each order of magnitude equally often. Results are
-// almost never equal, so each wait ends at a moment of its own.
+// someTime returns 1 ms to about a minute, each order of magnitude equally often, and almost never
+// the same twice, so each wait ends at a moment of its own.
 func (s *Sim) someTime() time.Duration {
 	return time.Millisecond<<s.rng.IntN(17) + time.Duration(s.rng.IntN(1e6))
 }
 
-// choose returns one of the flights that are not held, preferring fast clients.
 func (s *Sim) choose() *flight {
 	sum := 0.0
 	var last *flight
@@ -160,8 +155,7 @@ func (s *Sim) choose() *flight {
 	return last // There are none, or the sum was too large by a rounding error.
 }
 
-// expire answers r, whose context has ended: each flight was not sent yet, is lost, or stays in
-// flight.
+// expire answers r, whose context has ended. Each of its flights was not sent, is lost, or goes on.
 func (s *Sim) expire(r *request) {
 	reason := r.ctx.Err()
 	unavailable := fmt.Errorf("sim: %w: %w", kv.ErrUnavailable, reason)
@@ -185,8 +179,7 @@ func (s *Sim) expire(r *request) {
 	}
 }
 
-// sortRequests sorts requests made at the same moment, so that their order does not depend on the
-// scheduling of goroutines.
+// sortRequests orders requests of one moment, whatever the scheduling of goroutines was.
 func sortRequests(rs []*request) {
 	if len(rs) < 2 {
 		return

@@ -14,8 +14,8 @@ func (p *process) asleep() bool {
 	return !p.dead && time.Now().Before(p.wakes)
 }
 
-// rest returns when the process is awake. Calls return one after another, even those of processes
-// that wake at the same moment, since they may draw from crypto/rand.
+// rest returns when the process is awake. Calls return one after another, since they may draw from
+// crypto/rand.
 func (p *process) rest() {
 	for p.asleep() {
 		p.mu.Lock()

@@ -389,38 +389,6 @@ func TestSim_Crash_WhatWasPendingLandsOrNot(t *testing.T) {
 	}
 }
 
-func TestSim_CrashAtLabel_CrashesThereAndNowhereElse(t *testing.T) {
-	work := func(s kv.Store, label func(string)) {
-		for i := range 3 {
-			label("before")
-			_, _ = kv.One(ctx, s, kv.OpSet(fmt.Sprint("k", i), nil))
-			label("after")
-		}
-	}
-	kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
-		sim.Do("ann", func(s kv.Store) { work(s, sim.Label("ann")) })
-		if diff := cmp.Diff(map[string]int{"before": 3, "after": 3}, sim.Labels("ann")); diff != "" {
-			t.Errorf("labels mismatch (-want +got):\n%s", diff)
-		}
-	})
-	for nth := 1; nth <= 3; nth++ {
-		for label, want := range map[string]int{"before": nth - 1, "after": nth} {
-			kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
-				sim.CrashAtLabel("ann", label, nth)
-				sim.Do("ann", func(s kv.Store) { work(s, sim.Label("ann")) })
-				sim.Do("bob", func(s kv.Store) { work(s, sim.Label("bob")) })
-				keys := len(sim.Store().Keys())
-				if !sim.Crashed("ann") || sim.Crashed("bob") || keys != 3 {
-					t.Errorf("ann crashed: %t, bob: %t, %d keys", sim.Crashed("ann"), sim.Crashed("bob"), keys)
-				}
-				if got := strings.Count(strings.Join(sim.Trace(), "\n"), "ann"); got != want {
-					t.Errorf("crashed at %s %d ann did %d ops, want %d", label, nth, got, want)
-				}
-			})
-		}
-	}
-}
-
 func TestSimulate_CrashesByChanceSpareWhoIsSpared(t *testing.T) {
 	crashes := 0
 	for seed := range uint64(50) {
@@ -481,32 +449,23 @@ func TestSimulate_APassedDeadlineLeavesUnsentOrUnclear(t *testing.T) {
 	}
 }
 
-func TestSimulate_EvictsWhatMayBeEvicted(t *testing.T) {
-	world := kvtest.World{Evict: 0.3, Evictable: func(key string) bool { return key == "cache" }}
+func TestSimulate_EvictsAndSetsBackWhatMayBe(t *testing.T) {
+	world := kvtest.World{
+		Evict: 0.3, Evictable: func(key string) bool { return key == "cache" },
+		SetBack: 0.3, Counters: func(key string) bool { return key == "n" },
+	}
 	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
-		preset(sim, "cache", "v")
-		preset(sim, "record", "v")
+		for _, key := range []string{"cache", "m", "n"} {
+			preset(sim, key, "1000")
+		}
 		sim.Do("ann", func(s kv.Store) {
 			for range 20 {
 				_, _ = kv.GetAll(ctx, s, "x")
 			}
 		})
-		if diff := cmp.Diff([]string{"record"}, sim.Store().Keys()); diff != "" {
+		if diff := cmp.Diff([]string{"m", "n"}, sim.Store().Keys()); diff != "" {
 			t.Errorf("keys mismatch (-want +got):\n%s", diff)
 		}
-	})
-}
-
-func TestSimulate_SetsCountersBack(t *testing.T) {
-	world := kvtest.World{SetBack: 0.3, Counters: func(key string) bool { return key == "n" }}
-	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
-		preset(sim, "n", "1000")
-		preset(sim, "m", "1000")
-		sim.Do("ann", func(s kv.Store) {
-			for range 20 {
-				_, _ = kv.GetAll(ctx, s, "x")
-			}
-		})
 		n, err := kv.ParseNumber([]byte(stored(sim, "n")))
 		if err != nil || n >= 1000 || stored(sim, "m") != "1000" {
 			t.Errorf("n is %q and m %q, want n lower than 1000 and m as it was", stored(sim, "n"), stored(sim, "m"))
@@ -583,11 +542,10 @@ func TestSim_Steps_StopsThere(t *testing.T) {
 	})
 }
 
-// transfer moves one from a to b atomically, with a label and a wait inside.
-func transfer(s kv.Store, label func(string)) error {
+// transfer moves one from a to b atomically, with a wait inside.
+func transfer(s kv.Store) error {
 	return kv.PowersOf(s).Atomic(ctx, func(s kv.Store) error {
 		_, err1 := kv.One(ctx, s, kv.OpIncrement("a", -1))
-		label("between")
 		time.Sleep(time.Second)
 		_, err2 := kv.One(ctx, s, kv.OpIncrement("b", 1))
 		return errors.Join(err1, err2)
@@ -602,7 +560,7 @@ func TestSimulate_AtomicIsOneStep(t *testing.T) {
 			for _, name := range []string{"ann", "bob"} {
 				sim.Go(name, func(s kv.Store) {
 					for range 3 {
-						if err := transfer(s, sim.Label(name)); err != nil {
+						if err := transfer(s); err != nil {
 							t.Error(err)
 						}
 					}
@@ -632,8 +590,10 @@ func TestSimulate_ACrashInsideAtomicLeavesNothing(t *testing.T) {
 	kvtest.Simulate(t, 1, kvtest.World{Powers: kvtest.AllPowers}, func(sim *kvtest.Sim) {
 		preset(sim, "a", "10")
 		preset(sim, "b", "0")
-		sim.CrashAtLabel("ann", "between", 1)
-		sim.Do("ann", func(s kv.Store) { wantCrashed(t, transfer(s, sim.Label("ann"))) })
+		sim.Go("ann", func(s kv.Store) { wantCrashed(t, transfer(s)) })
+		sim.Run(time.Second / 2)
+		sim.Crash("ann")
+		sim.Wait()
 		if stored(sim, "a") != "10" || stored(sim, "b") != "0" {
 			t.Errorf("a is %s and b %s, want 10 and 0", stored(sim, "a"), stored(sim, "b"))
 		}
@@ -659,7 +619,7 @@ func TestSimulate_AnAtomicThatFailsIsDoneWholeOrNotAtAll(t *testing.T) {
 					preset(sim, "a", "10")
 					preset(sim, "b", "0")
 					sim.Do("ann", func(s kv.Store) {
-						if err := transfer(s, sim.Label("ann")); !errors.Is(err, c.err) {
+						if err := transfer(s); !errors.Is(err, c.err) {
 							t.Errorf("Atomic returned %v, want %v", err, c.err)
 						}
 					})

@@ -9,14 +9,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// trace is the list of events in a simulation.
 type trace []event
 
-// event is formatted only on demand, because most traces are never read.
 type event struct {
 	step int
-	at   time.Duration // since the beginning
-	who  string        // the client; empty without a client
+	at   time.Duration
+	who  string
 	text string
 	op   kv.Op // with its value cut short
 	size int   // original size of its value
@@ -24,7 +22,6 @@ type event struct {
 
 func (s *Sim) note(who, text string) { s.record(event{who: who, text: text}) }
 
-// noteOp records op with its result.
 func (s *Sim) noteOp(who string, op *kv.Op, how string) {
 	e := event{who: who, text: how, op: *op, size: len(op.Value)}
 	e.op.Value, e.op.Result.Value = short(op.Value), short(op.Result.Value)
@@ -61,7 +58,6 @@ func (t trace) lines() []string {
 	return lines
 }
 
-// tail returns the last n lines.
 func (t trace) tail(n int) string {
 	return strings.Join(t[max(0, len(t)-n):].lines(), "\n")
 }

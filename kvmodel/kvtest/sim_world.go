@@ -6,10 +6,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// World configures the faults of a simulation. The zero World has none: every op is carried out and
-// answered, and the seed determines only the order.
-//
-// The numbers are probabilities, from 0 to 1.
+// World configures the faults of a simulation, by probabilities from 0 to 1. In the zero World
+// every op is carried out and answered, and the seed determines only the order.
 type World struct {
 	// Powers are the powers of the store beyond the contract. See NoPowers and AllPowers.
 	Powers Powers
@@ -24,7 +22,7 @@ type World struct {
 	// minute; an item is evicted; a counter is set back.
 	Crash, Pause, Evict, SetBack float64
 
-	MaxCrashes int                   // maximum number of crashes by chance; 0: no limit
+	MaxCrashes int
 	Evictable  func(key string) bool // selects keys that may be evicted; nil: all
 	Counters   func(key string) bool // selects keys that may be set back; nil: none
 
@@ -35,16 +33,14 @@ type World struct {
 	// changes.
 	Near bool
 
-	// Broken, if not nil, returns a wrapper of the clients' store: with a store that breaks a
-	// promise, a test can show that it detects that. If that store is not Ordered, clients with
-	// such Powers believe that it is.
+	// Broken, if not nil, wraps the clients' store in one that breaks a promise, for tests that
+	// must detect that. If it is not Ordered, clients with such Powers believe that it is.
 	Broken func(kv.Store) kv.Store
 
 	// MaxSteps is the maximum number of steps before the simulation fails; 0 means 100,000.
 	MaxSteps int
 }
 
-// keeps reports whether the store caches reads, like an embedded one.
 func (w World) keeps() bool { return w.Powers.Atomic && !w.Near }
 
 func (w World) options() (opts memkv.Options) {
@@ -54,8 +50,7 @@ func (w World) options() (opts memkv.Options) {
 	return opts
 }
 
-// Powers selects the powers of a simulated store. With Again its Atomic runs every function twice;
-// see [Twice].
+// Powers selects the powers of a simulated store. Again: see [Twice].
 type Powers struct{ Unless, Ordered, Atomic, Again bool }
 
 // NoPowers are the powers of memcached, ServerPowers of a Redis server, AllPowers of an embedded
@@ -67,8 +62,7 @@ var (
 	OptimisticPowers = Powers{Unless: true, Ordered: true, Atomic: true, Again: true}
 )
 
-// Hostile returns a world with every fault that the contract allows short of lost data: timeouts of
-// all kinds, crashes, pauses, slow clients.
+// Hostile returns a world with every fault that the contract allows short of lost data.
 func Hostile(p Powers) World {
 	return World{
 		Powers: p, Unsent: 0.02, Lost: 0.02, Mute: 0.02, Late: 0.04,
@@ -79,7 +73,6 @@ func Hostile(p Powers) World {
 // Fault is what happens to one op: see package kvfault.
 type Fault = kvfault.Fault
 
-// The faults of package kvfault.
 const (
 	ByRate = kvfault.ByRate
 	None   = kvfault.None

@@ -8,9 +8,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Slow is a store with latency, as if it were in the next rack. Concurrent trips overlap, so the
-// elapsed time of a caller shows how many trips it made in sequence. There is no latency until Wait
-// is called.
+// Slow is a store with latency. Concurrent trips overlap, so the elapsed time of a caller shows how
+// many trips it made in sequence.
 type Slow struct {
 	kv.Store
 	wait atomic.Int64
@@ -19,14 +18,12 @@ type Slow struct {
 // Wait delays every later trip by d.
 func (s *Slow) Wait(d time.Duration) { s.wait.Store(int64(d)) }
 
-// Powers returns the powers of the slow store, without Local.
 func (s *Slow) Powers() kv.Powers {
 	p := kv.PowersOf(s.Store)
 	p.Local = false
 	return p
 }
 
-// Do waits and then makes the trip.
 func (s *Slow) Do(ctx context.Context, ops []kv.Op) error {
 	time.Sleep(time.Duration(s.wait.Load()))
 	return s.Store.Do(ctx, ops)

@@ -18,8 +18,7 @@ func Cases() []Case {
 	)
 }
 
-// Run checks that the stores of m keep the contract. Each case is a subtest with its own store. It
-// logs the number of cases.
+// Run checks that the stores of m keep the contract. Each case is a subtest with its own store.
 func Run(t *testing.T, m Maker) {
 	if open := m.Open; m.Shown {
 		m.Open = func(t testing.TB, name string) kv.Store { return shown{t, open(t, name)} }
@@ -44,7 +43,6 @@ func Run(t *testing.T, m Maker) {
 	t.Logf("kvtest: %d cases; %d more ask for what this store does not have", count, len(Cases())-count)
 }
 
-// has returns the needs that the stores of m meet.
 func (m Maker) has(t testing.TB) need {
 	s := m.Open(t, newName())
 	powers := kv.PowersOf(s)

@@ -15,14 +15,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Limits of a batch sent before any answer is read. The answers to that many writes fit into the
-// buffers of a connection, so unread answers never keep a server from reading. Gets are sent last.
+// Limits of a batch. The answers to that many writes fit into the buffers of a connection, so
+// unread answers never keep a server from reading. Gets are sent last.
 const (
 	maxWrites = 500
 	maxBytes  = 64 << 10 // or one larger write
 )
 
-// largest is the maximum size of an item with any server settings.
 const largest = 1 << 30
 
 var (
@@ -35,8 +34,8 @@ var (
 	errOutOfStep = errors.New("not an answer to what was asked")
 )
 
-// batch carries out writes and gets: it sends all of them and then reads the answers, which come in
-// the same order. It overwrites the slice writes.
+// batch sends writes and gets, and then reads the answers, which come in the same order. It
+// overwrites the slice writes.
 func (l *link) batch(writes, gets []*kv.Op) {
 	writes = slices.DeleteFunc(writes, l.alone)
 	for set := "replace"; len(writes)+len(gets) > 0; set = otherSet(set) {
@@ -45,7 +44,6 @@ func (l *link) batch(writes, gets []*kv.Op) {
 	}
 }
 
-// otherSet returns the command that sets a key if the given one does not: see link.set.
 func otherSet(set string) string {
 	if set == "replace" {
 		return "add"
@@ -62,7 +60,6 @@ func (l *link) alone(op *kv.Op) bool {
 	return true
 }
 
-// settled reports whether op has its result. It undoes an increment that went too far.
 func (l *link) settled(op *kv.Op) bool {
 	switch op.Result.Err {
 	case errTurn:
@@ -73,7 +70,6 @@ func (l *link) settled(op *kv.Op) bool {
 	return true
 }
 
-// pass sends each of writes and then gets once. Each set is the command given.
 func (l *link) pass(set string, writes, gets []*kv.Op) {
 	for {
 		n := l.compose(set, writes)
@@ -86,7 +82,7 @@ func (l *link) pass(set string, writes, gets []*kv.Op) {
 	}
 }
 
-// compose encodes as many of writes as may be sent at once into l.out, and returns their number.
+// compose encodes as many of writes as may be sent at once, and returns their number.
 func (l *link) compose(set string, writes []*kv.Op) (n int) {
 	l.out, l.ends = l.out[:0], l.ends[:0]
 	for n < min(len(writes), maxWrites) && len(l.out) < maxBytes {
@@ -98,7 +94,7 @@ func (l *link) compose(set string, writes []*kv.Op) (n int) {
 }
 
 // exchange sends the composed writes, and gets, and reads the answers. If the connection fails
-// midway, exchange closes it and refuses the remaining ops.
+// midway, exchange closes it and refuses the rest.
 func (l *link) exchange(writes, gets []*kv.Op) {
 	if l.conn == nil {
 		l.server.refuse(l.ctx, writes, errStuck)
@@ -130,7 +126,6 @@ func (l *link) exchange(writes, gets []*kv.Op) {
 	}
 }
 
-// send sends l.out and gets, and returns the number of bytes sent.
 func (l *link) send(gets []*kv.Op) (written int, err error) {
 	out := l.out
 	if len(gets) > 0 {
@@ -150,8 +145,8 @@ func (l *link) send(gets []*kv.Op) (written int, err error) {
 	return l.conn.Write(out)
 }
 
-// receive reads the answers to writes and gets, and returns the number of answered writes. It
-// returns an error if the connection can no longer be used.
+// receive returns the number of answered writes, and an error if the connection can no longer be
+// used.
 func (l *link) receive(writes, gets []*kv.Op) (answered int, err error) {
 	in := l.conn.reader()
 	for ; answered < len(writes); answered++ {
@@ -178,14 +173,14 @@ func (l *link) receive(writes, gets []*kv.Op) (answered int, err error) {
 	return answered, err
 }
 
-// readLine returns the next line without its end. It is valid until the next read.
+// readLine returns the next line. It is valid until the next read.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	line, err := in.ReadSlice('\n')
 	return bytes.TrimRight(line, "\r\n"), err
 }
 
-// parse returns the answer in line, as the library's error, and an error if it is not an answer to
-// a write.
+// parse returns the answer in line, as the library's error, and an error if it is not one to a
+// write.
 func parse(line []byte) (answer, err error) {
 	switch string(line) {
 	case "STORED", "DELETED":
@@ -213,14 +208,12 @@ var (
 
 func outOfStep(line []byte) error { return fmt.Errorf("%w: %.80q", errOutOfStep, line) }
 
-// rejected reports whether line says that the server did not understand op. Then it may read the
-// value as further commands. A server that understands a command and cannot carry it out skips the
-// value.
+// rejected reports whether the server did not understand op: then it may read the value as further
+// commands.
 func rejected(op *kv.Op, line []byte) bool {
 	return bytes.HasPrefix(line, clientError) && op.Kind != kv.Increment && op.Kind != kv.Delete
 }
 
-// result returns the result of op for an answer and its line.
 func (l *link) result(op *kv.Op, line []byte, answer error) kv.Result {
 	switch {
 	case op.Kind == kv.Set && answer == memcache.ErrNotStored:
@@ -235,7 +228,6 @@ func (l *link) result(op *kv.Op, line []byte, answer error) kv.Result {
 	return kv.Result{Number: int64(number)}
 }
 
-// receiveItems reads the answer to gets: the existing items, in the same order.
 func (l *link) receiveItems(in *bufio.Reader, gets []*kv.Op) error {
 	for next := gets; ; next = next[1:] {
 		line, err := readLine(in)
@@ -266,7 +258,6 @@ func (l *link) receiveItems(in *bufio.Reader, gets []*kv.Op) error {
 	return nil
 }
 
-// header is the line before an item's value.
 type header struct {
 	key   []byte // valid until the next read
 	flags uint32
@@ -292,7 +283,6 @@ func parseHeader(line []byte) (h header, ok bool) {
 	return h, ok && h.size <= largest
 }
 
-// command appends the command for op, which is not a get, to out. A set is the command given.
 func (l *link) command(out []byte, set string, op *kv.Op) []byte {
 	switch op.Kind {
 	case kv.Delete:
@@ -325,8 +315,7 @@ func (l *link) command(out []byte, set string, op *kv.Op) []byte {
 	return append(out, "\r\n"...)
 }
 
-// reader returns the reader of batches. Its buffer is empty between requests, so the library can
-// read from the same connection.
+// reader's buffer is empty between requests, so the library can read from the same connection.
 func (w *wire) reader() *bufio.Reader {
 	if w.in == nil {
 		w.in = bufio.NewReaderSize(replies{w}, 16<<10)
@@ -334,7 +323,6 @@ func (w *wire) reader() *bufio.Reader {
 	return w.in
 }
 
-// replies is a wire with the full timeout for each read.
 type replies struct{ *wire }
 
 func (r replies) Read(b []byte) (int, error) {
@@ -344,7 +332,6 @@ func (r replies) Read(b []byte) (int, error) {
 	return r.wire.Read(b)
 }
 
-// extend restarts the timeout.
 func (w *wire) extend() error {
 	return w.SetDeadline(time.Now().Add(w.link.server.opts.Timeout))
 }

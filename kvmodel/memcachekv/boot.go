@@ -10,11 +10,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// bootKey holds a server's boot item. The contract allows no key with braces, so no caller can
-// touch it. Old releases, which tracked each server separately, had a number under another key.
+// bootKey holds a server's boot item. No caller can touch a key with braces.
 const bootKey = "ringtree{b}"
 
-// newMemory returns the check of whether servers still have their memory.
 func newMemory(servers []*server) *boot.Memory {
 	var names []string
 	for _, s := range servers {
@@ -36,7 +34,6 @@ func newMemory(servers []*server) *boot.Memory {
 	return m
 }
 
-// doItems carries out ops on the boot items of the servers named by their keys.
 func doItems(ctx context.Context, servers []*server, ops []kv.Op) {
 	var wg sync.WaitGroup
 	for i := range ops {
@@ -47,8 +44,8 @@ func doItems(ctx context.Context, servers []*server, ops []kv.Op) {
 	wg.Wait()
 }
 
-// doItem carries out op on the server's boot item. All such ops of a pass use one link, since
-// versions are valid only on one connection.
+// doItem carries out op on the boot item. All ops of a pass use one link, since versions are valid
+// only on one connection.
 func (s *server) doItem(ctx context.Context, op *kv.Op) {
 	if s.witness == nil {
 		l, err := s.take(ctx)
@@ -61,7 +58,6 @@ func (s *server) doItem(ctx context.Context, op *kv.Op) {
 	op.Result = s.witness.doItem(*op)
 }
 
-// dismiss releases the link of a pass.
 func (s *server) dismiss() {
 	if s.witness != nil {
 		s.release(s.witness)
@@ -71,7 +67,6 @@ func (s *server) dismiss() {
 
 var errNoSwap = errors.New("it runs without compare-and-swap (option -C), which this store needs")
 
-// doItem returns the result of op on the boot item.
 func (l *link) doItem(op kv.Op) kv.Result {
 	op.Key = bootKey
 	l.broken = false
@@ -87,8 +82,7 @@ func (l *link) doItem(op kv.Op) kv.Result {
 }
 
 // meet reports whether l is connected to a server that still has its memory. If it returns false
-// without an error, the items of all servers must be checked. The error is a kv.ErrLost if the
-// server has lost its memory.
+// without an error, the items of all servers must be checked.
 func (l *link) meet() (bool, error) {
 	s := l.server
 	if s.isClosed() {

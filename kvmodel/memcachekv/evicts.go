@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// refuseEviction returns an error that names the servers that evict items. It logs servers with
-// unknown settings.
+// refuseEviction returns an error that names the servers that evict items. It logs the silent ones.
 func (s *Store) refuseEviction(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
@@ -34,7 +33,6 @@ func (s *Store) refuseEviction(ctx context.Context) error {
 	return nil
 }
 
-// evictions returns the server's setting of that name: on, off, or "" if it does not answer.
 func (s *server) evictions(ctx context.Context) (says string) {
 	_ = s.talk(ctx, func(conn io.Writer, in *bufio.Reader) error {
 		settings, err := askStats(conn, in, "stats settings")

@@ -14,14 +14,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// findings is the power Findings.
 func (s *Store) findings(ctx context.Context) []kv.Finding {
 	ctx, cancel := context.WithTimeout(ctx, contact.FindingTime)
 	defer cancel()
 	return slices.Concat(askEach(s, func(srv *server) []kv.Finding { return srv.findings(ctx) })...)
 }
 
-// askEach asks all servers concurrently, and returns their answers in the order of the servers.
 func askEach[T any](s *Store, ask func(*server) T) []T {
 	answers := make([]T, len(s.servers))
 	var wait sync.WaitGroup
@@ -40,14 +38,12 @@ func (s *server) findings(ctx context.Context) []kv.Finding {
 	return t.judge(s.addr)
 }
 
-// told is a server's description of itself.
 type told struct {
 	settings, stats map[string]string
 	asked           time.Time // when the stats were requested
 	took            time.Duration
 }
 
-// told asks the server.
 func (s *server) told(ctx context.Context) (t told, err error) {
 	err = s.talk(ctx, func(conn io.Writer, in *bufio.Reader) error {
 		if t.settings, err = askStats(conn, in, "stats settings"); err != nil {
@@ -61,7 +57,6 @@ func (s *server) told(ctx context.Context) (t told, err error) {
 	return t, err
 }
 
-// talk calls ask with a new connection, until ctx ends.
 func (s *server) talk(ctx context.Context, ask func(conn io.Writer, in *bufio.Reader) error) error {
 	if s.isClosed() {
 		return errClosed
@@ -75,8 +70,8 @@ func (s *server) talk(ctx context.Context, ask func(conn io.Writer, in *bufio.Re
 	return ask(conn, bufio.NewReader(conn))
 }
 
-// askStats sends a command and returns the statistics in the answer: none if the server, or a
-// proxy, does not know the command.
+// askStats returns the statistics in the answer: none if the server, or a proxy, does not know the
+// command.
 func askStats(conn io.Writer, in *bufio.Reader, command string) (map[string]string, error) {
 	if _, err := io.WriteString(conn, command+"\r\n"); err != nil {
 		return nil, err
@@ -96,10 +91,9 @@ func askStats(conn io.Writer, in *bufio.Reader, command string) (map[string]stri
 	}
 }
 
-// smallestItem is the item limit that fits any value the contract allows.
+// smallestItem is the item limit that fits any value.
 const smallestItem = 1 << 20
 
-// judge returns the findings about the server at addr.
 func (t *told) judge(addr string) (all []kv.Finding) {
 	var unsaid []string
 	find := func(is kv.Verdict, format string, args ...any) {

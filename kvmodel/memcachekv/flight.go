@@ -8,14 +8,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// flight is the part of a trip for one server.
 type flight struct {
 	server *server
 	gets   []*kv.Op
 	writes []*kv.Op
 }
 
-// flights groups the ops that may be sent by server.
 func (s *Store) flights(ops []kv.Op) []*flight {
 	var all []*flight
 	for i := range ops {
@@ -34,7 +32,6 @@ func (s *Store) flights(ops []kv.Op) []*flight {
 	return all
 }
 
-// add adds op. most is the number of remaining ops, including op.
 func (f *flight) add(op *kv.Op, most int) {
 	list := &f.writes
 	if op.Kind == kv.Get {
@@ -46,8 +43,7 @@ func (f *flight) add(op *kv.Op, most int) {
 	*list = append(*list, op)
 }
 
-// fly carries out flights and returns when all their ops have results. The first runs on the
-// caller's goroutine.
+// fly runs the first flight on the caller's goroutine.
 func fly(ctx context.Context, flights []*flight) {
 	var wg sync.WaitGroup
 	for _, f := range flights[1:] {
@@ -57,7 +53,6 @@ func fly(ctx context.Context, flights []*flight) {
 	wg.Wait()
 }
 
-// run carries out the flight as one request.
 func (f *flight) run(ctx context.Context) {
 	switch {
 	case len(f.gets)+len(f.writes) == 1:

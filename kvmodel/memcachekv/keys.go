@@ -15,28 +15,22 @@ import (
 )
 
 const (
-	// keysAtOnce is the number of keys passed on at once.
 	keysAtOnce = 1000
 
-	// dumpTries bounds the requests to a server with a busy crawler.
 	dumpTries = 20
 
-	// dumpPause is the pause between two tries.
 	dumpPause = 100 * time.Millisecond
 )
 
 var (
-	// errCrawling: the crawler is busy with another request.
 	errCrawling = errors.New("its crawler is busy")
 
-	// errNotListed: the server does not know this kind of dump.
 	errNotListed = errors.New("it does not list its keys")
 )
 
-// keys is the power Keys. Each server lists its items with a command of its LRU crawler, so it
-// requires memcached 1.5 with the crawler on, which is the default. An early one scans only its
-// lists and not its table of all items. It misses an item that moves between lists meanwhile, which
-// a read can cause.
+// keys is the power Keys, by a command of the LRU crawler, on by default in memcached 1.5. An early
+// one scans only its lists and not its table of all items, and misses an item that moves between
+// lists meanwhile, which a read can cause.
 func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
 	for _, srv := range s.servers {
 		found, err := srv.keys(ctx, begin)
@@ -54,7 +48,6 @@ func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) 
 	return nil
 }
 
-// keys returns the keys on s that begin with begin.
 func (s *server) keys(ctx context.Context, begin string) (found []string, err error) {
 	for _, all := range []string{"hash", "all"} {
 		for range dumpTries {
@@ -72,8 +65,7 @@ func (s *server) keys(ctx context.Context, begin string) (found []string, err er
 	return found, nil
 }
 
-// dump asks for the keys once, on a connection of its own: by the table of all items, "hash", or by
-// the lists of all classes, "all".
+// dump asks for the keys by the table of all items, "hash", or by the lists of all classes, "all".
 func (s *server) dump(ctx context.Context, all, begin string) (found []string, err error) {
 	if s.isClosed() {
 		return nil, errClosed
@@ -103,7 +95,6 @@ func (s *server) dump(ctx context.Context, all, begin string) (found []string, e
 	}
 }
 
-// dumped returns the next line of a dump.
 func (s *server) dumped(conn net.Conn, in *bufio.Reader) (string, error) {
 	if in.Buffered() == 0 {
 		if err := conn.SetReadDeadline(time.Now().Add(s.opts.Timeout)); err != nil {
@@ -114,7 +105,6 @@ func (s *server) dumped(conn net.Conn, in *bufio.Reader) (string, error) {
 	return strings.TrimRight(line, "\r\n"), err
 }
 
-// keyIn returns the key in a line of a dump.
 func keyIn(line string) (string, error) {
 	if strings.HasPrefix(line, "BUSY") {
 		return "", errCrawling

@@ -15,7 +15,7 @@ import (
 
 // link is one connection to a server, with its own library client, used by one goroutine at a time.
 // It adds two features to the library: requests end with their context, and a failure says whether
-// the server can have received the request. Nothing continues after a request has ended.
+// the server can have received the request.
 type link struct {
 	server *server
 	client *memcache.Client
@@ -24,12 +24,11 @@ type link struct {
 	number uint64 // identifies the memory of the connected server
 	broken bool   // the connection broke since the link was taken
 
-	// ctx is the context of the current requests: the library cannot pass it to the connection.
+	// The library cannot pass it to the connection.
 	ctx   context.Context
 	limit time.Time // when the library or ctx gives up
 	asked bool      // the last request was written in full
 
-	// The bytes of a batch, and the end of each of its writes.
 	out  []byte
 	ends []int
 }
@@ -43,12 +42,10 @@ func newLink(s *server) *link {
 }
 
 func (l *link) close() {
-	// Nothing is in progress, so the error does not matter.
 	_ = l.client.Close()
 }
 
-// dial connects under the context of the request. The library's own context has only a timeout,
-// which is the same here.
+// dial ignores the library's context, which has only a timeout, the same as here.
 func (l *link) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	l.asked = false
 	conn, err := l.server.connect(l.ctx, addr)
@@ -65,8 +62,7 @@ func (l *link) dial(_ context.Context, _, addr string) (net.Conn, error) {
 // than a notification, since most requests never wait that long.
 const glance = 10 * time.Millisecond
 
-// wire is a link's connection, as used by the library. The deadline of the underlying connection is
-// the next glance.
+// wire is a link's connection. The deadline of the underlying one is the next glance.
 type wire struct {
 	net.Conn
 	link *link
@@ -74,7 +70,6 @@ type wire struct {
 	in   *bufio.Reader // for batches
 }
 
-// Write begins or continues a request.
 func (w *wire) Write(p []byte) (int, error) {
 	w.link.asked = false
 	written := 0
@@ -87,8 +82,7 @@ func (w *wire) Write(p []byte) (int, error) {
 	}
 }
 
-// Read waits for the answer. The library calls it only after the whole request was written, and a
-// server ignores an incomplete request.
+// Read is called only after the whole request was written. A server ignores an incomplete one.
 func (w *wire) Read(p []byte) (int, error) {
 	w.link.asked = true
 	for {
@@ -99,8 +93,8 @@ func (w *wire) Read(p []byte) (int, error) {
 	}
 }
 
-// SetDeadline sets the library's deadline, its timeout from now, or the context's deadline if that
-// is earlier.
+// SetDeadline sets the library's deadline, its timeout from now, or the context's, if that is
+// earlier.
 func (w *wire) SetDeadline(t time.Time) error {
 	now := t.Add(-w.link.server.opts.Timeout)
 	if end, ok := w.link.ctx.Deadline(); ok && end.Before(t) {
@@ -114,7 +108,6 @@ func (w *wire) SetDeadline(t time.Time) error {
 	return w.sleep(now)
 }
 
-// sleep sets the connection's deadline to the next glance or the limit.
 func (w *wire) sleep(now time.Time) error {
 	w.next = now.Add(glance)
 	if w.link.limit.Before(w.next) {
@@ -123,25 +116,21 @@ func (w *wire) sleep(now time.Time) error {
 	return w.Conn.SetDeadline(w.next)
 }
 
-// waits reports whether to keep waiting after err, because err is only the end of a glance.
 func (w *wire) waits(err error) bool {
 	now := time.Now()
 	return errors.Is(err, os.ErrDeadlineExceeded) && w.link.ctx.Err() == nil && now.Before(w.link.limit) && w.sleep(now) == nil
 }
 
-// Close closes the connection. The link then needs a new one.
 func (w *wire) Close() error {
 	w.link.conn = nil
 	return w.Conn.Close()
 }
 
-// address is a server's name in the form the library dials.
 type address string
 
 func (a address) Network() string { return "tcp" }
 func (a address) String() string  { return string(a) }
 
-// only is the selector of a link's client, with a single server.
 type only struct{ net.Addr }
 
 func (o only) PickServer(string) (net.Addr, error)   { return o.Addr, nil }

@@ -1,44 +1,28 @@
-// Package memcachekv is a store on one or more memcached servers. It is VOLATILE: its items live in
-// the servers' memory and are gone when a server restarts. A full server evicts items one by one,
-// unless it runs with -M: then it rejects new data instead, as indexes require.
+// Package memcachekv is a store on one or more memcached servers. It is VOLATILE: its items are
+// gone when a server restarts. docs/memcached.md describes what happens then, and when a server is
+// away.
 //
 // Each key lives on one server, chosen by rendezvous hashing of the servers' names as they are
 // written, in any order: a new server takes over its share of the keys, and all others stay in
-// place. A server that is down is not skipped: its keys are unavailable until it is back.
-// Operations on an unavailable server fail at once, while the store keeps trying to reach it in the
-// background.
-//
-// # A server that has lost its memory
+// place. A server that is down is not skipped.
 //
 // Every server holds a boot item with the list of the store's servers, so each is a witness of the
 // others. The store checks a server's item before the first operation on a new connection, and
-// every 15 seconds. If it is missing or wrong, the server has lost its memory, and every operation
-// on it returns kv.ErrLost, even in a process that starts after the loss, until someone calls
-// Accept ([kv.Losses]). A restart breaks all connections, so no operation reaches a restarted
-// server before the loss is noticed; a flush, and the eviction of the item, are noticed within 15
-// seconds. The first operation ever on a store needs all its servers.
-//
-// After the loss of all servers at once, or of the only one, the only witnesses are the running
-// processes: a later one takes the servers for new. Connect to the servers directly: a proxy would
-// hide their restarts.
-//
-// A server added to the list or removed from it changes the location of keys. That is an ErrLost
-// for all keys, until someone calls Accept.
+// every 15 seconds. A restart breaks all connections, so no operation reaches a restarted server
+// before the loss is noticed, unless a proxy hides it.
 //
 // # Differences from the specification
 //
 //   - Append fails at the server's item limit (-I, 1 MiB by default), which is slightly more than
 //     kv.MaxValue. A limit below MaxValue makes larger values kv.ErrTooLarge.
-//   - Append does not mix well with numbers, which are stored the way memcached increments them. If
-//     anything was appended to a number that has lost a digit, Increment overwrites it. If text
-//     with leading white space or a zero byte was appended to any number, Increment overwrites it
-//     too. Digits appended to an empty value do not make a number. Appending a blank to a number
-//     removes its TTL, and an Append that begins with a blank costs an extra get.
+//   - Append does not mix well with numbers. If anything was appended to a number that has lost a
+//     digit, or text with leading white space or a zero byte to any number, Increment overwrites it.
+//     Digits appended to an empty value do not make a number. Appending a blank to a number removes
+//     its TTL, and an Append that begins with a blank costs an extra get.
 //   - An Increment past kv.MaxNumber is undone: the number stays, but not its version, and others
 //     may see the sum in between.
-//   - An item that expires after January 2038 is kept forever, since the library cannot express
-//     such a date. A TTL over 30 days is sent as a date, so it depends on the clocks of both
-//     machines.
+//   - An item that expires after January 2038 is kept forever. A TTL over 30 days is sent as a date,
+//     so it depends on the clocks of both machines.
 //   - Set costs a second exchange with the server if the key is absent: the command that needs only
 //     one removes the old value when it fails.
 package memcachekv
@@ -59,17 +43,16 @@ import (
 
 // Options configure a Store. The zero value suits servers in the same network.
 type Options struct {
-	// Timeout bounds each step of an operation, within its context's deadline: waiting for a free
-	// connection, for a new one, for the server's next answer. A server that is silent for that
-	// long counts as unavailable. 0 means one second.
+	// Timeout bounds each step of an operation: waiting for a free connection, for a new one, for
+	// the server's next answer. A server that is silent for that long counts as unavailable. 0
+	// means one second.
 	Timeout time.Duration
 
-	// Conns is the maximum number of connections to each server, in use or idle. Further requests
-	// wait for one. 0 means 64.
+	// Conns is the maximum number of connections to each server. Further requests wait for one. 0
+	// means 64.
 	Conns int
 
-	// PipelineWrites has the store send and read only those trips itself that have several
-	// ops of which some write. The library does the others.
+	// PipelineWrites leaves single ops and trips that only read to the library.
 	PipelineWrites bool
 }
 
@@ -97,8 +80,7 @@ type Store struct {
 var _ kv.Store = (*Store)(nil)
 
 // OpenVolatile returns a store on servers, each written as host:port. Give every process the same
-// names, in any order. OpenVolatile sends nothing: if a server is down, the first operation on it
-// fails. It returns an error only for invalid arguments.
+// names, in any order. It sends nothing: if a server is down, the first operation on it fails.
 func OpenVolatile(servers []string, opts Options) (*Store, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -129,14 +111,12 @@ func OpenVolatile(servers []string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// Powers returns Keys, Patience, which is five times the Timeout of the options,
-// Outages and Losses.
+// Powers returns the powers of memcached. The Patience is five times the Timeout.
 func (s *Store) Powers() kv.Powers {
 	return kv.Powers{Keys: s.keys, Patience: 5 * s.opts.Timeout, Outages: s.contacts.Outages, Losses: s.memory, Findings: s.findings}
 }
 
-// Do sends all ops for a server together, on one connection, and to all servers concurrently. A
-// trip to a single server runs on the caller's goroutine.
+// Do sends all ops for a server together, on one connection, and to all servers concurrently.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	if kv.Check(ops, s.Powers()) == 0 {
 		return nil

@@ -1,9 +1,9 @@
 package memcachekv
 
-// pick returns the server with the highest score for key. A server's score depends only on its name
-// and the key, so a new server takes its share of the keys from all others and nothing else moves.
+// pick returns the server with the highest score for key. A score depends only on the name and the
+// key, so a new server takes its share of the keys from all others and nothing else moves.
 //
-// The scores determine the location of data: changing them loses it.
+// Changing the scores loses data.
 func pick(servers []*server, key string) *server {
 	if len(servers) == 1 {
 		return servers[0]
@@ -18,7 +18,6 @@ func pick(servers []*server, key string) *server {
 	return best
 }
 
-// fnv1a returns the 64-bit FNV-1a hash of text.
 func fnv1a(text string) uint64 {
 	hash := uint64(14695981039346656037)
 	for i := range len(text) {
@@ -27,7 +26,7 @@ func fnv1a(text string) uint64 {
 	return hash
 }
 
-// scatter spreads n over all 64 bits. It is the last step of SplitMix64, and injective.
+// scatter is the last step of SplitMix64, and injective.
 func scatter(n uint64) uint64 {
 	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
 	n = (n ^ n>>27) * 0x94d049bb133111eb

@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// do carries out op and returns its result.
 func (l *link) do(op *kv.Op) kv.Result {
 	switch op.Kind {
 	case kv.Get:
@@ -34,7 +33,7 @@ func (l *link) get(key string) kv.Result {
 	return l.found(item)
 }
 
-// getAll carries out ops, which are gets. A key without an answer is a failure, never an absence.
+// getAll carries out gets. A key without an answer is a failure, never an absence.
 func (l *link) getAll(ops []*kv.Op) {
 	keys := make([]string, len(ops))
 	for i, op := range ops {
@@ -67,14 +66,12 @@ func (l *link) found(item *memcache.Item) kv.Result {
 }
 
 // version returns the version for the server's number of an item's state. A server numbers states
-// from 1 after each start; the number of its memory makes sure that versions from before and after
-// a restart never match.
+// from 1 after each start; with the number of its memory, versions from before and after a restart
+// never match.
 func (l *link) version(casID uint64) kv.Version { return kv.Version(casID ^ l.number) }
 
-// casID is the inverse of version.
 func (l *link) casID(v kv.Version) uint64 { return uint64(v) ^ l.number }
 
-// write carries out op, which is not a Get or Increment, and returns the library's error.
 func (l *link) write(op *kv.Op) error {
 	switch op.Kind {
 	case kv.Set:
@@ -90,7 +87,6 @@ func (l *link) write(op *kv.Op) error {
 	}
 }
 
-// item returns the item to store, in the library's form.
 func (l *link) item(op *kv.Op) *memcache.Item {
 	switch op.Kind {
 	case kv.Append:
@@ -109,8 +105,8 @@ func (l *link) item(op *kv.Op) *memcache.Item {
 	}
 }
 
-// set stores item. It avoids memcached's set command, which removes the old value if the server has
-// no room for the new one.
+// set avoids memcached's set command, which removes the old value if the server has no room for the
+// new one.
 func (l *link) set(item *memcache.Item) error {
 	for {
 		if err := l.client.Replace(item); !errors.Is(err, memcache.ErrNotStored) {
@@ -129,7 +125,7 @@ func (l *link) append(op *kv.Op) error {
 	return l.client.Append(l.item(op))
 }
 
-// appendBlanks appends text that would look like padding after a number. If key holds a number, it
+// appendBlanks appends text that would look like padding after a number. If key holds one, it
 // rewrites the whole value, with a guard.
 func (l *link) appendBlanks(op *kv.Op) error {
 	for {
@@ -163,8 +159,7 @@ func (l *link) increment(op *kv.Op) kv.Result {
 	return l.takeBack(op)
 }
 
-// takeBack undoes an increment past kv.MaxNumber, a limit that the server does not have, and
-// returns its result.
+// takeBack undoes an increment past kv.MaxNumber, a limit that the server does not have.
 func (l *link) takeBack(op *kv.Op) kv.Result {
 	err := errStuck
 	if l.conn != nil {
@@ -183,7 +178,6 @@ func (l *link) addDelta(key string, delta int64) (uint64, error) {
 	return l.client.Increment(key, uint64(delta))
 }
 
-// answer converts the library's err for an op of the given kind.
 func (l *link) answer(kind kv.Kind, err error) error {
 	switch {
 	case err == nil:
@@ -206,14 +200,13 @@ func (l *link) answer(kind kv.Kind, err error) error {
 	return l.failure(kind, err)
 }
 
-// failure converts err, which is not an answer, to an error of the contract.
 func (l *link) failure(kind kv.Kind, err error) error {
 	l.noteBreak(err)
 	return l.unanswered(kind, l.asked && !refused(err), err)
 }
 
-// unanswered converts err to an error of the contract: a write that the server may have received,
-// but did not answer, is unclear.
+// unanswered returns the error of an op without an answer: a write that the server may have
+// received is unclear.
 func (l *link) unanswered(kind kv.Kind, asked bool, err error) error {
 	if kind.Writes() && asked {
 		return l.server.failure(l.ctx, kv.ErrUnclear, err)
@@ -221,9 +214,8 @@ func (l *link) unanswered(kind kv.Kind, asked bool, err error) error {
 	return l.server.failure(l.ctx, kv.ErrUnavailable, err)
 }
 
-// noteBreak handles an err that means the connection has ended, other than by the end of the
-// context: it closes the idle connections to the same server, since they are broken too if the
-// server has restarted.
+// noteBreak closes the idle connections to the server if err means that this one has ended: after a
+// restart they are all broken.
 func (l *link) noteBreak(err error) {
 	if broken(err) && l.ctx.Err() == nil {
 		l.broken = true
@@ -231,22 +223,19 @@ func (l *link) noteBreak(err error) {
 	}
 }
 
-// broken reports whether err means that a connection was refused, or ended before the answer.
 func broken(err error) bool {
 	_, network := errors.AsType[*net.OpError](err)
 	return !timedOut(err) && (network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
 }
 
-// timedOut reports whether the server did not answer in time, or all connections are busy waiting
-// for it.
+// timedOut reports whether the server did not answer in time, or all connections wait for it.
 func timedOut(err error) bool {
 	late, ok := errors.AsType[net.Error](err)
 	_, never := errors.AsType[*memcache.ConnectTimeoutError](err)
 	return ok && late.Timeout() || never || errors.Is(err, errBusy)
 }
 
-// refused reports whether err is the server's refusal to do it. The library has no error for that,
-// but the text of its error contains the server's.
+// refused reports whether err is the server's refusal, which the library only shows in its text.
 func refused(err error) bool {
 	text := err.Error()
 	return errors.Is(err, memcache.ErrNotStored) || strings.Contains(text, "SERVER_ERROR") ||

@@ -13,8 +13,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// server is one memcached and the links to it. It never has more than Options.Conns links in use,
-// and sends no request to a memcached before checking that it still has its memory.
+// server is one memcached and the links to it, of which at most Options.Conns are in use. It sends
+// no request before checking that memcached still has its memory.
 type server struct {
 	addr    string
 	seed    uint64 // of its scores
@@ -58,7 +58,6 @@ func (s *server) do(ctx context.Context, op *kv.Op) {
 	}
 }
 
-// getAll carries out ops, which are gets, as one request.
 func (s *server) getAll(ctx context.Context, ops []*kv.Op) {
 	err := s.use(ctx, true, func(l *link) { l.getAll(ops) })
 	if err != nil {
@@ -68,8 +67,7 @@ func (s *server) getAll(ctx context.Context, ops []*kv.Op) {
 	}
 }
 
-// batch carries out writes and gets, which are sent together. If an old connection breaks, the gets
-// are sent once more.
+// batch sends writes and gets together. If an old connection breaks, the gets are sent once more.
 func (s *server) batch(ctx context.Context, writes, gets []*kv.Op) {
 	err := s.use(ctx, len(gets) > 0, func(l *link) {
 		l.batch(writes, gets)
@@ -82,8 +80,8 @@ func (s *server) batch(ctx context.Context, writes, gets []*kv.Op) {
 	}
 }
 
-// use calls f with a link. If the connection breaks and f only reads, use calls it once more with
-// another: an old connection may have been broken.
+// use calls f with a link, and once more if the connection breaks and f only reads: an old one may
+// have been broken.
 func (s *server) use(ctx context.Context, reads bool, f func(*link)) error {
 	for again := reads; ; again = false {
 		l, err := s.link(ctx)
@@ -99,18 +97,16 @@ func (s *server) use(ctx context.Context, reads bool, f func(*link)) error {
 	}
 }
 
-// refuse makes ops unavailable because of err.
 func (s *server) refuse(ctx context.Context, ops []*kv.Op, err error) {
 	for _, op := range ops {
 		op.Result.Err = s.failure(ctx, kv.ErrUnavailable, err)
 	}
 }
 
-// maxLooks bounds the checks of a server by one op, in case the boot items keep changing.
+// maxLooks bounds the checks by one op, in case the boot items keep changing.
 const maxLooks = 8
 
-// link returns a link that is connected to a server with its memory, for requests under ctx. The
-// caller must release it.
+// link returns a link to a server with its memory. The caller must release it.
 func (s *server) link(ctx context.Context) (*link, error) {
 	for range maxLooks {
 		l, err := s.take(ctx)
@@ -132,7 +128,6 @@ func (s *server) link(ctx context.Context) (*link, error) {
 	return nil, s.failure(ctx, kv.ErrUnavailable, errRestless)
 }
 
-// take returns a link, connected or not. The caller must release it.
 func (s *server) take(ctx context.Context) (*link, error) {
 	if err := s.wait(ctx); err != nil {
 		return nil, s.failure(ctx, kv.ErrUnavailable, err)
@@ -145,7 +140,6 @@ func (s *server) take(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// wait puts a token into slots.
 func (s *server) wait(ctx context.Context) error {
 	if err := kv.Ended(ctx); err != nil {
 		return err
@@ -167,7 +161,7 @@ func (s *server) wait(ctx context.Context) error {
 	}
 }
 
-// pop returns the most recently used link, which is the least likely to be stale, or nil.
+// pop returns the most recently used link, which is the least likely to be stale.
 func (s *server) pop() *link {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +174,6 @@ func (s *server) pop() *link {
 	return l
 }
 
-// release returns l to the server.
 func (s *server) release(l *link) {
 	l.ctx = nil
 	if !s.push(l) {
@@ -199,7 +192,6 @@ func (s *server) push(l *link) bool {
 	return true
 }
 
-// hangUp closes the idle links.
 func (s *server) hangUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,11 +214,9 @@ func (s *server) close() {
 	s.hangUp()
 }
 
-// lost wraps an ErrLost in this package's form.
 func lost(err error) error { return fmt.Errorf("memcachekv: %w", err) }
 
-// failure converts err to an error of the contract: with a sentinel, the server, and the reason why
-// ctx has ended, if it has.
+// failure adds a sentinel, the server, and the reason why ctx has ended, if it has.
 func (s *server) failure(ctx context.Context, sentinel, err error) error {
 	if end := kv.Ended(ctx); end != nil && !errors.Is(err, end) {
 		return fmt.Errorf("memcachekv: %s: %w: %w: %w", s.addr, sentinel, end, err)

@@ -103,19 +103,6 @@ func TestMemcached_Full_RefusesAndKeepsWhatIsThere(t *testing.T) {
 	})
 }
 
-func TestMemcached_AnAppendPastItsLimit_IsNotStoredAndLeavesTheValue(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
-		s := open(t, opts, memcached(t).Addr)
-		ctx := t.Context()
-		one(t, ctx, s, kv.OpSet("k", make([]byte, kv.MaxValue)))
-		version := one(t, ctx, s, kv.OpGet("k")).Version
-		one(t, ctx, s, kv.OpAppend("k", make([]byte, 8<<10)), kv.ErrNotStored)
-		if got := one(t, ctx, s, kv.OpGet("k")); len(got.Value) != kv.MaxValue || got.Version != version {
-			t.Errorf("the value has %d bytes and version %d, had %d and %d", len(got.Value), got.Version, kv.MaxValue, version)
-		}
-	})
-}
-
 func TestMemcached_WithASmallerItemLimit_RefusesAndKeepsWhatIsThere(t *testing.T) {
 	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
 		s := open(t, opts, memcached(t, "-I", "512k").Addr)

@@ -10,16 +10,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// guarded is the flag of an item with an extra byte before its value.
 const guarded = 1
 
-// blanks are the bytes that end a number for memcached.
 const blanks = " \t\n\v\f\r\x00"
 
 // encode returns value as the server stores it, with its flags. A value that memcached would
-// increment although it is not a number in the contract, such as "9 " or "+5", gets a guard before
-// it, so that incrementing fails. So does the empty value, since an append could turn it into such
-// a value.
+// increment although it is not a number, such as "9 " or "+5", gets a guard before it. So does the
+// empty value, since an append could turn it into such a value.
 func encode(value []byte) ([]byte, uint32) {
 	if !numeric(value) {
 		return value, 0
@@ -39,7 +36,7 @@ func numeric(value []byte) bool {
 }
 
 // decode returns the value of an item. A number that has lost digits by a decrement is padded with
-// blanks, which are not part of the value.
+// blanks.
 func decode(stored []byte, flags uint32) []byte {
 	if flags == guarded && len(stored) > 0 {
 		return stored[1:]
@@ -51,17 +48,14 @@ func decode(stored []byte, flags uint32) []byte {
 	return slices.Concat(stored[:n], bytes.TrimLeft(stored[n:], " "))
 }
 
-// looksPadded reports whether text, appended to digits, would look like a number that has lost
-// some.
+// looksPadded reports whether text, appended to digits, would look like padding.
 func looksPadded(text []byte) bool {
 	n := digits(text)
 	return n < len(text) && text[n] == ' '
 }
 
-// isDigits reports whether text consists of digits only, or is empty.
 func isDigits(text []byte) bool { return digits(text) == len(text) }
 
-// digits returns the number of leading digits in text.
 func digits(text []byte) int {
 	n := 0
 	for n < len(text) && '0' <= text[n] && text[n] <= '9' {
@@ -74,7 +68,7 @@ func digits(text []byte) int {
 const longest = 30 * 24 * 60 * 60
 
 // expiry returns the expiration that makes memcached keep an item for at least ttl; 0 means never.
-// Its clock ticks once a second, so expiry adds a second.
+// Its clock ticks once a second.
 func expiry(ttl time.Duration, now time.Time) int32 {
 	if ttl == 0 {
 		return 0

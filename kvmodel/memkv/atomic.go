@@ -8,8 +8,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// atomic runs f on a view of the items and, if f succeeds, commits its writes. It holds the lock
-// throughout.
+// atomic runs f on a view and commits its writes. It holds the lock throughout.
 func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,8 +26,8 @@ func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	return v.commit()
 }
 
-// view is a space that keeps changes apart from the live items until it commits them. It is also
-// the store passed to the transaction's function.
+// view is a space that keeps changes apart until it commits them, and the store of the
+// transaction's function.
 type view struct {
 	live
 	changed map[string]*item // nil: deleted
@@ -49,7 +48,6 @@ func (v *view) Do(_ context.Context, ops []kv.Op) error {
 
 func (v *view) Close() error { return nil }
 
-// Powers leaves out Atomic: transactions do not nest.
 func (v *view) Powers() kv.Powers { return viewPowers }
 
 var viewPowers = kv.Powers{Unless: true, Ordered: true, Inside: true}
@@ -84,7 +82,7 @@ func (v *view) note(key string, it *item) {
 	v.changed[key] = it
 }
 
-// commit makes the changes live. A strict store without room for all of them takes none.
+// commit makes the changes live, or none if a strict store lacks the room.
 func (v *view) commit() error {
 	if v.opts.Strict && v.opts.MaxItems > 0 && v.growth() > v.opts.MaxItems-len(v.items) {
 		return errFull

@@ -7,7 +7,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// live is the space of the items themselves. The caller holds the store's lock.
+// live is the space of the items themselves. The caller holds mu.
 type live struct{ *Store }
 
 func (l live) now() time.Time { return l.opts.Now() }
@@ -36,7 +36,6 @@ func (l live) nextVersion() kv.Version {
 	return kv.Version(l.clock)
 }
 
-// place stores it under key unchanged, and evicts another item if necessary.
 func (l live) place(key string, it *item) error {
 	l.forget(key)
 	if l.items[key] == nil && l.opts.MaxItems > 0 && len(l.items) >= l.opts.MaxItems {
@@ -67,7 +66,6 @@ func (l live) evictOldest() {
 	l.drop(oldest)
 }
 
-// recall answers from the cache, and fills it.
 func (l live) recall(op *kv.Op) (kv.Result, bool) {
 	if l.cache == nil {
 		return kv.Result{}, false

@@ -1,8 +1,7 @@
-// Package memkv is a store in memory. It is the specification: its behavior defines the contract,
-// and every other store is tested against it.
+// Package memkv is a store in memory. It is the specification: every other store is tested against
+// it.
 //
-// Its options can make it behave like a memcached that is short of memory, to test the effects of
-// eviction.
+// Its options can make it behave like a memcached that is short of memory.
 package memkv
 
 import (
@@ -24,18 +23,16 @@ type Options struct {
 	// Now is the clock for TTLs; nil means time.Now.
 	Now func() time.Time
 
-	// MaxItems, if not 0, is the maximum number of items. A further one replaces the least recently
-	// used item or, with Strict, is rejected as unavailable.
+	// MaxItems, if not 0, bounds the number of items. A further one replaces the least recently
+	// used or, with Strict, is rejected.
 	MaxItems int
 	Strict   bool
 
-	// Local makes the store private to a single DB, like one in a file: it has the power Alone, and
-	// works of kv.Together run one after another. Without it several DBs may share the store, and
-	// works share trips, as on a server.
+	// Local makes the store private to a single DB, like a file. Without it several DBs may share
+	// the store, as on a server.
 	Local bool
 
-	// Cache is the size, in bytes, of a cache of values and their decoded forms, for gets
-	// with [kv.Near]. 0 means no cache.
+	// Cache is the size, in bytes, of a cache for gets with [kv.Near]. 0 means none.
 	Cache int
 }
 
@@ -73,7 +70,6 @@ func New(opts Options) *Store {
 	return s
 }
 
-// Do carries out ops in order, under one lock.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	if kv.Check(ops, s.powers) == 0 {
 		return nil
@@ -90,14 +86,12 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// forget drops an item about to change from the cache.
 func (s *Store) forget(key string) {
 	if s.cache != nil {
 		s.cache.Drop(key)
 	}
 }
 
-// Close makes all later ops unavailable.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,24 +99,23 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Powers returns the powers of the store: all that kv defines.
 func (s *Store) Powers() kv.Powers { return s.powers }
 
-// Len returns the number of items. An expired item counts until an op finds it.
+// Len returns the number of items, expired ones until an op finds them.
 func (s *Store) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.items)
 }
 
-// Keys returns the keys of all items, in order. An expired item counts until an op finds it.
+// Keys returns the keys of all items, in order, expired ones until an op finds them.
 func (s *Store) Keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.named("", "")
 }
 
-// named returns the keys that begin with begin and follow after, in order. The caller holds mu.
+// named returns the keys that begin with begin and follow after. The caller holds mu.
 func (s *Store) named(begin, after string) (keys []string) {
 	for key := range s.items {
 		if strings.HasPrefix(key, begin) && key > after {
@@ -133,12 +126,10 @@ func (s *Store) named(begin, after string) (keys []string) {
 	return keys
 }
 
-// keys is the power Keys.
 func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
 	return s.walk(ctx, begin, "", f)
 }
 
-// walk is the power Walk.
 func (s *Store) walk(ctx context.Context, begin, after string, f func([]string) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("memkv: %w: %w", kv.ErrUnavailable, err)

@@ -17,38 +17,22 @@ import (
 
 func TestStore_KeepsTheContract(t *testing.T) {
 	var offset atomic.Int64
-	now := func() time.Time { return time.Unix(1_800_000_000, offset.Load()) }
-	kvtest.Run(t, kvtest.Maker{
-		Advance: func(d time.Duration) { offset.Add(int64(d)) },
-		Open:    func(testing.TB, string) kv.Store { return memkv.New(memkv.Options{Now: now}) },
-	})
-}
-
-func TestStore_KeepsTheContractWhereTransactionsRunTwice(t *testing.T) {
-	var offset atomic.Int64
-	now := func() time.Time { return time.Unix(1_800_000_000, offset.Load()) }
-	kvtest.Run(t, kvtest.Maker{
-		Advance: func(d time.Duration) { offset.Add(int64(d)) },
-		Open:    func(testing.TB, string) kv.Store { return kvtest.Twice(memkv.New(memkv.Options{Now: now})) },
-	})
-}
-
-func TestStore_KeepsTheContractFromItsCache(t *testing.T) {
-	var offset atomic.Int64
-	now := func() time.Time { return time.Unix(1_800_000_000, offset.Load()) }
-	kvtest.Run(t, kvtest.Maker{
-		Advance: func(d time.Duration) { offset.Add(int64(d)) },
-		Shown:   true,
-		Open: func(t testing.TB, _ string) kv.Store {
-			return memkv.New(memkv.Options{Now: now, Cache: 1 << 20})
-		},
-	})
-}
-
-func TestStore_KeepsTheContractInRealTime(t *testing.T) {
-	kvtest.Run(t, kvtest.Maker{
-		Open: func(testing.TB, string) kv.Store { return memkv.New(memkv.Options{}) },
-	})
+	opts := memkv.Options{Now: func() time.Time { return time.Unix(1_800_000_000, offset.Load()) }}
+	cached := opts
+	cached.Cache = 1 << 20
+	for name, open := range map[string]func() kv.Store{
+		"plain":                  func() kv.Store { return memkv.New(opts) },
+		"transactions run twice": func() kv.Store { return kvtest.Twice(memkv.New(opts)) },
+		"cache":                  func() kv.Store { return memkv.New(cached) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			kvtest.Run(t, kvtest.Maker{
+				Advance: func(d time.Duration) { offset.Add(int64(d)) },
+				Shown:   name == "cache",
+				Open:    func(testing.TB, string) kv.Store { return open() },
+			})
+		})
+	}
 }
 
 var ctx = context.Background()

@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// absent knows most absent keys of the store: it has a filter of the existing keys. The store lists
+// absent knows most absent keys of the store, by a filter of the existing ones. The store lists
 // these once and announces new ones. This process adds the keys it writes or reads itself, so it
 // never misses an item that it has seen.
 type absent struct {
@@ -22,7 +22,6 @@ type absent struct {
 	end    context.CancelFunc
 }
 
-// filter is a filter of all keys, complete once whole is set.
 type filter struct {
 	*bloom.Filter
 	whole atomic.Bool
@@ -38,10 +37,8 @@ const (
 	againLater = 10 * time.Minute
 )
 
-// errFull: the store has more keys than the filter has room for.
 var errFull = errors.New("nearkv: more keys than the filter has room for")
 
-// newAbsent returns the filter of a store, or nil if the store does not announce its keys.
 func newAbsent(powers kv.Powers, bytes int) *absent {
 	if powers.Changes == nil || powers.Keys == nil {
 		return nil
@@ -64,7 +61,6 @@ func (a *absent) close() {
 	}
 }
 
-// has reports whether key is certainly absent.
 func (a *absent) has(key string) bool {
 	if a == nil {
 		return false
@@ -73,7 +69,6 @@ func (a *absent) has(key string) bool {
 	return f != nil && f.whole.Load() && f.Lacks(key) && kv.CheckKey(key) == nil && a.powers.Changes.Announcing()
 }
 
-// lose adds a key that exists, or may soon.
 func (a *absent) lose(key string) {
 	if a == nil {
 		return
@@ -83,7 +78,6 @@ func (a *absent) lose(key string) {
 	}
 }
 
-// announced adds written keys; nil means any.
 func (a *absent) announced(keys []string) {
 	f := a.filter.Load()
 	if keys == nil || f != nil && f.IsFull() {
@@ -98,7 +92,6 @@ func (a *absent) announced(keys []string) {
 	}
 }
 
-// want requests another filter.
 func (a *absent) want() {
 	select {
 	case a.again <- struct{}{}:
@@ -106,7 +99,6 @@ func (a *absent) want() {
 	}
 }
 
-// fill builds filters on request, one at a time.
 func (a *absent) fill() {
 	for {
 		select {
@@ -124,7 +116,6 @@ func (a *absent) fill() {
 	}
 }
 
-// wantIn requests another filter after a pause.
 func (a *absent) wantIn(pause time.Duration) {
 	kv.Sleep(a.ctx, pause)
 	a.want()
@@ -142,7 +133,6 @@ func (a *absent) make() error {
 	return nil
 }
 
-// list adds the existing keys to f.
 func (a *absent) list(f *filter) error {
 	if !a.powers.Changes.Announcing() {
 		return kv.ErrUnavailable

@@ -156,6 +156,13 @@ func (c client) set(t *testing.T, key, value string) {
 	do(t, c, kv.OpSet(key, []byte(value)))
 }
 
+// knows sets key, and reads it once.
+func (c client) knows(t *testing.T, key, value string) {
+	t.Helper()
+	c.set(t, key, value)
+	c.wantGet(t, key, value, 1)
+}
+
 func do(t *testing.T, s kv.Store, op kv.Op) kv.Result {
 	t.Helper()
 	r, err := kv.One(context.Background(), s, op)

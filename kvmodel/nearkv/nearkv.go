@@ -17,12 +17,11 @@ type Options struct {
 	// Bytes bounds the cache: keys, values, and about 128 bytes for each.
 	Bytes int
 
-	// Age is the maximum age of an answer. 0 means no limit, for a store that reports changes
-	// ([kv.Powers].Changes). Other stores require an age.
+	// Age is the maximum age of an answer, required unless the store reports changes
+	// ([kv.Powers].Changes).
 	Age time.Duration
 }
 
-// minBytes is the smallest useful cache.
 const minBytes = 1 << 20
 
 // Store is a kv.Store that caches items of another one.
@@ -66,10 +65,8 @@ func New(s kv.Store, opts Options) (*Store, error) {
 	return n, nil
 }
 
-// Powers returns the powers of the underlying store, and Near.
 func (n *Store) Powers() kv.Powers { return n.powers }
 
-// Close closes the underlying store and empties the cache.
 func (n *Store) Close() error {
 	n.closed.Store(true)
 	n.absent.close()
@@ -77,7 +74,6 @@ func (n *Store) Close() error {
 	return n.Store.Close()
 }
 
-// told drops changed keys; nil means all.
 func (n *Store) told(keys []string) {
 	n.changes.Add(1)
 	if keys == nil {
@@ -97,7 +93,6 @@ func (n *Store) Memory(ctx context.Context) (kv.Memory, string) {
 	return n, ""
 }
 
-// answers reports whether a get may be answered from memory.
 func (n *Store) answers(ctx context.Context) bool {
 	return ctx.Err() == nil && n.isCurrent()
 }
@@ -107,7 +102,7 @@ func (n *Store) isCurrent() bool {
 	return !n.closed.Load() && (n.powers.Changes == nil || n.powers.Changes.Current())
 }
 
-// Recall answers gets from memory, as of one moment, if it has answers to all of them.
+// Recall answers gets from memory, as of one moment.
 func (n *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 	changes := n.changes.Load()
 	for i, get := range gets {
@@ -119,8 +114,7 @@ func (n *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 	return n.changes.Load() == changes
 }
 
-// answer returns the answer to a get from memory, and the item it is based on: nil if the key is
-// known to be absent.
+// answer returns the item of the answer, too: nil if the key is known to be absent.
 func (n *Store) answer(get kv.NearGet) (r kv.Result, it *kept.Item, ok bool) {
 	if it = n.known(get.Key); it == nil {
 		return kv.Result{Near: true, Err: kv.ErrNotFound}, nil, get.Sparse && n.absent.has(get.Key)
@@ -130,7 +124,6 @@ func (n *Store) answer(get kv.NearGet) (r kv.Result, it *kept.Item, ok bool) {
 	return r, it, true
 }
 
-// known returns the cached item of key, unless it is too old.
 func (n *Store) known(key string) *kept.Item {
 	it := n.cache.Get(key)
 	if it == nil || n.age > 0 && n.clock()-it.Asked > int64(n.age) {
@@ -140,8 +133,7 @@ func (n *Store) known(key string) *kept.Item {
 }
 
 // Do answers gets from memory if possible, and requests the other keys in one trip. If a value in
-// memory has changed by the end of the trip, it requests all keys, so that keys read together show
-// one moment. Gets beside other ops are carried out with them.
+// memory has changed by then, it requests all keys, so that keys read together show one moment.
 func (n *Store) Do(ctx context.Context, ops []kv.Op) error {
 	if !n.answers(ctx) || !areShown(ops) {
 		return n.ask(ctx, ops)
@@ -160,7 +152,6 @@ func (n *Store) Do(ctx context.Context, ops []kv.Op) error {
 	return n.ask(ctx, ops)
 }
 
-// areShown reports whether ops are all gets, some of which may be answered from memory.
 func areShown(ops []kv.Op) (near bool) {
 	for i := range ops {
 		op := &ops[i]

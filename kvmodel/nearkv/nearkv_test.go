@@ -103,8 +103,7 @@ func TestStore_AProcessSeesItsOwnWritesAtOnce(t *testing.T) {
 		"drop":   func(r kv.Result) (kv.Op, string) { return kv.OpDrop("k", r.Version), "" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.set(t, "k", "7")
-			c.wantGet(t, "k", "7", 1)
+			c.knows(t, "k", "7")
 			op, want := write(do(t, c, kv.OpGet("k")))
 			do(t, c, op)
 			c.wantGet(t, "k", want, 1)
@@ -117,8 +116,7 @@ func TestStore_AProcessSeesItsOwnWritesAtOnce(t *testing.T) {
 		c.wantGet(t, "new", "1", 1)
 	})
 	t.Run("transaction", func(t *testing.T) {
-		c.set(t, "k", "7")
-		c.wantGet(t, "k", "7", 1)
+		c.knows(t, "k", "7")
 		err := kv.PowersOf(c.Store).Atomic(c.ctx, func(s kv.Store) error {
 			_, err := kv.One(c.ctx, s, kv.OpSet("k", []byte("8")))
 			return err
@@ -133,8 +131,7 @@ func TestStore_AProcessSeesItsOwnWritesAtOnce(t *testing.T) {
 func TestStore_WhatOthersChangeIsSeenWhenItIsTold(t *testing.T) {
 	h := newHub()
 	one, other := newClient(t, h, nearkv.Options{}), newClient(t, h, nearkv.Options{})
-	one.set(t, "k", "1")
-	one.wantGet(t, "k", "1", 1)
+	one.knows(t, "k", "1")
 	h.late = true
 	other.set(t, "k", "2")
 	one.wantGet(t, "k", "1", 0) // A flight ago that was current.
@@ -150,8 +147,7 @@ func TestStore_WhatOthersChangeIsSeenWhenItIsTold(t *testing.T) {
 func TestStore_WhatAChangeRestsOnIsReadFromTheStore(t *testing.T) {
 	h := newHub()
 	one, other := newClient(t, h, nearkv.Options{}), newClient(t, h, nearkv.Options{})
-	one.set(t, "k", "1")
-	one.wantGet(t, "k", "1", 1)
+	one.knows(t, "k", "1")
 	h.late = true
 	other.set(t, "k", "2")
 	if r := do(t, kv.Past(one.Store), kv.OpGet("k")); string(r.Value) != "2" {
@@ -166,8 +162,7 @@ func TestStore_WhatIsReadTogetherWasThereAtOneTime(t *testing.T) {
 	told := &afterwards{Store: h}
 	c := newClient(t, told, nearkv.Options{})
 	for _, key := range []string{"a", "b"} {
-		c.set(t, key, "old")
-		c.wantGet(t, key, "old", 1)
+		c.knows(t, key, "old")
 	}
 	h.told([]string{"b"})
 	h.late = true
@@ -256,15 +251,13 @@ func TestStore_WithAnAgeAnAnswerIsNotOlder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memkv.New(memkv.Options{})
 		c := newClient(t, silent{mem}, nearkv.Options{Age: 500 * time.Millisecond})
-		c.set(t, "k", "1")
-		c.wantGet(t, "k", "1", 1)
+		c.knows(t, "k", "1")
 		do(t, mem, kv.OpSet("k", []byte("2")))
 		time.Sleep(500 * time.Millisecond)
 		c.wantGet(t, "k", "1", 0)
 		time.Sleep(time.Millisecond)
 		c.wantGet(t, "k", "2", 1)
-		c.set(t, "k", "3")
-		c.wantGet(t, "k", "3", 1)
+		c.knows(t, "k", "3")
 	})
 }
 
@@ -315,8 +308,7 @@ func (s *telling) Powers() kv.Powers {
 func TestStore_AClosedStoreAnswersNothing(t *testing.T) {
 	h := newHub()
 	c := newClient(t, h, nearkv.Options{})
-	c.set(t, "k", "1")
-	c.wantGet(t, "k", "1", 1)
+	c.knows(t, "k", "1")
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -327,8 +319,7 @@ func TestStore_AClosedStoreAnswersNothing(t *testing.T) {
 
 func TestStore_AnEndedContextIsAnsweredByTheStore(t *testing.T) {
 	c := newClient(t, newHub(), nearkv.Options{})
-	c.set(t, "k", "1")
-	c.wantGet(t, "k", "1", 1)
+	c.knows(t, "k", "1")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := kv.One(ctx, c, kv.OpGet("k")); !errors.Is(err, kv.ErrUnavailable) {

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// A user may be limited to some commands, and a server may have renamed some. Open finds the needed
-// commands that are unavailable: a server checks a command when it is queued in a transaction, and
-// that transaction is never executed.
+// A user may be limited to some commands, and a server may have renamed some. A server checks a
+// command when it is queued in a transaction, and Open never executes that.
 
 // checkCommands returns an error that names the needed commands that the server refuses. A user
 // without write permission counts as read-only.
@@ -46,7 +45,6 @@ func (s *Store) checkCommandsOf(ctx context.Context, addr string) error {
 	return nil // The server cannot tell. On a cluster the store does not need it.
 }
 
-// checkQueued is checkCommandsOf in a transaction, which it ends.
 func (s *Store) checkQueued(ctx context.Context, t *talk) error {
 	var refused []string
 	var why error
@@ -66,7 +64,6 @@ func (s *Store) checkQueued(ctx context.Context, t *talk) error {
 	return refusing(refused, why)
 }
 
-// needed returns the commands that the store sends.
 func (s *Store) needed() [][]string {
 	all := [][]string{
 		{"SET", bootKey, "", "NX"},
@@ -88,7 +85,6 @@ func (s *Store) needed() [][]string {
 	return all
 }
 
-// refusing returns the reason why a server that refuses these commands is unusable.
 func refusing(refused []string, why error) error {
 	if len(refused) == 0 {
 		return nil
@@ -100,14 +96,12 @@ func refusing(refused []string, why error) error {
 	return fmt.Errorf("the server refuses %s, which the store needs: %w%s", strings.Join(refused, ", "), why, hint)
 }
 
-// isBroken reports whether err is not an answer of the server.
 func isBroken(err error) bool {
 	no := refusal("")
 	return err != nil && !errors.As(err, &no)
 }
 
-// isRefused reports whether the server will always refuse the command: it does not know it, or the
-// user may not send it.
+// isRefused reports whether the server will always refuse the command.
 func isRefused(err error) bool {
 	no := refusal("")
 	_ = errors.As(err, &no)

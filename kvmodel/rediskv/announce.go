@@ -8,8 +8,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// announcements are the keys written by any client, as pushed by a server on a separate connection.
-// Their order relative to answers on the main connection is undefined.
+// announcements are the keys written by any client, as pushed on a separate connection, in no order
+// relative to answers on the main one.
 type announcements struct {
 	option rueidis.ClientOption
 	client rueidis.Client // nil: there was no connection yet
@@ -17,9 +17,8 @@ type announcements struct {
 	ticked atomic.Int64   // breaks, and one more, when the server has last answered on it; 0: not yet
 }
 
-// Announce makes f be called with the keys that anyone writes, once the server is connected to
-// for that in the background. The servers of a cluster, of which each tells its own, are not
-// asked.
+// Announce makes f be called with the keys that anyone writes, once the server is connected to in
+// the background. Not so on a cluster, where each server tells its own.
 func (c *changes) Announce(f func(keys []string)) bool {
 	s := c.store
 	if s.cluster {
@@ -44,13 +43,12 @@ func (c *changes) Announce(f func(keys []string)) bool {
 	return true
 }
 
-// Announcing reports whether all keys written up to a moment ago were announced.
+// Announcing reports whether, up to a moment ago, no key was missed.
 func (c *changes) Announcing() bool {
 	a := c.announced.Load()
 	return a != nil && a.ticked.Load() == a.breaks.Load()+1 && c.Current()
 }
 
-// tick asks the server whether it has announced everything, and connects to it if it must.
 func (a *announcements) tick() {
 	if a.client == nil {
 		client, err := rueidis.NewClient(a.option)
@@ -75,7 +73,6 @@ func (a *announcements) close() {
 	}
 }
 
-// everyTick calls tick, and again every tickEvery until quit is closed.
 func everyTick(quit <-chan struct{}, tick func()) {
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()

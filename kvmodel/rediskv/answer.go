@@ -9,7 +9,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// outcomes maps the result numbers of ops.lua to errors.
 var outcomes = [...]error{
 	nil,
 	kv.ErrNotFound,
@@ -26,7 +25,6 @@ func isNoScript(reply rueidis.RedisResult) bool {
 	return ok && err.IsNoScript()
 }
 
-// answer stores the reply to a request in its ops.
 func (s *Store) answer(req request, reply rueidis.RedisResult) {
 	msg, err := reply.ToMessage()
 	switch {
@@ -43,7 +41,6 @@ func (s *Store) answer(req request, reply rueidis.RedisResult) {
 	}
 }
 
-// answerGets reads the reply to MGET.
 func (s *Store) answerGets(req request, msg rueidis.RedisMessage) {
 	texts, err := msg.ToArray()
 	if err != nil || len(texts) != len(req.ops) {
@@ -55,7 +52,6 @@ func (s *Store) answerGets(req request, msg rueidis.RedisMessage) {
 	}
 }
 
-// answerBlock reads the reply to EXEC.
 func (s *Store) answerBlock(req request, msg rueidis.RedisMessage) {
 	replies, err := msg.ToArray()
 	if err != nil || len(replies) != len(req.ops) {
@@ -71,8 +67,8 @@ func (s *Store) answerBlock(req request, msg rueidis.RedisMessage) {
 	}
 }
 
-// answerScript reads the script's answers. If the server refused an op, it did not carry out the
-// ops after it.
+// answerScript reads the script's answers. The server did not carry out the ops after one it
+// refused.
 func (s *Store) answerScript(req request, msg rueidis.RedisMessage) {
 	answers, err := msg.ToArray()
 	if err != nil || len(answers) > len(req.ops) {
@@ -88,7 +84,6 @@ func (s *Store) answerScript(req request, msg rueidis.RedisMessage) {
 	}
 }
 
-// stop fails the first of ops, refused by the server with err, and the ops after it.
 func (s *Store) stop(ops []*kv.Op, err error) {
 	again := false
 	if reply, ok := rueidis.IsRedisErr(err); ok {
@@ -98,7 +93,6 @@ func (s *Store) stop(ops []*kv.Op, err error) {
 	s.refuse(ops[1:], fmt.Errorf("%w: %w", errStopped, err), again)
 }
 
-// answerOp reads the script's answer to op.
 func (s *Store) answerOp(op *kv.Op, msg rueidis.RedisMessage) {
 	switch {
 	case msg.IsInt64():
@@ -143,7 +137,6 @@ func (s *Store) answerGet(op *kv.Op, msg rueidis.RedisMessage) {
 	}
 }
 
-// answerOne reads the reply to one of Redis's own commands.
 func (s *Store) answerOne(op *kv.Op, msg rueidis.RedisMessage) {
 	op.Result = kv.Result{}
 	switch op.Kind {

@@ -12,13 +12,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// bootKey holds the boot item of a single server. The contract allows no key with braces, so no
-// caller can touch it.
+// bootKey holds the boot item of a single server. No caller can touch a key with braces.
 const bootKey = "ringtree{b}"
 
-// newMemory makes the store check whether its servers still have their memory. On a single server
-// there is one boot item; on a cluster the items are spread over the slots, and each represents the
-// master of its slot.
+// newMemory checks the boot item of a single server, or those of a cluster, each of which
+// represents the master of its slot.
 func (s *Store) newMemory() *boot.Memory {
 	keys, names := []string{bootKey}, s.targets()
 	if s.cluster {
@@ -43,7 +41,6 @@ func (s *Store) newMemory() *boot.Memory {
 	})
 }
 
-// doItems carries out ops on boot items. key maps an op's server name to the item's key.
 func (s *Store) doItems(ctx context.Context, ops []kv.Op, key func(name string) string) {
 	items := slices.Clone(ops)
 	pending := make([]*kv.Op, len(items))
@@ -58,7 +55,7 @@ func (s *Store) doItems(ctx context.Context, ops []kv.Op, key func(name string) 
 }
 
 // dial connects to a server. After a connection is made or breaks, the boot items must be checked
-// again: the client chooses the connection of a request itself, and replaces broken ones.
+// again: the client itself replaces connections.
 func (s *Store) dial(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
 	// The connection is shared, so it must outlive the call that made it.
 	conn, err := s.servers.Dial(context.WithoutCancel(ctx), addr)
@@ -75,7 +72,6 @@ func (s *Store) doubt() {
 	}
 }
 
-// watched is a connection that reports its end.
 type watched struct {
 	net.Conn
 	store *Store
@@ -102,7 +98,6 @@ func (w *watched) Close() error {
 	return w.Conn.Close()
 }
 
-// flyMet sends pending once, to servers that still have their memory.
 func (s *Store) flyMet(ctx context.Context, pending []*kv.Op) {
 	m := s.memory.Load()
 	doubts := m.Doubts()
@@ -116,8 +111,8 @@ func (s *Store) flyMet(ctx context.Context, pending []*kv.Op) {
 	}
 }
 
-// meet checks the servers of pending if that is due, and returns the ops on servers that still have
-// their memory. It fails the other ops. unsent means that they have not been sent yet.
+// meet checks the servers of pending if that is due, fails the ops on others, and returns the ops
+// on servers that still have their memory.
 func (s *Store) meet(ctx context.Context, pending []*kv.Op, unsent bool) []*kv.Op {
 	var unknown map[int]error
 	if due := s.due(pending); due != 0 {
@@ -143,14 +138,13 @@ func (s *Store) meet(ctx context.Context, pending []*kv.Op, unsent bool) []*kv.O
 	return met
 }
 
-// passes reports whether another check may succeed after err. It does not wait for a server that
-// refuses connections.
+// passes reports whether another check may succeed after err. A server that refuses connections is
+// not waited for.
 func passes(err error) bool {
 	f, failed := errors.AsType[*failure](err)
 	return !failed || f.again
 }
 
-// serversOf calls f with the possible servers of op.
 func (s *Store) serversOf(op *kv.Op, f func(i int, server *boot.Server)) {
 	m := s.memory.Load()
 	if !s.cluster {
@@ -162,7 +156,6 @@ func (s *Store) serversOf(op *kv.Op, f func(i int, server *boot.Server)) {
 	f(after, m.Server(after))
 }
 
-// due returns the set of servers of ops to check.
 func (s *Store) due(ops []*kv.Op) (set uint64) {
 	for _, op := range ops {
 		s.serversOf(op, func(i int, server *boot.Server) {
@@ -177,7 +170,6 @@ func (s *Store) due(ops []*kv.Op) (set uint64) {
 	return set
 }
 
-// anyLost reports whether some op goes to a server that has lost its memory.
 func (s *Store) anyLost(ops []*kv.Op) bool {
 	if !s.cluster {
 		ops = ops[:1]
@@ -188,7 +180,7 @@ func (s *Store) anyLost(ops []*kv.Op) bool {
 	})
 }
 
-// standing returns the reason why op must not be sent, or nil, and whether that is a loss.
+// standing returns the reason why op must not be sent, and whether that is a loss.
 func (s *Store) standing(op *kv.Op, unknown map[int]error) (why error, lost bool) {
 	s.serversOf(op, func(i int, server *boot.Server) {
 		_, _, err := server.Known()
@@ -202,12 +194,11 @@ func (s *Store) standing(op *kv.Op, unknown map[int]error) (why error, lost bool
 	return why, lost
 }
 
-// maxLooks bounds the checks of a server by one op, in case its boot item keeps changing.
+// maxLooks bounds the checks by one op, in case the boot item keeps changing.
 const maxLooks = 8
 
 var errRestless = errors.New("its boot item changes all the time")
 
-// look checks the servers in set, and returns the errors of those that did not answer.
 func (s *Store) look(ctx context.Context, set uint64) map[int]error {
 	m := s.memory.Load()
 	unknown := map[int]error{}
@@ -231,7 +222,6 @@ func (s *Store) look(ctx context.Context, set uint64) map[int]error {
 	return s.allUnknown(set, unknown, errRestless)
 }
 
-// lookOnce checks the servers in set once, and returns the ones that need another pass.
 func (s *Store) lookOnce(ctx context.Context, set uint64, unknown map[int]error) (rest uint64) {
 	m := s.memory.Load()
 	var ops []kv.Op
@@ -263,7 +253,6 @@ func (s *Store) allUnknown(set uint64, unknown map[int]error, err error) map[int
 	return unknown
 }
 
-// lossError wraps an ErrLost in this package's form.
 func (s *Store) lossError(err error) error {
 	if s.cluster {
 		return fmt.Errorf("redis %s: %w", s.where, err)

@@ -10,10 +10,8 @@ import (
 )
 
 const (
-	// tickEvery is the interval of checks that the servers have reported all changes.
 	tickEvery = 250 * time.Millisecond
 
-	// tickLasts is how long such a check is valid.
 	tickLasts = time.Second
 )
 
@@ -32,7 +30,6 @@ type changes struct {
 	announced atomic.Pointer[announcements] // nil: not requested
 }
 
-// Tell registers f to be called with changed keys.
 func (c *changes) Tell(f func(keys []string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,14 +44,12 @@ func (c *changes) tell(keys []string) {
 	}
 }
 
-// Current reports whether all servers answered recently.
 func (c *changes) Current() bool { return time.Now().UnixNano()-c.ticked.Load() < int64(tickLasts) }
 
-// hear is called by the client when a server reports changed keys, and with nil when a connection
-// has broken or a server's keys are all gone.
+// hear is called with changed keys, and with nil when a connection has broken or a server's keys
+// are all gone.
 func (c *changes) hear(messages []rueidis.RedisMessage) { c.tell(keysIn(messages)) }
 
-// keysIn returns the keys in messages, nil for any.
 func keysIn(messages []rueidis.RedisMessage) []string {
 	if messages == nil {
 		return nil
@@ -70,8 +65,8 @@ func keysIn(messages []rueidis.RedisMessage) []string {
 	return keys
 }
 
-// tick checks the servers' boot items. If one does not answer or its item has changed, any key may
-// have changed.
+// tick checks the servers' boot items. If one does not answer or has changed, any key may have
+// changed.
 func (c *changes) tick() {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), tickLasts)

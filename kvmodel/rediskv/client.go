@@ -10,7 +10,6 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// connect returns a client connected to a server.
 func (s *Store) connect(ctx context.Context) (rueidis.Client, error) {
 	client, err := s.newClient(ctx)
 	if err == nil && s.opts.Track && client.Mode() == rueidis.ClientModeStandalone {
@@ -24,7 +23,7 @@ func (s *Store) connect(ctx context.Context) (rueidis.Client, error) {
 	return client, err
 }
 
-// newClient returns a connected client, or an error if no server is reachable or ctx ends first.
+// newClient gives up if no server is reachable or ctx ends first.
 func (s *Store) newClient(ctx context.Context) (rueidis.Client, error) {
 	type connected struct {
 		client rueidis.Client
@@ -94,7 +93,6 @@ func (s *Store) clientOption() rueidis.ClientOption {
 	return option
 }
 
-// targets returns the addresses for the client. The name of a master is resolved by dial.
 func (s *Store) targets() []string {
 	if s.sentinels != nil {
 		return []string{s.sentinels.name}

@@ -9,14 +9,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The pause between two tries grows from the first to the last.
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = 500 * time.Millisecond
 )
 
-// Do carries out ops in one flight of commands. While the server says that it cannot serve them
-// yet, Do retries ops that are safe to repeat.
+// Do carries out ops in one flight, and retries those that are safe to repeat while the server
+// cannot serve them yet.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	good := kv.Check(ops, s.Powers())
 	if good == 0 {
@@ -41,8 +40,6 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// carryOut sends pending until each op has an answer or must not be repeated. It notes the broken
-// chains.
 func (s *Store) carryOut(ctx context.Context, pending []*kv.Op, chains *kv.Chains) {
 	var end time.Time
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -61,12 +58,10 @@ func (s *Store) carryOut(ctx context.Context, pending []*kv.Op, chains *kv.Chain
 		if time.Until(end) < d {
 			return
 		}
-		// If ctx ends first, the next round sees it.
 		kv.Sleep(ctx, d)
 	}
 }
 
-// endOf returns the time when a failed call stops retrying.
 func (s *Store) endOf(ctx context.Context) time.Time {
 	if end, ok := ctx.Deadline(); ok {
 		return end
@@ -74,7 +69,6 @@ func (s *Store) endOf(ctx context.Context) time.Time {
 	return time.Now().Add(s.opts.Patience)
 }
 
-// over returns the reason why nothing can be sent any more, or nil.
 func (s *Store) over(ctx context.Context) error {
 	if s.closed.Load() {
 		return errClosed
@@ -82,7 +76,6 @@ func (s *Store) over(ctx context.Context) error {
 	return kv.Ended(ctx)
 }
 
-// giveUp fails ops that were not carried out, with err and their earlier failure, if any.
 func (s *Store) giveUp(ops []*kv.Op, err error) {
 	for _, op := range ops {
 		cause := err
@@ -93,15 +86,14 @@ func (s *Store) giveUp(ops []*kv.Op, err error) {
 	}
 }
 
-// fly sends pending once. If the server does not have the script, it carried out nothing, and fly
-// sends the request again with the script's text.
+// fly sends pending once, and again with the script's text if the server does not have the script.
 func (s *Store) fly(ctx context.Context, pending []*kv.Op) {
 	if unknown := s.flyOnce(ctx, pending, s.script.sha); unknown != nil {
 		s.flyOnce(ctx, unknown, "")
 	}
 }
 
-// flyOnce sends pending and returns the ops whose script the server does not know by sha.
+// flyOnce returns the ops whose script the server does not know by sha.
 func (s *Store) flyOnce(ctx context.Context, pending []*kv.Op, sha string) []*kv.Op {
 	f := s.newFlight(pending, sha)
 	if err := f.send(ctx); err != nil {

@@ -26,9 +26,8 @@ var Engine = kv.Engine{
 	{Name: "rediss-sentinel", Form: "rediss-sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER/DB", Open: opener(someSentinels, true)},
 }
 
-// kind is the kind of hosts in a URL.
 type kind struct {
-	port string // the default port
+	port string
 
 	// place sets the options for path, the part of the URL after the hosts.
 	place func(opts *Options, path string) error
@@ -58,7 +57,6 @@ var (
 	}}
 )
 
-// number returns the number of a database, 0 if text is empty.
 func number(text string) (int, error) {
 	if text == "" {
 		return 0, nil
@@ -70,7 +68,6 @@ func number(text string) (int, error) {
 	return n, nil
 }
 
-// opener returns a function that opens URLs with hosts of a kind, with TLS if secure.
 func opener(k kind, secure bool) func(context.Context, string, url.Values) (kv.Store, error) {
 	return func(ctx context.Context, rest string, options url.Values) (kv.Store, error) {
 		opts, near, err := k.options(rest, secure, options)
@@ -85,7 +82,6 @@ func opener(k kind, secure bool) func(context.Context, string, url.Values) (kv.S
 	}
 }
 
-// options parses a URL.
 func (k kind) options(rest string, secure bool, options url.Values) (opts Options, near nearkv.Options, err error) {
 	given := storeurl.New(options)
 	opts = Options{
@@ -121,7 +117,6 @@ func (k kind) options(rest string, secure bool, options url.Values) (opts Option
 	return opts, near, k.place(&opts, a.Path)
 }
 
-// files are the certificate options of a URL.
 type files struct{ ca, cert, key, name string }
 
 func filesOf(given *storeurl.Options) (f files) {
@@ -132,7 +127,6 @@ func filesOf(given *storeurl.Options) (f files) {
 	return f
 }
 
-// config returns the TLS configuration, or nil without TLS.
 func (f files) config(on bool) (*tls.Config, error) {
 	if !on {
 		if f != (files{}) {

@@ -19,7 +19,6 @@ var (
 	errUnconfirmed = errors.New("not confirmed by enough replicas")
 )
 
-// failure is a sentinel with the error of the server or the connection.
 type failure struct {
 	where    string
 	sentinel error
@@ -37,7 +36,6 @@ func (s *Store) failed(sentinel, cause error) error {
 	return &failure{where: s.where, sentinel: sentinel, cause: cause}
 }
 
-// fail fails all ops of a request after an error instead of a reply.
 func (s *Store) fail(req request, err error) {
 	reply, replied := rueidis.IsRedisErr(err)
 	switch {
@@ -53,8 +51,7 @@ func (s *Store) fail(req request, err error) {
 	}
 }
 
-// refuse fails ops that were not carried out. If err is the failure of another op, its cause is
-// reported, without repeating the prefix.
+// refuse fails ops that were not carried out. Of another op's failure, only the cause is reported.
 func (s *Store) refuse(ops []*kv.Op, err error, again bool) {
 	if other, failed := err.(*failure); failed && other.sentinel == kv.ErrUnavailable {
 		err = other.cause
@@ -65,8 +62,8 @@ func (s *Store) refuse(ops []*kv.Op, err error, again bool) {
 }
 
 // lose fails ops that were sent and not answered. Gets among writes are not repeated: in an ordered
-// trip they would see writes that come after them. If the cause is the failure of another op, such
-// as a check of a boot item, that op's sentinel is dropped.
+// trip they would see later writes. Of another op's failure, such as a check of a boot item, only
+// the cause counts.
 func (s *Store) lose(ops []*kv.Op, err error) {
 	if other, failed := errors.AsType[*failure](err); failed {
 		err = other.cause
@@ -80,8 +77,7 @@ func (s *Store) lose(ops []*kv.Op, err error) {
 	}
 }
 
-// passing reports whether the reason for a refusal will pass with a failover or a restart, unlike
-// full memory.
+// passing reports whether the reason for a refusal will pass, unlike full memory.
 func passing(reply *rueidis.RedisError) bool {
 	code, _, _ := strings.Cut(reply.Error(), " ")
 	switch code {
@@ -92,12 +88,11 @@ func passing(reply *rueidis.RedisError) bool {
 }
 
 // brokeOff reports whether a script failed while it ran, so that some of its ops may have been
-// carried out. All other errors occur before a command runs.
+// carried out.
 func brokeOff(reply *rueidis.RedisError) bool {
 	return strings.Contains(reply.Error(), "script") && !passing(reply)
 }
 
-// notSent reports whether err means that there was no connection to send on.
 func notSent(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial" || errors.Is(err, rueidis.ErrNoSlot)

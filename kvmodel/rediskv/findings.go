@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// findings is the power Findings.
 func (s *Store) findings(ctx context.Context) (all []kv.Finding) {
 	ctx, cancel := context.WithTimeout(ctx, contact.FindingTime)
 	defer cancel()
@@ -29,10 +28,8 @@ func (s *Store) findings(ctx context.Context) (all []kv.Finding) {
 	return all
 }
 
-// examined are the settings that judge uses.
 var examined = []string{"appendonly", "save", "appendfsync", "maxmemory-policy", "maxmemory"}
 
-// lookAtAll asks for everything that judge uses.
 func (f *seen) lookAtAll(ctx context.Context, t *talk) error {
 	if err := f.lookAtDurability(ctx, t); err != nil {
 		return err
@@ -63,7 +60,7 @@ func (f *seen) lookAtClock(ctx context.Context, t *talk) error {
 	return err
 }
 
-// readClock reads an answer to TIME. The request was sent at began and took took.
+// readClock reads an answer to TIME, requested at began.
 func (f *seen) readClock(answer any, began time.Time, took time.Duration) {
 	list, _ := answer.([]any)
 	if len(list) != 2 {
@@ -77,7 +74,6 @@ func (f *seen) readClock(answer any, began time.Time, took time.Duration) {
 	}
 }
 
-// judge returns findings about the server's durability, memory, replicas and clock.
 func (s *Store) judge(f *seen) (all []kv.Finding) {
 	find := func(is kv.Verdict, format string, args ...any) {
 		all = append(all, kv.Find(is, f.addr+": "+format, args...))
@@ -100,7 +96,6 @@ func (s *Store) judge(f *seen) (all []kv.Finding) {
 	return all
 }
 
-// unsaid returns the commands whose answers are missing.
 func (f *seen) unsaid() (all []string) {
 	for _, name := range examined {
 		if _, known := f.values[name]; !known {
@@ -119,10 +114,8 @@ func (f *seen) unsaid() (all []string) {
 	return all
 }
 
-// finder adds a finding.
 type finder func(is kv.Verdict, format string, args ...any)
 
-// judgeDisk reports the effect of a crash.
 func (f *seen) judgeDisk(find finder) {
 	appends, known := f.values["appendonly"]
 	saves, says := f.values["save"]
@@ -145,7 +138,6 @@ func (f *seen) judgeDisk(find finder) {
 	}
 }
 
-// judgeMemory reports the effect of full memory.
 func (f *seen) judgeMemory(find finder) {
 	policy := f.values["maxmemory-policy"]
 	limit, limited := f.values["maxmemory"]
@@ -163,7 +155,6 @@ func (f *seen) judgeMemory(find finder) {
 	}
 }
 
-// judgeReplicas reports the effect of a failover.
 func (s *Store) judgeReplicas(f *seen, find finder) {
 	switch {
 	case f.replicas < 0 || !f.isMaster:

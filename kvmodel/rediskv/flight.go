@@ -12,14 +12,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// On a single server a writing trip is split into flights of at most this size. That keeps a run of
-// the script short, and far below the server's limit for a request.
+// On a single server a writing trip is split into flights of at most this size, to keep a run of
+// the script short, and far below the limit for a request.
 const (
 	maxFlightOps   = 1000
 	maxFlightBytes = 8 << 20
 )
 
-// request carries out some ops: one command, or a block of them.
 type request struct {
 	ops    []*kv.Op
 	cmd    rueidis.Completed
@@ -28,7 +27,6 @@ type request struct {
 	writes bool
 }
 
-// flightLen returns the number of leading ops that fit into one flight.
 func (s *Store) flightLen(ops []*kv.Op) int {
 	if s.cluster || !writes(ops) {
 		return len(ops)
@@ -43,7 +41,6 @@ func (s *Store) flightLen(ops []*kv.Op) int {
 	return len(ops)
 }
 
-// flight is a batch of requests sent together.
 type flight struct {
 	store   *Store
 	reqs    []request
@@ -56,8 +53,6 @@ type flight struct {
 	oneReply [1]rueidis.RedisResult
 }
 
-// newFlight returns the flight that carries out ops. It names the script by sha, or sends its text
-// if sha is empty.
 func (s *Store) newFlight(ops []*kv.Op, sha string) *flight {
 	f := s.emptyFlight()
 	if !s.cluster || len(ops) == 1 {
@@ -71,7 +66,6 @@ func (s *Store) newFlight(ops []*kv.Op, sha string) *flight {
 	return f
 }
 
-// emptyFlight returns a recycled flight, or a new one.
 func (s *Store) emptyFlight() *flight {
 	if f, ok := s.flights.Get().(*flight); ok {
 		return f
@@ -79,13 +73,12 @@ func (s *Store) emptyFlight() *flight {
 	return &flight{store: s, done: make(chan struct{}, 1)}
 }
 
-// recycle keeps a landed flight for reuse. An abandoned flight still belongs to its sender.
+// recycle keeps a landed flight. An abandoned one still belongs to its sender.
 func (f *flight) recycle() {
 	*f = flight{store: f.store, done: f.done}
 	f.store.flights.Put(f)
 }
 
-// request returns the request that carries out ops in their order, or the first of them.
 func (s *Store) request(ops []*kv.Op, sha string) request {
 	req := request{ops: ops, writes: writes(ops)}
 	b := s.client.B()
@@ -105,7 +98,6 @@ func (s *Store) request(ops []*kv.Op, sha string) request {
 	return req
 }
 
-// get returns the command for ops, which are gets.
 func get(b rueidis.Builder, ops []*kv.Op) rueidis.Completed {
 	if len(ops) == 1 {
 		return command(b, ops[0])
@@ -117,7 +109,6 @@ func get(b rueidis.Builder, ops []*kv.Op) rueidis.Completed {
 // and no value makes them fail.
 func blind(op *kv.Op) bool { return op.Kind == kv.Set || op.Kind == kv.Add || op.Kind == kv.Delete }
 
-// command returns Redis's own command for op, which is a get or blind.
 func command(b rueidis.Builder, op *kv.Op) rueidis.Completed {
 	switch op.Kind {
 	case kv.Get:
@@ -131,8 +122,8 @@ func command(b rueidis.Builder, op *kv.Op) rueidis.Completed {
 	}
 }
 
-// block returns commands that carry out blind ops together or, if the server refuses one of them,
-// not at all. That costs the server at most half as much as the script.
+// block returns commands that carry out blind ops together or, if one is refused, not at all. That
+// costs the server at most half as much as the script.
 func block(b rueidis.Builder, ops []*kv.Op) []rueidis.Completed {
 	cmds := make([]rueidis.Completed, 0, len(ops)+2)
 	cmds = append(cmds, b.Multi().Build())
@@ -154,8 +145,7 @@ func keysOf(ops []*kv.Op) []string {
 	return keys
 }
 
-// ttl returns the op's TTL in milliseconds, rounded up, preceded by before. It returns nil if the
-// op has none.
+// ttl returns the op's TTL in milliseconds, preceded by before, or nil.
 func ttl(op *kv.Op, before ...string) []string {
 	if op.TTL == 0 {
 		return nil
@@ -164,8 +154,8 @@ func ttl(op *kv.Op, before ...string) []string {
 	return append(before, strconv.FormatInt(int64(ms), 10))
 }
 
-// send sends the requests and returns when all are answered. If ctx ends first, send returns its
-// error, and the flight must not be used again.
+// send returns when all requests are answered. If ctx ends first, it returns its error, and the
+// flight must not be used again.
 //
 // The client ignores ctx while it connects, and if ctx has a deadline it would close a connection
 // shared with others. So it gets ctx only on an existing connection, without the deadline;
@@ -192,13 +182,11 @@ func (f *flight) send(ctx context.Context) error {
 	}
 }
 
-// endless is a context that may be canceled and has no deadline.
 type endless struct{ context.Context }
 
 func (*endless) Deadline() (end time.Time, ok bool) { return end, false }
 
-// connected reports whether the server has answered on the current connection: none was made or
-// broke since.
+// connected reports whether the server has answered on the current connection.
 func (s *Store) connected() bool { return s.answered.Load() == s.memory.Load().Doubts()+1 }
 
 func (f *flight) sendAll(ctx context.Context) {
@@ -217,8 +205,8 @@ func (f *flight) sendAll(ctx context.Context) {
 	}
 }
 
-// send sends a request and returns the reply: for a block that of its last command, or the error
-// that kept the server from it.
+// send returns the reply: for a block that of its last command, or the error that kept the server
+// from it.
 func (req request) send(ctx context.Context, client rueidis.Client) rueidis.RedisResult {
 	if req.block == nil {
 		return client.Do(ctx, req.cmd)
@@ -236,7 +224,7 @@ func (req request) send(ctx context.Context, client rueidis.Client) rueidis.Redi
 	return last
 }
 
-// sendForOthers is sendAll for callers that may leave. It notes an answer of a single server.
+// sendForOthers is sendAll for callers that may leave.
 func (f *flight) sendForOthers() {
 	m := f.store.memory.Load()
 	doubts := m.Doubts()
@@ -246,7 +234,6 @@ func (f *flight) sendForOthers() {
 	}
 }
 
-// sendConfirmed sends each request separately, followed by a WAIT if it writes.
 func (f *flight) sendConfirmed() {
 	f.replies = make([]rueidis.RedisResult, len(f.reqs))
 	var wg sync.WaitGroup
@@ -262,7 +249,6 @@ func (f *flight) sendConfirmed() {
 	wg.Wait()
 }
 
-// land stores the replies in the ops. It returns the ops whose script the server does not know.
 func (f *flight) land() []*kv.Op {
 	var unknown []*kv.Op
 	for i, req := range f.reqs {
@@ -275,7 +261,6 @@ func (f *flight) land() []*kv.Op {
 	return unknown
 }
 
-// abandon fails the ops of a flight that no longer waits for its replies.
 func (f *flight) abandon(err error) {
 	for _, req := range f.reqs {
 		f.store.lose(req.ops, err)
@@ -283,8 +268,7 @@ func (f *flight) abandon(err error) {
 }
 
 // confirm sends a command and waits for the replicas. It uses a dedicated connection, since WAIT
-// covers the writes of its connection, on the node that received them. If too few replicas confirm,
-// it returns errUnconfirmed instead of the reply.
+// covers the writes of its connection, on the node that received them.
 func (s *Store) confirm(cmd rueidis.Completed) rueidis.RedisResult {
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Patience+s.opts.WaitTimeout)
 	defer cancel()

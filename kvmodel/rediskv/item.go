@@ -9,8 +9,7 @@ import (
 )
 
 // An item's string in Redis is a head and the value. The head is a format byte, which begins no
-// text, and the version. Every write draws a random version of 64 bits, so two versions of a key
-// collide as rarely as two such random numbers.
+// text, and the version, of 64 random bits.
 const (
 	format  = 0xF5
 	headLen = 9
@@ -20,7 +19,6 @@ func head(v kv.Version) []byte {
 	return binary.BigEndian.AppendUint64([]byte{format}, uint64(v))
 }
 
-// newText returns the string that stores value with a new version.
 func newText(value []byte) string {
 	v := rand.Uint64()
 	for v == 0 {
@@ -33,7 +31,6 @@ func newText(value []byte) string {
 	return b.String()
 }
 
-// parseItem returns the value and version in text. The value shares text's memory.
 func parseItem(text []byte) (kv.Result, error) {
 	if len(text) < headLen || text[0] != format {
 		return kv.Result{}, errForeign

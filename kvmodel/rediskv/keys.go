@@ -10,13 +10,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// keysAtOnce is the approximate number of keys that a server examines per SCAN.
 const keysAtOnce = 1000
 
-// literal escapes the pattern characters of SCAN.
 var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "^", `\^`)
 
-// keys is the power Keys. On a cluster it asks one master after another.
+// keys is the power Keys.
 func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
 	if !s.cluster {
 		return s.keysOf(ctx, s.client, begin, f)
@@ -36,7 +34,6 @@ func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) 
 	return nil
 }
 
-// keysOf calls f with the keys on one server that begin with begin.
 func (s *Store) keysOf(ctx context.Context, server rueidis.Client, begin string, f func([]string) error) error {
 	for cursor := uint64(0); ; {
 		scan := server.B().Scan().Cursor(cursor).Match(literal.Replace(begin) + "*").Count(keysAtOnce).Build()

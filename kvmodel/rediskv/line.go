@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// line connects to servers, with TLS if it is configured.
 type line struct {
 	opts  Options
 	plain *net.Dialer
@@ -33,7 +32,6 @@ func (l line) dial(ctx context.Context, addr string) (net.Conn, error) {
 	return l.secure(ctx, conn, addr)
 }
 
-// talkTo connects to a server and logs in.
 func (l line) talkTo(ctx context.Context, addr, user, password string) (*talk, error) {
 	conn, err := l.dial(ctx, addr)
 	if err != nil {
@@ -47,8 +45,8 @@ func (l line) talkTo(ctx context.Context, addr, user, password string) (*talk, e
 	return t, nil
 }
 
-// secure starts TLS on raw, a connection to addr. A server without TLS may wait for the rest of a
-// command, so after a while secure also tries to talk to it without TLS.
+// secure starts TLS on raw. A server without TLS may wait for the rest of a command, so after a
+// while secure also tries to talk to it without TLS.
 func (l line) secure(ctx context.Context, raw net.Conn, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.opts.Patience)
 	defer cancel()
@@ -68,7 +66,6 @@ func (l line) secure(ctx context.Context, raw net.Conn, addr string) (net.Conn, 
 	return conn, nil
 }
 
-// configFor returns the TLS configuration for addr, with its host as the server name.
 func (l line) configFor(addr string) *tls.Config {
 	config := l.opts.TLS.Clone()
 	if config.ServerName == "" {
@@ -77,12 +74,9 @@ func (l line) configFor(addr string) *tls.Config {
 	return config
 }
 
-// askAfter is how long a server may be silent before it is tried the other way, with or without
-// TLS.
 const askAfter = 200 * time.Millisecond
 
-// answersPlainly returns a channel that is closed if the server at addr answers without TLS before
-// ctx ends.
+// answersPlainly returns a channel that is closed if the server answers without TLS.
 func (l line) answersPlainly(ctx context.Context, addr string) <-chan struct{} {
 	answers := make(chan struct{})
 	go func() {
@@ -150,7 +144,6 @@ func (l line) turnedAway(ctx context.Context, addr string) error {
 	return nil
 }
 
-// explain adds advice to err, the error of a TLS handshake.
 func (l line) explain(addr string, err error) error {
 	var header tls.RecordHeaderError
 	var unknown x509.UnknownAuthorityError

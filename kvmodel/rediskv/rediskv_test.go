@@ -88,22 +88,6 @@ func TestStore_Increment_IsExactUpToTheLargestNumber(t *testing.T) {
 	}
 }
 
-func TestStore_Increment_WhatIsNoNumberIsRefused(t *testing.T) {
-	s := openAt(t, serverAddr(t))
-	for _, value := range []string{
-		"", " 1", "1 ", "+1", "-1", "1.5", "0x10", "1e3", "NaN", "inf", "1\n", "４",
-		"4611686018427387905", "18446744073709551616", strings.Repeat("9", 400),
-	} {
-		mustDo(t, s, kv.OpSet("nonumber", []byte(value)))
-		if r := do(t, s, kv.OpIncrement("nonumber", 1)); !errors.Is(r.Err, kv.ErrNotNumber) {
-			t.Errorf("increment of %.30q = %d, %v, want ErrNotNumber", value, r.Number, r.Err)
-		}
-		if got := mustDo(t, s, kv.OpGet("nonumber")); string(got.Value) != value {
-			t.Errorf("increment of %.30q left %q", value, got.Value)
-		}
-	}
-}
-
 func TestStore_ATripOfThousandsIsCarriedOutInOrder(t *testing.T) {
 	for name, s := range bothStores(t) {
 		ops := []kv.Op{kv.OpSet("many", nil)}

@@ -15,7 +15,6 @@ import (
 //go:embed ops.lua
 var opsLua string
 
-// script implements the ops that Redis has no command for.
 type script struct {
 	text string
 	sha  string
@@ -34,7 +33,6 @@ func newScript() script {
 	return script{text, hex.EncodeToString(sum[:])}
 }
 
-// run returns the command that runs the script on ops.
 func (sc script) run(b rueidis.Builder, ops []*kv.Op, sha string) rueidis.Completed {
 	args := make([]string, 0, 4*len(ops))
 	for _, op := range ops {
@@ -56,7 +54,6 @@ func scriptKind(op *kv.Op) string {
 	return strconv.FormatUint(op.Chain, 10) + op.Kind.String()
 }
 
-// scriptArgs returns the arguments of the script's function for the op's kind.
 func scriptArgs(op *kv.Op) [3]string {
 	ms := strings.Join(ttl(op), "")
 	switch op.Kind {

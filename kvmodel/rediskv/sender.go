@@ -1,11 +1,9 @@
 package rediskv
 
-// maxIdle is the maximum number of idle senders.
 const maxIdle = 64
 
-// senders are goroutines that send flights for callers who may leave before the reply, in cases
-// that the client does not handle. A sender is reused: starting a goroutine for each call would
-// cost as much as the rest of the call.
+// senders are goroutines that send flights for callers who may leave before the reply. They are
+// reused: starting one for each call would cost as much as the rest of the call.
 type senders struct {
 	next chan *flight  // to an idle sender
 	idle chan struct{} // one token per idle sender
@@ -16,7 +14,6 @@ func newSenders() senders {
 	return senders{make(chan *flight), make(chan struct{}, maxIdle), make(chan struct{})}
 }
 
-// send hands f to an idle sender or a new one, which signals f.done when f is sent.
 func (s senders) send(f *flight) {
 	select {
 	case s.next <- f:
@@ -33,7 +30,6 @@ func (s senders) run(f *flight) {
 	}
 }
 
-// await returns the next flight, or nil if the sender is no longer needed.
 func (s senders) await() *flight {
 	select {
 	case s.idle <- struct{}{}:

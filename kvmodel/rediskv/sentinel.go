@@ -45,15 +45,14 @@ func (h *held) Close() error {
 	return h.Conn.Close()
 }
 
-// askEvery is the interval of routine queries: a replaced master breaks its connections only if it
-// can be reached. Tests shorten it for new stores.
+// askEvery is the interval of routine queries: a replaced master may not break its connections.
+// Tests shorten it.
 var askEvery = 5 * time.Second
 
 func newSentinels(l line) *sentinels {
 	return &sentinels{line: l, name: l.opts.Sentinel.Master, held: make(map[*held]bool), every: askEvery}
 }
 
-// dial connects to the current master.
 func (s *sentinels) dial(ctx context.Context, _ string) (net.Conn, error) {
 	ctx, cancel := kv.Patient(ctx, s.line.opts.Patience)
 	defer cancel()
@@ -73,8 +72,7 @@ func (s *sentinels) dial(ctx context.Context, _ string) (net.Conn, error) {
 	return s.hold(conn, addr)
 }
 
-// turnTo sets the address of the master. If it changes, turnTo closes the connections to the old
-// master.
+// turnTo sets the address of the master, and closes the connections to another one.
 func (s *sentinels) turnTo(addr string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +97,6 @@ func cutOff(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// hold returns conn, which leads to addr, unless another server has become the master.
 func (s *sentinels) hold(conn net.Conn, addr string) (net.Conn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +109,6 @@ func (s *sentinels) hold(conn net.Conn, addr string) (net.Conn, error) {
 	return h, nil
 }
 
-// isMaster returns nil if the server at the other end of conn confirms that it is a master.
 func (s *sentinels) isMaster(ctx context.Context, conn net.Conn) error {
 	t := newTalk(conn)
 	if err := t.logIn(ctx, s.line.opts.Username, s.line.opts.Password); err != nil {
@@ -128,7 +124,6 @@ func (s *sentinels) isMaster(ctx context.Context, conn net.Conn) error {
 	return conn.SetDeadline(time.Time{})
 }
 
-// named is a sentinel's answer: the master, and its epoch.
 type named struct {
 	addr  string
 	epoch int64
@@ -136,7 +131,7 @@ type named struct {
 }
 
 // ask asks the sentinels for the master, until most of them have answered: a minority may be cut
-// off with a replaced master. The answer with the latest epoch counts.
+// off with a replaced master. The latest epoch counts.
 func (s *sentinels) ask(ctx context.Context) (string, error) {
 	all := s.line.opts.Addrs
 	ctx, cancel := context.WithCancel(ctx)
@@ -178,7 +173,6 @@ func (s *sentinels) askOne(ctx context.Context, addr string) named {
 	return named{addr: net.JoinHostPort(of["ip"], of["port"]), epoch: epoch}
 }
 
-// askSentinel sends a sentinel a command about the master.
 func (s *sentinels) askSentinel(ctx context.Context, addr, command string) (any, error) {
 	as := s.line.opts.Sentinel
 	t, err := s.line.talkTo(ctx, addr, as.Username, as.Password)
@@ -189,8 +183,8 @@ func (s *sentinels) askSentinel(ctx context.Context, addr, command string) (any,
 	return t.ask(ctx, "SENTINEL", command, s.name)
 }
 
-// servers returns the addresses of the master and of its replicas that are not down, according to
-// the first sentinel that answers.
+// servers returns the master and its replicas that are not down, according to the first sentinel
+// that answers.
 func (s *sentinels) servers(ctx context.Context) ([]string, error) {
 	master, err := s.ask(ctx)
 	if err != nil {
@@ -215,7 +209,6 @@ func (s *sentinels) servers(ctx context.Context) ([]string, error) {
 	return nil, errors.Join(errs...)
 }
 
-// watch asks the sentinels periodically, until quit is closed.
 func (s *sentinels) watch(quit <-chan struct{}) {
 	ticker := time.NewTicker(s.every)
 	defer ticker.Stop()

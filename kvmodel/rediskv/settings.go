@@ -12,32 +12,27 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// policyName is the setting for full memory.
 const policyName = "maxmemory-policy"
 
-// wanted are the settings of a server that keeps acknowledged writes, and the effect of other
-// values.
+// wanted are the settings of a server that keeps acknowledged writes, and the effect of others.
 var wanted = []struct{ name, value, otherwise string }{
 	{policyName, "noeviction", "it drops items that are in use when its memory is full"},
 	{"appendonly", "yes", "a restart loses what it holds"},
 	{"appendfsync", "always", "a crash of its machine loses the last writes"},
 }
 
-// seen is a server's description of itself.
 type seen struct {
 	addr     string
-	values   map[string]string // settings, by name
-	unasked  []string          // refused commands, whose answers are unknown
+	values   map[string]string
+	unasked  []string // refused commands, whose answers are unknown
 	isMaster bool
 	replicas int // connected ones; -1: unknown
 
-	// Used only by Findings.
-	used  int64         // bytes of memory
+	used  int64
 	clock time.Duration // the server's clock minus this machine's
 	trip  time.Duration // duration of that request; 0: none
 }
 
-// lookAtServer runs look on the server at addr.
 func (s *Store) lookAtServer(ctx context.Context, addr string, look looker) (found seen, err error) {
 	found = seen{addr: addr, values: make(map[string]string), isMaster: true, replicas: -1}
 	t, err := s.line.talkTo(ctx, addr, s.opts.Username, s.opts.Password)
@@ -48,10 +43,8 @@ func (s *Store) lookAtServer(ctx context.Context, addr string, look looker) (fou
 	return found, look(&found, ctx, t)
 }
 
-// looker queries a server.
 type looker func(f *seen, ctx context.Context, t *talk) error
 
-// lookAtDurability asks for the settings in wanted, and for replicas.
 func (f *seen) lookAtDurability(ctx context.Context, t *talk) error {
 	for _, w := range wanted {
 		if err := f.lookAtSetting(ctx, t, w.name); err != nil {
@@ -77,7 +70,6 @@ func (f *seen) lookAtSetting(ctx context.Context, t *talk, name string) error {
 	return err
 }
 
-// lookAtPolicy asks INFO for the eviction policy if the server refuses CONFIG.
 func (f *seen) lookAtPolicy(ctx context.Context, t *talk) error {
 	if f.values[policyName] != "" {
 		return nil
@@ -92,7 +84,6 @@ func (f *seen) lookAtPolicy(ctx context.Context, t *talk) error {
 	return err
 }
 
-// ask sends a command that the server may refuse.
 func (f *seen) ask(ctx context.Context, t *talk, command ...string) (any, error) {
 	answer, err := t.ask(ctx, command...)
 	if no := refusal(""); errors.As(err, &no) {
@@ -102,8 +93,6 @@ func (f *seen) ask(ctx context.Context, t *talk, command ...string) (any, error)
 	return answer, err
 }
 
-// addresses returns the addresses of all servers that hold the data or may take over: all nodes of
-// a cluster, or the master and replicas known to the sentinels.
 func (s *Store) addresses(ctx context.Context) ([]string, error) {
 	switch {
 	case s.sentinels != nil:
@@ -119,7 +108,6 @@ func (s *Store) addresses(ctx context.Context) ([]string, error) {
 	return s.opts.Addrs, nil
 }
 
-// lookAtServers runs look on all servers. Each has an error.
 func (s *Store) lookAtServers(ctx context.Context, look looker) (all []seen, errs []error) {
 	addrs, err := s.addresses(ctx)
 	if err != nil {
@@ -139,7 +127,7 @@ func (s *Store) lookAtServers(ctx context.Context, look looker) (all []seen, err
 }
 
 // makeDurable makes trips wait for a replica if there are any. The error names each server that
-// would lose acknowledged writes, and the reason.
+// would lose acknowledged writes.
 func (s *Store) makeDurable(ctx context.Context) error {
 	all, looked := s.lookAtServers(ctx, (*seen).lookAtDurability)
 	if err := kv.Join(looked...); err != nil {
@@ -164,7 +152,6 @@ func (s *Store) makeDurable(ctx context.Context) error {
 	return nil
 }
 
-// faults returns an error for each setting that would lose data.
 func (f *seen) faults() (errs []error) {
 	for _, w := range wanted {
 		if value, known := f.values[w.name]; known && value != w.value {
@@ -193,11 +180,9 @@ func (s *Store) waitFor(master seen) error {
 	return nil
 }
 
-// settingsTime bounds the wait for servers that do not report their settings.
 const settingsTime = time.Second
 
-// checkSettings returns an error that names the servers that evict items, unless Volatile accepts
-// them. It logs other risks to acknowledged data, and servers with unknown eviction settings.
+// checkSettings returns an error that names the servers that evict items, and logs other risks.
 func (s *Store) checkSettings(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settingsTime)
 	defer cancel()

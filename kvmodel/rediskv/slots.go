@@ -8,7 +8,6 @@ import (
 // A cluster spreads keys over slots by the CRC-16 of the key, or of the part in its first braces.
 const slots = 1 << 14
 
-// slotOf returns the slot of text, which has no braces.
 func slotOf(text string) int {
 	crc := uint16(0)
 	for i := range len(text) {
@@ -17,7 +16,6 @@ func slotOf(text string) int {
 	return int(crc % slots)
 }
 
-// crcTable is the table of CRC-16 (XMODEM), by byte.
 var crcTable = sync.OnceValue(func() *[256]uint16 {
 	table := new([256]uint16)
 	for i := range table {
@@ -34,14 +32,13 @@ var crcTable = sync.OnceValue(func() *[256]uint16 {
 	return table
 })
 
-// A cluster has a boot item in every spacing-th slot, so that each master with that many slots in a
-// row holds one.
+// A cluster has a boot item in every spacing-th slot, so that each master with that many in a row
+// holds one.
 const (
 	itemsOfCluster = 64
 	spacing        = slots / itemsOfCluster
 )
 
-// clusterKeys returns the keys of a cluster's boot items, in the order of their slots.
 var clusterKeys = sync.OnceValue(func() []string {
 	keys := make([]string, itemsOfCluster)
 	for n, found := 0, 0; found < len(keys); n++ {
@@ -54,8 +51,8 @@ var clusterKeys = sync.OnceValue(func() []string {
 	return keys
 })
 
-// itemsOf returns the positions of the boot items on both sides of a slot: whichever master has the
-// slot is likely to hold one of them.
+// itemsOf returns the positions of the boot items on both sides of a slot: its master is likely to
+// hold one of them.
 func itemsOf(slot int) (before, after int) {
 	before = slot / spacing
 	return before, (before + 1) % itemsOfCluster

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// talk is a connection for one command at a time, used to query a server before the client uses it.
+// talk is a connection for one command at a time, to query a server before the client uses it.
 type talk struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -20,13 +20,12 @@ type talk struct {
 
 func newTalk(conn net.Conn) *talk { return &talk{conn, bufio.NewReader(conn)} }
 
-// refusal is a server's error reply to a command.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// ask sends a command and returns the answer: a string, an int64, nil, or a list of these as []any.
-// The error may be a refusal.
+// ask returns the answer: a string, an int64, nil, or a list of these as []any. The error may be a
+// refusal.
 func (t *talk) ask(ctx context.Context, command ...string) (answer any, err error) {
 	end, _ := ctx.Deadline()
 	if err := t.conn.SetDeadline(end); err != nil {
@@ -44,7 +43,6 @@ func (t *talk) ask(ctx context.Context, command ...string) (answer any, err erro
 	return t.read()
 }
 
-// maxTalk bounds the size of an answer.
 const maxTalk = 1 << 20
 
 func (t *talk) read() (any, error) {
@@ -81,7 +79,6 @@ func (t *talk) readText(n int) (any, error) {
 	return string(text[:n]), err
 }
 
-// readList reads the answers in a list. A refusal in it does not refuse the command.
 func (t *talk) readList(n int) (any, error) {
 	var list []any
 	for range n {
@@ -97,7 +94,6 @@ func (t *talk) readList(n int) (any, error) {
 	return list, nil
 }
 
-// logIn logs in, if there is a password.
 func (t *talk) logIn(ctx context.Context, user, password string) error {
 	command := []string{"AUTH", user, password}
 	switch {
@@ -110,7 +106,6 @@ func (t *talk) logIn(ctx context.Context, user, password string) error {
 	return err
 }
 
-// pairs returns an answer that is a list of names and values.
 func pairs(answer any) map[string]string {
 	list, _ := answer.([]any)
 	found := make(map[string]string)

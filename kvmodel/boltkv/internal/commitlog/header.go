@@ -7,22 +7,20 @@ import (
 	"hash/crc32"
 )
 
-// Header identifies a log.
 type Header struct {
 	Store [16]byte // id of the store
 	Epoch uint64   // one higher than in the previous log
 	First uint64   // number of its first record
 }
 
-// In a file the header is a block of its own, so that no write of a record touches its sector.
+// In a file the header has a block of its own, so that no write of a record touches its sector.
 const (
 	magic      = "ringtree log v1\n"
 	headerSize = 64
 	blockSize  = 4096
 )
 
-// encode returns h after magic, which has 16 bytes, with random bytes and a checksum. The checksum
-// seeds those of the records.
+// encode returns h after magic, with random bytes and a checksum, which seeds those of the records.
 func (h *Header) encode(magic string) []byte {
 	buf := make([]byte, headerSize)
 	copy(buf, magic)
@@ -34,7 +32,6 @@ func (h *Header) encode(magic string) []byte {
 	return buf
 }
 
-// decodeHeader returns the header in buf, and its checksum.
 func decodeHeader(buf []byte, magic string) (h Header, sum uint32, err error) {
 	sum = binary.BigEndian.Uint32(buf[60:])
 	switch {

@@ -1,9 +1,8 @@
-// Package commitlog is an append-only file of commits. A store appends each commit to a log before
-// it stores it in its final place, and after a crash replays the commits that are not there yet.
+// Package commitlog is an append-only file of commits, replayed after a crash.
 //
-// A log has a header and records. Each record has a checksum of its bytes, a number one higher than
-// the last, and the checksum of the record before it, so that leftovers of an earlier use of the
-// file are never taken for records.
+// Each record has a checksum of its bytes, a number one higher than the last, and the checksum of
+// the record before it, so that leftovers of an earlier use of the file are never taken for
+// records.
 package commitlog
 
 import (
@@ -13,7 +12,6 @@ import (
 	"io"
 )
 
-// File is the file of a log.
 type File interface {
 	io.ReaderAt
 	io.WriterAt
@@ -22,7 +20,6 @@ type File interface {
 	// Sync returns when all writes are on disk.
 	Sync() error
 
-	// Size returns the size of the file in bytes.
 	Size() (int64, error)
 }
 
@@ -37,8 +34,7 @@ var (
 	ErrStuck = errors.New("a record may or may not have been written")
 )
 
-// Log is an append-only log. It is for one goroutine at a time, except that Sync may run
-// concurrently.
+// Log is for one goroutine at a time, except that Sync may run concurrently.
 type Log struct {
 	Header
 	file File
@@ -86,13 +82,11 @@ func Open(file File) (*Log, error) {
 // Next returns the number of the next commit.
 func (l *Log) Next() uint64 { return l.next }
 
-// Bytes returns the size of the header and the records.
 func (l *Log) Bytes() int64 { return l.at }
 
-// Sync returns when all appended records are on disk. After an error the state on disk is unknown.
+// Sync returns when all appended records are on disk. After an error, that is unknown.
 func (l *Log) Sync() error { return l.file.Sync() }
 
-// Empty removes the log from the file, and syncs it.
 func (l *Log) Empty() error {
 	if _, err := l.file.WriteAt(make([]byte, headerSize), 0); err != nil {
 		return err
@@ -102,15 +96,13 @@ func (l *Log) Empty() error {
 
 func (l *Log) Close() error { return l.file.Close() }
 
-// ahead is the step by which the file grows. Syncing bytes that the file already has is faster than
-// syncing a larger file.
+// ahead is the step by which the file grows: syncing bytes that it already has is faster.
 const ahead = 64 << 10
 
-// keptRoom is the maximum size of a record buffer kept for the next record.
 const keptRoom = 1 << 20
 
-// Append writes r and assigns its number. If it returns an error other than ErrStuck, r was not
-// written and never will be.
+// Append writes r and assigns its number. After an error other than ErrStuck, r never was and will
+// be written.
 func (l *Log) Append(r *Record) error {
 	if err := r.fits(); err != nil {
 		return err
@@ -140,7 +132,6 @@ func (l *Log) Append(r *Record) error {
 	return nil
 }
 
-// isThere reports whether the file may contain the whole record.
 func (l *Log) isThere(record []byte) bool {
 	read := make([]byte, len(record))
 	n, err := l.file.ReadAt(read, l.at)

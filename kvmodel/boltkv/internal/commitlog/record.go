@@ -6,7 +6,6 @@ import (
 	"hash/crc32"
 )
 
-// Record is one commit.
 type Record struct {
 	Seq     uint64 // its number; in an End of a log, that of the next commit
 	Time    int64  // its time, in nanoseconds since 1970; never less than the last one's
@@ -25,11 +24,9 @@ const (
 	recordSize = 48 // without the body
 	maxRecord  = 1 << 30
 
-	// MaxBody is the maximum number of bytes in a body.
 	MaxBody = maxRecord - recordSize
 )
 
-// fits returns an error if r is too large to be read again.
 func (r *Record) fits() error {
 	if len(r.Body) > MaxBody {
 		return fmt.Errorf("a record of %d bytes, at most %d", len(r.Body), MaxBody)
@@ -37,7 +34,6 @@ func (r *Record) fits() error {
 	return nil
 }
 
-// Kinds of records other than commits.
 const (
 	isEnd   = 1
 	isItems = 2
@@ -45,7 +41,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encode appends r to buf, which must be empty or end at a multiple of 8 bytes.
+// encode appends r to buf, whose length is a multiple of 8 bytes.
 func (r *Record) encode(buf []byte, salt uint32) []byte {
 	begin := len(buf)
 	buf = append(buf, make([]byte, recordSize)...)
@@ -69,8 +65,8 @@ func (r *Record) encode(buf []byte, salt uint32) []byte {
 
 func padding(length int) int { return -length & 7 }
 
-// decode returns the first record in data, its checksum and its size. ok is false if there is no
-// record with a valid checksum. The body shares data's memory.
+// decode returns the first record in data, its checksum and its size. ok is false if there is none.
+// The body shares data's memory.
 func decode(data []byte, salt uint32) (r Record, sum uint32, size int64, ok bool) {
 	if len(data) < recordSize {
 		return r, 0, 0, false

@@ -8,11 +8,9 @@ import (
 	"io"
 )
 
-// Replay calls f for each record of a newly opened log, in order. Afterwards the log continues
-// after the last one. Replay reports whether that is an End, and the number of records it dropped
-// after one torn by a crash: none of them was known to be on disk.
-//
-// If a record known to be on disk is damaged, Replay returns an ErrDamaged.
+// Replay calls f for each record of a newly opened log. Afterwards the log continues after the last
+// one. It reports whether that is an End, and the number of records dropped after one torn by a
+// crash. If a record known to be on disk is damaged, it returns an ErrDamaged.
 func (l *Log) Replay(f func(Record) error) (ended bool, dropped int, err error) {
 	data := make([]byte, l.size)
 	if n, err := l.file.ReadAt(data, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -44,7 +42,6 @@ func (l *Log) Replay(f func(Record) error) (ended bool, dropped int, err error) 
 	return ended, dropped, l.clear(l.rest(data))
 }
 
-// rest returns the part of data after the last record.
 func (l *Log) rest(data []byte) []byte { return data[min(l.at, int64(len(data))):] }
 
 // behind returns the number of whole records of this log in tail, and the last one known to be on
@@ -62,8 +59,7 @@ func (l *Log) behind(tail []byte) (n int, durable uint64) {
 	return n, durable
 }
 
-// clear makes sure that tail, the bytes after the last record, contains nothing that could be taken
-// for a later record.
+// clear makes sure that nothing in tail could be taken for a later record.
 func (l *Log) clear(tail []byte) error {
 	changed := false
 	for at := 0; at < len(tail); at += ahead {

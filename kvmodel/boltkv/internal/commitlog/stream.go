@@ -9,18 +9,16 @@ import (
 	"io"
 )
 
-// streamMagic is the beginning of a stream.
 const streamMagic = "ringtree data 1\n"
 
-// Writer writes records to a stream. As in a log, each has the checksum of the one before it, and
-// the last is an End, so that missing records are always detected.
+// Writer writes records to a stream. Its last record is an End, so that missing records are always
+// detected.
 type Writer struct {
 	to         io.Writer
 	salt, link uint32
 	buf        []byte
 }
 
-// NewWriter begins a stream.
 func NewWriter(to io.Writer, h Header) (*Writer, error) {
 	buf := h.encode(streamMagic)
 	salt := binary.BigEndian.Uint32(buf[60:])
@@ -50,7 +48,6 @@ type Reader struct {
 
 const readAtOnce = 256 << 10
 
-// NewReader returns a reader of the stream from.
 func NewReader(from io.Reader) (*Reader, error) {
 	r := &Reader{from: bufio.NewReaderSize(from, readAtOnce)}
 	var buf [headerSize]byte
@@ -64,15 +61,15 @@ func NewReader(from io.Reader) (*Reader, error) {
 }
 
 // Mark is a position in a log, before a record or after the last. With only an Epoch, it is before
-// the first record.
+// the first.
 type Mark struct {
 	Epoch uint64 // of the log
 	at    int64
 	link  uint32
 }
 
-// Reader returns a reader of the records of l from from up to byte until, the end of a record. If
-// from is a position in another log, it starts at the first record.
+// Reader returns a reader of the records of l from from up to byte until. If from is a position in
+// another log, it starts at the first record.
 func (l *Log) Reader(from Mark, until int64) *Reader {
 	if from.Epoch != l.Epoch || from.at == 0 {
 		from = Mark{l.Epoch, blockSize, l.salt}
@@ -81,11 +78,11 @@ func (l *Log) Reader(from Mark, until int64) *Reader {
 	return &Reader{Header: l.Header, from: bufio.NewReaderSize(part, readAtOnce), salt: l.salt, link: from.link, at: from.at}
 }
 
-// Mark returns the position after the record last returned by Next, in the log that r reads.
+// Mark returns the position after the record last returned by Next.
 func (r *Reader) Mark() Mark { return Mark{r.Epoch, r.at, r.link} }
 
 // Next returns the next record; the caller owns its body. It returns io.EOF if there is none, and
-// an ErrDamaged if the bytes have changed.
+// an ErrDamaged for changed bytes.
 func (r *Reader) Next() (Record, error) {
 	var begin [8]byte
 	_, err := io.ReadFull(r.from, begin[:])
@@ -116,7 +113,7 @@ func (r *Reader) Next() (Record, error) {
 	return record, nil
 }
 
-// Each calls f for each record of a stream, and returns its End. A stream without an End is an
+// Each calls f for each record of a stream, and returns its End, without which the stream is an
 // ErrDamaged.
 func (r *Reader) Each(f func(Record) error) (end Record, err error) {
 	for {
@@ -138,8 +135,8 @@ func (r *Reader) Each(f func(Record) error) (end Record, err error) {
 	}
 }
 
-// read returns begin and the next bytes, length in total. Even for a wrong length, it takes little
-// more memory than there are bytes.
+// read returns begin and the next bytes. Even for a wrong length, it takes little more memory than
+// there are bytes.
 func (r *Reader) read(begin []byte, length int64) ([]byte, error) {
 	if length <= readAtOnce {
 		data := make([]byte, length)
@@ -152,12 +149,10 @@ func (r *Reader) read(begin []byte, length int64) ([]byte, error) {
 	return data.Bytes(), err
 }
 
-// damaged returns an ErrDamaged at the current offset.
 func (r *Reader) damaged(what string) error {
 	return fmt.Errorf("%w: at byte %d: %s", ErrDamaged, r.at, what)
 }
 
-// failed converts the error of a read of the next bytes: an ErrDamaged if they are cut off.
 func (r *Reader) failed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return r.damaged("it is cut off")
