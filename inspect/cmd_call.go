@@ -76,7 +76,7 @@ func (c *call) open(ctx context.Context, opts ...kvmodel.Option) (*Inspector, er
 	}
 	log := slog.New(slog.NewTextHandler(c.Errors(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	opts = append([]kvmodel.Option{kvmodel.Log(log)}, opts...)
-	if c.tenant != "" && !isRemote(c.store) { // An app sees only the keys of its tenant.
+	if c.tenant != "" {
 		opts = append(opts, kvmodel.Tenant(c.tenant))
 	}
 	db, err := kvmodel.Open(stays{c.store}, opts...)
@@ -97,14 +97,6 @@ func (c *call) openStore(ctx context.Context) error {
 		c.store = stays{c.served.Store()}
 		return nil
 	}
-	a, err := c.app(ctx)
-	if err != nil {
-		return err
-	}
-	if a != nil {
-		c.store, err = c.storeOf(ctx, a)
-		return err
-	}
 	url := c.url()
 	if url == "" {
 		return fmt.Errorf("%w: no store: pass --store URL or set $%s", errCall, storeVariable)
@@ -114,6 +106,7 @@ func (c *call) openStore(ctx context.Context) error {
 		defer cancel()
 		ctx = limited
 	}
+	var err error
 	if c.Open != nil {
 		c.store, err = c.Open(ctx, url)
 	} else {
@@ -122,7 +115,12 @@ func (c *call) openStore(ctx context.Context) error {
 	return err
 }
 
-func (c *call) url() string { return cmp.Or(c.storeURL, os.Getenv(storeVariable), c.URL) }
+func (c *call) url() string {
+	if c.verb.name() == "verify" && !c.verifiesFile() && c.arg(0) != "" {
+		return c.args[0]
+	}
+	return cmp.Or(c.storeURL, os.Getenv(storeVariable), c.URL)
+}
 
 // openURL opens the store at url. It creates a file only if makes is set.
 func openURL(ctx context.Context, url string, makes bool) (kv.Store, error) {

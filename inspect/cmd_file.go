@@ -127,13 +127,10 @@ func moment(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 func verify(ctx context.Context, c *call) error {
 	switch at := c.arg(0); {
 	case c.against != "":
-		if at != "" {
-			c.storeURL = at
-		}
 		return c.compare(ctx)
 	case at == "":
 		return fmt.Errorf("%w: verify takes a FILE, the URL of a restored store, or --against EXPORT", errCall)
-	case !isFile(at):
+	case !c.verifiesFile():
 		return c.verifyStore(ctx)
 	case isExport(at):
 		return c.sound(at)
@@ -142,10 +139,10 @@ func verify(ctx context.Context, c *call) error {
 	}
 }
 
-// isFile reports whether arg, which may be a URL, is a file.
-func isFile(arg string) bool {
-	_, err := os.Stat(arg)
-	return err == nil || !strings.Contains(arg, ":")
+// verifiesFile reports whether verify reads only a file, not the store at a URL.
+func (c *call) verifiesFile() bool {
+	_, err := os.Stat(c.arg(0))
+	return c.against == "" && (err == nil || !strings.Contains(c.arg(0), ":"))
 }
 
 // isExport reports whether the file at path begins like an export.
@@ -165,12 +162,11 @@ const markerKey = "format:ringtree"
 
 // verifyStore checks the whole content of a restored store.
 func (c *call) verifyStore(ctx context.Context) error {
-	c.storeURL = c.args[0]
 	in, err := c.reader(ctx)
 	if err != nil {
 		return err
 	}
-	name := shownURL(c.storeURL)
+	name := shownURL(c.url())
 	_, err = kv.One(ctx, c.db.Store(), kv.OpGet(markerKey))
 	if errors.Is(err, kv.ErrNotFound) {
 		c.Say("%s has no data of this app: the key %s is missing; check --tenant", name, markerKey)

@@ -169,7 +169,7 @@ func copyAll(ctx context.Context, c *call) (err error) {
 	if c.args[0] == c.url() && cmp.Or(c.toTenant, c.tenant) == c.tenant {
 		return fmt.Errorf("%w: both are %s", errCall, shownURL(c.url()))
 	}
-	in, err := c.reader(ctx)
+	from, err := c.copied(ctx)
 	if err != nil {
 		return err
 	}
@@ -188,11 +188,52 @@ func copyAll(ctx context.Context, c *call) (err error) {
 		return err
 	}
 	if c.dry {
-		return c.differences(ctx, func(p Pace) (Differences, error) { return in.Diff(ctx, to, p) })
+		return c.differences(ctx, func(p Pace) (Differences, error) { return to.diff(ctx, from(p), onlyHere, onlyThere, p) })
 	}
 	p := c.progress()
-	sum, err := in.Copy(ctx, to, c.importOptions(p))
+	sum, err := to.take(ctx, to.names(), c.importOptions(p), p.pace().begin("copy", "items", 0), from(Pace{Rate: c.rate}))
 	return c.took(ctx, p, "copied", sum, err)
+}
+
+// copied returns the database to copy. If an app has the file open, that is an export of the app.
+func (c *call) copied(ctx context.Context) (func(Pace) source, error) {
+	a, err := c.app(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if a != nil {
+		return func(Pace) source { return c.exported(ctx) }, a.conn.Close()
+	}
+	in, err := c.reader(ctx)
+	return func(p Pace) source { return in.all(ctx, "copy", p) }, err
+}
+
+// exported is the export of the app that has the store's file open.
+func (c *call) exported(ctx context.Context) source {
+	return func(f func([]item) error) (Summary, error) {
+		a, err := c.app(ctx)
+		if err != nil || a == nil {
+			return Summary{}, cmp.Or(err, fmt.Errorf("%w: the app has stopped", errNotOpen))
+		}
+		args := []string{"export", "-", fmt.Sprint("--rate=", c.rate)}
+		if c.tenant != "" {
+			args = append(args, "--tenant="+c.tenant)
+		}
+		if err := c.request(a, request{Args: args}); err != nil {
+			return Summary{}, errors.Join(err, a.conn.Close())
+		}
+		r, w := io.Pipe()
+		defer r.Close()
+		go func() {
+			defer a.conn.Close()
+			w.CloseWithError(c.relay(ctx, a, w))
+		}()
+		export, err := newExportReader(r)
+		if err != nil {
+			return Summary{}, err
+		}
+		return export.each(f)
+	}
 }
 
 // compare compares the database with the export given by --against.

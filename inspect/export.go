@@ -13,11 +13,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Export writes the data of the database to w: records with their revs, versions, ends, places in
-// timelines, counters and histories, data that belongs to no model, and sessions. Import and Diff
-// read it, with a store of any kind. Others may write meanwhile: each record is exported as it was
-// at some moment of the export. Each record is written once: Export remembers a hash of 16 bytes
-// for each, which takes 40 MB of memory for a million.
+// Export writes the data of the database to w, for Import and Diff, on a store of any kind: records
+// with their revs, versions, expiries, places in timelines, counters and histories, data that
+// belongs to no model, and sessions. Others may write meanwhile: each record is exported as it was
+// at some moment.
 func (in *Inspector) Export(ctx context.Context, w io.Writer, p Pace) (Summary, error) {
 	if len(in.models) == 0 && len(in.alone) == 0 {
 		return Summary{}, errEmpty
@@ -30,18 +29,37 @@ func (in *Inspector) Export(ctx context.Context, w io.Writer, p Pace) (Summary, 
 	if err != nil {
 		return Summary{}, err
 	}
-	if err := in.items(ctx, "export", p, nil, out.put); err != nil {
+	sum, err := in.all(ctx, "export", p)(out.put)
+	if err != nil {
 		return Summary{}, err
 	}
-	return out.end()
+	return sum, out.end(sum)
 }
 
-// items calls f with all items, in batches. want selects the records.
-func (in *Inspector) items(ctx context.Context, verb string, p Pace, want wanted, f func([]item) error) error {
+// A source calls f with all items of a database or an export, in batches, and returns their
+// summary.
+type source func(f func([]item) error) (Summary, error)
+
+// all is the database as a source.
+func (in *Inspector) all(ctx context.Context, verb string, p Pace) source {
+	return func(f func([]item) error) (Summary, error) {
+		t := newTally()
+		err := in.items(ctx, verb, p, func(items []item) error {
+			for i := range items {
+				t.add(&items[i])
+			}
+			return f(items)
+		})
+		return t.summary(), err
+	}
+}
+
+// items calls f with all items, in batches.
+func (in *Inspector) items(ctx context.Context, verb string, p Pace, f func([]item) error) error {
 	for _, m := range in.models {
 		st, err := m.State(ctx)
 		if err == nil {
-			err = in.records(ctx, m, p.begin(verb, m.Name(), st.IDs), want, f)
+			err = in.records(ctx, m, p.begin(verb, m.Name(), st.IDs), f)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name(), err)
@@ -75,31 +93,22 @@ func (in *Inspector) Import(ctx context.Context, r io.Reader, o ImportOptions) (
 // Copy copies the database into another one, like Export and Import.
 func (in *Inspector) Copy(ctx context.Context, to *Inspector, o ImportOptions) (Summary, error) {
 	pace := o.Pace.begin("copy", "items", 0)
-	return to.take(ctx, in.names(), o, pace, func(f func([]item) error) (Summary, error) {
-		t := newTally()
-		err := in.items(ctx, "copy", Pace{Rate: o.Rate}, nil, func(items []item) error {
-			for i := range items {
-				t.add(&items[i])
-			}
-			return f(items)
-		})
-		return t.summary(), err
-	})
+	return to.take(ctx, in.names(), o, pace, in.all(ctx, "copy", Pace{Rate: o.Rate}))
 }
 
-// take imports the items passed by each, of the models called names.
-func (in *Inspector) take(ctx context.Context, names []string, o ImportOptions, p *pacer, each func(func([]item) error) (Summary, error)) (Summary, error) {
+// take imports the items of from, which has the models called names.
+func (in *Inspector) take(ctx context.Context, names []string, o ImportOptions, p *pacer, from source) (Summary, error) {
 	models, err := in.takers(ctx, names, o)
 	if err != nil {
 		return Summary{}, err
 	}
 	if o.Replace {
-		return in.replace(ctx, models, p, each)
+		return in.replace(ctx, models, p, from)
 	}
 	if err := in.prepare(ctx, models); err != nil {
 		return Summary{}, err
 	}
-	sum, err := each(func(items []item) error {
+	sum, err := from(func(items []item) error {
 		if err := in.enlist(ctx, items); err != nil {
 			return err
 		}
@@ -276,60 +285,54 @@ func (d *Differences) note(what, says string) {
 
 // Diff compares two databases, on any stores: records, counters, histories, and the indexes without
 // records. Check compares the other indexes with the records.
-func (in *Inspector) Diff(ctx context.Context, with *Inspector, p Pace) (d Differences, err error) {
-	t := newTally()
-	err = in.items(ctx, "diff", p, nil, func(items []item) error {
-		for i := range items {
-			t.add(&items[i])
-		}
-		return with.compare(ctx, items, &d, onlyHere, true)
-	})
-	if err == nil {
-		err = with.items(ctx, "diff", p, in.lacking, func(items []item) error { return in.compare(ctx, items, &d, onlyThere, false) })
-	}
-	d.Sum = t.summary().Sum
-	return d, err
+func (in *Inspector) Diff(ctx context.Context, with *Inspector, p Pace) (Differences, error) {
+	return with.diff(ctx, in.all(ctx, "diff", p), onlyHere, onlyThere, p)
 }
 
 // DiffFile compares the database with an export.
-func (in *Inspector) DiffFile(ctx context.Context, r io.Reader, p Pace) (d Differences, err error) {
+func (in *Inspector) DiffFile(ctx context.Context, r io.Reader, p Pace) (Differences, error) {
 	from, err := newExportReader(r)
 	if err != nil {
-		return d, err
+		return Differences{}, err
 	}
-	has := make(set)
 	pace := p.begin("diff", "items of the export", 0)
-	sum, err := from.each(func(items []item) error {
-		fresh, err := has.freshItems(in, items)
+	return in.diff(ctx, func(f func([]item) error) (Summary, error) {
+		return from.each(func(items []item) error {
+			if err := f(items); err != nil {
+				return err
+			}
+			return pace.did(ctx, len(items), "")
+		})
+	}, onlyThere, onlyHere, p)
+}
+
+// diff compares the items of from with the database. missing and extra name the items that only one
+// of them has.
+func (in *Inspector) diff(ctx context.Context, from source, missing, extra string, p Pace) (d Differences, err error) {
+	has := make(set)
+	sum, err := from(func(items []item) error {
+		fresh, err := in.those(items, has.add)
 		if err != nil {
 			return err
 		}
-		if err := in.compare(ctx, fresh, &d, onlyThere, true); err != nil {
-			return err
-		}
-		return pace.did(ctx, len(items), "")
+		return in.compare(ctx, fresh, &d, missing)
 	})
 	if err != nil {
 		return d, err
 	}
 	d.Sum = sum.Sum
-	return d, in.items(ctx, "diff", p, nil, func(items []item) error {
-		rest, err := has.others(in, items)
+	return d, in.items(ctx, "diff", p, func(items []item) error {
+		rest, err := in.those(items, has.lacks)
 		for i := range rest {
-			d.note(rest[i].of(), onlyHere)
+			d.note(rest[i].of(), extra)
 		}
 		return err
 	})
 }
 
-// compare adds to d the differences between items, from another database, and this database. With
-// both, it also compares items that exist in both.
-func (in *Inspector) compare(ctx context.Context, items []item, d *Differences, only string, both bool) error {
-	keys, err := in.keysOf(items)
-	if err != nil {
-		return err
-	}
-	results, err := kv.GetAll(ctx, in.store, keys...)
+// compare adds to d the differences between items and the database.
+func (in *Inspector) compare(ctx context.Context, items []item, d *Differences, missing string) error {
+	_, results, err := in.stored(ctx, items)
 	if err != nil {
 		return err
 	}
@@ -339,14 +342,23 @@ func (in *Inspector) compare(ctx context.Context, items []item, d *Differences, 
 		switch {
 		case results[i].Err != nil && ended: // It has expired since.
 		case results[i].Err != nil:
-			d.note(it.of(), only)
-		case both && in.same(it, results[i].Value):
+			d.note(it.of(), missing)
+		case in.same(it, results[i].Value):
 			d.Same++
-		case both:
+		default:
 			d.note(it.of(), "differs")
 		}
 	}
 	return nil
+}
+
+// stored returns the keys of items, and the values there.
+func (in *Inspector) stored(ctx context.Context, items []item) (keys []string, results []kv.Result, err error) {
+	keys, err = in.keysOf(items)
+	if err == nil {
+		results, err = kv.GetAll(ctx, in.store, keys...)
+	}
+	return keys, results, err
 }
 
 // same reports whether value has the content of it. Marks of indexes and revs of records are

@@ -3,6 +3,7 @@ package inspect
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"crypto/sha256"
 	"encoding/binary"
@@ -55,7 +56,6 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type exportWriter struct {
 	to    io.Writer
 	items []byte
-	tally
 }
 
 type tally struct {
@@ -110,7 +110,7 @@ func decodeItem(r *wire.Reader) (it item) {
 }
 
 func newExportWriter(to io.Writer, h Header) (*exportWriter, error) {
-	w := &exportWriter{to: to, tally: newTally()}
+	w := &exportWriter{to: to}
 	if _, err := io.WriteString(to, magic); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,6 @@ func (w *exportWriter) block(kind byte, data []byte) error {
 
 func (w *exportWriter) put(items []item) error {
 	for i := range items {
-		w.add(&items[i])
 		w.items = items[i].encode(w.items)
 		if len(w.items) >= blockBytes {
 			if err := w.flush(); err != nil {
@@ -165,15 +164,12 @@ func (w *exportWriter) flush() error {
 }
 
 // end writes the remaining items and the last block.
-func (w *exportWriter) end() (Summary, error) {
-	if err := w.flush(); err != nil {
-		return Summary{}, err
+func (w *exportWriter) end(sum Summary) error {
+	data, err := json.Marshal(sum)
+	if err = cmp.Or(err, w.flush()); err != nil {
+		return err
 	}
-	data, err := json.Marshal(w.summary())
-	if err != nil {
-		return Summary{}, err
-	}
-	return w.summary(), w.block(endBlock, data)
+	return w.block(endBlock, data)
 }
 
 type exportReader struct {

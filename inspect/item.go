@@ -73,22 +73,15 @@ func (in *Inspector) keysOf(items []item) (keys []string, err error) {
 	return keys, nil
 }
 
-// records calls f with the records of m selected by want, each with its counters and its history,
-// in batches.
-func (in *Inspector) records(ctx context.Context, m model, p *pacer, want wanted, f func([]item) error) error {
+// records calls f with the records of m, each with its counters and its history, in batches.
+func (in *Inspector) records(ctx context.Context, m model, p *pacer, f func([]item) error) error {
 	return m.IDs(ctx, "", func(ids []string, _ string) error {
 		for some := range slices.Chunk(ids, at) {
-			if want != nil {
-				var err error
-				if some, err = want(ctx, m, some); err != nil {
-					return err
-				}
-			}
 			items, err := in.itemsOf(ctx, m, some)
-			if err != nil {
-				return err
+			if err == nil {
+				err = f(items)
 			}
-			if err := f(items); err != nil {
+			if err != nil {
 				return err
 			}
 		}
@@ -96,48 +89,20 @@ func (in *Inspector) records(ctx context.Context, m model, p *pacer, want wanted
 	})
 }
 
-// wanted returns the wanted records among ids; nil: all.
-type wanted func(ctx context.Context, m model, ids []string) ([]string, error)
-
-// lacking selects the records that are missing here, in whole or in part.
-func (in *Inspector) lacking(ctx context.Context, m model, ids []string) (some []string, err error) {
-	asked, keys, err := in.asked(m, ids)
-	if err != nil {
-		return nil, err
-	}
-	results, err := kv.GetAll(ctx, in.store, keys...)
-	for i := range results {
-		if results[i].Err != nil {
-			some = append(some, asked[i].id)
-		}
-	}
-	return slices.Compact(some), err
-}
-
-// asked returns the possible items of the records ids, and their keys.
-func (in *Inspector) asked(m model, ids []string) (asked []item, keys []string, err error) {
-	for _, id := range ids {
-		some := []item{{kind: record, model: m.Name(), id: id}}
-		for _, name := range m.Counters() {
-			some = append(some, item{kind: counter, model: m.Name(), id: id, name: name})
-		}
-		if m.KeepsHistory() {
-			some = append(some, item{kind: history, model: m.Name(), id: id})
-		}
-		asked = append(asked, some...)
-	}
-	keys, err = in.keysOf(asked)
-	return asked, keys, err
-}
-
 // itemsOf returns the items of the records ids. A damaged record is an error, since the result must
 // be complete.
 func (in *Inspector) itemsOf(ctx context.Context, m model, ids []string) (items []item, err error) {
-	asked, keys, err := in.asked(m, ids)
-	if err != nil {
-		return nil, err
+	var asked []item
+	for _, id := range ids {
+		asked = append(asked, item{kind: record, model: m.Name(), id: id})
+		for _, name := range m.Counters() {
+			asked = append(asked, item{kind: counter, model: m.Name(), id: id, name: name})
+		}
+		if m.KeepsHistory() {
+			asked = append(asked, item{kind: history, model: m.Name(), id: id})
+		}
 	}
-	results, err := kv.GetAll(ctx, in.store, keys...)
+	_, results, err := in.stored(ctx, asked)
 	if err != nil {
 		return nil, err
 	}

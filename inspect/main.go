@@ -55,14 +55,13 @@ const (
 // something is wrong or missing, 2 for wrong usage, 3 if the store is unreachable, 4 if the verb
 // was stopped and can be resumed, and 5 if it was refused. When ctx ends, Run stops the verb.
 //
-// If an app that calls [Serve] has the store's file open, the app runs the verbs that write, and
-// check, which would make many trips; the other verbs read the store through the app.
+// If an app that calls [Serve] has the store's file open, the app runs the verb.
 func Run(ctx context.Context, config Config) int {
 	c := newCall(config)
 	if err := c.parse(ctx); err != nil || c.verb.run == nil {
 		return c.end(ctx, err)
 	}
-	if !c.verb.inApp {
+	if c.verb.local != nil && c.verb.local(c) {
 		return c.carryOut(ctx)
 	}
 	app, err := c.app(ctx)
@@ -98,7 +97,8 @@ var (
 // end prints the reason of a verb's failure, and returns the exit code.
 func (c *call) end(ctx context.Context, err error) int {
 	code := codeOf(ctx, err)
-	if err == nil || errors.Is(err, errDiffers) || errors.Is(err, errIdle) {
+	var ofApp exitCode
+	if err == nil || errors.As(err, &ofApp) || errors.Is(err, errDiffers) || errors.Is(err, errIdle) {
 		return code
 	}
 	if code == exitStopped && !errors.Is(err, errStopped) {
@@ -124,7 +124,10 @@ func codeOf(ctx context.Context, err error) int {
 		}
 		return false
 	}
+	var ofApp exitCode
 	switch {
+	case errors.As(err, &ofApp):
+		return int(ofApp)
 	case err == nil || is(errIdle):
 		return exitWell
 	case is(errDiffers, ErrBadExport, kv.ErrLost):

@@ -17,6 +17,8 @@ func (s set) has(text string) bool {
 	return is
 }
 
+func (s set) lacks(text string) bool { return !s.has(text) }
+
 // idIn returns the text of an id in a set.
 func idIn(m model, id string) string { return m.Name() + ":" + id }
 
@@ -34,18 +36,8 @@ func (s set) fresh(m model, ids []string) (fresh []string) {
 	return fresh
 }
 
-// freshItems adds the keys of items in the database in, and returns the new ones.
-func (s set) freshItems(in *Inspector, items []item) ([]item, error) {
-	return these(in, items, s.add)
-}
-
-// others returns the items that are not in s.
-func (s set) others(in *Inspector, items []item) ([]item, error) {
-	return these(in, items, func(key string) bool { return !s.has(key) })
-}
-
-// these returns the items with keys that want accepts.
-func these(in *Inspector, items []item, want func(key string) bool) (some []item, err error) {
+// those returns the items with keys that want accepts.
+func (in *Inspector) those(items []item, want func(key string) bool) (some []item, err error) {
 	keys, err := in.keysOf(items)
 	for i, key := range keys {
 		if want(key) {

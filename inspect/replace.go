@@ -16,12 +16,12 @@ type replacing struct {
 	has     set     // the keys of the imported items
 }
 
-// replace makes the database hold exactly the items passed by each. It writes only the differences,
+// replace makes the database hold exactly the items of from. It writes only the differences,
 // and builds the indexes of changed models.
-func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, each func(func([]item) error) (Summary, error)) (Summary, error) {
+func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, from source) (Summary, error) {
 	r := &replacing{in: in, models: models, has: make(set)}
-	sum, err := each(func(items []item) error {
-		fresh, err := r.has.freshItems(in, items)
+	sum, err := from(func(items []item) error {
+		fresh, err := in.those(items, r.has.add)
 		if err != nil {
 			return err
 		}
@@ -33,8 +33,8 @@ func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, each
 		return p.did(ctx, len(items), "")
 	})
 	if err == nil {
-		err = in.items(ctx, "compare", Pace{Rate: p.Rate, Progress: p.Progress}, nil, func(items []item) error {
-			rest, err := r.has.others(in, items)
+		err = in.items(ctx, "compare", Pace{Rate: p.Rate, Progress: p.Progress}, func(items []item) error {
+			rest, err := in.those(items, r.has.lacks)
 			if err != nil {
 				return err
 			}
@@ -72,11 +72,7 @@ func (r *replacing) change(ctx context.Context, it *item) (model, error) {
 
 // put stores the items that are missing or different.
 func (r *replacing) put(ctx context.Context, items []item) error {
-	keys, err := r.in.keysOf(items)
-	if err != nil {
-		return err
-	}
-	results, err := kv.GetAll(ctx, r.in.store, keys...)
+	keys, results, err := r.in.stored(ctx, items)
 	if err != nil {
 		return err
 	}

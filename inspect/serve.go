@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -22,9 +23,8 @@ import (
 )
 
 // Serve runs the command's verbs while the app has the file of an embedded store open. store is its
-// URL, bolt:PATH, or PATH. Commands connect to a socket beside the file, PATH.sock: Serve runs
-// verbs on db that write or make many trips, and lets the others read its store. Only the user of
-// this process can connect. All models must be registered in db before. For any other store, which
+// URL, bolt:PATH, or PATH. Commands connect to a socket beside the file, PATH.sock, and Serve runs
+// their verbs on db. Only the user of this process can connect. All models must be registered in db before. For any other store, which
 // the command can open itself, Serve does nothing.
 //
 // It serves until ctx ends or stop is called. stop ends the running calls and waits for them, so
@@ -182,10 +182,6 @@ func (s *server) serve(ctx context.Context, conn *net.UnixConn) {
 	if err != nil || r.V != protocol {
 		return
 	}
-	if r.Reads {
-		s.tell(ctx, conn, caller, hears)
-		return
-	}
 	go caller.hear(ctx, cancel, hears)
 	code := s.run(ctx, r, caller)
 	_ = caller.send(frame{Exit: &code})
@@ -215,10 +211,20 @@ func (s *server) run(ctx context.Context, r request, from *caller) (code int) {
 
 // servable returns an error if the app cannot run the call.
 func (c *call) servable() error {
-	if c.verb.run == nil || !c.verb.inApp {
-		return fmt.Errorf("%w: this needs no app", errCall)
+	wants := ""
+	if c.tenant != "" {
+		wants = kv.JoinText(c.tenant) + ":"
 	}
-	return ofTenant(kv.PowersOf(c.served.Store()).Prefix, c.tenant)
+	prefix := kv.PowersOf(c.served.Store()).Prefix
+	switch {
+	case c.verb.run == nil || c.verb.local != nil && c.verb.local(c):
+		return fmt.Errorf("%w: this needs no app", errCall)
+	case prefix == wants:
+		return nil
+	case prefix == "":
+		return fmt.Errorf("%w: the app has no tenant, so leave out --tenant", errCall)
+	}
+	return fmt.Errorf("%w: the app has the keys of the tenant %s alone; --tenant names one", errCall, strings.TrimSuffix(prefix, ":"))
 }
 
 // caller is the command behind a call. It is the verb's input.

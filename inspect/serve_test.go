@@ -176,11 +176,11 @@ func TestRun_AnotherVersionIsAWrongCall(t *testing.T) {
 			if err != nil {
 				return
 			}
-			_, _ = io.WriteString(conn, `{"v":3,"release":"v9","more":[]}`+"\n")
+			_, _ = io.WriteString(conn, `{"v":9,"release":"v9","more":[]}`+"\n")
 			conn.Close()
 		}
 	}()
-	file(t, path, "status").want(t, 2, path+".sock has protocol version 3, this command version 2", "v9")
+	file(t, path, "status").want(t, 2, path+".sock has protocol version 9, this command version 3", "v9")
 }
 
 // sayTo sends an app a line, and returns what it answers.
@@ -203,10 +203,10 @@ func sayTo(t *testing.T, path, line string) (frames []map[string]any) {
 func TestServe_SaysItsVersionToACommandOfAnother(t *testing.T) {
 	_, path := appFile(t)
 	serve(t, path)
-	if got := sayTo(t, path, `{"v":3,"do":"status"}`); len(got) != 1 || got[0]["v"] != 2.0 {
+	if got := sayTo(t, path, `{"v":9,"do":"status"}`); len(got) != 1 || got[0]["v"] != 3.0 {
 		t.Errorf("%v", got)
 	}
-	if got := sayTo(t, path, `{"v":2,"args":["ls"]}`); len(got) == 0 || got[len(got)-1]["exit"] != 2.0 {
+	if got := sayTo(t, path, `{"v":3,"args":["compact","x"]}`); len(got) == 0 || got[len(got)-1]["exit"] != 2.0 {
 		t.Errorf("%v", got)
 	}
 	if got := sayTo(t, path, "status"); len(got) != 0 {
@@ -339,7 +339,7 @@ func TestServe_ACopyTakesWhatTheAppHolds(t *testing.T) {
 	file(t, path, "copy", there, "--dry-run").want(t, 0, "identical: 3 items")
 	file(t, path, "copy", there, "--tenant", "snow", "--yes").want(t, 2, "has no tenant")
 	file(t, path, "copy", "amqp://h", "--yes").want(t, 2, `amqp`)
-	if got := sayTo(t, path, `{"v":2,"args":["copy","mem:","--yes"]}`); got[len(got)-1]["exit"] != 2.0 {
+	if got := sayTo(t, path, `{"v":3,"args":["copy","mem:","--yes"]}`); got[len(got)-1]["exit"] != 2.0 {
 		t.Errorf("%v", got)
 	}
 }
@@ -351,7 +351,7 @@ func TestServe_ACopyOfAnAppThatStopsIsNoWholeOne(t *testing.T) {
 	c := terminal(path, "y\n", "copy", there, "--rate", "3")
 	errs := &watched{text: "through the app", f: func() { time.AfterFunc(300*time.Millisecond, stop) }} // It takes a second.
 	c.Stdout, c.Stderr = io.Discard, errs
-	ran{inspect.Run(t.Context(), c), "", errs.String()}.want(t, 3, "store unavailable")
+	ran{inspect.Run(t.Context(), c), "", errs.String()}.want(t, 4, "db: stopped")
 	file(t, path, "copy", there, "--yes", "--mode=replace").want(t, 0, "Note: 3 records\n")
 	file(t, there[5:], "check").want(t, 0, "all is well")
 }

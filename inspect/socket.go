@@ -22,9 +22,7 @@ import (
 // frame with its version, and more frames up to the one with the exit code. When it requests input,
 // the command sends that. A stopped command closes its side, and receives the rest until the verb
 // ends.
-//
-// A request of a verb that reads has no arguments: see remote.go.
-const protocol = 2
+const protocol = 3
 
 type request struct {
 	V       int      `json:"v"`
@@ -32,7 +30,6 @@ type request struct {
 	Name    string   `json:"name"`    // the name of the command
 	Store   string   `json:"store"`   // the command's name for the store
 	Args    []string `json:"args"`
-	Reads   bool     `json:"reads,omitempty"` // the verb reads the store through the app
 
 	Terminal bool `json:"terminal"` // a person is at the input
 	Live     bool `json:"live"`     // the errors are a terminal
@@ -71,11 +68,10 @@ func fits(path string) error {
 }
 
 type app struct {
-	socket  string
-	release string // the app's release, according to the app
-	conn    *net.UnixConn
-	says    *json.Decoder
-	hears   *json.Encoder
+	socket string
+	conn   *net.UnixConn
+	says   *json.Decoder
+	hears  *json.Encoder
 }
 
 // app returns the app that has the store's file open, nil if there is none that serves.
@@ -102,7 +98,7 @@ func (c *call) app(ctx context.Context) (*app, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: the app does not answer: %w", errNotOpen, err)
 	}
-	return &app{at, "", conn.(*net.UnixConn), json.NewDecoder(conn), json.NewEncoder(conn)}, nil
+	return &app{at, conn.(*net.UnixConn), json.NewDecoder(conn), json.NewEncoder(conn)}, nil
 }
 
 // through runs the call in a, and returns the exit code.
@@ -115,13 +111,13 @@ func (c *call) through(ctx context.Context, a *app) int {
 	if err != nil {
 		return c.end(ctx, err)
 	}
-	c.tellOf(a)
-	code, err := c.relay(ctx, a, c)
-	if err != nil {
-		return c.end(ctx, err)
-	}
-	return code
+	return c.end(ctx, c.relay(ctx, a, c))
 }
+
+// exitCode is the exit code of a verb that failed in the app, which has printed the reason.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("the app ended with exit code %d", int(e)) }
 
 // request sends r to a, and reads the first frame.
 func (c *call) request(a *app, r request) error {
@@ -139,39 +135,53 @@ func (c *call) request(a *app, r request) error {
 		return fmt.Errorf("%w: the app at %s has protocol version %d, this command version %d; use the command of release %s",
 			errCall, a.socket, f.V, protocol, f.Release)
 	}
-	a.release = f.Release
-	return a.conn.SetDeadline(time.Time{})
-}
-
-// tellOf prints that a runs the call.
-func (c *call) tellOf(a *app) {
 	c.Note("through the app, by %s", a.socket)
-	if own := release.Name(); own != "" && a.release != "" && a.release != own {
-		c.Note("the app has release %s, this command %s", a.release, own)
+	if own := release.Name(); own != "" && f.Release != "" && f.Release != own {
+		c.Note("the app has release %s, this command %s", f.Release, own)
 	}
+	return a.conn.SetDeadline(time.Time{})
 }
 
 // argsElsewhere returns the arguments of the call for a process with another working directory.
 func (c *call) argsElsewhere() (args []string, err error) {
-	args = append(append(args, c.verb.name()), c.given...)
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	absolute := func(path string) string {
+		if path == "" || path == "-" || filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(here, path)
+	}
+	args = []string{c.verb.name()}
+	for _, flag := range c.given {
+		if path, ok := strings.CutPrefix(flag, "--against="); ok {
+			flag = "--against=" + absolute(path)
+		}
+		args = append(args, flag)
+	}
 	if c.resume != "" {
 		args = append(args, "--resume="+c.resume)
 	}
-	args = append(args, "--")
-	for i, arg := range c.args {
-		if i == 0 && strings.HasSuffix(c.verb.use, " FILE") && arg != "-" {
-			if arg, err = filepath.Abs(arg); err != nil {
-				return nil, err
-			}
+	args = append(append(args, "--"), c.args...)
+	if use := strings.Fields(c.verb.use); len(c.args) > 0 {
+		first := &args[len(args)-len(c.args)]
+		path, isBolt := strings.CutPrefix(*first, "bolt:")
+		switch {
+		case use[1] == "FILE":
+			*first = absolute(*first)
+		case isBolt && strings.Contains(use[1], "URL"):
+			*first = "bolt:" + absolute(path)
 		}
-		args = append(args, arg)
 	}
 	return args, nil
 }
 
-// relay writes the output of a to out, sends it the requested input, and returns the exit code.
-// When ctx ends, it stops the verb, which gets some time to print how to continue.
-func (c *call) relay(ctx context.Context, a *app, out io.Writer) (code int, err error) {
+// relay writes the output of a to out and sends it the requested input, until the verb ends. The
+// error of a failed verb is its exitCode. When ctx ends, relay stops the verb, which gets some time
+// to print how to continue.
+func (c *call) relay(ctx context.Context, a *app, out io.Writer) error {
 	defer context.AfterFunc(ctx, func() {
 		_ = a.conn.CloseWrite()
 		_ = a.conn.SetReadDeadline(time.Now().Add(closing))
@@ -179,7 +189,7 @@ func (c *call) relay(ctx context.Context, a *app, out io.Writer) (code int, err 
 	for {
 		var f frame
 		if err := a.says.Decode(&f); err != nil {
-			return 0, fmt.Errorf("%w: the app stopped before the command was done: %w", errNotOpen, err)
+			return fmt.Errorf("%w: the app stopped before the command was done: %w", errNotOpen, err)
 		}
 		if f.Read > 0 {
 			go a.give(c.Stdin, f.Read)
@@ -189,11 +199,14 @@ func (c *call) relay(ctx context.Context, a *app, out io.Writer) (code int, err 
 		}
 		if len(f.Out) > 0 {
 			if _, err := out.Write(f.Out); err != nil {
-				return 0, err
+				return err
 			}
 		}
+		if f.Exit != nil && *f.Exit != exitWell {
+			return exitCode(*f.Exit)
+		}
 		if f.Exit != nil {
-			return *f.Exit, nil
+			return nil
 		}
 	}
 }
