@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -12,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	sums "github.com/ringtree/ringtree/internal/frame"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -233,3 +236,160 @@ func recordsIn(st Status) string {
 
 // lossOf returns the loss reported in st.
 func lossOf(st Status) error { return cmp.Or(st.Lost, kv.ErrLost) }
+
+// Rescue rebuilds a database after a loss from the remaining data: it accepts the loss, lists the
+// ids of all records found by the keys of the store, and builds all indexes. A check reports the
+// remaining faults and losses.
+func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
+	if in.keys == nil {
+		return ErrNoKeys
+	}
+	if _, err := in.db.Accept(ctx); err != nil {
+		return err
+	}
+	edition := in.edition()
+	for _, m := range in.models {
+		if m.IsListed() {
+			if err := in.relist(ctx, m, p); err != nil {
+				return fmt.Errorf("%s: %w", m.Name(), err)
+			}
+		}
+	}
+	err := in.building(in.models, p.Progress, func() error {
+		return cmp.Or(beside(in.models, func(m model) error { return m.Build(ctx, true) })...)
+	})
+	if err != nil {
+		return err
+	}
+	return in.noteRescue(ctx, edition)
+}
+
+// Unbuildable returns the data that is in no record, so that no build restores it: counters, and
+// data that belongs to no model, each with its kind.
+func (in *Inspector) Unbuildable() (all []string) {
+	for _, m := range in.models {
+		for _, counter := range m.Counters() {
+			all = append(all, "counter "+m.Name()+"."+counter)
+		}
+	}
+	for _, w := range in.alone {
+		all = append(all, w.Kind()+" "+w.Name())
+	}
+	return all
+}
+
+// rescuedKey is the key of the edition of the store in which the last rescue ran. Each accepted
+// loss begins a new edition.
+var rescuedKey = kv.NewClass("rescued", 1).Key("ringtree")
+
+// edition returns the edition of the store in the form stored under rescuedKey, "" for the first.
+func (in *Inspector) edition() string {
+	number, id := kv.EditionOf(kv.PowersOf(in.db.Store()).Losses)
+	if number <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("%d.%x", number, id)
+}
+
+// noteRescue notes that the rescue after the loss that began an edition is complete.
+func (in *Inspector) noteRescue(ctx context.Context, edition string) error {
+	if edition == "" {
+		return nil
+	}
+	_, err := kv.One(ctx, in.db.Store(), kv.OpSet(rescuedKey, sums.Whole([]byte(edition))))
+	return err
+}
+
+// awaitsRescue reports whether a loss was accepted without a following rescue. Then there may be
+// records missing from all lists, because their ids were lost.
+func (in *Inspector) awaitsRescue(ctx context.Context) (bool, error) {
+	edition := in.edition()
+	if edition == "" || in.keys == nil {
+		return false, nil
+	}
+	got, err := kv.One(ctx, in.store, kv.OpGet(rescuedKey))
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return false, err
+	}
+	noted, _ := sums.Open(got.Value)
+	return string(noted) != edition, nil
+}
+
+// lease is the right to rescue a database, held by one process at a time: an item with the owner as
+// its value. It ends when the owner gives it back, or after times.Lease.
+type lease struct {
+	store kv.Store
+	owner []byte // identifies this process
+	log   *slog.Logger
+}
+
+var leaseKey = kv.NewClass("recovery", 1).Key("lease")
+
+var errLeaseLost = errors.New("another process rescues the database")
+
+// hold runs work with the lease, or does nothing if another process has it. The context of work
+// ends if another process takes the lease meanwhile.
+func (l lease) hold(ctx context.Context, work func(context.Context) error) error {
+	mine, err := l.take(ctx)
+	if err != nil || !mine {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var keeping sync.WaitGroup
+	keeping.Go(func() { l.keep(ctx, cancel) })
+	err = work(ctx)
+	if errors.Is(context.Cause(ctx), errLeaseLost) {
+		err = errLeaseLost
+	}
+	cancel(nil)
+	keeping.Wait()
+	l.give(context.WithoutCancel(ctx))
+	return err
+}
+
+func (l lease) take(ctx context.Context) (mine bool, err error) {
+	_, err = kv.One(ctx, l.store, kv.OpAdd(leaseKey, l.owner).For(times.Lease))
+	if !errors.Is(err, kv.ErrExists) {
+		return err == nil, err
+	}
+	// The answer to an earlier try may have been lost.
+	_, mine, err = l.look(ctx)
+	return mine, err
+}
+
+// look returns the version of the lease, and whether this process has it.
+func (l lease) look(ctx context.Context) (version kv.Version, mine bool, err error) {
+	at, err := kv.One(ctx, l.store, kv.OpGet(leaseKey))
+	if errors.Is(err, kv.ErrNotFound) {
+		return 0, false, nil
+	}
+	return at.Version, err == nil && bytes.Equal(at.Value, l.owner), err
+}
+
+// keep renews the lease until ctx ends, and calls lost if another process has it.
+func (l lease) keep(ctx context.Context, lost context.CancelCauseFunc) {
+	for kv.Sleep(ctx, times.Lease/4) {
+		version, mine, err := l.look(ctx)
+		switch {
+		case err == nil && version != 0 && !mine:
+			lost(errLeaseLost)
+			return
+		case err == nil:
+			_, err = kv.One(ctx, l.store, kv.OpReplace(leaseKey, version, l.owner).For(times.Lease))
+		}
+		if err != nil && ctx.Err() == nil && !kv.Raced(err) {
+			l.log.Warn("the lease of a rescue could not be renewed", "err", err)
+		}
+	}
+}
+
+// give gives the lease back. If that fails, it expires.
+func (l lease) give(ctx context.Context) {
+	version, mine, err := l.look(ctx)
+	if mine {
+		_, err = kv.One(ctx, l.store, kv.OpDrop(leaseKey, version))
+	}
+	if err != nil && !kv.Raced(err) {
+		l.log.Warn("the lease of a rescue could not be given back", "err", err)
+	}
+}
