@@ -21,8 +21,7 @@ func (in *Inspector) buildOne(ctx context.Context, m model, again bool, progress
 	return in.building([]model{m}, progress, func() error { return m.Build(ctx, again) })
 }
 
-// beside calls f with all values at the same time, since each build may have to wait for other
-// processes. It returns the errors in the order of values.
+// beside calls f with all values concurrently: each build may have to wait for other processes.
 func beside[V any](values []V, f func(V) error) []error {
 	errs := make([]error, len(values))
 	var ends sync.WaitGroup
@@ -33,11 +32,9 @@ func beside[V any](values []V, f func(V) error) []error {
 	return errs
 }
 
-// buildEvery is the interval between the progress reports of a build.
 const buildEvery = 200 * time.Millisecond
 
-// building calls do, which builds models, and meanwhile reports the state of the builds to
-// progress.
+// building calls do, and meanwhile reports the builds of models to progress.
 func (in *Inspector) building(models []model, progress func(Step), do func() error) error {
 	if progress == nil {
 		return do()

@@ -46,7 +46,6 @@ func build(ctx context.Context, c *call) error {
 	return c.buildModels(ctx, names)
 }
 
-// modelArg returns the model to build, "" for all.
 func (c *call) modelArg() (string, error) {
 	name, index, _ := strings.Cut(c.arg(0), ".")
 	if index != "" {
@@ -55,7 +54,6 @@ func (c *call) modelArg() (string, error) {
 	return name, nil
 }
 
-// toBuild lists the pending builds, and returns the models.
 func (c *call) toBuild(st Status, only string) (names []string) {
 	for _, m := range st.Models {
 		if only != "" && m.Name != only {
@@ -82,7 +80,6 @@ func (c *call) toBuild(st Status, only string) (names []string) {
 	return names
 }
 
-// otherwise returns the names of the processes that write a model with other indexes.
 func (c *call) otherwise(all []kvmodel.Writer, model string) (processes []string) {
 	for _, w := range all {
 		if hasOther(&w) && slices.Contains(w.Other, model) {
@@ -92,8 +89,6 @@ func (c *call) otherwise(all []kvmodel.Writer, model string) (processes []string
 	return processes
 }
 
-// buildModels builds the indexes of models concurrently, since each build may have to wait for
-// other processes.
 func (c *call) buildModels(ctx context.Context, names []string) error {
 	p := c.progress()
 	in, err := c.writer(ctx, quiet())
@@ -122,7 +117,6 @@ func worst(errs []error) error {
 	return cmp.Or(errs...)
 }
 
-// built prints the result of a model's build, and returns the error for the verb.
 func (c *call) built(ctx context.Context, name string, err error) error {
 	c.Done()
 	var duplicates *kvmodel.DuplicatesError
@@ -176,8 +170,7 @@ func resave(ctx context.Context, c *call) error {
 	return nil
 }
 
-// recoverAll repairs a database after a loss. It skips steps that are done, according to the store
-// itself.
+// recoverAll repairs a database after a loss. The store itself tells which steps are done.
 func recoverAll(ctx context.Context, c *call) error {
 	for _, step := range []func(context.Context, *call) error{acknowledge, rescue, repair} {
 		if err := step(ctx, c); err != nil {
@@ -187,7 +180,6 @@ func recoverAll(ctx context.Context, c *call) error {
 	return nil
 }
 
-// acknowledge acknowledges data loss and reopens the database.
 func acknowledge(ctx context.Context, c *call) error {
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -225,8 +217,7 @@ func (c *call) tellGone(in *Inspector) {
 	}
 }
 
-// acknowledgeEmpty is acknowledge for a store that reports no loss. A running app may know better,
-// if no server was left to report it.
+// If no server is left to report a loss, a running app may know of it.
 func (c *call) acknowledgeEmpty(ctx context.Context, in *Inspector) error {
 	empty, err := c.isEmpty(ctx)
 	if err != nil {
@@ -259,9 +250,8 @@ func (c *call) acknowledgeEmpty(ctx context.Context, in *Inspector) error {
 	return nil
 }
 
-// isEmpty reports whether the store is on servers, and these hold nothing of any app or tenant.
-// Then a running app may know more than the store. If the store cannot list its keys, isEmpty
-// returns false.
+// isEmpty reports whether the store is on servers that hold nothing of any app or tenant. It
+// returns false if the store cannot list its keys.
 func (c *call) isEmpty(ctx context.Context) (bool, error) {
 	p := kv.PowersOf(c.store)
 	if p.Losses == nil || p.Keys == nil || p.Prefix != "" {
@@ -281,10 +271,8 @@ func (c *call) isEmpty(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// untold are the keys that an otherwise empty store may have.
 var untold = []string{kv.NewClass("format", 1).Key("ringtree"), rescuedKey}
 
-// lost returns the losses of the servers, or else the losses in the ids of models.
 func (c *call) lost(ctx context.Context, in *Inspector) (texts []string, err error) {
 	if losses := kv.PowersOf(c.store).Losses; losses != nil {
 		if err := losses.Look(ctx); err != nil && !errors.Is(err, kv.ErrLost) {
@@ -311,7 +299,6 @@ func (c *call) lost(ctx context.Context, in *Inspector) (texts []string, err err
 	return texts, nil
 }
 
-// rescue lists all remaining records again after a loss, and builds all indexes.
 func rescue(ctx context.Context, c *call) error {
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -340,7 +327,6 @@ func rescue(ctx context.Context, c *call) error {
 	return err
 }
 
-// torn returns the models left incomplete by a loss.
 func (c *call) torn(ctx context.Context, in *Inspector) (names []string, err error) {
 	awaits, err := in.awaitsRescue(ctx)
 	if err != nil {

@@ -19,13 +19,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
-// storeVariable is the environment variable with the URL of the store.
 const storeVariable = "RINGTREE_STORE"
 
 // reach is the timeout for the first answer of the store.
 const reach = 2 * time.Second
 
-// closing is the timeout for closing a DB.
 const closing = 10 * time.Second
 
 type call struct {
@@ -89,7 +87,6 @@ func (c *call) open(ctx context.Context, opts ...kvmodel.Option) (*Inspector, er
 	return New(db), ask(ctx, db.Store())
 }
 
-// openStore opens the store, unless it is open.
 func (c *call) openStore(ctx context.Context) error {
 	if c.store != nil {
 		return nil
@@ -162,8 +159,7 @@ func shownURL(url string) string {
 	return scheme + "://" + rest[strings.LastIndex(rest, "@")+1:]
 }
 
-// ask makes a trip to s, to notice an unreachable store soon. The report that a server has lost its
-// memory counts as an answer.
+// ask makes a trip to s, to notice an unreachable store soon. An ErrLost is an answer.
 func ask(ctx context.Context, s kv.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, reach)
 	defer cancel()
@@ -203,7 +199,6 @@ func (c *call) Tell(format string, args ...any) {
 	c.Say(format, args...)
 }
 
-// show prints v as an object, or else a message.
 func (c *call) show(kind string, v any, format string, args ...any) error {
 	if c.json() {
 		return c.Object(kind, v)
@@ -212,7 +207,6 @@ func (c *call) show(kind string, v any, format string, args ...any) error {
 	return nil
 }
 
-// rows prints all as objects, or else as a table with a head and a foot.
 func rows[T any](c *call, kind string, all []T, head []string, row func(T) []string, foot ...[]string) (err error) {
 	if !c.json() {
 		cells := [][]string{head}
@@ -228,8 +222,7 @@ func rows[T any](c *call, kind string, all []T, head []string, row func(T) []str
 	return err
 }
 
-// confirm returns nil if the verb may write, by --yes or by the answer of the person at the
-// terminal.
+// confirm returns nil if the verb may write, by --yes or by the answer at the terminal.
 func (c *call) confirm(ctx context.Context, question string) error {
 	if refusal := kv.PowersOf(c.store).ReadOnly; refusal != nil {
 		return refusal
@@ -253,10 +246,9 @@ func (c *call) agreed(ctx context.Context, question string) error {
 	return fmt.Errorf("%w: nothing was written", errRefused)
 }
 
-// command returns the command line of a call with args.
 func (c *call) command(args ...string) string { return commandLine(c.Name, args) }
 
-// commandLine returns a call of a command with args, to be pasted into a shell.
+// commandLine returns a command line to paste into a shell.
 func commandLine(name string, args []string) string {
 	for _, arg := range args {
 		name += " " + quoted(arg)
@@ -264,7 +256,6 @@ func commandLine(name string, args []string) string {
 	return name
 }
 
-// quoted returns arg, quoted for a shell.
 func quoted(arg string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
 	if arg != "" && strings.Trim(arg, plain) == "" {
@@ -273,12 +264,10 @@ func quoted(arg string) string {
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
-// again returns the command line to repeat the verb with more flags.
 func (c *call) again(flags ...string) string {
 	return c.command(append(append(append([]string{c.verb.name()}, c.args...), c.given...), flags...)...)
 }
 
-// progress shows the progress of a long verb, and remembers it.
 type progress struct {
 	*call
 	mu     sync.Mutex
@@ -288,7 +277,6 @@ type progress struct {
 
 func (c *call) progress() *progress { return &progress{call: c, starts: make(starts)} }
 
-// long runs f, which may take long, with progress.
 func long[T any](ctx context.Context, c *call, f func(Pace) (T, error)) (T, error) {
 	p := c.progress()
 	result, err := f(p.pace())
@@ -311,7 +299,6 @@ func write[T any](ctx context.Context, c *call, question string, f func(*Inspect
 	return long(ctx, c, func(p Pace) (T, error) { return f(in, p) })
 }
 
-// pace returns the pace that the flags ask for.
 func (p *progress) pace() Pace { return Pace{Rate: p.rate, Progress: p.step, From: p.resume} }
 
 func (p *progress) step(s Step) {
@@ -321,7 +308,6 @@ func (p *progress) step(s Step) {
 	p.Progress(p.starts.line(s, time.Now()))
 }
 
-// starts holds the first step of each task of a verb.
 type starts map[string]start
 
 type start struct {
@@ -329,8 +315,7 @@ type start struct {
 	done int64
 }
 
-// line returns s as a line. The clock starts with the first finished item: a build may have to wait
-// before it continues the work of another.
+// The clock starts with the first finished item: a build may continue the work of another.
 func (all starts) line(s Step, now time.Time) string {
 	what := s.Verb + " " + s.What
 	began, ok := all[what]
@@ -341,7 +326,6 @@ func (all starts) line(s Step, now time.Time) string {
 	return lineOf(s, s.Done-began.done, now.Sub(began.at))
 }
 
-// lineOf returns s as a line; done items took that long.
 func lineOf(s Step, done int64, took time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s", s.Verb, s.What, console.Number(s.Done))
@@ -360,8 +344,7 @@ func lineOf(s Step, done int64, took time.Duration) string {
 	return b.String()
 }
 
-// stopped returns err, and prints the command to continue. If ctx has ended, it returns errStopped
-// with the command to continue or to begin again.
+// stopped returns err, or errStopped if ctx has ended, with the command to continue or start over.
 func (p *progress) stopped(ctx context.Context, err error) error {
 	p.Done()
 	if ctx.Err() == nil {

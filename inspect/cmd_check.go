@@ -56,7 +56,6 @@ func (c *call) checked(ctx context.Context, in *Inspector, what string, found fu
 	})
 }
 
-// fine reports whether a check was complete and found no faults.
 func (c *call) fine(r Report) bool {
 	asked := len(r.Unasked) == 0 || c.quick || c.resume != ""
 	return len(r.Counts) == 0 && asked
@@ -66,12 +65,10 @@ func (c *call) fault(f Fault) error {
 	return c.show("fault", f, "%s   %s", f.head(), f.Text)
 }
 
-// head returns the kind and the location of f.
 func (f *Fault) head() string {
 	return strings.TrimSpace(f.Kind + "   " + strings.Trim(f.Model+"."+f.Index, ".") + " " + f.ID)
 }
 
-// unasked lists the checks that could not be made.
 func (c *call) unasked(r Report) {
 	for _, text := range r.Unasked {
 		c.Tell("not checked: %s", text)
@@ -95,7 +92,6 @@ func (c *call) reportText(r Report) {
 	}
 }
 
-// countsText returns the number of faults of each kind.
 func countsText(counts map[string]int64) string {
 	var all []string
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
@@ -104,7 +100,7 @@ func countsText(counts map[string]int64) string {
 	return strings.Join(all, ", ")
 }
 
-// repair finishes the changes of dead processes, checks, and repairs the faults.
+// repair first finishes the changes of dead processes, which may be the faults.
 func repair(ctx context.Context, c *call) error {
 	if err := c.finish(ctx); err != nil {
 		return err
@@ -182,7 +178,6 @@ func (c *call) finish(ctx context.Context) error {
 	}
 }
 
-// left returns the dead processes with changes left unfinished for long.
 func (c *call) left(ctx context.Context, in *Inspector) ([]kvmodel.Writer, error) {
 	all, err := c.db.Writers(ctx)
 	st := Status{Writers: all}
@@ -192,8 +187,7 @@ func (c *call) left(ctx context.Context, in *Inspector) ([]kvmodel.Writer, error
 	return slices.DeleteFunc(st.Writers, func(w kvmodel.Writer) bool { return w.Own || !w.Dead || !in.hasLeft(&w) }), err
 }
 
-// awaitsMore reports whether w has unfinished work other than intents that failed in this process.
-// Those come last.
+// awaitsMore reports whether w has unfinished work other than failed intents, which come last.
 func awaitsMore(w kvmodel.Writer) bool {
 	return !slices.ContainsFunc(w.Intents, func(u kvmodel.Underway) bool { return u.Known && u.Err != nil })
 }
@@ -217,8 +211,7 @@ func (c *call) unfinished(left []kvmodel.Writer, failed error) error {
 	return fmt.Errorf("%w: the remaining changes need a program with their models, indexes and handlers", errStopped)
 }
 
-// plan prints the planned repairs for the faults of r, or that there are none. It returns the error
-// for the verb.
+// plan prints the planned repairs, and returns the error for the verb.
 func (c *call) plan(ctx context.Context, in *Inspector, r Report) error {
 	c.unasked(r)
 	if len(r.Faults) == 0 {

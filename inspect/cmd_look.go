@@ -64,7 +64,6 @@ func (c *call) indexes(ctx context.Context, in *Inspector, name string) error {
 	})
 }
 
-// topOf is the number of listed values of an index.
 const topOf = 20
 
 func (c *call) values(ctx context.Context, in *Inspector, name string) error {
@@ -75,7 +74,6 @@ func (c *call) values(ctx context.Context, in *Inspector, name string) error {
 	return c.sizeTable("value", all, func(s Share) string { return s.Part })
 }
 
-// shares shows the share of each part of the store, for all models or one.
 func (c *call) shares(ctx context.Context, in *Inspector, model string) error {
 	if model != "" {
 		if _, err := in.model(model); err != nil {
@@ -96,7 +94,6 @@ func (c *call) shares(ctx context.Context, in *Inspector, model string) error {
 	})
 }
 
-// sizeTable shows shares of a store with their names, and their sum.
 func (c *call) sizeTable(kind string, all []Share, name func(Share) string) error {
 	var sum Share
 	for _, s := range all {

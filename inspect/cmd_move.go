@@ -45,7 +45,6 @@ func export(ctx context.Context, c *call) error {
 	return c.summary("exported", sum)
 }
 
-// written is long for f that writes a file.
 func written[T any](ctx context.Context, c *call, to string, f func(io.Writer, Pace) (T, error)) (result T, err error) {
 	err = writeWhole(to, func(file *os.File) (err error) {
 		out := bufio.NewWriterSize(file, 1<<20)
@@ -68,7 +67,6 @@ func (c *call) summary(did string, sum Summary) error {
 	return nil
 }
 
-// opened opens a file for reading, or the input for "-".
 func (c *call) opened(path string) (io.ReadCloser, error) {
 	if path == "-" {
 		return io.NopCloser(c.Stdin), nil
@@ -107,7 +105,6 @@ func importAll(ctx context.Context, c *call) error {
 	return c.took(ctx, p, "imported", sum, err)
 }
 
-// announce prints that the content of from will be written to the store called to.
 func (c *call) announce(to, from string) {
 	text := "%s receives the content of %s. Until that is done, no other process may write to it."
 	if c.mode == "replace" {
@@ -136,7 +133,6 @@ func (c *call) took(ctx context.Context, p *progress, did string, sum Summary, e
 	return c.summary(did, sum)
 }
 
-// sound verifies a whole export before anything is written.
 func (c *call) sound(path string) error {
 	file, err := c.opened(path)
 	if err != nil {
@@ -159,7 +155,6 @@ func recordsText(sum Summary) string {
 	return cmp.Or(strings.Join(all, ", "), "no records")
 }
 
-// beside opens a second store, other than that of --store.
 func (c *call) beside(ctx context.Context, opts ...kvmodel.Option) (*call, *Inspector, error) {
 	other := *c
 	other.store, other.db, other.storeURL, other.makes = nil, nil, c.args[0], len(opts) == 0
@@ -211,7 +206,6 @@ func (c *call) copied(ctx context.Context) (func(Pace) source, error) {
 	return func(p Pace) source { return in.all(ctx, "copy", p) }, err
 }
 
-// exported is the export of the app that has the store's file open.
 func (c *call) exported(ctx context.Context) source {
 	return func(f func([]item) error) (Summary, error) {
 		a, err := c.app(ctx)
@@ -239,7 +233,6 @@ func (c *call) exported(ctx context.Context) source {
 	}
 }
 
-// compare compares the database with the export given by --against.
 func (c *call) compare(ctx context.Context) error {
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -272,7 +265,6 @@ func (c *call) differences(ctx context.Context, diff func(Pace) (Differences, er
 	return cmp.Or(err, errDiffers)
 }
 
-// tables writes records as tables: a file for each model in a folder, or one file for one model.
 func (c *call) tables(ctx context.Context, in *Inspector, to string) error {
 	names, err := c.tableNames(in)
 	switch {

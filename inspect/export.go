@@ -40,7 +40,6 @@ func (in *Inspector) Export(ctx context.Context, w io.Writer, p Pace) (Summary, 
 // summary.
 type source func(f func([]item) error) (Summary, error)
 
-// all is the database as a source.
 func (in *Inspector) all(ctx context.Context, verb string, p Pace) source {
 	return func(f func([]item) error) (Summary, error) {
 		t := newTally()
@@ -54,7 +53,6 @@ func (in *Inspector) all(ctx context.Context, verb string, p Pace) source {
 	}
 }
 
-// items calls f with all items, in batches.
 func (in *Inspector) items(ctx context.Context, verb string, p Pace, f func([]item) error) error {
 	for _, m := range in.models {
 		st, err := m.State(ctx)
@@ -96,7 +94,6 @@ func (in *Inspector) Copy(ctx context.Context, to *Inspector, o ImportOptions) (
 	return to.take(ctx, in.names(), o, pace, in.all(ctx, "copy", Pace{Rate: o.Rate}))
 }
 
-// take imports the items of from, which has the models called names.
 func (in *Inspector) take(ctx context.Context, names []string, o ImportOptions, p *pacer, from source) (Summary, error) {
 	models, err := in.takers(ctx, names, o)
 	if err != nil {
@@ -125,7 +122,6 @@ func (in *Inspector) take(ctx context.Context, names []string, o ImportOptions, 
 	return sum, in.build(ctx, models, o.Progress)
 }
 
-// prepare marks the indexes of models as incomplete.
 func (in *Inspector) prepare(ctx context.Context, models []model) error {
 	for _, m := range models {
 		if err := m.Prepare(ctx, isRing(m)); err != nil {
@@ -135,7 +131,6 @@ func (in *Inspector) prepare(ctx context.Context, models []model) error {
 	return nil
 }
 
-// takers returns the models called names, if they can take an import.
 func (in *Inspector) takers(ctx context.Context, names []string, o ImportOptions) (models []model, err error) {
 	if err := in.db.Writable(); err != nil {
 		return nil, err
@@ -157,8 +152,7 @@ func (in *Inspector) takers(ctx context.Context, names []string, o ImportOptions
 	return models, nil
 }
 
-// isRing reports which indexes of m are made from the places in the records themselves, without a
-// build.
+// isRing reports which indexes of m are made from the places in the records, without a build.
 func isRing(m model) func(index string) bool {
 	return func(index string) bool {
 		return slices.ContainsFunc(m.windows, func(w plug.Window) bool { return w.Name() == index && w.Kind() == "timeline" })
@@ -184,7 +178,6 @@ func (in *Inspector) enlist(ctx context.Context, items []item) error {
 	return nil
 }
 
-// putAll stores items. Existing ones stay, except, with merge, records with a lower rev.
 func (in *Inspector) putAll(ctx context.Context, items []item, merge bool) error {
 	var ops []kv.Op
 	var put []*item
@@ -219,7 +212,6 @@ func (in *Inspector) putAll(ctx context.Context, items []item, merge bool) error
 	return nil
 }
 
-// putOver stores it over an existing value.
 func (in *Inspector) putOver(ctx context.Context, it *item, op kv.Op, merge bool) error {
 	return kv.Change(op.Key, func() error {
 		got, err := kv.One(ctx, in.db.Store(), kv.OpGet(op.Key))
@@ -273,7 +265,6 @@ type Differences struct {
 	Sum   string // of this database
 }
 
-// differencesKept is the maximum number of differences returned by Diff.
 const differencesKept = 1000
 
 func (d *Differences) note(what, says string) {
@@ -306,8 +297,8 @@ func (in *Inspector) DiffFile(ctx context.Context, r io.Reader, p Pace) (Differe
 	}, onlyThere, onlyHere, p)
 }
 
-// diff compares the items of from with the database. missing and extra name the items that only one
-// of them has.
+// diff compares the items of from with the database. missing and extra say that only one has an
+// item.
 func (in *Inspector) diff(ctx context.Context, from source, missing, extra string, p Pace) (d Differences, err error) {
 	has := make(set)
 	sum, err := from(func(items []item) error {
@@ -330,7 +321,6 @@ func (in *Inspector) diff(ctx context.Context, from source, missing, extra strin
 	})
 }
 
-// compare adds to d the differences between items and the database.
 func (in *Inspector) compare(ctx context.Context, items []item, d *Differences, missing string) error {
 	_, results, err := in.stored(ctx, items)
 	if err != nil {
@@ -352,7 +342,6 @@ func (in *Inspector) compare(ctx context.Context, items []item, d *Differences, 
 	return nil
 }
 
-// stored returns the keys of items, and the values there.
 func (in *Inspector) stored(ctx context.Context, items []item) (keys []string, results []kv.Result, err error) {
 	keys, err = in.keysOf(items)
 	if err == nil {
@@ -361,8 +350,7 @@ func (in *Inspector) stored(ctx context.Context, items []item) (keys []string, r
 	return keys, results, err
 }
 
-// same reports whether value has the content of it. Marks of indexes and revs of records are
-// ignored, since a build changes both.
+// same ignores the marks of indexes and the revs of records, since a build changes both.
 func (in *Inspector) same(it *item, value []byte) bool {
 	if bytes.Equal(it.value, value) {
 		return true
@@ -387,7 +375,6 @@ func VerifyExport(r io.Reader) (Header, Summary, error) {
 	return from.header, sum, err
 }
 
-// replacing is an import after which a database holds exactly the imported data.
 type replacing struct {
 	in      *Inspector
 	models  []model
@@ -426,7 +413,6 @@ func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, from
 	return sum, r.build(ctx, p.Progress)
 }
 
-// build builds the indexes of changed models, and those left unbuilt by an earlier call.
 func (r *replacing) build(ctx context.Context, progress func(Step)) error {
 	if err := r.in.build(ctx, r.changed, progress); err != nil {
 		return err
@@ -439,7 +425,6 @@ func (r *replacing) build(ctx context.Context, progress func(Step)) error {
 	return nil
 }
 
-// change marks the indexes of the item's model as incomplete, before the first write to it.
 func (r *replacing) change(ctx context.Context, it *item) (model, error) {
 	m, err := r.in.model(it.model)
 	if err != nil || slices.ContainsFunc(r.changed, func(c model) bool { return c.Name() == m.Name() }) {
@@ -449,7 +434,6 @@ func (r *replacing) change(ctx context.Context, it *item) (model, error) {
 	return m, r.in.prepare(ctx, []model{m})
 }
 
-// put stores the items that are missing or different.
 func (r *replacing) put(ctx context.Context, items []item) error {
 	keys, results, err := r.in.stored(ctx, items)
 	if err != nil {
@@ -466,7 +450,6 @@ func (r *replacing) put(ctx context.Context, items []item) error {
 	return nil
 }
 
-// putOne stores it under key in place of there.
 func (r *replacing) putOne(ctx context.Context, it *item, key string, there kv.Result) error {
 	ttl, ended, err := it.lives(r.in)
 	if err != nil || ended && there.Err != nil {
@@ -492,7 +475,6 @@ func (r *replacing) putOne(ctx context.Context, it *item, key string, there kv.R
 	return m.Settle(ctx, it.id, m.Decode(it.id, there.Value).Places)
 }
 
-// do runs op. Deleting a missing item is no error.
 func (r *replacing) do(ctx context.Context, op kv.Op) error {
 	_, err := kv.One(ctx, r.in.db.Store(), op)
 	if op.Kind == kv.Delete && errors.Is(err, kv.ErrNotFound) {
@@ -501,7 +483,6 @@ func (r *replacing) do(ctx context.Context, op kv.Op) error {
 	return err
 }
 
-// remove deletes items, which were not imported.
 func (r *replacing) remove(ctx context.Context, items []item) error {
 	for i := range items {
 		it := &items[i]

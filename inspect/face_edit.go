@@ -20,10 +20,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// faceEditMost is the maximum size of a form in bytes.
 const faceEditMost = 4 << 20
 
-// editForm returns the form that edits r, or false if no field can be edited.
 func (h *faceHandler) editForm(m model, r *Record, entered url.Values) (face.Form, bool) {
 	fields, err := plainFields(m, r.Fields, r.ID)
 	if !h.o.Editable || err != nil || len(fields) == 0 {
@@ -83,7 +81,6 @@ func (h *faceHandler) save(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// saved writes the values of form, and logs the edit.
 func (h *faceHandler) saved(ctx context.Context, form url.Values) error {
 	m, err := h.in.model(form.Get("model"))
 	if err != nil {
@@ -121,11 +118,10 @@ func enteredNotes(form url.Values) face.Part {
 	return n
 }
 
-// errOtherSite means that a form was sent from a page of another site.
 var errOtherSite = faceError{"The form does not come from this site, so nothing was written.", kvmodel.ErrReadOnly}
 
-// isOwnForm returns an error unless a page of this site has sent the form. Browsers report this in
-// one of two headers.
+// isOwnForm returns an error unless a page of this site has sent the form. Browsers say so in one
+// of two headers.
 func isOwnForm(r *http.Request) error {
 	if r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" || http.NewCrossOriginProtection().Check(r) != nil {
 		return errOtherSite
@@ -133,8 +129,8 @@ func isOwnForm(r *http.Request) error {
 	return nil
 }
 
-// plainFields returns the fields of a record that can be edited as text: all but its id, private
-// fields, and those filled in by the data class.
+// plainFields returns the fields to edit as text: not the id, private fields, and those of the data
+// class.
 func plainFields(m model, s []Field, id string) (plain []Field, err error) {
 	var of [2][]Field
 	empty, err := m.Body(nil)
@@ -177,7 +173,6 @@ func (f Field) input() (text string, ok bool) {
 	return "", false
 }
 
-// parsed returns text as a value of the kind of f.
 func (f Field) parsed(text string) (v any, err error) {
 	kind := "a text"
 	switch f.Value.(type) {
@@ -207,8 +202,6 @@ func (f Field) parsed(text string) (v any, err error) {
 	return v, nil
 }
 
-// edit sets fields of the record id, at that rev, to texts, and returns the names of the changed
-// ones.
 func (in *Inspector) edit(ctx context.Context, m model, id string, rev uint64, texts map[string]string) (changed []string, err error) {
 	err = m.Edit(ctx, id, rev, func(body []byte) ([]byte, error) {
 		changed = nil
@@ -236,7 +229,6 @@ func (in *Inspector) edit(ctx context.Context, m model, id string, rev uint64, t
 	return changed, err
 }
 
-// withFields returns body, a msgpack map, with new values for some of its fields.
 func withFields(body []byte, values map[string]any) ([]byte, error) {
 	var out bytes.Buffer
 	d, e := msgpack.NewDecoder(bytes.NewReader(body)), msgpack.NewEncoder(&out)

@@ -19,7 +19,6 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// faceRows is the default number of rows on a page of an index.
 const faceRows = 20
 
 func (h *faceHandler) indexPage(ctx context.Context, query url.Values) (face.Page, error) {
@@ -71,7 +70,6 @@ func (h *faceHandler) pageCommand(name, value, n string) string {
 	return h.command("list", name, n)
 }
 
-// rowTable shows the rows of a page. m is the model of its records, or nil.
 func (h *faceHandler) rowTable(m *model, p Page, value string) face.Part {
 	t := face.Table{Title: "Entries", Caption: "The first entries", Columns: face.Columns("#", "ID"), Empty: "There is no entry."}
 	hasNotes := slices.ContainsFunc(p.Rows, func(r Row) bool { return r.Note != "" })
@@ -121,7 +119,6 @@ func (h *faceHandler) valueForm(name, value, n string) face.Form {
 	}
 }
 
-// faceKeys is the approximate number of keys read for the pictures of a page.
 const faceKeys = 300
 
 // facePictures is the maximum number of pictures on a page: a ring may have many shards.
@@ -144,8 +141,7 @@ func (in *Inspector) Pictures(ctx context.Context, name, value string, most int)
 	return drawn(p, name), err
 }
 
-// pictures returns the section with the pictures of w at value, nil if there is nothing to draw.
-// The section explains a missing picture; this does not fail the page.
+// pictures returns nil if w is never drawn. If it cannot be drawn now, the section says why.
 func (h *faceHandler) pictures(ctx context.Context, w plug.Window, name, value string) face.Part {
 	d, ok := w.(plug.Drawn)
 	if !ok {
@@ -166,7 +162,6 @@ func (h *faceHandler) pictures(ctx context.Context, w plug.Window, name, value s
 	return section
 }
 
-// drawn returns the pictures of p, for the index called name.
 func drawn(p plug.Picture, name string) (all []templ.Component) {
 	for i, ring := range p.Rings[:min(facePictures, len(p.Rings))] {
 		all = append(all, ringPicture(ring, fmt.Sprintf("%s, ring %d of %d", name, i+1, len(p.Rings))))

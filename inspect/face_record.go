@@ -18,7 +18,6 @@ func (h *faceHandler) recordPage(ctx context.Context, query url.Values) (face.Pa
 	return h.recordAsEntered(ctx, query.Get("model"), textOfID(query.Get("id")), nil)
 }
 
-// recordAsEntered shows a record, with the entered values in its form if there are any.
 func (h *faceHandler) recordAsEntered(ctx context.Context, name, id string, entered url.Values) (face.Page, error) {
 	m, err := h.in.model(name)
 	if err != nil {
@@ -107,7 +106,6 @@ func (h *faceHandler) placeTable(m *model, r *Record) face.Part {
 	return t
 }
 
-// value returns the value in a place, without a stamp or a score after it.
 func (p *Place) value() string {
 	if i := strings.IndexAny(p.Value, "#@"); i >= 0 {
 		return p.Value[:i]
@@ -115,7 +113,6 @@ func (p *Place) value() string {
 	return p.Value
 }
 
-// keysOf returns the keys at which a place begins.
 func (h *faceHandler) keysOf(m *model, p *Place) (cell face.Cell) {
 	for _, w := range m.windows {
 		if w.Name() != p.Index {
@@ -148,7 +145,6 @@ func (p *Place) right() (cell face.Cell) {
 	return cell
 }
 
-// faceHex is the maximum number of bytes of a value on a page.
 const faceHex = 4096
 
 func (h *faceHandler) keyPage(ctx context.Context, query url.Values) (face.Page, error) {
@@ -188,8 +184,7 @@ func itemFacts(it *Item) face.Facts {
 	return facts
 }
 
-// itemParts show the decoded item and its bytes. If the item may contain a private field, they show
-// only the decoded lines of a record of a known model.
+// Of an item that may contain a private field, only the decoded lines of a known record are shown.
 func (h *faceHandler) itemParts(it *Item) (parts []face.Part) {
 	o := h.in.owner(it.Key)
 	open := o.isOpen()

@@ -73,7 +73,7 @@ func (h *faceHandler) indexesOf(m ModelStatus) (cell face.Cell) {
 	return cell
 }
 
-// indexText returns text with a link to the index, unless the program does not have it.
+// An index that the program does not have has no page.
 func (h *faceHandler) indexText(model string, i IndexStatus, text string) face.Text {
 	shown := face.Text{Text: text, Wrong: i.State != "built"}
 	if i.Kind != "" {
@@ -82,7 +82,6 @@ func (h *faceHandler) indexText(model string, i IndexStatus, text string) face.T
 	return shown
 }
 
-// state returns the state of the index, in words.
 func (i *IndexStatus) state() string {
 	if i.State == "unknown" {
 		return "unknown to this program"

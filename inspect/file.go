@@ -163,7 +163,6 @@ func (w *exportWriter) flush() error {
 	return w.block(itemsBlock, b.Bytes())
 }
 
-// end writes the remaining items and the last block.
 func (w *exportWriter) end(sum Summary) error {
 	data, err := json.Marshal(sum)
 	if err = cmp.Or(err, w.flush()); err != nil {
@@ -204,7 +203,6 @@ func newExportReader(from io.Reader) (*exportReader, error) {
 	return r, nil
 }
 
-// unread returns err, or nil if err is an end of file.
 func unread(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return nil
@@ -239,7 +237,6 @@ func (r *exportReader) block() (kind byte, data []byte, err error) {
 	return head[0], rest[:n], nil
 }
 
-// each calls f with all items, a block at a time, and returns the summary at the end of the export.
 func (r *exportReader) each(f func([]item) error) (Summary, error) {
 	t := newTally()
 	for {
@@ -279,7 +276,6 @@ func decodeItems(data []byte) (items []item, err error) {
 	return items, nil
 }
 
-// ended compares the last block with the items read.
 func (r *exportReader) ended(data []byte, t *tally) (Summary, error) {
 	var end Summary
 	if err := json.Unmarshal(data, &end); err != nil {

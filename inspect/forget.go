@@ -77,7 +77,6 @@ func (in *Inspector) Forget(ctx context.Context, name, id string, p Pace, more .
 	return f, err
 }
 
-// purge erases a record, after its pending changes.
 func purge(ctx context.Context, m model, id string, p Pace) error {
 	pace := p.begin("forget", "seconds of waiting for changes under way", 0)
 	for {
@@ -103,7 +102,6 @@ func (in *Inspector) Traces(ctx context.Context, name, id string, p Pace, more .
 	return all, err
 }
 
-// word is a text that may name a record.
 type word struct {
 	what, text string
 	index      string // the unique index with this value, "" for an id
@@ -113,15 +111,13 @@ type word struct {
 	keys []string
 }
 
-// isVerbatim reports whether values with w contain its bytes: it is neither a number nor in parts.
+// A number or a text in parts may be stored in another form.
 func (w *word) isVerbatim() bool {
 	_, err := strconv.ParseFloat(w.text, 64)
 	_, isBool := strconv.ParseBool(w.text)
 	return err != nil && isBool != nil && !strings.Contains(w.text, ":")
 }
 
-// namesOf returns the words for the id of a record, its unique values, and more. The unique values
-// of a deleted record are in its tombstone for an hour.
 func (in *Inspector) namesOf(ctx context.Context, m model, id string, more []string) (words []word, err error) {
 	words = in.wordsOf(word{what: "its id", text: id})
 	for _, text := range more {
@@ -151,7 +147,6 @@ func (in *Inspector) namesOf(ctx context.Context, m model, id string, more []str
 	return words, nil
 }
 
-// wordsOf returns w, and w with its text unescaped.
 func (in *Inspector) wordsOf(w word) []word {
 	for i := range in.models {
 		m := &in.models[i]
@@ -170,10 +165,8 @@ func (in *Inspector) wordsOf(w word) []word {
 	return []word{w}
 }
 
-// tracesKept is the maximum number of returned traces.
 const tracesKept = 1000
 
-// traces searches all keys and values, and returns their number.
 func (in *Inspector) traces(ctx context.Context, words []word, p Pace) (all []Trace, searched int64, err error) {
 	pace := p.begin("forget", "keys", 0)
 	err = in.scan(ctx, pace, "", nil, func(found []stored) error {
@@ -187,7 +180,6 @@ func (in *Inspector) traces(ctx context.Context, words []word, p Pace) (all []Tr
 	return all, pace.step.Done, err
 }
 
-// tracesAt returns the places of words in an item: its key, or each of its fields.
 func (in *Inspector) tracesAt(key string, value []byte, words []word) (all []Trace) {
 	o := in.owner(key)
 	found := func(field string, w word) {
@@ -224,7 +216,6 @@ func nameIn(key string) string {
 	return name
 }
 
-// said returns the texts in an item, decoded.
 func (in *Inspector) said(o owner, key string, value []byte) (all []said) {
 	add := func(texts []string, bodies [][]byte) {
 		for _, text := range texts {
@@ -278,8 +269,7 @@ func names(text, word string) bool {
 	return err == nil && isIn(strings.Join(plain, ":"), word)
 }
 
-// isIn reports whether word is in text, and not as a part of a longer word: the id 7 is a part of
-// many other texts.
+// isIn reports whether word is in text on its own: the id 7 is a part of many longer words.
 func isIn(text, word string) bool {
 	for from := 0; word != ""; {
 		at := strings.Index(text[from:], word)
@@ -296,8 +286,8 @@ func isIn(text, word string) bool {
 	return false
 }
 
-// textsIn returns the possible texts in value, which has a format unknown here, such as a line of a
-// journal: value itself if it is a text, or else everything preceded by its length.
+// textsIn returns the texts in a value of unknown format: all of it if it is a text, or else
+// everything that may be preceded by its length.
 func textsIn(value []byte) (texts []string) {
 	if isText(value) {
 		return []string{string(value)}
@@ -314,7 +304,6 @@ func textsIn(value []byte) (texts []string) {
 	return texts
 }
 
-// msgpackAt returns the msgpack text at the beginning of data, or nil.
 func msgpackAt(data []byte) []byte {
 	size, head := 0, 1
 	switch c := data[0]; {
@@ -345,9 +334,8 @@ type said struct {
 	text  string
 }
 
-// saidIn returns all texts in body, a msgpack map of fields: keys and values of any type and depth.
-// An array or a map is also one text, like an id with its values as parts. With an error, saidIn
-// returns the texts read so far.
+// saidIn returns the texts in a msgpack map, of any type and depth; an array or a map is also one
+// text, like an id of several parts. After an error, it returns the texts so far.
 func saidIn(body []byte) ([]said, error) {
 	w := walker{d: msgpack.NewDecoder(bytes.NewReader(body))}
 	n, err := w.d.DecodeMapLen()
@@ -365,10 +353,8 @@ type walker struct {
 	all   []said
 }
 
-// deepest is the maximum depth of nested values, more than the codec reads.
 const deepest = 1000
 
-// value reads a value, and returns it as a text, "" if it cannot be part of an id.
 func (w *walker) value(depth int) (text string, err error) {
 	if depth > deepest {
 		return "", errors.New("values are nested too deeply")
@@ -403,7 +389,6 @@ func (w *walker) value(depth int) (text string, err error) {
 	return text, err
 }
 
-// values reads the n values of an array, or the alternating keys and values of a map.
 func (w *walker) values(n, depth int, isMap bool, err error) error {
 	var parts []string
 	for i := 0; i < n && err == nil; i++ {
@@ -418,7 +403,6 @@ func (w *walker) values(n, depth int, isMap bool, err error) error {
 	return err
 }
 
-// extension reads a time, or the encoding of an app's own type.
 func (w *walker) extension() (string, error) {
 	raw, err := w.d.DecodeRaw()
 	var at time.Time

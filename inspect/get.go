@@ -57,7 +57,6 @@ func (in *Inspector) Get(ctx context.Context, name, id string, open bool) (Recor
 	return r, err
 }
 
-// look returns a record with its own data.
 func (in *Inspector) look(ctx context.Context, m model, id string) (Record, error) {
 	sights, err := m.See(ctx, in.store, []string{id})
 	if err != nil {
@@ -102,7 +101,6 @@ func recordOf(m model, s *plug.Sight) Record {
 	return r
 }
 
-// place adds the places of the record, with their faults, to r.
 func (in *Inspector) place(ctx context.Context, m model, s *plug.Sight, r *Record) error {
 	checked, err := m.Check(ctx, in.store, []string{s.ID})
 	if err != nil {
@@ -119,7 +117,6 @@ func (in *Inspector) place(ctx context.Context, m model, s *plug.Sight, r *Recor
 	return nil
 }
 
-// blame adds w to the places that it may concern.
 func (r *Record) blame(w plug.Wrong) {
 	for i := range r.Places {
 		if r.Places[i].Index == w.Index {
@@ -128,8 +125,7 @@ func (r *Record) blame(w plug.Wrong) {
 	}
 }
 
-// textOfValue returns the readable text of a value: its parts, separated by slashes, or a value
-// that already is a text.
+// textOfValue returns the text of a value, which may be given in parts separated by slashes.
 func textOfValue(value string) string {
 	if strings.ContainsAny(value, "%:") {
 		return value
@@ -189,11 +185,9 @@ func (in *Inspector) Page(ctx context.Context, index, value string, n int) (Page
 	return p, err
 }
 
-// faceHidden is shown on a page in place of data with a private field.
 const faceHidden = "Hidden, because it contains a private field. The command shows it with --private."
 
-// isHidden reports whether the index w of m is over a private field, so that its places, its keys
-// and their values would show it.
+// isHidden reports whether the places and keys of w would show a private field.
 func isHidden(m *model, w plug.Window) bool {
 	if m == nil {
 		return false
@@ -202,8 +196,7 @@ func isHidden(m *model, w plug.Window) bool {
 	return plug.IsOver(m.Defs()[i], m.Private())
 }
 
-// isOpen reports whether the value of a key may be shown unmasked: this program knows it, and it
-// has no private field.
+// isOpen reports whether the value of a key may be shown unmasked.
 func (o *owner) isOpen() bool {
 	switch {
 	case o.window != nil:
@@ -216,8 +209,7 @@ func (o *owner) isOpen() bool {
 	return o.known && (o.part == "ids" || o.part == "state")
 }
 
-// privateTexts returns the texts of the private fields of a record, in the form of places of an
-// index.
+// privateTexts returns the private fields of a record as they stand in places.
 func privateTexts(private []string, open []Field) (texts []string) {
 	for _, f := range open {
 		if text, ok := f.Value.(string); ok && text != "" && slices.Contains(private, f.Name) {
@@ -227,7 +219,6 @@ func privateTexts(private []string, open []Field) (texts []string) {
 	return texts
 }
 
-// mask masks the private fields of r, and the places that show them.
 func (r *Record) mask(m *model) {
 	r.hide(m, privateTexts(m.Private(), r.Fields))
 	for i := range r.Fields {
@@ -237,7 +228,6 @@ func (r *Record) mask(m *model) {
 	}
 }
 
-// hide masks the places of r that show a private field.
 func (r *Record) hide(m *model, secrets []string) {
 	for i := range r.Places {
 		p := &r.Places[i]

@@ -44,7 +44,6 @@ type HandlerOptions struct {
 	Log *slog.Logger
 }
 
-// facePatience is the timeout of a page.
 const facePatience = 10 * time.Second
 
 // Handler returns pages that show the state of the database, its models, and the content of a
@@ -66,11 +65,8 @@ type faceHandler struct {
 	o  HandlerOptions
 }
 
-// A faceView makes a requested page. With an error, it returns the part of the page that can be
-// shown.
 type faceView func(*faceHandler, context.Context, url.Values) (face.Page, error)
 
-// faceViews are the pages by their paths below the base.
 var faceViews = map[string]faceView{
 	"":       (*faceHandler).statusPage,
 	"model":  (*faceHandler).modelPage,  // ?model=
@@ -107,7 +103,7 @@ func (h *faceHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, faceViews[where])
 }
 
-// protectFace sets the headers that allow a browser only to show an answer, and not to keep it.
+// A browser may only show an answer, and not keep it.
 func protectFace(header http.Header) {
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -117,7 +113,7 @@ func protectFace(header http.Header) {
 	header.Set("Cache-Control", "no-store")
 }
 
-// show answers with the page of view, nil if there is no such page.
+// A nil view is a page that does not exist.
 func (h *faceHandler) show(w http.ResponseWriter, r *http.Request, view faceView) {
 	ctx, cancel := context.WithTimeout(r.Context(), facePatience)
 	defer cancel()
@@ -153,7 +149,6 @@ func answerFace(w http.ResponseWriter, status int, kind string, body []byte) {
 	w.Write(body)
 }
 
-// at returns the address of a page below the base.
 func (h *faceHandler) at(where string, query url.Values) string {
 	to := h.o.Base + "/" + where
 	if len(query) > 0 {
@@ -168,8 +163,7 @@ func (h *faceHandler) recordAt(model, id string) string {
 	return h.at("record", url.Values{"model": {model}, "id": {id}})
 }
 
-// indexAt returns the address of the page of an index at a value. A value that could be mistaken
-// for the text of one is escaped, so it is passed unchanged.
+// A value that could be mistaken for a text of one is escaped, so that it comes back unchanged.
 func (h *faceHandler) indexAt(index, value string) string {
 	query := url.Values{"index": {index}}
 	if value != "" {
@@ -182,7 +176,6 @@ func (h *faceHandler) keyAt(key string) string { return h.at("key", url.Values{"
 
 func (h *faceHandler) command(args ...string) string { return commandLine(h.o.Command, args) }
 
-// faceError is an error with a text for pages.
 type faceError struct {
 	text string
 	is   error
@@ -191,14 +184,12 @@ type faceError struct {
 func (e faceError) Error() string { return e.text }
 func (e faceError) Unwrap() error { return e.is }
 
-// errNowhere means that no page has this address.
 var errNowhere = faceError{"There is no page at this address.", kvmodel.ErrNotFound}
 
 func (h *faceHandler) nowhere(context.Context, url.Values) (face.Page, error) {
 	return face.Page{}, errNowhere
 }
 
-// faceFailures are the kinds of failures, each with its HTTP status and its title.
 var faceFailures = []struct {
 	status int
 	title  string
@@ -210,7 +201,6 @@ var faceFailures = []struct {
 	{http.StatusConflict, "Not possible now", []error{kv.ErrConflict, kv.ErrExists, kvmodel.ErrNeedsRebuild}},
 }
 
-// faceStatus returns the HTTP status and the title of the page that shows err.
 func faceStatus(err error) (status int, title string) {
 	for _, f := range faceFailures {
 		if slices.ContainsFunc(f.errs, func(kind error) bool { return errors.Is(err, kind) }) {
@@ -223,7 +213,7 @@ func faceStatus(err error) (status int, title string) {
 	return http.StatusInternalServerError, "The data cannot be read"
 }
 
-// failure returns p with the text of err. A page without a title is only about err.
+// failure puts err on the page p, or makes a page of err if p has no title.
 func (h *faceHandler) failure(p face.Page, err error) face.Page {
 	status, title := faceStatus(err)
 	said := face.Text{Text: err.Error(), Wrong: true}
@@ -257,7 +247,6 @@ func (h *faceHandler) whatThereIs() face.Part {
 	return t
 }
 
-// faceHome is the title of the first page.
 const faceHome = "Status"
 
 func faceCost(c kvmodel.Cost) []string {

@@ -26,7 +26,6 @@ type owner struct {
 	rest   string // for a key of records: the rest after the model, the text of the id unless hashed
 }
 
-// class is a class of keys that no index has.
 type class struct {
 	part     string // its content
 	ofModel  bool   // it belongs to a model as a whole, and otherwise to none
@@ -95,7 +94,6 @@ func (in *Inspector) owner(key string) owner {
 	return o
 }
 
-// named returns the model of that name, nil if there is none.
 func (in *Inspector) named(name string) *model {
 	for i := range in.models {
 		if kv.JoinText(in.models[i].Name()) == name {
@@ -137,14 +135,12 @@ func (in *Inspector) eachKey(ctx context.Context, begin string, f func(keys []st
 	})
 }
 
-// stored is an item of the store.
 type stored struct {
 	key   string
 	value []byte
 }
 
-// scan calls f with the items whose keys begin with begin and are accepted by want, in batches.
-// want may be nil.
+// scan calls f with the items under begin that want, which may be nil, accepts.
 func (in *Inspector) scan(ctx context.Context, p *pacer, begin string, want func(key string) bool, f func([]stored) error) error {
 	return in.eachKey(ctx, begin, func(keys []string) error {
 		mine := keys
@@ -206,8 +202,8 @@ func (in *Inspector) List(ctx context.Context, index string, top int, p Pace) ([
 // sharesKept is the number of shares kept in memory; up to twice as many are counted at a time.
 const sharesKept = 100_000
 
-// shares adds up the keys of the store by the share of each, without those that of rejects. It
-// returns the largest first.
+// shares adds up the keys of the store by their shares, without those that of rejects, largest
+// first.
 func (in *Inspector) shares(ctx context.Context, p *pacer, of func(key string) (Share, bool)) (all []Share, err error) {
 	sums := make(map[Share]Share)
 	largest := func() []Share {
@@ -235,7 +231,6 @@ func (in *Inspector) shares(ctx context.Context, p *pacer, of func(key string) (
 	return largest(), err
 }
 
-// with returns s with one more key.
 func (s Share) with(at stored) Share {
 	s.Keys++
 	s.Bytes += int64(len(at.key) + len(at.value))
@@ -307,8 +302,8 @@ func (in *Inspector) Leftovers(ctx context.Context, p Pace) (list []Leftover, er
 	return list, err
 }
 
-// leftover returns the unknown model or part that owns key, "" if that is uncertain: a long name is
-// hashed in the key of a ranking.
+// leftover returns the unknown model or part that owns key. It returns "" for the hash of a long
+// name, which may be known.
 func (in *Inspector) leftover(key string) string {
 	o := in.owner(key)
 	if o.known || kv.IsHashed(key) {

@@ -74,7 +74,6 @@ func Run(ctx context.Context, config Config) int {
 	return c.carryOut(ctx)
 }
 
-// carryOut runs the verb in this process, and returns the exit code.
 func (c *call) carryOut(ctx context.Context) int {
 	err := c.verb.run(ctx, c)
 	c.Done()
@@ -94,7 +93,6 @@ var (
 	errIdle    = errors.New("dry run")
 )
 
-// end prints the reason of a verb's failure, and returns the exit code.
 func (c *call) end(ctx context.Context, err error) int {
 	code := codeOf(ctx, err)
 	var ofApp exitCode
@@ -114,7 +112,6 @@ func (c *call) end(ctx context.Context, err error) int {
 	return code
 }
 
-// codeOf returns the exit code of a verb that ended with err.
 func codeOf(ctx context.Context, err error) int {
 	is := func(targets ...error) bool {
 		for _, target := range targets {

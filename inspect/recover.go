@@ -108,7 +108,6 @@ func (r *Recovery) Notice(err error) {
 // is something to do, r asks the store at the same interval.
 const recoverPause = time.Second
 
-// run checks once, and then whenever there may be something to do, until ctx ends.
 func (r *Recovery) run(ctx context.Context) {
 	tick := time.NewTicker(recoverPause)
 	defer tick.Stop()
@@ -127,13 +126,12 @@ func (r *Recovery) run(ctx context.Context) {
 	}
 }
 
-// isHurt reports whether the database knows of a loss, or of an index to build.
 func (r *Recovery) isHurt() bool {
 	stats := r.db.Stats()
 	return stats.Lost > 0 || len(stats.Unbuilt) > 0
 }
 
-// note logs an error of step, unless it is the same as the last one.
+// note logs an error once, however often it recurs.
 func (r *Recovery) note(ctx context.Context, err error) {
 	text := ""
 	if err != nil && ctx.Err() == nil {
@@ -145,7 +143,6 @@ func (r *Recovery) note(ctx context.Context, err error) {
 	r.failed = text
 }
 
-// step checks the database, and takes the next step of its recovery.
 func (r *Recovery) step(ctx context.Context) error {
 	st, err := r.in.Status(ctx)
 	if err != nil {
@@ -179,7 +176,6 @@ func (r *Recovery) step(ctx context.Context) error {
 // enter sets the health, and reports whether it has changed.
 func (r *Recovery) enter(h Health) bool { return Health(r.health.Swap(int32(h))) != h }
 
-// accept accepts the loss for all processes, and logs the lost data.
 func (r *Recovery) accept(ctx context.Context, st Status) error {
 	servers, err := r.db.Accept(ctx)
 	if err != nil {
@@ -204,15 +200,12 @@ func (r *Recovery) rescue(ctx context.Context) error {
 	})
 }
 
-// build builds indexes of models concurrently: on servers each build waits for writes in flight. Of
-// several processes one builds, and the others wait.
+// Of several processes one builds, and the others wait.
 func (r *Recovery) build(ctx context.Context, models []string) error {
 	r.log.Info("inspect: indexes are built", "of", models)
 	return errors.Join(beside(models, func(model string) error { return r.in.Build(ctx, model, false, nil) })...)
 }
 
-// unbuiltIn returns the models with an index that is not built, and whether an index is being
-// built.
 func unbuiltIn(st Status) (unbuilt []string, building bool) {
 	for _, m := range st.Models {
 		for _, i := range m.Indexes {
@@ -225,7 +218,6 @@ func unbuiltIn(st Status) (unbuilt []string, building bool) {
 	return unbuilt, building
 }
 
-// recordsIn returns the approximate number of records of each model.
 func recordsIn(st Status) string {
 	var all []string
 	for _, m := range st.Models {
@@ -234,7 +226,6 @@ func recordsIn(st Status) string {
 	return strings.Join(all, ", ")
 }
 
-// lossOf returns the loss reported in st.
 func lossOf(st Status) error { return cmp.Or(st.Lost, kv.ErrLost) }
 
 // Rescue rebuilds a database after a loss from the remaining data: it accepts the loss, lists the
@@ -278,11 +269,11 @@ func (in *Inspector) Unbuildable() (all []string) {
 	return all
 }
 
-// rescuedKey is the key of the edition of the store in which the last rescue ran. Each accepted
-// loss begins a new edition.
+// rescuedKey holds the edition of the store that was last rescued. Each accepted loss begins
+// another.
 var rescuedKey = kv.NewClass("rescued", 1).Key("ringtree")
 
-// edition returns the edition of the store in the form stored under rescuedKey, "" for the first.
+// edition returns the edition of the store, "" for the first.
 func (in *Inspector) edition() string {
 	number, id := kv.EditionOf(kv.PowersOf(in.db.Store()).Losses)
 	if number <= 1 {
@@ -291,7 +282,6 @@ func (in *Inspector) edition() string {
 	return fmt.Sprintf("%d.%x", number, id)
 }
 
-// noteRescue notes that the rescue after the loss that began an edition is complete.
 func (in *Inspector) noteRescue(ctx context.Context, edition string) error {
 	if edition == "" {
 		return nil
@@ -300,8 +290,7 @@ func (in *Inspector) noteRescue(ctx context.Context, edition string) error {
 	return err
 }
 
-// awaitsRescue reports whether a loss was accepted without a following rescue. Then there may be
-// records missing from all lists, because their ids were lost.
+// Until a rescue has followed an accepted loss, records may be missing from all lists.
 func (in *Inspector) awaitsRescue(ctx context.Context) (bool, error) {
 	edition := in.edition()
 	if edition == "" || in.keys == nil {
@@ -315,8 +304,8 @@ func (in *Inspector) awaitsRescue(ctx context.Context) (bool, error) {
 	return string(noted) != edition, nil
 }
 
-// lease is the right to rescue a database, held by one process at a time: an item with the owner as
-// its value. It ends when the owner gives it back, or after times.Lease.
+// lease is the right to rescue a database: an item with its owner as value. It ends when the owner
+// gives it back, or after times.Lease.
 type lease struct {
 	store kv.Store
 	owner []byte // identifies this process
@@ -327,8 +316,8 @@ var leaseKey = kv.NewClass("recovery", 1).Key("lease")
 
 var errLeaseLost = errors.New("another process rescues the database")
 
-// hold runs work with the lease, or does nothing if another process has it. The context of work
-// ends if another process takes the lease meanwhile.
+// hold runs work with the lease, or not if another process has it. If another takes it meanwhile,
+// the context of work ends.
 func (l lease) hold(ctx context.Context, work func(context.Context) error) error {
 	mine, err := l.take(ctx)
 	if err != nil || !mine {
@@ -357,7 +346,6 @@ func (l lease) take(ctx context.Context) (mine bool, err error) {
 	return mine, err
 }
 
-// look returns the version of the lease, and whether this process has it.
 func (l lease) look(ctx context.Context) (version kv.Version, mine bool, err error) {
 	at, err := kv.One(ctx, l.store, kv.OpGet(leaseKey))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -366,7 +354,7 @@ func (l lease) look(ctx context.Context) (version kv.Version, mine bool, err err
 	return at.Version, err == nil && bytes.Equal(at.Value, l.owner), err
 }
 
-// keep renews the lease until ctx ends, and calls lost if another process has it.
+// keep renews the lease until ctx ends.
 func (l lease) keep(ctx context.Context, lost context.CancelCauseFunc) {
 	for kv.Sleep(ctx, times.Lease/4) {
 		version, mine, err := l.look(ctx)
@@ -383,7 +371,6 @@ func (l lease) keep(ctx context.Context, lost context.CancelCauseFunc) {
 	}
 }
 
-// give gives the lease back. If that fails, it expires.
 func (l lease) give(ctx context.Context) {
 	version, mine, err := l.look(ctx)
 	if mine {

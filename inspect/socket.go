@@ -36,7 +36,7 @@ type request struct {
 	Clears   bool `json:"clears"`   // the output is a terminal
 }
 
-// frame is a message of the app. It has one of these fields, but the first has V and Release.
+// A frame has one of these fields; the first has V and Release.
 type frame struct {
 	V       int    `json:"v,omitempty"`
 	Release string `json:"release,omitempty"`
@@ -47,19 +47,15 @@ type frame struct {
 	Exit *int   `json:"exit,omitempty"` // the verb has ended
 }
 
-// input is the answer to a request for input.
 type input struct {
 	In  []byte `json:"in,omitempty"`
 	End bool   `json:"end,omitempty"` // end of the input
 }
 
-// socketOf returns the socket of the app that has the file at path open.
 func socketOf(path string) string { return path + ".sock" }
 
-// longest is the maximum length of a socket's path.
 const longest = len(syscall.RawSockaddrUnix{}.Path) - 1
 
-// fits returns an error if path is unusable for a socket.
 func fits(path string) error {
 	if len(path) > longest {
 		return fmt.Errorf("%s is too long for the path of a socket: it has %d bytes of at most %d", path, len(path), longest)
@@ -74,7 +70,7 @@ type app struct {
 	hears  *json.Encoder
 }
 
-// app returns the app that has the store's file open, nil if there is none that serves.
+// app returns nil if no app serves the file.
 func (c *call) app(ctx context.Context) (*app, error) {
 	path, inFile := boltPath(c.url())
 	if !inFile || path == "" {
@@ -101,7 +97,6 @@ func (c *call) app(ctx context.Context) (*app, error) {
 	return &app{at, conn.(*net.UnixConn), json.NewDecoder(conn), json.NewEncoder(conn)}, nil
 }
 
-// through runs the call in a, and returns the exit code.
 func (c *call) through(ctx context.Context, a *app) int {
 	defer a.conn.Close()
 	args, err := c.argsElsewhere()
@@ -114,12 +109,11 @@ func (c *call) through(ctx context.Context, a *app) int {
 	return c.end(ctx, c.relay(ctx, a, c))
 }
 
-// exitCode is the exit code of a verb that failed in the app, which has printed the reason.
+// An exitCode is the failure of a verb in the app, which has printed the reason.
 type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("the app ended with exit code %d", int(e)) }
 
-// request sends r to a, and reads the first frame.
 func (c *call) request(a *app, r request) error {
 	if err := a.conn.SetDeadline(time.Now().Add(reach)); err != nil {
 		return err
@@ -142,7 +136,7 @@ func (c *call) request(a *app, r request) error {
 	return a.conn.SetDeadline(time.Time{})
 }
 
-// argsElsewhere returns the arguments of the call for a process with another working directory.
+// The app may have another working directory.
 func (c *call) argsElsewhere() (args []string, err error) {
 	here, err := os.Getwd()
 	if err != nil {
@@ -178,9 +172,8 @@ func (c *call) argsElsewhere() (args []string, err error) {
 	return args, nil
 }
 
-// relay writes the output of a to out and sends it the requested input, until the verb ends. The
-// error of a failed verb is its exitCode. When ctx ends, relay stops the verb, which gets some time
-// to print how to continue.
+// relay passes the output of a to out, and input to a, until the verb ends. When ctx ends, it stops
+// the verb, which gets some time to print how to continue.
 func (c *call) relay(ctx context.Context, a *app, out io.Writer) error {
 	defer context.AfterFunc(ctx, func() {
 		_ = a.conn.CloseWrite()
@@ -211,10 +204,9 @@ func (c *call) relay(ctx context.Context, a *app, out io.Writer) error {
 	}
 }
 
-// mostRead is the maximum size of one input message.
 const mostRead = 64 << 10
 
-// give sends up to n bytes from r. If sending fails, the call has ended.
+// If sending fails, the call has ended.
 func (a *app) give(r io.Reader, n int) {
 	data := make([]byte, min(n, mostRead))
 	n, err := r.Read(data)

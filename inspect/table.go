@@ -83,8 +83,7 @@ func newTable(m model, w io.Writer, o TableOptions) (*table, error) {
 	return t, nil
 }
 
-// add writes the live records among ids. A damaged record is an error, since the table must be
-// complete.
+// A damaged record is an error, since the table must be complete.
 func (t *table) add(ctx context.Context, in *Inspector, ids []string) error {
 	sights, err := t.m.See(ctx, in.store, ids)
 	if err != nil {
@@ -159,7 +158,7 @@ func (t *table) end() error {
 	return t.csv.Error()
 }
 
-// cellOf returns v as a cell of a table: nothing for nil, text unchanged, the rest as in JSON.
+// Lists and maps are JSON in a cell, and nil is empty.
 func cellOf(v any) (string, error) {
 	switch v := plain(v).(type) {
 	case nil:

@@ -111,7 +111,6 @@ var verbs = map[string][]verb{
 	},
 }
 
-// renamed maps the verbs of earlier versions to their replacements.
 var renamed = map[string]string{
 	"ps": "status", "intents": "status", "doctor": "status --deep", "hot": "status", "sizes": "ls --sizes", "key": "get --key",
 	"find": "list", "page": "list", "repair": "check --repair", "drain": "check --repair", "resave": "build --resave",
@@ -129,10 +128,8 @@ type options struct {
 
 func (o *options) json() bool { return o.format == "json" }
 
-// isTable reports whether an export is to write tables.
 func (o *options) isTable() bool { return o.format == "csv" || o.format == "jsonl" }
 
-// choice is a flag with a few values.
 type choice struct {
 	value *string
 	of    []string
@@ -151,7 +148,6 @@ func (c choice) Set(value string) error {
 	return fmt.Errorf("it is one of %s", strings.Join(c.of, ", "))
 }
 
-// flags returns all flags of all verbs, which set o.
 func (o *options) flags() *pflag.FlagSet {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.StringVar(&o.storeURL, "store", "", "the store's `URL` (default $"+storeVariable+")")
@@ -177,7 +173,7 @@ func (o *options) flags() *pflag.FlagSet {
 	return f
 }
 
-// parse reads the arguments. If they ask for help, parse writes it, and there is no verb to run.
+// After help was asked for and written, there is no verb to run.
 func (c *call) parse(ctx context.Context) error {
 	cmd, err := c.root().ExecuteContextC(ctx)
 	if c.path = cmd.CommandPath(); cmd.Hidden {
@@ -189,7 +185,7 @@ func (c *call) parse(ctx context.Context) error {
 	return nil
 }
 
-// root returns the command with its verbs. Executing it notes the verb.
+// Executing root notes the verb.
 func (c *call) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: c.Name, Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: c.Name},
@@ -248,7 +244,7 @@ func (c *call) cobra(title string, v verb, flags *pflag.FlagSet) *cobra.Command 
 	return cmd
 }
 
-// note keeps a flag as given, for the command line to continue.
+// note keeps a flag for the command line to continue.
 func (c *call) note(f *pflag.Flag) {
 	switch {
 	case f.Name == "resume":
@@ -259,7 +255,6 @@ func (c *call) note(f *pflag.Flag) {
 	}
 }
 
-// about returns the help about the store, and the meaning of exit codes.
 func (c *call) about() string {
 	own := ""
 	if c.URL != "" {
@@ -272,7 +267,6 @@ Exit codes: 0 success, 1 a problem or a missing record, 2 wrong usage,
 3 store unreachable, 4 stopped and resumable, 5 refused.`
 }
 
-// complete returns the possible values of argument i of v.
 func (c *call) complete(ctx context.Context, v verb, i int) ([]string, cobra.ShellCompDirective) {
 	args := strings.Fields(v.use)[1:]
 	if i >= len(args) {
@@ -295,7 +289,7 @@ func (c *call) complete(ctx context.Context, v verb, i int) ([]string, cobra.She
 	return append(models, indexes...), cobra.ShellCompDirectiveNoFileComp
 }
 
-// named returns the names of the models and of their indexes. It needs no store.
+// named needs no store.
 func (c *call) named(ctx context.Context) (models, indexes []string, err error) {
 	s, err := kvopen.Store(ctx, "mem:")
 	if err != nil {
