@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
-// redisIn starts a Redis whose dump is in dir, and returns a connection, too.
 func redisIn(t *testing.T, dir string) (addr string, w *wire) {
 	t.Helper()
 	servers.Need(t, "redis-server")

@@ -10,9 +10,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// indexClasses are what a library shows, in the order of the tables, each by how the
-// questions about it and the complaints of its writers begin. The longest beginning
-// counts.
+// indexClasses are in the order of the tables, each with the beginnings of its questions and
+// complaints. The longest beginning counts.
 var indexClasses = []struct {
 	name   string
 	begins []string
@@ -46,8 +45,6 @@ var indexClasses = []struct {
 	{"events", []string{"Visit", "Glance", "Notice", "Shot", "visits of", "glances of", "notices of", "shots of"}},
 }
 
-// indexClass returns the class of what a line of Judge, or a question, is about, and
-// whether there is one.
 func indexClass(line string) (string, bool) {
 	name, longest := "", 0
 	for _, class := range indexClasses {
@@ -60,7 +57,6 @@ func indexClass(line string) (string, bool) {
 	return name, longest > 0
 }
 
-// classOrder returns where a class stands in the tables.
 func classOrder(name string) int {
 	for i, class := range indexClasses {
 		if class.name == name {
@@ -93,8 +89,7 @@ func TestIndexClass_EveryQuestionHasOne(t *testing.T) {
 	must(t, l.DB.Close(ctx))
 }
 
-// damaging are the keys without which a library shows something else, by the class that
-// shows it, each by how the key begins and how it may go on.
+// damaging are the keys to remove for each class: a prefix, and a text in them.
 var damaging = map[string][2]string{
 	"records":                    {"r:Like:", ""},
 	"enumeration":                {"ids:Work#", ""},
@@ -122,7 +117,6 @@ var damaging = map[string][2]string{
 	"events":                     {"e:", "p0"},
 }
 
-// listing is a kind of store on which ids are listed.
 var listing = kinds[1]
 
 // The matrix of faults is worth as much as Judge sees. So for each class the keys of what

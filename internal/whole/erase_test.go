@@ -22,7 +22,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// home is a process with the models of package family.
 type home struct {
 	*family.Models
 	db *kvmodel.DB
@@ -35,7 +34,6 @@ func openHome(t *testing.T, s kv.Store, opts ...kvmodel.Option) home {
 	return home{family.New(db), db}
 }
 
-// fill makes parents, one of whom is the person, with children.
 func (h home) fill(t *testing.T) {
 	t.Helper()
 	for _, id := range []string{"a", person, "b"} {
@@ -59,7 +57,6 @@ func (h home) fill(t *testing.T) {
 	}
 }
 
-// remote is a store whose trips take some time.
 type remote struct{ kv.Store }
 
 func (r remote) Powers() kv.Powers { return kv.PowersOf(r.Store) }
@@ -69,8 +66,7 @@ func (r remote) Do(ctx context.Context, ops []kv.Op) error {
 	return r.Store.Do(ctx, ops)
 }
 
-// purge purges the person, again and again while that is too early, and returns how often it
-// was.
+// purge returns how often it was too early.
 func (h home) purge(t *testing.T, every time.Duration) (early int) {
 	t.Helper()
 	for {
@@ -86,7 +82,6 @@ func (h home) purge(t *testing.T, every time.Duration) (early int) {
 	}
 }
 
-// wantNoTrace reports what is left of the person, now and later.
 func wantNoTrace(t *testing.T, s kv.Store) {
 	t.Helper()
 	for _, wait := range []time.Duration{0, time.Minute, 2 * time.Hour} {
@@ -97,7 +92,6 @@ func wantNoTrace(t *testing.T, s kv.Store) {
 	}
 }
 
-// eachHome runs f for each kind of store, with what opens a process on it.
 func eachHome(t *testing.T, f func(t *testing.T, s *memkv.Store, open func() home)) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
@@ -166,8 +160,6 @@ func TestForget_WaitsForChildrenAndKnowsWhatADeletedRecordWasCalled(t *testing.T
 	})
 }
 
-// written is a store that notes the keys of the model Parent that are written, other than those
-// of its ids.
 type written struct {
 	kv.Store
 	mu   sync.Mutex
@@ -187,7 +179,6 @@ func (w *written) Do(ctx context.Context, ops []kv.Op) error {
 	return w.Store.Do(ctx, ops)
 }
 
-// take returns the keys that were written since the last call.
 func (w *written) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -267,8 +258,7 @@ func TestSweep_APurgeAfterACrashLeavesNothing(t *testing.T) {
 	}
 }
 
-// purgedAfterACrash reports whether a process that purges the person makes a trip number at,
-// before which it dies.
+// purgedAfterACrash reports whether the dying process made the trip at.
 func purgedAfterACrash(t *testing.T, k kind, at int64) bool {
 	s := memkv.New(memkv.Options{})
 	first := openHome(t, k.opened(s))

@@ -22,7 +22,6 @@ import (
 // and again. After they end and their work is repaired, every index, count, rank and Len must be
 // the function of the records, or report a loss.
 
-// fault is a kind of mishap.
 type fault struct {
 	name   string
 	times  int // the greatest number of strikes
@@ -35,12 +34,11 @@ const (
 	downtime   = 5 * time.Second
 )
 
-// each returns a fault of single ops.
 func each(f kvtest.Fault) func(*trial, kvtest.Moment) kvtest.Fault {
 	return func(*trial, kvtest.Moment) kvtest.Fault { return f }
 }
 
-// wrongClock returns a fault that makes a clock wrong, and right again at the next strike.
+// wrongClock makes a clock wrong, and right again at the next strike.
 func wrongClock(ahead time.Duration) func(*trial, kvtest.Moment) kvtest.Fault {
 	return func(r *trial, m kvtest.Moment) kvtest.Fault {
 		v := r.victims[m.Client]
@@ -85,7 +83,6 @@ var faults = []fault{
 	}},
 }
 
-// trial is one run with faults of one kind.
 type trial struct {
 	fault
 	sim *kvtest.Sim
@@ -101,14 +98,13 @@ type trial struct {
 	plain   bool               // the store is as memcached
 }
 
-// victim is a process of a trial.
 type victim struct {
 	clock  kvtest.Clock
 	wrong  bool // the clock is
 	cancel atomic.Pointer[context.CancelFunc]
 }
 
-// full is what a full store does. memcached needs room also to delete by compare.
+// memcached needs room also to delete by compare.
 func (r *trial) full(m kvtest.Moment) kvtest.Fault {
 	if r.plain && m.Op.Kind == kv.CompareAndDelete {
 		return kvtest.Unsent
@@ -116,7 +112,6 @@ func (r *trial) full(m kvtest.Moment) kvtest.Fault {
 	return kvtest.Full
 }
 
-// decide says what becomes of an op.
 func (r *trial) decide(m kvtest.Moment) kvtest.Fault {
 	if !strings.HasPrefix(m.Client, "p") {
 		return kvtest.None
@@ -135,7 +130,6 @@ func (r *trial) decide(m kvtest.Moment) kvtest.Fault {
 	return r.outage
 }
 
-// trialAt selects a trial.
 type trialAt struct {
 	world, fault int
 	seed         uint64
@@ -145,10 +139,9 @@ func (at trialAt) String() string {
 	return fmt.Sprintf("%s, %s, seed %d", worlds[at.world].name, faults[at.fault].name, at.seed)
 }
 
-// usualOps is the approximate number of ops in a trial while the processes change things.
+// usualOps are about the ops of a trial, without the repair.
 var usualOps = []int{9000, 6000, 450}
 
-// try makes a trial and returns the answer of Judge.
 func (at trialAt) try(t *testing.T) (struck int, wrong []string, tale string) {
 	powers := worlds[at.world].powers
 	r := &trial{
@@ -189,8 +182,7 @@ func (at trialAt) try(t *testing.T) (struck int, wrong []string, tale string) {
 	return r.struck, wrong, tale
 }
 
-// within returns how long the calls of a process may take. Those of one that sleeps may
-// have no deadline, so that it goes on when it wakes.
+// Calls of a process that sleeps may have no deadline, so that they go on when it wakes.
 func (r *trial) within(v *victim, limited bool) func(context.Context) (context.Context, context.CancelFunc) {
 	return func(ctx context.Context) (context.Context, context.CancelFunc) {
 		cancel := func() {}
@@ -203,7 +195,6 @@ func (r *trial) within(v *victim, limited bool) func(context.Context) (context.C
 	}
 }
 
-// saysLoss reports whether an answer in a line of Judge is an error that names the loss.
 func saysLoss(line string) bool {
 	for _, err := range []error{kvmodel.ErrNeedsRebuild, kv.ErrLost, kvmodel.ErrCorrupt} {
 		if strings.Contains(line, err.Error()) {
@@ -213,17 +204,15 @@ func saysLoss(line string) bool {
 	return strings.Contains(line, fmt.Sprintf("got %q", whole.NeedsRebuild))
 }
 
-// faultLimits are the cells in which something may be missing without an error, and the reasons.
-// docs/reliability-matrices.md lists them.
+// faultLimits are the cells that may show less, with the reasons: see docs/reliability-matrices.md.
 var faultLimits = map[[2]string]string{
 	{"board of a period", "clock -10 min and back"}: "a record that is made again by a process whose clock shows the day before is missing from today's board until its counter changes",
 }
 
-// followsCounts are the boards that miss what a dead process counted in its last second, until
-// the counter changes again. Before anyone looks, it does: see repair.
+// followsCounts are the boards that miss a dead process's counts of its last second until the
+// counter changes: see repair.
 var followsCounts = []string{"board over a counter", "board over a derived count", "board over a method", "board of a period"}
 
-// faultSeeds is the number of trials of each fault in each world.
 const faultSeeds = 40
 
 func TestMatrix_OfFaults_EverythingIsAsTheRecordsSayOrSaysSo(t *testing.T) {
@@ -256,10 +245,8 @@ func TestMatrix_OfFaults_EverythingIsAsTheRecordsSayOrSaysSo(t *testing.T) {
 	publish(t, "faults", found.sheet(), "\n"+strikes+".\n")
 }
 
-// faultMatrix is the finding for each class under each fault, by world.
 type faultMatrix map[trialAt]map[string]*verdict
 
-// add adds the lines of Judge after a trial.
 func (m faultMatrix) add(at trialAt, lines []string) error {
 	at.seed = 0
 	if m[at] == nil {
@@ -286,7 +273,6 @@ func (m faultMatrix) add(at trialAt, lines []string) error {
 	return nil
 }
 
-// unlimited reports whether one of the lines of Judge after a trial is not a limit.
 func (m faultMatrix) unlimited(at trialAt, lines []string) bool {
 	at.seed = 0
 	return slices.ContainsFunc(lines, func(line string) bool {
@@ -295,7 +281,6 @@ func (m faultMatrix) unlimited(at trialAt, lines []string) bool {
 	})
 }
 
-// sheet returns the matrix as the page shows it. The worlds share a place.
 func (m faultMatrix) sheet() *sheet {
 	s := &sheet{corner: "class"}
 	for _, class := range indexClasses {

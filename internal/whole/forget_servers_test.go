@@ -18,7 +18,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
-// server is how a server is started, and a store opened on it.
 type server struct {
 	program string
 	start   func(...string) (*servers.Process, error)
@@ -34,8 +33,6 @@ var kin = map[string]server{
 	}},
 }
 
-// lister returns a store to look through, for as long as the test runs, and another client
-// of it for the library, which closes it.
 func lister(t *testing.T, k kind) (look, use kv.Store) {
 	t.Helper()
 	if k.atomic {

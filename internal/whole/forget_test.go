@@ -22,20 +22,17 @@ import (
 // person is in every id and value of the person to forget, and nowhere else.
 const person = "jane"
 
-// chosenBy are the keys of the boards and rings of a value. They stay when these are empty, and
-// name the value.
+// chosenBy are keys of boards and rings of a value, which stay when these are empty.
 var chosenBy = []string{
 	"rank:Work:TopPriceByAuthor:", "t:Work:NewestByAuthor:",
 	"rank:Parent:TopPriceByAuthor:", "t:Parent:NewestByAuthor:",
 }
 
-// isChosenBy reports whether an item shows only that there was a board or a ring of a value.
 func isChosenBy(key string, value []byte) bool {
 	return slices.ContainsFunc(chosenBy, func(begin string) bool { return strings.HasPrefix(key, begin) }) &&
 		!strings.Contains(string(value), person)
 }
 
-// tracesOf returns the items of s with the person in their keys or values, other than those.
 func tracesOf(t *testing.T, s kv.Store) (found []string) {
 	t.Helper()
 	must(t, kv.PowersOf(s).Keys(ctx, "", func(keys []string) error {
@@ -52,7 +49,6 @@ func tracesOf(t *testing.T, s kv.Store) (found []string) {
 	return slices.Compact(found)
 }
 
-// liveOn creates works, one of them the person's, and changes it.
 func liveOn(t *testing.T, l *whole.Library) {
 	t.Helper()
 	for _, id := range []string{"a", person, "b"} {
@@ -74,7 +70,6 @@ func liveOn(t *testing.T, l *whole.Library) {
 	}
 }
 
-// eachKind runs f for each kind of store.
 func eachKind(t *testing.T, f func(t *testing.T, s *memkv.Store, l *whole.Library)) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
@@ -144,7 +139,7 @@ func TestPurge_TakesAlsoWhatARecordThatHasEndedLeaves(t *testing.T) {
 	})
 }
 
-// A hooked store calls hook before its trip number at, and then forgets it.
+// hooked calls hook before trip number at.
 type hooked struct {
 	kv.Store
 	trips atomic.Int64
@@ -165,7 +160,7 @@ func (h *hooked) Do(ctx context.Context, ops []kv.Op) error {
 	return h.Store.Do(ctx, ops)
 }
 
-// during calls Purge, and hook before its trip number at. It reports whether Purge made that trip.
+// during reports whether Purge made trip number at, before which it calls hook.
 func during(t *testing.T, at int64, s *memkv.Store, hook func(h *hooked)) bool {
 	t.Helper()
 	h := &hooked{Store: still{s, kv.Powers{Unless: true, Ordered: true}}}
@@ -185,8 +180,6 @@ func during(t *testing.T, at int64, s *memkv.Store, hook func(h *hooked)) bool {
 	return there
 }
 
-// everyTrip runs f with stores on which the person lives, for trips of Purge from the
-// first on, until f reports that there are no more.
 func everyTrip(t *testing.T, f func(t *testing.T, at int64, s *memkv.Store) bool) {
 	step := proof.Size[int64](19, 1)
 	for at, more := int64(1), true; more && !t.Failed(); at += step {
@@ -240,7 +233,6 @@ func TestSweep_WhatIsMadeAgainDuringAPurgeIsWhole(t *testing.T) {
 	})
 }
 
-// wantWhole reports a loss of what indexes have of the person's work.
 func wantWhole(t *testing.T, l *whole.Library) {
 	t.Helper()
 	if v, err := l.Works.BySlug.Find(ctx, person); err != nil || v.ID != person {
@@ -269,7 +261,6 @@ func wantWhole(t *testing.T, l *whole.Library) {
 	}
 }
 
-// linesOf returns the segments of journals in s that name the person.
 func linesOf(t *testing.T, s kv.Store) []string {
 	t.Helper()
 	return slices.DeleteFunc(tracesOf(t, s), func(trace string) bool { return !strings.HasPrefix(trace, "line:") })
@@ -305,7 +296,6 @@ func TestJournal_LinesGoSoonAfterADeletion(t *testing.T) {
 	}
 }
 
-// seeing is a store that calls look after each trip.
 type seeing struct {
 	kv.Store
 	look func()

@@ -18,7 +18,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// exported is an export of a furnished store of k.
 func (k kind) exported(t *testing.T) []byte {
 	t.Helper()
 	var file bytes.Buffer
@@ -105,8 +104,6 @@ func TestMatrix_OfImports_OneThatIsCutShortNeedsARebuildAndGoesOn(t *testing.T) 
 	}
 }
 
-// copied returns a library in a store of another world, a copy of l, and both as they are
-// inspected.
 func copied(t *testing.T, l *whole.Library, to kind) (other *whole.Library, a, b *inspect.Inspector) {
 	t.Helper()
 	mem := memkv.New(memkv.Options{})
@@ -228,8 +225,6 @@ func TestMatrix_OfPlants_EachIsFoundMendedOrNamedAndNothingElse(t *testing.T) {
 	}
 }
 
-// repairedWhole has faults mended, and looks whether all is well then. What is lost can only be
-// named.
 func repairedWhole(t *testing.T, l *whole.Library, mem *memkv.Store, in *inspect.Inspector, faults []inspect.Fault, lost bool) {
 	t.Helper()
 	dry := contents(t, mem)

@@ -20,7 +20,6 @@ import (
 
 var ctx = context.Background()
 
-// kind is a kind of store.
 type kind struct {
 	name   string
 	powers func(kv.Store) kv.Powers // of a store of this kind that is kept in another one
@@ -33,21 +32,20 @@ var kinds = []kind{
 	{"memcached", func(s kv.Store) kv.Powers { return kv.Powers{Keys: kv.PowersOf(s).Keys} }, false},
 }
 
-// lossWorlds are the kinds of stores that are harmed. No process can list the keys of the first two.
+// lossWorlds are harmed. Processes of the first two cannot list the keys.
 var lossWorlds = []kind{
 	{"server", func(kv.Store) kv.Powers { return kv.Powers{Unless: true, Ordered: true} }, false},
 	{"plain", func(kv.Store) kv.Powers { return kv.Powers{} }, false},
 	{"alone", asFile, true},
 }
 
-// asFile returns the powers of s in a process that holds it alone.
 func asFile(s kv.Store) kv.Powers {
 	p := kv.PowersOf(s)
 	p.Alone = true
 	return p
 }
 
-// still is a store that outlives its users and has no other powers than those.
+// still is a store that outlives its users, with some powers.
 type still struct {
 	kv.Store
 	powers kv.Powers
@@ -56,17 +54,13 @@ type still struct {
 func (s still) Powers() kv.Powers { return s.powers }
 func (s still) Close() error      { return nil }
 
-// opened returns s as a process opens it on a store of kind k.
 func (k kind) opened(s kv.Store) kv.Store { return still{s, k.powers(s)} }
 
-// open opens a library in s that is closed when the test ends.
 func (k kind) open(t *testing.T, s kv.Store) *whole.Library {
 	t.Helper()
 	return libraryIn(t, k.opened(s))
 }
 
-// libraryIn opens a library in s that is closed when the test ends, even if it cannot finish
-// its work.
 func libraryIn(t *testing.T, s kv.Store) *whole.Library {
 	t.Helper()
 	l, err := whole.Open(s)
@@ -86,7 +80,6 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// read returns what is in a file, unpacked.
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -102,7 +95,6 @@ func read(t *testing.T, path string) []byte {
 	return data
 }
 
-// open opens the file at path at a time of the simulation.
 func open(t *testing.T, path string, at time.Time) kv.Store {
 	t.Helper()
 	time.Sleep(time.Until(at))
@@ -112,15 +104,13 @@ func open(t *testing.T, path string, at time.Time) kv.Store {
 	return s
 }
 
-// dying is a store that a process loses when it dies: after left more ops, or the last one,
-// nothing is carried out.
+// dying carries out nothing after left more ops, or after the last one.
 type dying struct {
 	kv.Store
 	left atomic.Int64
 	last func(kv.Op) bool // may be nil
 }
 
-// alive returns a store that a process does not lose until it dies.
 func alive(s kv.Store) *dying {
 	d := &dying{Store: s}
 	d.left.Store(math.MaxInt64)

@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// beforeTrip is a store that calls do before the trip of one number.
 type beforeTrip struct {
 	*memkv.Store
 	left atomic.Int64

@@ -46,7 +46,6 @@ func TestRepair_OfALibraryRightAfterEachOfItsIndexesIsPluggedInIsComplete(t *tes
 	}
 }
 
-// killedLibrary has a process write a library in s and die, and returns what it did.
 func killedLibrary(t *testing.T, s kv.Store) *whole.Diary {
 	t.Helper()
 	store, diary := alive(s), new(whole.Diary)

@@ -24,7 +24,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// watched counts the writes that reach a store, which outlives its users.
 type watched struct {
 	kv.Store
 	powers kv.Powers
@@ -43,13 +42,11 @@ func (w *watched) Do(ctx context.Context, ops []kv.Op) error {
 	return w.Store.Do(ctx, ops)
 }
 
-// plugged are the methods that the write path calls on an index plugged into it.
 var plugged = []string{
 	"After", "AfterAll", "Beside", "Build", "Check", "Committed", "Counts", "Def", "Each", "Early", "Finish", "Forget", "Meet", "Name", "Places", "Prepare", "Purge", "Repair", "Undo", "Window",
 }
 
-// verbs are the methods of an object: those that write, each as a call that would,
-// and those that only read.
+// verbs are the methods of an object: calls of those that write, and the names of those that read.
 type verbs struct {
 	of     any
 	writes map[string]func() error
@@ -58,7 +55,6 @@ type verbs struct {
 
 const recordReads = "All Before DB Get GetMulti ID IDs Last ModelName OnChange Plug"
 
-// recordVerbs returns the verbs of the records r, of which v is one.
 func recordVerbs[T any, K comparable](ctx context.Context, r *kvmodel.Records[T, K], fresh func() *T, id K) verbs {
 	same := func(*T) error { return nil }
 	return verbs{r, map[string]func() error{
@@ -86,8 +82,6 @@ func reading(of any, reads string) verbs { return verbs{of, nil, reads} }
 
 const boardReads = "Around Ascending At Between IDs Last Len Numbered On Page Percentile Picture Prefix Rank RankOf Standing Stats Table Verify"
 
-// verbsOf returns the verbs of everything in l, which has a work "own", and of
-// sessions beside it.
 func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 	id := whole.WorkIDs[0]
 	sessions, err := sessionsIn(l)
@@ -174,7 +168,6 @@ func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 	}
 }
 
-// eventVerbs returns the verbs of events.
 func eventVerbs[T any, E interface {
 	Push(context.Context, ...T) error
 	Clear(context.Context, string) error
@@ -187,8 +180,6 @@ func eventVerbs[T any, E interface {
 	}, "Latest ModelName Unread"}
 }
 
-// filled returns a store with a library that was written for a while, in which ann
-// is signed in, and what it shows.
 func filled(t *testing.T, ctx context.Context) (*memkv.Store, whole.Shown) {
 	mem := memkv.New(memkv.Options{})
 	l, err := whole.Open(&watched{Store: mem})
@@ -255,13 +246,11 @@ func TestMatrix_OfVerbs_AReadOnlyLibraryShowsAllAndWritesNothing(t *testing.T) {
 	}
 }
 
-// differences returns those that are not of offers, which end in between.
 func differences(want, got whole.Shown) []string {
 	return slices.DeleteFunc(want.Differences(got), func(line string) bool { return strings.HasPrefix(line, "Offer ") })
 }
 
-// tryVerbs asserts that all that writes among v is refused, and that each method is
-// known to write or to read.
+// Every method must be known to write or to read, and those that write are refused.
 func tryVerbs(t *testing.T, v verbs) {
 	t.Helper()
 	of := reflect.TypeOf(v.of)
@@ -282,7 +271,6 @@ func tryVerbs(t *testing.T, v verbs) {
 	}
 }
 
-// sessionsIn returns the sessions beside l.
 func sessionsIn(l *whole.Library) (*kvsession.Store, error) {
 	return kvsession.New(l.DB.Store(), kvsession.Options{Keys: [][]byte{[]byte("a key of thirty-two bytes, no less")}})
 }

@@ -39,7 +39,6 @@ func records(p *papers) asked {
 	}
 }
 
-// extra shows the field of that name.
 func extra(p *papers) asked {
 	return asked{
 		show: func(ctx context.Context) (all []string, err error) {
@@ -63,7 +62,6 @@ func extra(p *papers) asked {
 	}
 }
 
-// sorted returns the texts of all, in order.
 func sorted(all iter.Seq2[*paper, error], text func(*paper) string) (texts []string, err error) {
 	for p, err := range all {
 		if err != nil {
@@ -84,13 +82,11 @@ func idsOf(all []*paper) (ids []string) {
 
 func unique(p *papers) asked { return uniqueOf("Code", "")(p) }
 
-// held shows papers by their code, which is theirs for more time than there is.
 func held(p *papers) asked {
 	began := time.Now()
 	return uniqueOf("Code", " for 1000h", index.HeldFor(1000*time.Hour, func(*paper) time.Time { return began }))(p)
 }
 
-// uniqueOf shows papers by their code, which is a field of that name.
 func uniqueOf(field, def string, options ...index.UniqueOption) sight {
 	return func(p *papers) asked {
 		u := index.NewUnique(p, kvmodel.IndexSpec[paper, string]{
@@ -117,8 +113,6 @@ func uniqueOf(field, def string, options ...index.UniqueOption) sight {
 	}
 }
 
-// tagged shows the papers with the tag red; of a list with other conditions, those with a
-// score below 50.
 func tagged(def string, low bool, options ...index.ListOption) sight {
 	fits := func(p *paper) bool { return !low || p.Score < 50 }
 	return func(p *papers) asked {
@@ -137,8 +131,6 @@ func tagged(def string, low bool, options ...index.ListOption) sight {
 	}
 }
 
-// newest shows a timeline: by the last change of Text, or by a value that never changes,
-// and so in the order in which papers were made.
 func newest(def string, spec timeline.Spec[paper]) sight {
 	return func(p *papers) asked {
 		spec := spec
@@ -165,7 +157,6 @@ func newest(def string, spec timeline.Spec[paper]) sight {
 	}
 }
 
-// news shows the events that a release with other options shows as well.
 func news(spec timeline.EventsSpec[paper, string]) sight {
 	return func(p *papers) asked {
 		spec := spec
@@ -192,7 +183,6 @@ func news(spec timeline.EventsSpec[paper, string]) sight {
 	}
 }
 
-// top shows a ranking by score.
 func top(spec ranking.Spec[paper, int64]) sight {
 	return func(p *papers) asked {
 		spec.Name, spec.Def, spec.Of = "TopScore", "ranking Score int", ranking.Int[int64]()
@@ -224,14 +214,11 @@ func top(spec ranking.Spec[paper, int64]) sight {
 	}
 }
 
-// bornAt returns when a paper is taken to have been made: later than those with lower ids.
 func bornAt(p *paper) time.Time {
 	n, _ := strconv.Atoi(strings.TrimPrefix(p.ID, "p"))
 	return time.Unix(int64(n), 0)
 }
 
-// tied shows a ranking by score in which equal ones stand by when they were made, or share
-// ranks.
 func tied(ties ranking.Ties) sight {
 	return func(p *papers) asked {
 		spec := ranking.Spec[paper, int64]{
@@ -274,7 +261,6 @@ func tied(ties ranking.Ties) sight {
 	}
 }
 
-// views shows the counter of each paper.
 func views(p *papers) asked {
 	list := func(id string, views int64) string { return fmt.Sprint(id, ": ", views) }
 	return asked{
@@ -290,7 +276,6 @@ func views(p *papers) asked {
 	}
 }
 
-// coded shows the list that tagged shows, of another field.
 func coded(p *papers) asked {
 	l := index.NewLists(p, kvmodel.IndexSpec[paper, string]{
 		Name: "ByTags", Def: "list Code string", Fields: []string{"Code"}, Key: kvmodel.StringKey[string](),
@@ -306,7 +291,6 @@ func coded(p *papers) asked {
 	}
 }
 
-// topByTag shows the ranking that top shows, split.
 func topByTag(p *papers) asked {
 	boards := ranking.NewBoards(p, ranking.Spec[paper, int64]{
 		Name: "TopScore", Def: "ranking Score int by Tags string", Of: ranking.Int[int64](), Score: func(p *paper) int64 { return p.Score },
@@ -325,7 +309,6 @@ func topByTag(p *papers) asked {
 	}
 }
 
-// grades shows a ranking by a number of which that many decimals count.
 func grades(scale int) sight {
 	return func(p *papers) asked {
 		grade := func(p *paper) float64 { return float64(p.Score) / 4 }
@@ -347,7 +330,6 @@ func grades(scale int) sight {
 	}
 }
 
-// first returns the n highest numbers of papers.
 func first(n int, tr *ledger, of func(paper) (int64, bool)) (texts []string) {
 	var all []int64
 	for _, p := range tr.all {
@@ -363,7 +345,6 @@ func first(n int, tr *ledger, of func(paper) (int64, bool)) (texts []string) {
 	return texts
 }
 
-// past shows the last bodies of each paper.
 func past(p *papers) asked {
 	h := kvmodel.NewHistory(p)
 	const shown = 3
@@ -396,7 +377,6 @@ func past(p *papers) asked {
 	}
 }
 
-// viewed shows a ranking by the counter.
 func viewed(spec ranking.Spec[paper, int64]) sight {
 	return func(p *papers) asked {
 		spec := spec
@@ -430,7 +410,6 @@ func viewed(spec ranking.Spec[paper, int64]) sight {
 	}
 }
 
-// A shelf counts the papers with a tag.
 type shelf struct {
 	Tag    string
 	Papers int64 `json:"-"`
@@ -452,7 +431,6 @@ func shelvesOf(p *papers, counters ...kvmodel.CounterOf[shelf]) *kvmodel.Records
 	})
 }
 
-// shelves shows another model, of which a release makes a record with each paper.
 func shelves(p *papers) asked {
 	records := shelvesOf(p)
 	made := map[string]bool{}
@@ -477,19 +455,15 @@ func shelves(p *papers) asked {
 	}
 }
 
-// counted shows the red papers, by a list that a counter follows, and how many they are.
 func counted(p *papers) asked {
 	return numbered(p, kvmodel.CounterOf[shelf]{Derived: true}, index.Counted("Shelf", "Papers"), func(paper) int64 { return 1 })
 }
 
-// summed is counted with the sum of the scores of the red papers.
 func summed(p *papers) asked {
 	score := func(p *paper) int64 { return p.Score }
 	return numbered(p, kvmodel.CounterOf[shelf]{Derived: true, Sum: true}, index.Summed("Shelf", "Papers", "Score", score), func(p paper) int64 { return p.Score })
 }
 
-// numbered shows the red papers, by a list that a counter follows, and the counter, to which each adds
-// what share returns.
 func numbered(p *papers, counter kvmodel.CounterOf[shelf], follows index.ListOption, share func(paper) int64) asked {
 	counter.Name, counter.Set = "Papers", func(v *shelf, n int64) { v.Papers = n }
 	shelves := shelvesOf(p, counter)

@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// watching is a store that remembers what it has answered.
 type watching struct {
 	kv.Store
 	seen *sightings

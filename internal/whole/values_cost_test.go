@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// counting is a store that counts the ops under keys with the prefix begin.
 type counting struct {
 	kv.Store
 	begin string
@@ -47,7 +46,6 @@ func (c *counting) done(kinds ...kv.Kind) (n int) {
 	return n
 }
 
-// distant is a store whose trips take a millisecond.
 type distant struct{ kv.Store }
 
 func (d distant) Powers() kv.Powers { return kv.PowersOf(d.Store) }
