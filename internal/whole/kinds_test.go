@@ -104,6 +104,34 @@ func open(t *testing.T, path string, at time.Time) kv.Store {
 	return s
 }
 
+// tap is a store that calls before ahead of each trip, which an error refuses, and after behind it.
+// Either may be nil.
+type tap struct {
+	kv.Store
+	before func(ops []kv.Op) error
+	after  func(ops []kv.Op)
+}
+
+func (t tap) Powers() kv.Powers { return kv.PowersOf(t.Store) }
+
+func (t tap) Do(ctx context.Context, ops []kv.Op) error {
+	if t.before != nil {
+		if err := t.before(ops); err != nil {
+			return kv.Fail(ops, err)
+		}
+	}
+	err := t.Store.Do(ctx, ops)
+	if t.after != nil {
+		t.after(ops)
+	}
+	return err
+}
+
+// distant returns s with trips that take so long.
+func distant(s kv.Store, trip time.Duration) kv.Store {
+	return tap{Store: s, before: func([]kv.Op) error { time.Sleep(trip); return nil }}
+}
+
 // dying carries out nothing after left more ops, or after the last one.
 type dying struct {
 	kv.Store

@@ -24,24 +24,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-type watched struct {
-	kv.Store
-	powers kv.Powers
-	writes atomic.Int64
-}
-
-func (w *watched) Powers() kv.Powers { return w.powers }
-func (w *watched) Close() error      { return nil }
-
-func (w *watched) Do(ctx context.Context, ops []kv.Op) error {
-	for i := range ops {
-		if ops[i].Kind.Writes() {
-			w.writes.Add(1)
-		}
-	}
-	return w.Store.Do(ctx, ops)
-}
-
 var plugged = []string{
 	"After", "AfterAll", "Beside", "Build", "Check", "Committed", "Counts", "Def", "Each", "Early", "Finish", "Forget", "Meet", "Name", "Places", "Prepare", "Purge", "Repair", "Undo", "Window",
 }
@@ -182,7 +164,7 @@ func eventVerbs[T any, E interface {
 
 func filled(t *testing.T, ctx context.Context) (*memkv.Store, whole.Shown) {
 	mem := memkv.New(memkv.Options{})
-	l, err := whole.Open(&watched{Store: mem})
+	l, err := whole.Open(still{mem, kv.Powers{}})
 	must(t, err)
 	w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(1, 2)), new(whole.Diary))
 	for range 300 {
@@ -213,9 +195,17 @@ func TestMatrix_OfVerbs_AReadOnlyLibraryShowsAllAndWritesNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx := t.Context()
 				mem, want := filled(t, ctx)
-				store := &watched{Store: mem, powers: powers(mem)}
+				var writes atomic.Int64
+				counted := tap{Store: mem, before: func(ops []kv.Op) error {
+					for i := range ops {
+						if ops[i].Kind.Writes() {
+							writes.Add(1)
+						}
+					}
+					return nil
+				}}
 				before := slices.Sorted(slices.Values(mem.Keys()))
-				l, err := whole.Open(store, kvmodel.ReadOnly())
+				l, err := whole.Open(still{counted, powers(mem)}, kvmodel.ReadOnly())
 				must(t, err)
 				if diff := differences(want, l.Look(ctx)); len(diff) > 0 {
 					t.Errorf("it shows something else:\n%s", strings.Join(diff, "\n"))
@@ -235,7 +225,7 @@ func TestMatrix_OfVerbs_AReadOnlyLibraryShowsAllAndWritesNothing(t *testing.T) {
 				if err := l.DB.Close(ctx); err != nil {
 					t.Error("close:", err)
 				}
-				if n := store.writes.Load(); n > 0 {
+				if n := writes.Load(); n > 0 {
 					t.Errorf("%d writes have reached the store", n)
 				}
 				if diff := cmp.Diff(before, slices.Sorted(slices.Values(mem.Keys()))); diff != "" {

@@ -134,7 +134,7 @@ type running struct {
 
 func (a app) run(t *testing.T, m *memkv.Store, tr *ledger) *running {
 	t.Helper()
-	db, err := kvmodel.Open(unpowered{m})
+	db, err := kvmodel.Open(still{m, kv.Powers{}})
 	must(t, err)
 	r := &running{T: t, app: a, ledger: tr, db: db}
 	schema := kvmodel.Schema[paper, string]{
@@ -162,11 +162,6 @@ func (a app) run(t *testing.T, m *memkv.Store, tr *ledger) *running {
 	}
 	return r
 }
-
-type unpowered struct{ kv.Store }
-
-func (unpowered) Powers() kv.Powers { return kv.Powers{} }
-func (unpowered) Close() error      { return nil }
 
 func (r *running) must(err error) {
 	r.Helper()
