@@ -29,23 +29,9 @@ var backends = []struct {
 	{"memcachekv pipeline=writes", true, func(t *testing.T) (kv.Store, error) {
 		return onMemcached(t, memcachekv.Options{PipelineWrites: true})
 	}},
-	{"rediskv", false, func(t *testing.T) (kv.Store, error) {
-		servers.Need(t, "redis-server")
-		p, err := servers.Redis()
-		if err != nil {
-			return nil, err
-		}
-		t.Cleanup(p.Stop)
-		return rediskv.Open(context.Background(), rediskv.Options{Addrs: []string{p.Addr}})
-	}},
+	{"rediskv", false, func(t *testing.T) (kv.Store, error) { return onRedis(t, rediskv.Options{}) }},
 	{"rediskv with a near cache", false, func(t *testing.T) (kv.Store, error) {
-		servers.Need(t, "redis-server")
-		p, err := servers.Redis()
-		if err != nil {
-			return nil, err
-		}
-		t.Cleanup(p.Stop)
-		s, err := rediskv.Open(context.Background(), rediskv.Options{Addrs: []string{p.Addr}, Track: true})
+		s, err := onRedis(t, rediskv.Options{Track: true})
 		if err != nil {
 			return nil, err
 		}
@@ -61,6 +47,17 @@ var backends = []struct {
 		t.Cleanup(c.Stop)
 		return rediskv.Open(context.Background(), rediskv.Options{Addrs: c.Addrs()})
 	}},
+}
+
+func onRedis(t *testing.T, opts rediskv.Options) (*rediskv.Store, error) {
+	servers.Need(t, "redis-server")
+	p, err := servers.Redis()
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(p.Stop)
+	opts.Addrs = []string{p.Addr}
+	return rediskv.Open(context.Background(), opts)
 }
 
 // onMemcached opens a store on two servers of its own.

@@ -58,16 +58,6 @@ func TestCases_FailForAStoreThatBreaksTheirRule(t *testing.T) {
 	}
 }
 
-func TestCases_OfTheBrokenStoresPassForAGoodOne(t *testing.T) {
-	for _, b := range brokenStores {
-		for name := range strings.FieldsSeq(b.Cases) {
-			if failure := complaint(t, name, inMemory(memkv.Options{}, bare)); failure != "" {
-				t.Errorf("case %s: %s", name, failure)
-			}
-		}
-	}
-}
-
 func TestCases_FailForAMakerThatDoesNotKeepItsWord(t *testing.T) {
 	forgetful := inMemory(memkv.Options{}, bare)
 	forgetful.Open = func(testing.TB, string) kv.Store { return memkv.New(memkv.Options{}) }

@@ -154,30 +154,18 @@ func (at trialAt) try(t *testing.T) (struck int, wrong []string, tale string) {
 	seed := at.seed*100 + uint64(at.fault)
 	kvtest.Simulate(t, seed, kvtest.World{Powers: powers, Slow: 0.001, MaxSteps: 2_000_000, Fault: r.decide}, func(sim *kvtest.Sim) {
 		r.sim = sim
-		d, open := new(whole.Diary), false
-		for n := range runProcesses {
-			name := fmt.Sprint("p", n)
+		var d *whole.Diary
+		d, wrong = judged(t, sim, powers, func(n int, d *whole.Diary) worker {
 			v := new(victim)
-			r.victims[name] = v
-			k := worker{
+			r.victims[fmt.Sprint("p", n)] = v
+			return worker{
 				n: n, calls: runCalls / runProcesses, rng: rand.New(rand.NewPCG(seed, uint64(n))), diary: d,
 				pause: r.pause, clock: &v.clock, within: r.within(v, at.seed%2 == 0),
 			}
-			sim.Go(name, func(store kv.Store) { open = !k.work(store) || open })
-		}
-		sim.Wait()
-		r.until = time.Time{}
-		sim.Do("fixer", func(store kv.Store) { repair(store, d, r.dead || open) })
-		sim.Wait()
-		l, err := whole.Open(asIn(sim.Store(), powers))
-		must(t, err)
-		wrong, err = l.Judge(ctx, d)
-		must(t, err)
-		wrong = append(wrong, l.JudgeKeys(ctx, sim.Store().Keys())...)
+		}, func() bool { r.until = time.Time{}; return r.dead })
 		if len(wrong) > 0 {
 			tale = storyOf(d, wrong)
 		}
-		must(t, l.DB.Close(ctx))
 	})
 	return r.struck, wrong, tale
 }

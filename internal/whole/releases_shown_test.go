@@ -25,49 +25,43 @@ type (
 	newsSpec  = timeline.EventsSpec[paper, string]
 )
 
-func records(p *papers) asked {
-	text := func(p *paper) string { return fmt.Sprint(p.ID, p.Code, p.Text, p.Score, p.Tags) }
-	return asked{
-		show: func(ctx context.Context) ([]string, error) { return sorted(p.All(ctx), text) },
-		want: func(tr *ledger) (all []string) {
-			for _, id := range slices.Sorted(maps.Keys(tr.all)) {
-				p := tr.all[id]
-				all = append(all, text(&p))
-			}
-			return all
-		},
+// ofEach shows a text of each paper, unless it is "".
+func ofEach(text func(*paper) string) sight {
+	return func(p *papers) asked {
+		return asked{
+			show: func(ctx context.Context) ([]string, error) { return sorted(p.All(ctx), text) },
+			want: func(tr *ledger) (all []string) {
+				for _, p := range tr.all {
+					if line := text(&p); line != "" {
+						all = append(all, line)
+					}
+				}
+				slices.Sort(all)
+				return all
+			},
+		}
 	}
 }
 
-func extra(p *papers) asked {
-	return asked{
-		show: func(ctx context.Context) (all []string, err error) {
-			for rec, err := range p.All(ctx) {
-				if err != nil {
-					return nil, err
-				}
-				if rec.Extra != "" {
-					all = append(all, rec.ID+rec.Extra)
-				}
-			}
-			slices.Sort(all)
-			return all, nil
-		},
-		want: func(tr *ledger) (all []string) {
-			for _, id := range tr.ids(func(p paper) bool { return p.Extra != "" }) {
-				all = append(all, id+tr.all[id].Extra)
-			}
-			return all
-		},
-	}
-}
+var (
+	records = ofEach(func(p *paper) string { return fmt.Sprint(p.ID, p.Code, p.Text, p.Score, p.Tags) })
+	views   = ofEach(func(p *paper) string { return fmt.Sprint(p.ID, ": ", p.Views) })
+	extra   = ofEach(func(p *paper) string {
+		if p.Extra == "" {
+			return ""
+		}
+		return p.ID + p.Extra
+	})
+)
 
 func sorted(all iter.Seq2[*paper, error], text func(*paper) string) (texts []string, err error) {
 	for p, err := range all {
 		if err != nil {
 			return nil, err
 		}
-		texts = append(texts, text(p))
+		if line := text(p); line != "" {
+			texts = append(texts, line)
+		}
 	}
 	slices.Sort(texts)
 	return texts, nil
@@ -114,18 +108,21 @@ func uniqueOf(field, def string, options ...index.UniqueOption) sight {
 }
 
 func tagged(def string, low bool, options ...index.ListOption) sight {
-	fits := func(p *paper) bool { return !low || p.Score < 50 }
+	return listed(def, "Tags", "red", func(p *paper) []string { return p.Tags }, func(p *paper) bool { return !low || p.Score < 50 }, options...)
+}
+
+// listed shows the papers in the list of one value.
+func listed(def, field, value string, values func(*paper) []string, fits func(*paper) bool, options ...index.ListOption) sight {
 	return func(p *papers) asked {
 		l := index.NewLists(p, kvmodel.IndexSpec[paper, string]{
-			Name: "ByTags", Def: def, Fields: []string{"Tags"}, Key: kvmodel.StringKey[string](),
-			Values: func(p *paper) []string { return p.Tags }, If: fits,
+			Name: "ByTags", Def: def, Fields: []string{field}, Key: kvmodel.StringKey[string](), Values: values, If: fits,
 		}, options...)
 		return asked{
 			show: func(ctx context.Context) ([]string, error) {
-				return sorted(l.Of("red").All(ctx), func(p *paper) string { return p.ID })
+				return sorted(l.Of(value).All(ctx), func(p *paper) string { return p.ID })
 			},
 			want: func(tr *ledger) []string {
-				return tr.ids(func(p paper) bool { return slices.Contains(p.Tags, "red") && fits(&p) })
+				return tr.ids(func(p paper) bool { return slices.Contains(values(&p), value) && fits(&p) })
 			},
 		}
 	}
@@ -187,30 +184,24 @@ func top(spec ranking.Spec[paper, int64]) sight {
 	return func(p *papers) asked {
 		spec.Name, spec.Def, spec.Of = "TopScore", "ranking Score int", ranking.Int[int64]()
 		spec.Score = func(p *paper) int64 { return p.Score }
-		board := ranking.NewBoard(p, spec)
-		return asked{
-			show: func(ctx context.Context) (scores []string, err error) {
-				l, err := board.Page(ctx, "", 20)
-				for _, p := range l.Items {
-					scores = append(scores, fmt.Sprint(p.Score))
-				}
-				return scores, err
-			},
-			want: func(tr *ledger) (scores []string) {
-				var all []int64
-				for _, p := range tr.all {
-					all = append(all, p.Score)
-				}
-				slices.Sort(all)
-				if !spec.Low {
-					slices.Reverse(all)
-				}
-				for _, n := range all[:min(20, len(all))] {
-					scores = append(scores, fmt.Sprint(n))
-				}
-				return scores
-			},
-		}
+		return scored(ranking.NewBoard(p, spec).Page, spec.Low, func(p paper) (int64, bool) { return p.Score, true })
+	}
+}
+
+type papersPage func(ctx context.Context, cursor string, n int, keep ...func(*paper) bool) (kvmodel.Listing[paper], error)
+
+// scored shows the scores on the first page of a board of some papers.
+func scored(page papersPage, low bool, score func(paper) (int64, bool)) asked {
+	return asked{
+		show: func(ctx context.Context) (scores []string, err error) {
+			l, err := page(ctx, "", 20)
+			for _, p := range l.Items {
+				n, _ := score(*p)
+				scores = append(scores, fmt.Sprint(n))
+			}
+			return scores, err
+		},
+		want: func(tr *ledger) []string { return first(20, tr, low, score) },
 	}
 }
 
@@ -261,76 +252,26 @@ func tied(ties ranking.Ties) sight {
 	}
 }
 
-func views(p *papers) asked {
-	list := func(id string, views int64) string { return fmt.Sprint(id, ": ", views) }
-	return asked{
-		show: func(ctx context.Context) ([]string, error) {
-			return sorted(p.All(ctx), func(rec *paper) string { return list(rec.ID, rec.Views) })
-		},
-		want: func(tr *ledger) (all []string) {
-			for _, id := range slices.Sorted(maps.Keys(tr.all)) {
-				all = append(all, list(id, tr.all[id].Views))
-			}
-			return all
-		},
-	}
-}
-
-func coded(p *papers) asked {
-	l := index.NewLists(p, kvmodel.IndexSpec[paper, string]{
-		Name: "ByTags", Def: "list Code string", Fields: []string{"Code"}, Key: kvmodel.StringKey[string](),
-		Values: func(p *paper) []string { return []string{p.Code[:2]} },
-	})
-	return asked{
-		show: func(ctx context.Context) ([]string, error) {
-			return sorted(l.Of("c1").All(ctx), func(p *paper) string { return p.ID })
-		},
-		want: func(tr *ledger) []string {
-			return tr.ids(func(p paper) bool { return p.Code[:2] == "c1" })
-		},
-	}
-}
+var coded = listed("list Code string", "Code", "c1", func(p *paper) []string { return []string{p.Code[:2]} }, func(*paper) bool { return true })
 
 func topByTag(p *papers) asked {
 	boards := ranking.NewBoards(p, ranking.Spec[paper, int64]{
 		Name: "TopScore", Def: "ranking Score int by Tags string", Of: ranking.Int[int64](), Score: func(p *paper) int64 { return p.Score },
 	}, kvmodel.By[paper, string]{Key: kvmodel.StringKey[string](), Value: func(p *paper) string { return p.Tags[0] }})
-	return asked{
-		show: func(ctx context.Context) (scores []string, err error) {
-			l, err := boards.Of("red").Page(ctx, "", 20)
-			for _, p := range l.Items {
-				scores = append(scores, fmt.Sprint(p.Score))
-			}
-			return scores, err
-		},
-		want: func(tr *ledger) []string {
-			return first(20, tr, func(p paper) (int64, bool) { return p.Score, p.Tags[0] == "red" })
-		},
-	}
+	return scored(boards.Of("red").Page, false, func(p paper) (int64, bool) { return p.Score, p.Tags[0] == "red" })
 }
 
 func grades(scale int) sight {
 	return func(p *papers) asked {
-		grade := func(p *paper) float64 { return float64(p.Score) / 4 }
 		board := ranking.NewBoard(p, ranking.Spec[paper, float64]{
-			Name: "TopGrade", Def: fmt.Sprint("ranking Grade decimal ", scale), Of: ranking.Decimal[float64](scale), Score: grade,
+			Name: "TopGrade", Def: fmt.Sprint("ranking Grade decimal ", scale), Of: ranking.Decimal[float64](scale),
+			Score: func(p *paper) float64 { return float64(p.Score) / 4 },
 		})
-		return asked{
-			show: func(ctx context.Context) (scores []string, err error) {
-				l, err := board.Page(ctx, "", 20)
-				for _, p := range l.Items {
-					scores = append(scores, fmt.Sprint(p.Score/2))
-				}
-				return scores, err
-			},
-			want: func(tr *ledger) (scores []string) {
-				return first(20, tr, func(p paper) (int64, bool) { return p.Score / 2, true })
-			},
-		}
+		return scored(board.Page, false, func(p paper) (int64, bool) { return p.Score / 2, true })
 	}
 }
 
-func first(n int, tr *ledger, of func(paper) (int64, bool)) (texts []string) {
+func first(n int, tr *ledger, low bool, of func(paper) (int64, bool)) (texts []string) {
 	var all []int64
 	for _, p := range tr.all {
 		if n, ok := of(p); ok {
@@ -338,7 +279,9 @@ func first(n int, tr *ledger, of func(paper) (int64, bool)) (texts []string) {
 		}
 	}
 	slices.Sort(all)
-	slices.Reverse(all)
+	if !low {
+		slices.Reverse(all)
+	}
 	for _, n := range all[:min(n, len(all))] {
 		texts = append(texts, fmt.Sprint(n))
 	}
@@ -398,7 +341,7 @@ func viewed(spec ranking.Spec[paper, int64]) sight {
 				return all, err
 			},
 			want: func(tr *ledger) []string {
-				return first(30, tr, func(p paper) (int64, bool) {
+				return first(30, tr, false, func(p paper) (int64, bool) {
 					n := p.Views
 					if spec.Per != ranking.Forever {
 						n = tr.hours[p.ID]

@@ -118,34 +118,42 @@ func run(t *testing.T, seed uint64, lim limits) (out outcome) {
 	}
 	kvtest.Simulate(t, seed, world, func(s *kvtest.Sim) {
 		sim = s
-		d, open := new(whole.Diary), false
-		for n := range runProcesses {
-			name, rng := fmt.Sprint("p", n), rand.New(rand.NewPCG(seed, uint64(n)))
-			sim.Go(name, func(store kv.Store) { open = !(worker{n: n, rng: rng, diary: d, calls: lim.calls}).work(store) || open })
-		}
-		sim.Wait()
+		d, wrong := judged(t, sim, powers, func(n int, d *whole.Diary) worker {
+			return worker{n: n, rng: rand.New(rand.NewPCG(seed, uint64(n))), diary: d, calls: lim.calls}
+		}, func() bool { return dead })
 		if dead {
 			out.tally["killed"]++
 		}
-		sim.Do("fixer", func(store kv.Store) { repair(store, d, dead || open) })
-		sim.Wait()
-		l, err := whole.Open(asIn(sim.Store(), powers))
-		must(t, err)
-		if out.wrong, err = l.Judge(ctx, d); err != nil {
-			t.Fatal(err)
-		}
-		out.wrong = append(out.wrong, l.JudgeKeys(ctx, sim.Store().Keys())...)
+		out.wrong = wrong
 		out.tally["calls"] += d.Calls()
 		out.tally["ops"] += sim.Step()
 		out.tally["runs "+worlds[seed%uint64(len(worlds))].name]++
-		if len(out.wrong) > 0 {
-			out.tale = storyOf(d, out.wrong)
-		}
-		if err := l.DB.Close(ctx); err != nil {
-			t.Error(err)
+		if len(wrong) > 0 {
+			out.tale = storyOf(d, wrong)
 		}
 	})
 	return out
+}
+
+// judged lets processes work, repairs what they have left, and returns the answer of Judge. It calls
+// anyDead when all have ended.
+func judged(t *testing.T, sim *kvtest.Sim, powers kvtest.Powers, process func(n int, d *whole.Diary) worker, anyDead func() bool) (*whole.Diary, []string) {
+	d, open := new(whole.Diary), false
+	for n := range runProcesses {
+		k := process(n, d)
+		sim.Go(fmt.Sprint("p", n), func(store kv.Store) { open = !k.work(store) || open })
+	}
+	sim.Wait()
+	touch := anyDead() || open
+	sim.Do("fixer", func(store kv.Store) { repair(store, d, touch) })
+	sim.Wait()
+	l, err := whole.Open(asIn(sim.Store(), powers))
+	must(t, err)
+	wrong, err := l.Judge(ctx, d)
+	must(t, err)
+	wrong = append(wrong, l.JudgeKeys(ctx, sim.Store().Keys())...)
+	must(t, l.DB.Close(ctx))
+	return d, wrong
 }
 
 func asIn(s kv.Store, powers kvtest.Powers) kv.Store {
