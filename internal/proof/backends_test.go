@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
-// backends open an empty store of each kind.
 var backends = []struct {
 	name  string
 	loose bool
@@ -60,7 +59,6 @@ func onRedis(t *testing.T, opts rediskv.Options) (*rediskv.Store, error) {
 	return rediskv.Open(context.Background(), opts)
 }
 
-// onMemcached opens a store on two servers of its own.
 func onMemcached(t *testing.T, opts memcachekv.Options) (kv.Store, error) {
 	servers.Need(t, "memcached")
 	var addrs []string
@@ -75,7 +73,6 @@ func onMemcached(t *testing.T, opts memcachekv.Options) (kv.Store, error) {
 	return memcachekv.OpenVolatile(addrs, opts)
 }
 
-// opened returns a store that is closed when the test ends.
 func opened(t *testing.T, open func(*testing.T) (kv.Store, error)) kv.Store {
 	t.Helper()
 	s, err := open(t)

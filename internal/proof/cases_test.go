@@ -20,15 +20,13 @@ func caseNamed(t *testing.T, name string) kvtest.Case {
 	return kvtest.Case{}
 }
 
-// complaint returns the complaint of the case, or "" if it passes.
 func complaint(t *testing.T, name string, m kvtest.Maker) string {
 	t.Helper()
 	c := caseNamed(t, name)
 	return complaintOf(t, func(t testing.TB) { c.Check(t, m) })
 }
 
-// failureOf returns the complaint of the case. A case in which goroutines must collide is tried up
-// to a hundred times.
+// A case in which goroutines must collide is tried up to a hundred times.
 func failureOf(t *testing.T, name string, wrap wrapper) string {
 	t.Helper()
 	chances := 1

@@ -10,13 +10,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// twins returns a store in memory, and another one wrapped.
 func twins(wrap wrapper) []proof.Named {
 	return []proof.Named{{Name: "mem", Store: memkv.New(memkv.Options{})}, {Name: "other", Store: wrap(memkv.New(memkv.Options{}))}}
 }
 
-// differences are stores that break a rule, by their names among the broken ones, with the number
-// of ops that suffice to show it, or 0 if it does not show.
+// differences are the ops that suffice to show a broken rule; 0: it does not show.
 var differences = map[string]int{
 	"Add overwrites":                                        2,
 	"CompareAndSwap compares nothing":                       3,
@@ -64,7 +62,6 @@ func TestMetamorphic_ShowsADifferenceInFewOps(t *testing.T) {
 	}
 }
 
-// mismatch returns the first difference found by some seeds.
 func mismatch(t *testing.T, wrap wrapper) string {
 	for seed := range uint64(10) {
 		story := complaintOf(t, func(t testing.TB) { proof.Metamorphic(t, seed, 500, twins(wrap)...) })
@@ -101,7 +98,6 @@ func TestLinearizable_FailsForAStoreThatIsNot(t *testing.T) {
 	}
 }
 
-// nonlinear returns the complaint of some seeds about a store.
 func nonlinear(t *testing.T, wrap wrapper) string {
 	for seed := range uint64(50) {
 		story := complaintOf(t, func(t testing.TB) { proof.Linearizable(t, wrap(memkv.New(memkv.Options{})), 8, 50, seed) })

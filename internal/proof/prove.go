@@ -39,8 +39,7 @@ func Size[N int | int64 | uint64](few, many N) N {
 	return few
 }
 
-// budget returns the time limit of a test that proves a part. It returns false if the test should
-// do everything, or only the short version.
+// budget returns false if the test should do everything, or only the short version.
 func budget(t testing.TB) (time.Duration, bool) {
 	t.Helper()
 	if !Long() || All() {
@@ -54,7 +53,6 @@ func budget(t testing.TB) (time.Duration, bool) {
 	return limit, true
 }
 
-// chance returns the random source for t.
 func chance(t testing.TB) *rand.Rand {
 	text, fixed := os.LookupEnv(ProveBy)
 	if !fixed {
@@ -105,10 +103,8 @@ func Rounds(t testing.TB, few, all uint64) iter.Seq[uint64] {
 	}
 }
 
-// longer is the factor by which make prove increases the seeds of a sweep.
 const longer = 20
 
-// share is the fraction of a sweep's seeds in the short version: one in share.
 const share = 20
 
 // Sweep is [kvtest.SimulateMany] with n seeds, which should take a few seconds. The short version

@@ -65,7 +65,6 @@ func TestKill_ChangedValueAndMissingTwinAreTorn(t *testing.T) {
 
 var errEnough = errors.New("enough")
 
-// twenty takes the first twenty steps of each writer.
 type twenty struct{}
 
 func (twenty) Write(p []byte) (int, error) {

@@ -22,7 +22,6 @@ type Outage struct {
 	Latest      time.Duration // the longest time a call took past its deadline
 }
 
-// callTime is the time limit of each call of the load.
 const callTime = time.Second
 
 // KillMaster ends the first master with kill -9 while 16 clients of store work on keys of all
@@ -54,7 +53,6 @@ func (c *Cluster) killMaster(f func(client, n int), store kv.Store, limit, rest 
 	return master, back, err
 }
 
-// awaitWrites waits until one trip has written to keys on all masters.
 func awaitWrites(store kv.Store, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -74,7 +72,6 @@ func awaitWrites(store kv.Store, limit time.Duration) error {
 	return fmt.Errorf("no service within %v after a master died: %w", limit, err)
 }
 
-// busy calls f as each of 16 clients, with n from 0, until end is called.
 func busy(f func(client, n int)) (end func()) {
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -100,7 +97,6 @@ type load struct {
 	outage Outage
 }
 
-// call writes and reads a key, and counts the result.
 func (l *load) call(key string) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
@@ -154,7 +150,6 @@ func (c *Cluster) LoseMaster(store, plain kv.Store, name string, limit time.Dura
 	return w.found, err
 }
 
-// writes are the writes of clients while a master dies.
 type writes struct {
 	store kv.Store
 
@@ -178,7 +173,6 @@ func (w *writes) write(key string) {
 	}
 }
 
-// look reads all acknowledged writes.
 func (w *writes) look() error {
 	const atOnce = 500
 	for keys := range slices.Chunk(w.keys, atOnce) {

@@ -45,7 +45,6 @@ type Process struct {
 	output *bytes.Buffer // output of cmd; valid once exited is closed
 }
 
-// start runs program, which must listen on addr, and returns when it accepts connections there.
 func start(program, addr string, args ...string) (*Process, error) {
 	p := &Process{Addr: addr, program: program, args: args}
 	if err := p.Start(); err != nil {
