@@ -150,10 +150,7 @@ func dieSending(t *testing.T, ago time.Duration) (path string) {
 	db, err := kvmodel.Open(s, kvmodel.Clock(func() time.Time { return time.Now().Add(-ago) }))
 	must(t, err)
 	t.Cleanup(func() { _ = db.Close(context.Background()) })
-	kvmodel.NewRecords(db, kvmodel.Schema[note, string]{
-		Name: "Note", Version: 1, ID: func(n *note) string { return n.ID }, SetID: func(n *note, id string) { n.ID = id },
-		Key: kvmodel.StringKey[string](), Codec: packed[note]{},
-	})
+	bareNotes(db)
 	send := kvmodel.NewIntent(db, "send", func(context.Context, sending) error { return errors.New("no line") })
 	if err := send.Do(t.Context(), sending{To: "ann"}); !errors.Is(err, kvmodel.ErrUnclear) {
 		t.Fatal(err)

@@ -22,10 +22,7 @@ func unbuilt(t *testing.T, path string) {
 	t.Helper()
 	s := boltStore(t, "bolt:"+path)
 	db := open(t, s)
-	all := kvmodel.NewRecords(db, kvmodel.Schema[note, string]{
-		Name: "Note", Version: 1, ID: func(n *note) string { return n.ID }, SetID: func(n *note, id string) { n.ID = id },
-		Key: kvmodel.StringKey[string](), Codec: packed[note]{},
-	})
+	all := bareNotes(db)
 	for _, id := range []string{"n1", "n2"} {
 		must(t, all.Create(t.Context(), &note{ID: id, Title: "of " + id, Tags: []string{"sea"}}))
 	}

@@ -61,6 +61,13 @@ func newNotes(db *kvmodel.DB) notes {
 	return notes{r, index.NewCounter(r, "Views"), byTitle}
 }
 
+// bareNotes is a release of notes without indexes.
+func bareNotes(db *kvmodel.DB) *kvmodel.Records[note, string] {
+	schema := noteSchema()
+	schema.Version, schema.Private = 1, nil
+	return kvmodel.NewRecords(db, schema)
+}
+
 // models are those of the command under test.
 func models(db *kvmodel.DB) []kvmodel.Model { return []kvmodel.Model{newNotes(db)} }
 

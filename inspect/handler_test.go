@@ -13,8 +13,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/vmihailenco/msgpack/v5"
-
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -28,19 +26,6 @@ type faceUser struct {
 	Visits                          int64 `msgpack:"-"`
 }
 
-type facePacked struct{}
-
-func (facePacked) Append(dst []byte, u *faceUser) ([]byte, error) {
-	data, err := msgpack.Marshal(u)
-	return append(dst, data...), err
-}
-
-func (facePacked) Unmarshal(data []byte, u *faceUser) (bool, error) {
-	return false, msgpack.Unmarshal(data, u)
-}
-
-func (facePacked) Merge(_, next []byte) ([]byte, error) { return next, nil }
-
 func faceIndex(name, def string, value func(*faceUser) string) kvmodel.IndexSpec[faceUser, string] {
 	return kvmodel.IndexSpec[faceUser, string]{
 		Name: name, Def: def, Key: kvmodel.StringKey[string](), Values: func(u *faceUser) []string { return []string{value(u)} },
@@ -50,7 +35,7 @@ func faceIndex(name, def string, value func(*faceUser) string) kvmodel.IndexSpec
 func faceUsers(db *kvmodel.DB) *kvmodel.Records[faceUser, string] {
 	users := kvmodel.NewRecords(db, kvmodel.Schema[faceUser, string]{
 		Name: "User", Version: 2, ID: func(u *faceUser) string { return u.ID }, SetID: func(u *faceUser, id string) { u.ID = id },
-		Key: kvmodel.StringKey[string](), Codec: facePacked{}, Private: []string{"Email", "Password"},
+		Key: kvmodel.StringKey[string](), Codec: packed[faceUser]{}, Private: []string{"Email", "Password"},
 		Counters: []kvmodel.CounterOf[faceUser]{{Name: "Visits", Set: func(u *faceUser, n int64) { u.Visits = n }}},
 	})
 	index.NewUnique(users, faceIndex("ByName", "unique Name string", func(u *faceUser) string { return u.Name }))

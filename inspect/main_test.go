@@ -47,6 +47,9 @@ func TestRun_WrongCallsSayWhatWasMeantAndExitWith2(t *testing.T) {
 		{"build --resave", "--resave takes a MODEL"},
 		{"build Note.ByTags", "indexes are built with the others of their model: db build Note"},
 		{"verify", "verify takes a FILE"},
+		{"export x Note", "MODEL and --private go with --format csv or jsonl"},
+		{"export x Not --format=csv", "did you mean Note?"},
+		{"export - Note Note --format=csv", "the output takes the table of one model"},
 		{"restore here there --until soon", `invalid argument "soon" for "--until"`},
 	} {
 		t.Run(test.args, func(t *testing.T) {

@@ -2,6 +2,7 @@ package inspect_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -26,11 +27,17 @@ type server struct {
 	adds    atomic.Int64 // leases taken
 }
 
-func newServer() *server {
-	s := &server{store: memkv.New(memkv.Options{})}
+func newServer(mem *memkv.Store) *server {
+	s := &server{store: mem}
 	s.edition.Store(1)
 	return s
 }
+
+// errServerLost is what the server says.
+var errServerLost = fmt.Errorf("cache-1:11211: %w", kv.ErrLost)
+
+// renewed is the edition of a store that was accepted as an empty one.
+const renewed = 1000
 
 // client is the store of one process.
 type client struct{ *server }
@@ -48,12 +55,12 @@ func (c client) Do(ctx context.Context, ops []kv.Op) error {
 		}
 		return err
 	}
-	return kv.Fail(ops, kv.ErrLost)
+	return kv.Fail(ops, errServerLost)
 }
 
 func (c client) Lost() (all []error) {
 	if c.lost.Load() {
-		all = append(all, kv.ErrLost)
+		all = append(all, errServerLost)
 	}
 	return all
 }
@@ -67,7 +74,7 @@ func (c client) Accept(context.Context) ([]string, error) {
 }
 func (c client) Edition() (number, id uint64)           { n := c.edition.Load(); return n, n }
 func (c client) Look(context.Context) error             { return nil }
-func (c client) Renew(context.Context) error            { return nil }
+func (c client) Renew(context.Context) error            { c.edition.Store(renewed); return nil }
 func (c client) GoneBack(context.Context, string) error { return nil }
 func (c client) Watch(func([]string, error))            {}
 
@@ -148,7 +155,7 @@ func logged(t *testing.T, test func(t *testing.T, log *slog.Logger)) string {
 
 func TestRecover_BringsBackWhatIsLeftByOneOfTwoProcesses(t *testing.T) {
 	text := logged(t, func(t *testing.T, log *slog.Logger) {
-		s := newServer()
+		s := newServer(memkv.New(memkv.Options{}))
 		one, two := s.start(t, log, true), s.start(t, log, true)
 		one.write(t, "tea")
 		two.write(t, "milk")
@@ -174,7 +181,7 @@ func TestRecover_BringsBackWhatIsLeftByOneOfTwoProcesses(t *testing.T) {
 
 func TestRecover_WithoutAcceptWaitsForAnOperator(t *testing.T) {
 	text := logged(t, func(t *testing.T, log *slog.Logger) {
-		s := newServer()
+		s := newServer(memkv.New(memkv.Options{}))
 		p := s.start(t, log, false)
 		p.write(t, "tea")
 		s.lose(t, "u")
@@ -198,7 +205,7 @@ func TestRecover_WithoutAcceptWaitsForAnOperator(t *testing.T) {
 // A process that was away for longer than its lease finds that of another one.
 func TestRecover_TheLeaseOfAnotherProcessStaysAndEndsTheRescue(t *testing.T) {
 	text := logged(t, func(t *testing.T, log *slog.Logger) {
-		s := newServer()
+		s := newServer(memkv.New(memkv.Options{}))
 		p := s.start(t, log, true)
 		p.write(t, "tea")
 		s.lose(t, "ids", "u", "l")

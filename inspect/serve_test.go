@@ -223,14 +223,6 @@ func TestServe_AsksWhoeverSitsAtTheCommand(t *testing.T) {
 	file(t, path, "build", "--again").want(t, 5, "there is no terminal to ask at")
 }
 
-// asked is an input of which f is told when it is read, and that says nothing.
-type asked struct{ f func() }
-
-func (a asked) Read([]byte) (int, error) {
-	a.f()
-	select {}
-}
-
 // watched calls f once a text has been written to it.
 type watched struct {
 	strings.Builder
@@ -261,7 +253,7 @@ func TestServe_CtrlCEndsTheVerb(t *testing.T) {
 	serve(t, path)
 	ctx, cancel := context.WithCancel(t.Context())
 	c := terminal(path, "", "build", "--again")
-	c.Stdin = asked{cancel}
+	c.Stdin = typing{cancel}
 	runIn(ctx, c).want(t, 4, "[y/N] \n", "stopped: nothing was written")
 }
 

@@ -28,8 +28,9 @@ func statusOf(t *testing.T, s kv.Store, models ...func(*kvmodel.DB)) inspect.Sta
 func withNotes(db *kvmodel.DB) { newNotes(db) }
 
 func TestStatus_WhatIsLostIsAFindingAndNoError(t *testing.T) {
-	lost := true
-	st := statusOf(t, lossy{furnished(t), &lost, new(uint64)}, withNotes)
+	s := client{newServer(furnished(t))}
+	s.lost.Store(true)
+	st := statusOf(t, s, withNotes)
 	if !errors.Is(st.Lost, kv.ErrLost) || st.Next != "recover" || len(st.Models) != 1 || st.Stats.Lost != 1 {
 		t.Errorf("%+v", st)
 	}
