@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// file runs the command on the file of a bolt store.
 func file(t testing.TB, path string, args ...string) ran {
 	t.Helper()
 	c := on(nil, args...)
@@ -23,7 +22,6 @@ func file(t testing.TB, path string, args ...string) ran {
 	return runIn(t.Context(), c)
 }
 
-// appFile makes a file with three notes.
 func appFile(t testing.TB) (dir, path string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -116,7 +114,6 @@ func sizeOf(t testing.TB, path string) int64 {
 	return info.Size()
 }
 
-// shippedFile makes a file with three notes that was shipped.
 func shippedFile(t testing.TB) (dir, shipped string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -141,8 +138,7 @@ func TestRestore_TakesWhatWasShipped(t *testing.T) {
 	file(t, "", "restore", shipped, filepath.Join(dir, "later.db"), "--until", "2199-01-01T00:00:00Z").want(t, 1, "no later commit was shipped")
 }
 
-// dieSending leaves a file as a process has left it that was killed while an intent failed, so
-// long ago.
+// The process was killed that long ago, while an intent failed.
 func dieSending(t *testing.T, ago time.Duration) (path string) {
 	t.Helper()
 	dir, at := appFile(t)

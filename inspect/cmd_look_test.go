@@ -17,10 +17,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// inTime runs f with a clock that moves when nothing else does.
 func inTime(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
 
-// boltStore makes the file of a bolt store and opens it.
 func boltStore(t testing.TB, url string) kv.Store {
 	t.Helper()
 	s, err := kvopen.Store(t.Context(), url)
@@ -38,7 +36,6 @@ func newDrafts(db *kvmodel.DB) *kvmodel.Records[draft, string] {
 	})
 }
 
-// draftsByID adds an index.
 func draftsByID(all *kvmodel.Records[draft, string]) {
 	index.NewUnique(all, kvmodel.IndexSpec[draft, string]{
 		Name: "ByID", Def: "unique ID", Fields: []string{"ID"}, Key: kvmodel.StringKey[string](),

@@ -16,14 +16,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// contextFor returns a context that ends as Ctrl-C ends one.
 func contextFor(t testing.TB, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(d, cancel)
 	return ctx, cancel
 }
 
-// drop removes items from a store, as a fault would.
 func drop(t testing.TB, mem *memkv.Store, keys ...string) {
 	t.Helper()
 	for _, key := range keys {
@@ -32,7 +30,6 @@ func drop(t testing.TB, mem *memkv.Store, keys ...string) {
 	}
 }
 
-// fillWithoutIndexes writes two notes with the same title in a release that has no indexes.
 func fillWithoutIndexes(t testing.TB, mem *memkv.Store, titles ...string) {
 	t.Helper()
 	db := open(t, shared(mem))

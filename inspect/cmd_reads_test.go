@@ -16,8 +16,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// unbuilt makes a bolt file with two notes and no indexes. A DB that opens it to write, with
-// models that have indexes, builds these.
+// A DB that opens the file to write, with indexes, builds these.
 func unbuilt(t *testing.T, path string) {
 	t.Helper()
 	s := boltStore(t, "bolt:"+path)
@@ -29,7 +28,6 @@ func unbuilt(t *testing.T, path string) {
 	must(t, db.Close(t.Context()))
 }
 
-// held returns what is in a bolt file, with the versions of the items.
 func itemsIn(t *testing.T, path string) map[string]kv.Result {
 	t.Helper()
 	s := boltStore(t, "bolt:"+path)
@@ -45,8 +43,7 @@ func itemsIn(t *testing.T, path string) map[string]kv.Result {
 	return all
 }
 
-// waiting returns c as one that waits a minute once its models are there: what a DB does by
-// itself is done by then.
+// By the end of the minute, a DB has done all it does by itself.
 func waiting(c inspect.Config) inspect.Config {
 	c.Models = func(db *kvmodel.DB) []kvmodel.Model {
 		all := models(db)

@@ -20,7 +20,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// faceUser is a record with a private field that an index is over, and one that none is.
 type faceUser struct {
 	ID, Name, City, Email, Password string
 	Visits                          int64 `msgpack:"-"`
@@ -45,7 +44,6 @@ func faceUsers(db *kvmodel.DB) *kvmodel.Records[faceUser, string] {
 	return users
 }
 
-// faceStore counts what would write to it.
 type faceStore struct {
 	kv.Store
 	writes atomic.Int64
@@ -72,7 +70,6 @@ func (s *faceStore) Do(ctx context.Context, ops []kv.Op) error {
 	return s.Store.Do(ctx, ops)
 }
 
-// faced are the pages of a store with two users.
 type faced struct {
 	http.Handler
 	store *faceStore
@@ -111,7 +108,6 @@ func (f faced) ask(method, path, secret string) *httptest.ResponseRecorder {
 	return w
 }
 
-// want asks for a page and fails unless it has that status and shows all of texts.
 func (f faced) want(t *testing.T, path string, status int, texts ...string) string {
 	t.Helper()
 	w := f.ask(http.MethodGet, path, faceSecret)
@@ -132,7 +128,6 @@ func faceWords(page string) string {
 	return regexp.MustCompile(`\s*<[^>]*>\s*`).ReplaceAllString(page, "")
 }
 
-// facePages are addresses of every kind of page, and of failures.
 var facePages = []string{
 	"/inspect/", "/inspect/model?model=User", "/inspect/record?model=User&id=u81", "/inspect/record?model=User&id=a+b%2Fc",
 	"/inspect/index?index=User.ByCity&value=Oslo", "/inspect/index?index=User.ByCity", "/inspect/index?index=User.ByEmail",

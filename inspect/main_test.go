@@ -97,7 +97,6 @@ func TestRun_AStoreThatIsDownIsNoticedWithinTwoSeconds(t *testing.T) {
 	}
 }
 
-// silent is a store that never answers.
 type silent struct{ kv.Store }
 
 func (silent) Do(ctx context.Context, ops []kv.Op) error {
@@ -162,7 +161,6 @@ func TestRun_WhatWritesIsRefusedUnlessSomeoneSaysYes(t *testing.T) {
 	}
 }
 
-// typing is an input that someone is about to type into.
 type typing struct{ asked func() }
 
 func (i typing) Read([]byte) (int, error) {

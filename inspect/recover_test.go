@@ -18,7 +18,6 @@ import (
 
 const leaseKey = "recovery:lease"
 
-// server is a store that several processes share, and that can lose its memory.
 type server struct {
 	store *memkv.Store
 
@@ -33,13 +32,11 @@ func newServer(mem *memkv.Store) *server {
 	return s
 }
 
-// errServerLost is what the server says.
 var errServerLost = fmt.Errorf("cache-1:11211: %w", kv.ErrLost)
 
 // renewed is the edition of a store that was accepted as an empty one.
 const renewed = 1000
 
-// client is the store of one process.
 type client struct{ *server }
 
 func (c client) Powers() kv.Powers {
@@ -78,13 +75,11 @@ func (c client) Renew(context.Context) error            { c.edition.Store(renewe
 func (c client) GoneBack(context.Context, string) error { return nil }
 func (c client) Watch(func([]string, error))            {}
 
-// process is one that serves an app, with its recovery.
 type process struct {
 	*inspect.Recovery
 	notes notes
 }
 
-// start starts a process, which ends with the test.
 func (s *server) start(t *testing.T, log *slog.Logger, accepts bool) process {
 	t.Helper()
 	db := open(t, client{s})
@@ -97,13 +92,11 @@ func (s *server) start(t *testing.T, log *slog.Logger, accepts bool) process {
 	return p
 }
 
-// write makes a note with the tag sea.
 func (p process) write(t *testing.T, id string) {
 	t.Helper()
 	must(t, p.notes.Create(t.Context(), &note{ID: id, Title: id, Tags: []string{"sea"}}))
 }
 
-// lose loses what is under the keys that begin with one of classes.
 func (s *server) lose(t *testing.T, classes ...string) {
 	t.Helper()
 	for _, class := range classes {
@@ -120,7 +113,6 @@ func (s *server) lose(t *testing.T, classes ...string) {
 	s.lost.Store(true)
 }
 
-// within waits until is reports true, for limit at most.
 func within(t *testing.T, limit time.Duration, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(limit); !is(); time.Sleep(time.Second / 10) {
@@ -135,7 +127,6 @@ func (p process) within(t *testing.T, limit time.Duration, want inspect.Health) 
 	within(t, limit, want.String(), func() bool { return p.Health() == want })
 }
 
-// wantTitles checks that the notes can be found by their titles, for which the index is needed.
 func (p process) wantTitles(t *testing.T, titles ...string) {
 	t.Helper()
 	for _, title := range titles {
@@ -145,7 +136,6 @@ func (p process) wantTitles(t *testing.T, titles ...string) {
 	}
 }
 
-// logged runs test with a clock of its own and a log, and returns what was logged.
 func logged(t *testing.T, test func(t *testing.T, log *slog.Logger)) string {
 	t.Helper()
 	var text strings.Builder

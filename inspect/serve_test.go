@@ -18,8 +18,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// serve opens the file at path, as an app does, and serves the verbs. The app stops with the
-// test, or before that when stop is called.
 func serve(t testing.TB, path string, opts ...kvmodel.Option) (stop func()) {
 	t.Helper()
 	return serveOn(t, boltStore(t, "bolt:"+path+"?durability=unsynced"), path, opts...)
@@ -42,7 +40,6 @@ func serveOn(t testing.TB, s kv.Store, path string, opts ...kvmodel.Option) (sto
 	return stop
 }
 
-// socket listens at the place of path's socket.
 func socket(t testing.TB, path string) *net.UnixListener {
 	t.Helper()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path + ".sock", Net: "unix"})
@@ -51,7 +48,6 @@ func socket(t testing.TB, path string) *net.UnixListener {
 	return l
 }
 
-// terminal returns a call on the file at path, at a terminal where someone types text.
 func terminal(path, text string, args ...string) inspect.Config {
 	c := on(nil, args...).AtTerminal()
 	c.URL, c.Open, c.Stdin = "bolt:"+path, nil, strings.NewReader(text)
@@ -183,7 +179,6 @@ func TestRun_AnotherVersionIsAWrongCall(t *testing.T) {
 	file(t, path, "status").want(t, 2, path+".sock has protocol version 9, this command version 3", "v9")
 }
 
-// sayTo sends an app a line, and returns what it answers.
 func sayTo(t *testing.T, path, line string) (frames []map[string]any) {
 	t.Helper()
 	conn, err := net.Dial("unix", path+".sock")
@@ -223,7 +218,6 @@ func TestServe_AsksWhoeverSitsAtTheCommand(t *testing.T) {
 	file(t, path, "build", "--again").want(t, 5, "there is no terminal to ask at")
 }
 
-// watched calls f once a text has been written to it.
 type watched struct {
 	strings.Builder
 	text string
@@ -238,8 +232,7 @@ func (w *watched) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// wantStopped runs a slow verb through the app, and fails unless it shows how far it is, and
-// ends well once stop was called, as soon as it does.
+// A slow verb shows how far it is, and ends well when stop is called.
 func wantStopped(ctx context.Context, t *testing.T, path string, stop func(), call, shows, goOn string) {
 	t.Helper()
 	errs := &watched{text: shows, f: stop}
@@ -277,7 +270,6 @@ func TestServe_LongVerbsShowHowFarTheyAreAndCtrlCEndsThem(t *testing.T) {
 	}
 }
 
-// held is a store in which builds do not get further than their first list.
 type held struct {
 	kv.Store
 	builds bool

@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// statusOf returns the status of the notes, and of the drafts if there are some, in s.
 func statusOf(t *testing.T, s kv.Store, models ...func(*kvmodel.DB)) inspect.Status {
 	t.Helper()
 	db := open(t, s)

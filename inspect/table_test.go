@@ -58,7 +58,6 @@ func TestTable_ADamagedRecordIsNamedAndLeavesNoFile(t *testing.T) {
 	}
 }
 
-// oldNote is a note of a version that had another field, and not all of them.
 type oldNote struct{ ID, Title, Color string }
 
 func TestTable_ARecordOfAnEarlierVersionIsAsThisOneHasIt(t *testing.T) {
