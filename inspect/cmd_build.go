@@ -196,7 +196,9 @@ func acknowledge(ctx context.Context, c *call) error {
 		c.Tell("lost: %s", text)
 	}
 	c.Tell("step 1: acknowledge the loss. Its records will be absent, and the indexes of every model incomplete until step 2.")
-	c.tellGone(in)
+	if gone := in.Unbuildable(); len(gone) > 0 {
+		c.Tell("Lost for good, if it was on those servers: %s.", strings.Join(gone, ", "))
+	}
 	if err := c.confirm(ctx, "Acknowledge the loss?"); err != nil {
 		return err
 	}
@@ -209,12 +211,6 @@ func acknowledge(ctx context.Context, c *call) error {
 	}
 	c.Tell("acknowledged%s", strings.TrimSuffix(": "+strings.Join(servers, ", "), ": "))
 	return nil
-}
-
-func (c *call) tellGone(in *Inspector) {
-	if gone := in.Unbuildable(); len(gone) > 0 {
-		c.Tell("Lost for good, if it was on those servers: %s.", strings.Join(gone, ", "))
-	}
 }
 
 // If no server is left to report a loss, a running app may know of it.

@@ -147,15 +147,15 @@ func plainFields(m model, s []Field, id string) (plain []Field, err error) {
 		}
 	}
 	for _, f := range s {
-		isSame := func(other Field) bool { return other.Name == f.Name && slices.ContainsFunc(of[0], other.equals) }
+		isSame := func(other Field) bool {
+			return other.Name == f.Name && slices.ContainsFunc(of[0], func(e Field) bool { return e.Name == f.Name && e.Text() == other.Text() })
+		}
 		if _, ok := f.input(); ok && slices.ContainsFunc(of[1], isSame) && !slices.Contains(m.Private(), f.Name) {
 			plain = append(plain, f)
 		}
 	}
 	return plain, nil
 }
-
-func (f Field) equals(other Field) bool { return f.Name == other.Name && f.Text() == other.Text() }
 
 // input returns the value of f in the form that a person enters, and whether it can be entered.
 func (f Field) input() (text string, ok bool) {

@@ -14,10 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-func (h *faceHandler) recordPage(ctx context.Context, query url.Values) (face.Page, error) {
-	return h.recordAsEntered(ctx, query.Get("model"), textOfID(query.Get("id")), nil)
-}
-
 func (h *faceHandler) recordAsEntered(ctx context.Context, name, id string, entered url.Values) (face.Page, error) {
 	m, err := h.in.model(name)
 	if err != nil {

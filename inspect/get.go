@@ -112,17 +112,13 @@ func (in *Inspector) place(ctx context.Context, m model, s *plug.Sight, r *Recor
 		}
 	}
 	for _, w := range checked[0].Wrong {
-		r.blame(w)
-	}
-	return nil
-}
-
-func (r *Record) blame(w plug.Wrong) {
-	for i := range r.Places {
-		if r.Places[i].Index == w.Index {
-			r.Places[i].Wrong = append(r.Places[i].Wrong, w.Text)
+		for i := range r.Places {
+			if p := &r.Places[i]; p.Index == w.Index {
+				p.Wrong = append(p.Wrong, w.Text)
+			}
 		}
 	}
+	return nil
 }
 
 // textOfValue returns the text of a value, which may be given in parts separated by slashes.

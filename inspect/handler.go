@@ -68,11 +68,13 @@ type faceHandler struct {
 type faceView func(*faceHandler, context.Context, url.Values) (face.Page, error)
 
 var faceViews = map[string]faceView{
-	"":       (*faceHandler).statusPage,
-	"model":  (*faceHandler).modelPage,  // ?model=
-	"record": (*faceHandler).recordPage, // ?model=&id=
-	"index":  (*faceHandler).indexPage,  // ?index=&value=&n=
-	"key":    (*faceHandler).keyPage,    // ?key=
+	"":      (*faceHandler).statusPage,
+	"model": (*faceHandler).modelPage, // ?model=
+	"record": func(h *faceHandler, ctx context.Context, query url.Values) (face.Page, error) { // ?model=&id=
+		return h.recordAsEntered(ctx, query.Get("model"), textOfID(query.Get("id")), nil)
+	},
+	"index": (*faceHandler).indexPage, // ?index=&value=&n=
+	"key":   (*faceHandler).keyPage,   // ?key=
 }
 
 // ServeHTTP answers any request.
@@ -118,11 +120,10 @@ func (h *faceHandler) show(w http.ResponseWriter, r *http.Request, view faceView
 	ctx, cancel := context.WithTimeout(r.Context(), facePatience)
 	defer cancel()
 	ctx, meter := kvmodel.Metered(ctx)
-	if view == nil {
-		view = (*faceHandler).nowhere
+	p, err, status := face.Page{}, error(errNowhere), http.StatusOK
+	if view != nil {
+		p, err = view(h, ctx, r.URL.Query())
 	}
-	p, err := view(h, ctx, r.URL.Query())
-	status := http.StatusOK
 	if err != nil {
 		status, _ = faceStatus(err)
 		p = h.failure(p, err)
@@ -185,10 +186,6 @@ func (e faceError) Error() string { return e.text }
 func (e faceError) Unwrap() error { return e.is }
 
 var errNowhere = faceError{"There is no page at this address.", kvmodel.ErrNotFound}
-
-func (h *faceHandler) nowhere(context.Context, url.Values) (face.Page, error) {
-	return face.Page{}, errNowhere
-}
 
 var faceFailures = []struct {
 	status int

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -200,15 +199,6 @@ func TestVerbs_AreFewEnoughToRemember(t *testing.T) {
 	}
 }
 
-func TestRun_AnOldNameOfAVerbAnswersWithTheNewOne(t *testing.T) {
-	for old, now := range inspect.Renamed {
-		say(t, old, "Note", "--format=json").want(t, 2, old+" is now: db "+now)
-		if _, is := inspect.Verbs()[strings.Fields(now)[0]]; !is {
-			t.Errorf("%s is said to be %s, which is no verb", old, now)
-		}
-	}
-}
-
 func TestHelp_NamesEveryVerbAndEveryFlagOfOne(t *testing.T) {
 	r := say(t, "--help")
 	r.want(t, 0, "db [command]", "$RINGTREE_STORE names the store, or else test://here.", "5 refused")
@@ -222,11 +212,6 @@ func TestHelp_NamesEveryVerbAndEveryFlagOfOne(t *testing.T) {
 			for _, flag := range flags {
 				help.want(t, 0, "--"+flag+" ")
 			}
-		}
-	}
-	for _, old := range slices.Sorted(maps.Keys(inspect.Renamed)) {
-		if strings.Contains(r.out, "\n  "+old+" ") {
-			t.Errorf("it shows the old name %s", old)
 		}
 	}
 }

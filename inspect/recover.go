@@ -112,7 +112,8 @@ func (r *Recovery) run(ctx context.Context) {
 	tick := time.NewTicker(recoverPause)
 	defer tick.Stop()
 	for due := true; ; {
-		if due || r.Health() != Well || r.isHurt() {
+		stats := r.db.Stats()
+		if due || r.Health() != Well || stats.Lost > 0 || len(stats.Unbuilt) > 0 {
 			r.note(ctx, r.step(ctx))
 		}
 		select {
@@ -124,11 +125,6 @@ func (r *Recovery) run(ctx context.Context) {
 			due = false
 		}
 	}
-}
-
-func (r *Recovery) isHurt() bool {
-	stats := r.db.Stats()
-	return stats.Lost > 0 || len(stats.Unbuilt) > 0
 }
 
 // note logs an error once, however often it recurs.
@@ -249,10 +245,10 @@ func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
 	err := in.building(in.models, p.Progress, func() error {
 		return cmp.Or(beside(in.models, func(m model) error { return m.Build(ctx, true) })...)
 	})
-	if err != nil {
-		return err
+	if err == nil && edition != "" {
+		_, err = kv.One(ctx, in.db.Store(), kv.OpSet(rescuedKey, sums.Whole([]byte(edition))))
 	}
-	return in.noteRescue(ctx, edition)
+	return err
 }
 
 // Unbuildable returns the data that is in no record, so that no build restores it: counters, and
@@ -280,14 +276,6 @@ func (in *Inspector) edition() string {
 		return ""
 	}
 	return fmt.Sprintf("%d.%x", number, id)
-}
-
-func (in *Inspector) noteRescue(ctx context.Context, edition string) error {
-	if edition == "" {
-		return nil
-	}
-	_, err := kv.One(ctx, in.db.Store(), kv.OpSet(rescuedKey, sums.Whole([]byte(edition))))
-	return err
 }
 
 // Until a rescue has followed an accepted loss, records may be missing from all lists.

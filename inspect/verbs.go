@@ -111,12 +111,6 @@ var verbs = map[string][]verb{
 	},
 }
 
-var renamed = map[string]string{
-	"ps": "status", "intents": "status", "doctor": "status --deep", "hot": "status", "sizes": "ls --sizes", "key": "get --key",
-	"find": "list", "page": "list", "repair": "check --repair", "drain": "check --repair", "resave": "build --resave",
-	"accept": "recover", "rescue": "recover", "diff": "copy --dry-run, or verify --against", "verify-backup": "verify", "verify-export": "verify",
-}
-
 type options struct {
 	storeURL, tenant, toTenant, format, key, mode, against, resume string
 
@@ -176,10 +170,7 @@ func (o *options) flags() *pflag.FlagSet {
 // After help was asked for and written, there is no verb to run.
 func (c *call) parse(ctx context.Context) error {
 	cmd, err := c.root().ExecuteContextC(ctx)
-	if c.path = cmd.CommandPath(); cmd.Hidden {
-		c.path = c.Name
-	}
-	if err != nil {
+	if c.path = cmd.CommandPath(); err != nil {
 		return fmt.Errorf("%w: %w", errCall, err)
 	}
 	return nil
@@ -204,11 +195,6 @@ func (c *call) root() *cobra.Command {
 		for _, v := range verbs[title] {
 			root.AddCommand(c.cobra(title, v, flags))
 		}
-	}
-	for old, now := range renamed {
-		root.AddCommand(&cobra.Command{Use: old, Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("%s is now: %s %s", old, c.Name, now)
-		}})
 	}
 	return root
 }
