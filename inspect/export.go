@@ -13,10 +13,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Export writes the data of the database to w, for Import and Diff, on a store of any kind: records
-// with their revs, versions, expiries, places in timelines, counters and histories, data that
-// belongs to no model, and sessions. Others may write meanwhile: each record is exported as it was
-// at some moment.
+// Export writes all data that cannot be built again: records with their counters and histories,
+// data that belongs to no model, and sessions. Others may write meanwhile: each record is exported
+// as it was at some moment. Import and Diff read it, on a store of any kind.
 func (in *Inspector) Export(ctx context.Context, w io.Writer, p Pace) (Summary, error) {
 	if len(in.models) == 0 && len(in.alone) == 0 {
 		return Summary{}, errEmpty

@@ -124,10 +124,9 @@ const faceKeys = 300
 // facePictures is the maximum number of pictures on a page: a ring may have many shards.
 const facePictures = 4
 
-// Pictures draws the current layout in the store of an index, such as Page.Newest, at a value. A
-// ring is a templates.RingPicture, a ranking a templates.TreePicture, and a list a
-// templates.ListPicture; an index with shards may have several. It reads about as many keys as
-// most, and draws nothing of a private field. It returns ErrUnknown for an unknown index.
+// Pictures draws an index, such as Page.Newest, as stored at a value: the rings, the tree or the
+// list. It reads about as many keys as most, and draws nothing of a private field. It returns
+// ErrUnknown for an unknown index.
 func (in *Inspector) Pictures(ctx context.Context, name, value string, most int) ([]templ.Component, error) {
 	m, w, err := in.window(name)
 	if err != nil {

@@ -40,14 +40,10 @@ type Forgotten struct {
 	hidden []string // the indexes of its private unique values
 }
 
-// Forget erases a record, its history, its tombstone and its counters, and its id in all indexes
-// and in the ids of the model. Then it searches the keys and values of the whole store for the id,
-// the unique values and more values: in decoded fields of other records, in their earlier versions,
-// in entries of indexes, in events and sessions. It does not see pictures and other binary data,
-// parts of longer words, backups, exports and shipped logs.
-//
-// It waits for pending changes of the record: see Records.Purge. After erasing, the unique values
-// of the record are unknown: to search again, pass them as more.
+// Forget erases a record with its history, tombstone, counters and index entries, after its pending
+// changes, as Records.Purge. Then it searches all keys and decoded fields of the store for its id,
+// its unique values and more, but not binary data or parts of longer words. The unique values are
+// unknown afterwards: pass them as more to search again.
 func (in *Inspector) Forget(ctx context.Context, name, id string, p Pace, more ...string) (f Forgotten, err error) {
 	f = Forgotten{Model: name, ID: id}
 	m, err := in.model(name)

@@ -51,11 +51,8 @@ const (
 	exitRefused = 5
 )
 
-// Run runs the verb named by the arguments, and returns the exit code: 0 for success, 1 if
-// something is wrong or missing, 2 for wrong usage, 3 if the store is unreachable, 4 if the verb
-// was stopped and can be resumed, and 5 if it was refused. When ctx ends, Run stops the verb.
-//
-// If an app that calls [Serve] has the store's file open, the app runs the verb.
+// Run runs the verb named by the arguments, until ctx ends, and returns its exit code, which --help
+// explains. If an app that calls [Serve] has the store's file open, the app runs the verb.
 func Run(ctx context.Context, config Config) int {
 	c := newCall(config)
 	if err := c.parse(ctx); err != nil || c.verb.run == nil {

@@ -56,15 +56,13 @@ type Recovery struct {
 	end     func()
 }
 
-// Recover recovers db after its store has lost data, in the background, until ctx ends or Stop is
-// called; call Stop before closing db. All models must be registered in db before:
+// Recover recovers db in the background after its store has lost data, until ctx ends or Stop is
+// called. All models must be registered in db before, and Stop called before db is closed:
 //
 //	defer inspect.Recover(ctx, db, inspect.RecoverOptions{}).Stop()
 //
-// It notices that a server has lost its memory or that an index is not built. With Accept it
-// accepts the loss, logs the lost data, and rescues the rest, as Rescue does; only one of several
-// processes rescues. Without Accept it logs the loss and waits until an operator has called the
-// verb recover. In both cases, it builds indexes that are not built.
+// It builds indexes that are not built. If a server has lost its memory, it accepts the loss and
+// rescues the rest with Accept, in one of several processes; else it waits for the verb recover.
 func Recover(ctx context.Context, db *kvmodel.DB, o RecoverOptions) *Recovery {
 	log := cmp.Or(o.Log, slog.Default())
 	ctx, cancel := context.WithCancel(ctx)

@@ -22,18 +22,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Serve runs the command's verbs while the app has the file of an embedded store open. store is its
-// URL, bolt:PATH, or PATH. Commands connect to a socket beside the file, PATH.sock, and Serve runs
-// their verbs on db. Only the user of this process can connect. All models must be registered in db before. For any other store, which
-// the command can open itself, Serve does nothing.
-//
-// It serves until ctx ends or stop is called. stop ends the running calls and waits for them, so
-// call it before closing db:
+// Serve runs the verbs of the command on db while the app has the store's file open, until ctx ends
+// or stop is called; stop ends the running calls, so call it before closing db. store is bolt:PATH or
+// PATH; for other stores Serve does nothing. All models must be registered in db before:
 //
 //	defer inspect.Serve(ctx, db, url)()
 //
-// Serve replaces the socket of a dead process. If it cannot serve, for instance because another
-// process does, it logs the reason to slog.Default, and the app goes on without the command.
+// Commands of the same user connect to PATH.sock. If Serve cannot serve, for instance because
+// another process does, it logs the reason to slog.Default.
 func Serve(ctx context.Context, db *kvmodel.DB, store string) (stop func()) {
 	end, err := serve(ctx, db, store)
 	if err != nil {

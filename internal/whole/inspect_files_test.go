@@ -199,32 +199,6 @@ func TestExport_LeavesOutWhatAPeriodIsKeptNoLonger(t *testing.T) {
 	})
 }
 
-func TestMatrix_OfPlants_EachIsFoundMendedOrNamedAndNothingElse(t *testing.T) {
-	t.Parallel()
-	w := lossWorlds[0]
-	items := w.furnished(t)
-	for plant := range proof.Part(t, whole.Plants[9:], whole.Plants) { // TestLong_FaultsOfEachKind plants all.
-		t.Run(plant.Name, func(t *testing.T) {
-			w.inspected(t, items, func(t *testing.T, l *whole.Library, mem *memkv.Store) {
-				planted, err := plant.In(ctx, l, mem, "w3", "w4")
-				must(t, err)
-				time.Sleep(2 * time.Minute)
-				in := inspect.New(l.DB)
-				found := checked(t, l)
-				if found.Counts[plant.Kind] == 0 {
-					t.Errorf("found %v: %s", found.Counts, faultTexts(found.Faults))
-				}
-				for _, f := range found.Faults {
-					if !planted.Has(f.ID, f.Key) {
-						t.Errorf("nothing of this was planted: %s", faultTexts([]inspect.Fault{f}))
-					}
-				}
-				repairedWhole(t, l, mem, in, found.Faults, plant.Lost)
-			})
-		})
-	}
-}
-
 func repairedWhole(t *testing.T, l *whole.Library, mem *memkv.Store, in *inspect.Inspector, faults []inspect.Fault, lost bool) {
 	t.Helper()
 	dry := contents(t, mem)

@@ -164,15 +164,3 @@ func TestReliability_ThePromisesHaveTheTotalOfTheMatrices(t *testing.T) {
 		t.Errorf("%s lacks %q", promisesPage, total)
 	}
 }
-
-func TestReliability_BoardsAreRightAfterAKillOnceCountedAgain(t *testing.T) {
-	page, m := string(read(t, reliabilityPage)), faultMatrix{}
-	must(t, m.add(trialAt{}, nil)) // of the first fault, which kills
-	rows := strings.Split(m.sheet().markdown(), "\n")
-	for _, class := range followsCounts {
-		row := fmt.Sprintf("| %s | right, once counted again |", class)
-		if !slices.Contains(rows, row) || !strings.Contains(page, row) {
-			t.Errorf("neither %s nor what is found may lack %q", reliabilityPage, row)
-		}
-	}
-}
