@@ -26,8 +26,7 @@ func TestVerifyBackup_ARedisThatWasRestoredIsCheckedByOneCommand(t *testing.T) {
 	addr, w := redisIn(t, dir)
 	s, err := rediskv.Open(ctx, rediskv.Options{Addrs: []string{addr}})
 	must(t, err)
-	l, err := whole.Open(s)
-	must(t, err)
+	l := libraryIn(t, s)
 	for i, id := range whole.WorkIDs {
 		furnish(t, l, i, id)
 	}

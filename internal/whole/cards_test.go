@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,10 +80,7 @@ func (s *site) app(f func(l *whole.Library), opts ...kvmodel.Option) {
 func (s *site) furnish() {
 	s.t.Helper()
 	s.app(func(l *whole.Library) {
-		w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(1, 2)), new(whole.Diary))
-		for range 200 {
-			w.Step(ctx)
-		}
+		calls(l, new(whole.Diary), 0, 200, 1, 2)
 		for _, id := range whole.WorkIDs {
 			_, err := l.Works.Upsert(ctx, id, func(v *whole.Work) error { v.Title = "of " + id; return nil })
 			must(s.t, err)

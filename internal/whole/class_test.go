@@ -1,7 +1,6 @@
 package whole_test
 
 import (
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -67,12 +66,8 @@ func classOrder(name string) int {
 }
 
 func TestIndexClass_EveryQuestionHasOne(t *testing.T) {
-	l, err := whole.Open(memkv.New(memkv.Options{}))
-	must(t, err)
-	w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(1, 1)), new(whole.Diary))
-	for range 200 {
-		w.Step(ctx)
-	}
+	l := libraryIn(t, memkv.New(memkv.Options{}))
+	calls(l, new(whole.Diary), 0, 200, 1, 1)
 	seen := map[string]bool{"counter": true} // No question is about views alone.
 	for question := range l.Look(ctx) {
 		name, ok := indexClass(question)
@@ -124,12 +119,8 @@ var listing = kinds[1]
 func TestJudge_NoticesWhatIsMissingOfEachClass(t *testing.T) {
 	d := new(whole.Diary)
 	mem := memkv.New(memkv.Options{})
-	l, err := whole.Open(listing.opened(mem))
-	must(t, err)
-	w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(4, 1)), d)
-	for range 300 {
-		w.Step(ctx)
-	}
+	l := libraryIn(t, listing.opened(mem))
+	calls(l, d, 0, 300, 4, 1)
 	must(t, l.DB.Flush(ctx), l.DB.Close(ctx))
 	items := contents(t, mem)
 	for _, class := range indexClasses {
@@ -141,8 +132,7 @@ func TestJudge_NoticesWhatIsMissingOfEachClass(t *testing.T) {
 			}
 		}
 		mem.Evict(gone...)
-		l, err := whole.Open(listing.opened(mem))
-		must(t, err)
+		l := libraryIn(t, listing.opened(mem))
 		wrong, err := l.Judge(ctx, d)
 		must(t, err, l.DB.Close(ctx))
 		if !slices.ContainsFunc(wrong, func(line string) bool { name, _ := indexClass(line); return name == class.name }) {

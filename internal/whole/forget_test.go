@@ -166,9 +166,8 @@ func (h *hooked) Do(ctx context.Context, ops []kv.Op) error {
 func during(t *testing.T, at int64, s *memkv.Store, hook func(h *hooked)) bool {
 	t.Helper()
 	h := &hooked{Store: still{s, kv.Powers{Unless: true, Ordered: true}}}
-	l, err := whole.Open(h)
-	must(t, err)
-	_, err = l.Works.Get(ctx, "a")
+	l := libraryIn(t, h)
+	_, err := l.Works.Get(ctx, "a")
 	must(t, err)
 	h.at, h.hook = h.trips.Load()+at, func() { hook(h) }
 	soon, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -202,8 +201,7 @@ func everyTrip(t *testing.T, f func(t *testing.T, at int64, s *memkv.Store) bool
 func TestSweep_ASecondPurgeFinishesWhatACrashHasLeft(t *testing.T) {
 	everyTrip(t, func(t *testing.T, at int64, s *memkv.Store) bool {
 		more := during(t, at, s, func(h *hooked) { h.dead.Store(true) })
-		l, err := whole.Open(kinds[1].opened(s))
-		must(t, err)
+		l := libraryIn(t, kinds[1].opened(s))
 		time.Sleep(2 * time.Hour) // By then the journal of the dead process is removed.
 		must(t, l.Works.Purge(ctx, person))
 		must(t, l.Likes.Purge(ctx, whole.LikeID{User: "u", Work: person}))
@@ -216,8 +214,7 @@ func TestSweep_ASecondPurgeFinishesWhatACrashHasLeft(t *testing.T) {
 
 func TestSweep_WhatIsMadeAgainDuringAPurgeIsWhole(t *testing.T) {
 	everyTrip(t, func(t *testing.T, at int64, s *memkv.Store) bool {
-		l, err := whole.Open(kinds[1].opened(s))
-		must(t, err)
+		l := libraryIn(t, kinds[1].opened(s))
 		made := false
 		more := during(t, at, s, func(*hooked) {
 			again := &whole.Work{ID: person, Slug: person, Author: "a", Tags: []string{"all"}, Title: "t", Note: "n", Price: 5, Taken: time.Now()}

@@ -335,8 +335,7 @@ func TestInspect_ResaveLeavesNoRecordOfAnEarlierVersionAndChangesNothing(t *test
 			must(t, old.Works.Create(ctx, &before.Work{ID: fmt.Sprint("w", i), Slug: fmt.Sprint("s", i), Author: "ann", Title: "t"}))
 		}
 		must(t, old.Works.DB().Close(ctx))
-		l, err := whole.Open(k.opened(mem))
-		must(t, err)
+		l := libraryIn(t, k.opened(mem))
 		defer func() { _ = l.DB.Close(ctx) }()
 		must(t, l.Works.Rebuild(ctx))
 		want := l.Look(ctx)

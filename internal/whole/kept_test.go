@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -129,24 +128,19 @@ func fill(t *testing.T, k kind, s kv.Store) {
 	for n, left := range []int64{3, 12, 30} {
 		dying := &dying{Store: k.opened(s)}
 		dying.left.Store(left)
-		l, err := whole.Open(dying)
-		must(t, err)
+		l := libraryIn(t, dying)
 		steps(l, n, 5)
 		_ = l.DB.Close(ctx)
 	}
 }
 
 func steps(l *whole.Library, writer, n int) {
-	w := whole.NewWriter(l, writer, rand.New(rand.NewPCG(uint64(writer), 7)), new(whole.Diary))
-	for range n {
-		w.Step(ctx)
-	}
+	calls(l, new(whole.Diary), writer, n, uint64(writer), 7)
 }
 
 func process(t *testing.T, k kind, s kv.Store, work func(*whole.Library)) {
 	t.Helper()
-	l, err := whole.Open(k.opened(s))
-	must(t, err)
+	l := libraryIn(t, k.opened(s))
 	defer l.DB.Close(ctx) // if work fails
 	work(l)
 	must(t, l.DB.Flush(ctx))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -71,6 +72,14 @@ func libraryIn(t *testing.T, s kv.Store) *whole.Library {
 		_ = l.DB.Close(ctx)
 	})
 	return l
+}
+
+// calls has a writer make n random calls.
+func calls(l *whole.Library, d *whole.Diary, writer, n int, seed, stream uint64) {
+	w := whole.NewWriter(l, writer, rand.New(rand.NewPCG(seed, stream)), d)
+	for range n {
+		w.Step(ctx)
+	}
 }
 
 func must(t *testing.T, errs ...error) {

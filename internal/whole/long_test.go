@@ -53,8 +53,7 @@ const (
 func newLong(t *testing.T) *long {
 	t.Helper()
 	s := &forgetful{Store: memkv.New(memkv.Options{}), at: make(map[string]*recency.Element), kept: make(map[string]bool)}
-	l, err := whole.Open(s)
-	must(t, err)
+	l := libraryIn(t, s)
 	return &long{Library: l}
 }
 

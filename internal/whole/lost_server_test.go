@@ -3,7 +3,6 @@ package whole_test
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -116,10 +115,7 @@ func twoServers(t *testing.T, args ...string) (two []*servers.Process, open func
 func writeAll(t *testing.T, l *whole.Library, seed uint64) whole.Shown {
 	t.Helper()
 	for n := range 3 {
-		w := whole.NewWriter(l, n, rand.New(rand.NewPCG(seed, uint64(n))), new(whole.Diary))
-		for range 150 {
-			w.Step(ctx)
-		}
+		calls(l, new(whole.Diary), n, 150, seed, uint64(n))
 	}
 	must(t, l.DB.Flush(ctx))
 	shown := l.Look(ctx)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/http/httptest"
 	"reflect"
 	"slices"
@@ -164,12 +163,8 @@ func eventVerbs[T any, E interface {
 
 func filled(t *testing.T, ctx context.Context) (*memkv.Store, whole.Shown) {
 	mem := memkv.New(memkv.Options{})
-	l, err := whole.Open(still{mem, kv.Powers{}})
-	must(t, err)
-	w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(1, 2)), new(whole.Diary))
-	for range 300 {
-		w.Step(ctx)
-	}
+	l := libraryIn(t, still{mem, kv.Powers{}})
+	calls(l, new(whole.Diary), 0, 300, 1, 2)
 	if _, err := l.Works.Upsert(ctx, whole.WorkIDs[0], func(v *whole.Work) error { v.Title = "there"; return nil }); err != nil {
 		t.Fatal(err)
 	}
