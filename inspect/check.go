@@ -462,9 +462,14 @@ func (in *Inspector) orphans(ctx context.Context, s kv.Store, a *audit) ([]plug.
 			continue
 		}
 		_, id, _ := strings.Cut(strings.TrimPrefix(a.base, "l:"+kv.JoinText(a.model.Name())+":"), ":")
-		sights, err := parent.See(ctx, s, []string{id})
-		if err != nil || sights[0].Live() || sights[0].Err != nil {
+		got, err := kv.GetAll(ctx, s, parent.Key(id))
+		if err != nil {
 			return nil, err
+		}
+		if got[0].Err == nil {
+			if sight := parent.Decode(id, got[0].Value); sight.Live() || sight.Err != nil {
+				return nil, nil
+			}
 		}
 		rows, err := a.window.Page(ctx, s, id, 1)
 		if err != nil || len(rows) == 0 {

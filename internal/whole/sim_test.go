@@ -147,7 +147,8 @@ func judged(t *testing.T, sim *kvtest.Sim, powers kvtest.Powers, process func(n 
 	touch := anyDead() || open
 	sim.Do("fixer", func(store kv.Store) { repair(store, d, touch) })
 	sim.Wait()
-	l := libraryIn(t, asIn(sim.Store(), powers))
+	l, err := whole.Open(asIn(sim.Store(), powers))
+	must(t, err)
 	wrong, err := l.Judge(ctx, d)
 	must(t, err)
 	wrong = append(wrong, l.JudgeKeys(ctx, sim.Store().Keys())...)
