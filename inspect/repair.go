@@ -70,7 +70,7 @@ func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions
 	return r.finish(ctx, faults)
 }
 
-// It begins with the data that leads to other data.
+// mendInOrder begins with the data that leads to other data.
 func (r *repairing) mendInOrder(ctx context.Context, faults []Fault) error {
 	byOrder := make([][]Fault, 3)
 	for _, f := range faults {
@@ -215,7 +215,7 @@ func oneByOne(progress func(Step)) func(Step) {
 	}
 }
 
-// A board may have members with records of their own.
+// isBoard is for repairs: members of a board may have records of their own.
 func (r *repairing) isBoard(f Fault) bool {
 	a, err := r.in.auditOf(f)
 	return err == nil && a.window.Kind() == "board"
@@ -303,7 +303,7 @@ func (r *repairing) buildAll(ctx context.Context, faults []Fault, those func(Fau
 	})
 }
 
-// It accepts the loss first, and builds all indexes afterwards.
+// relist first accepts the loss in the ids of m, and builds all indexes afterwards.
 func (r *repairing) relist(ctx context.Context, m model) error {
 	if r.in.keys == nil {
 		return fmt.Errorf("%s: %w; the remaining records cannot be found: Accept, and Rebuild", m.Name(), ErrNoKeys)

@@ -148,7 +148,7 @@ func (in *Inspector) hasLeft(w *kvmodel.Writer) bool {
 	return w.Lines > 0 && w.Repaired.IsZero() && in.db.Now().Sub(w.Last) > overdue
 }
 
-// It returns the verb to run next.
+// warnOfWriters returns the verb to run next.
 func (in *Inspector) warnOfWriters(st *Status) (next string) {
 	now := in.db.Now()
 	var late []kvmodel.Underway
@@ -243,7 +243,7 @@ func (st *Status) warn(format string, args ...any) {
 	st.Warnings = append(st.Warnings, fmt.Sprintf(format, args...))
 }
 
-// It reports whether a check can show more.
+// warnOfDamage reports whether a check can show more.
 func (st *Status) warnOfDamage(ms *ModelStatus) bool {
 	if ms.Err != nil {
 		st.warn("%s: %v", ms.Name, ms.Err)
@@ -254,7 +254,7 @@ func (st *Status) warnOfDamage(ms *ModelStatus) bool {
 	return ms.Err != nil || ms.Damaged > 0
 }
 
-// It reports whether there is something to build.
+// warnOfIndexes reports whether there is something to build.
 func (st *Status) warnOfIndexes(ms *ModelStatus) (unbuilt bool) {
 	for _, i := range ms.Indexes {
 		if i.State == "not built" || i.State == "building" {
@@ -265,7 +265,7 @@ func (st *Status) warnOfIndexes(ms *ModelStatus) (unbuilt bool) {
 	return unbuilt
 }
 
-// It reports whether a check can show more.
+// warnOfStore reports whether a check can show more.
 func (st *Status) warnOfStore() (damaged bool) {
 	if st.Stats.Lost > 0 {
 		st.warn("%s", console.Some(st.Stats.Lost, "server has lost its memory", "servers have lost their memory"))
