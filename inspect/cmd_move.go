@@ -121,7 +121,7 @@ func (c *call) took(ctx context.Context, p *progress, did string, sum Summary, e
 	switch {
 	case errors.Is(err, ErrNotEmpty):
 		return fmt.Errorf("%w: %w; --mode merge keeps its data, --mode replace deletes it", errRefused, err)
-	case err != nil && ctx.Err() != nil:
+	case err != nil && (ctx.Err() != nil || codeOf(ctx, err) == exitStopped): // here, or in the app
 		p.Done()
 		if c.mode != "" {
 			return fmt.Errorf("%w; to continue: %s", errStopped, p.again())

@@ -335,7 +335,7 @@ func TestServe_ACopyOfAnAppThatStopsIsNoWholeOne(t *testing.T) {
 	c := terminal(path, "y\n", "copy", there, "--rate", "3")
 	errs := &watched{text: "through the app", f: func() { time.AfterFunc(300*time.Millisecond, stop) }} // It takes a second.
 	c.Stdout, c.Stderr = io.Discard, errs
-	ran{inspect.Run(t.Context(), c), "", errs.String()}.want(t, 4, "db: stopped")
+	ran{inspect.Run(t.Context(), c), "", errs.String()}.want(t, 4, "db: stopped; to continue: db copy ")
 	file(t, path, "copy", there, "--yes", "--mode=replace").want(t, 0, "Note: 3 records\n")
 	file(t, there[5:], "check").want(t, 0, "all is well")
 }
