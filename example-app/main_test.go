@@ -132,6 +132,7 @@ func TestRun_NamesBadSettings(t *testing.T) {
 		{[]string{"-store", "mem:", "-addr", "127.0.0.1"}, "missing port"},
 		{[]string{"-store", "mem:", "-addr", busy.Addr().String()}, "address already in use"},
 		{[]string{"-store", "mem:", "more"}, `unexpected argument "more"`},
+		{[]string{"-data", "x", "db", "status", "--deep"}, "db comes first, before all flags: example-app db --store bolt:x/app.db status --deep"},
 		{[]string{"-store", "mem:", "-demo", "-1"}, "-demo -1 -crowd 3: want 0 or more"},
 		{[]string{"-store", "mem:", "-tenant", strings.Repeat("t", kv.MaxTenant+1)}, `-tenant "ttt`},
 		{[]string{"-store", "mem:", "-admin", "nobody"}, "-admin nobody: "},

@@ -76,6 +76,8 @@ func parse(args []string, out io.Writer) (set settings, err error) {
 	}
 	set.afterLoss = cmp.Or(set.afterLoss, refuse)
 	switch {
+	case flags.Arg(0) == "db":
+		return set, fmt.Errorf("db comes first, before all flags: %s --store %s %s", command, set.store, strings.Join(flags.Args()[1:], " "))
 	case flags.NArg() > 0:
 		return set, fmt.Errorf("unexpected argument %q; -h lists the flags", flags.Arg(0))
 	case set.demo < 0 || set.crowd < 0:

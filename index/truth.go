@@ -54,7 +54,7 @@ func (l *lists) seeThoseOf(ctx context.Context, s kv.Store, entries []memberlog.
 	for i := range entries {
 		ids[i] = entries[i].ID
 	}
-	return l.host.See(ctx, s, ids...)
+	return l.host.SeeBare(ctx, s, ids...)
 }
 
 // mendAtOnce is the number of lists a rebuild reads side by side at its end.

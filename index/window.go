@@ -223,7 +223,7 @@ func (u uniqueWindow) Audit(ctx context.Context, s kv.Store, base, _ string) ([]
 	if err != nil || c.owner == "" {
 		return nil, err
 	}
-	recs, err := u.host.See(ctx, s, c.owner)
+	recs, err := u.host.SeeBare(ctx, s, c.owner)
 	if recs == nil {
 		return nil, err
 	}
@@ -265,7 +265,7 @@ func (u uniqueWindow) Amend(ctx context.Context, s kv.Store, base, _ string) err
 		return err
 	}
 	if wrong[0].Kind == plug.Pending {
-		recs, err := u.host.See(ctx, s, c.owner)
+		recs, err := u.host.SeeBare(ctx, s, c.owner)
 		if err == nil {
 			err = u.host.Fence(ctx, s, recs[0])
 		}

@@ -21,8 +21,7 @@ func (in *Inspector) buildOne(ctx context.Context, m model, again bool, progress
 	return in.building([]model{m}, progress, func() error { return m.Build(ctx, again) })
 }
 
-// beside calls f with all values at the same time, since each build may have to wait for other
-// processes. It returns the errors in the order of values.
+// beside calls f with all values concurrently: each build may have to wait for other processes.
 func beside[V any](values []V, f func(V) error) []error {
 	errs := make([]error, len(values))
 	var ends sync.WaitGroup
@@ -33,11 +32,9 @@ func beside[V any](values []V, f func(V) error) []error {
 	return errs
 }
 
-// buildEvery is the interval between the progress reports of a build.
 const buildEvery = 200 * time.Millisecond
 
-// building calls do, which builds models, and meanwhile reports the state of the builds to
-// progress.
+// building calls do, and meanwhile reports the builds of models to progress.
 func (in *Inspector) building(models []model, progress func(Step), do func() error) error {
 	if progress == nil {
 		return do()
@@ -58,4 +55,37 @@ func (in *Inspector) building(models []model, progress func(Step), do func() err
 			}
 		}
 	}
+}
+
+// ResaveOptions configure Resave.
+type ResaveOptions struct {
+	Pace
+	Dry bool // only try it
+}
+
+// Resave rewrites all records of a model that were written by an earlier version of the model, so
+// that the code for reading that version can be removed. It returns their number. Others may write
+// meanwhile.
+func (in *Inspector) Resave(ctx context.Context, name string, o ResaveOptions) (n int64, err error) {
+	m, err := in.model(name)
+	if err != nil {
+		return 0, err
+	}
+	st, err := m.State(ctx)
+	if err != nil {
+		return 0, err
+	}
+	pace := o.Pace.begin("resave", name, st.IDs)
+	err = m.IDs(ctx, o.From, func(ids []string, to string) error {
+		for some := range slices.Chunk(ids, at) {
+			done, err := m.Resave(ctx, some, o.Dry)
+			n += int64(done)
+			if err != nil {
+				return err
+			}
+		}
+		pace.step.Found = n
+		return pace.did(ctx, len(ids), to)
+	})
+	return n, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -88,7 +89,6 @@ type checking struct {
 // faults of their own.
 type lacking map[string]int64
 
-// lacks reports whether w only means that an index of the model is not built.
 func (l lacking) lacks(model string, w plug.Wrong) bool {
 	_, unbuilt := l[model+"."+w.Index]
 	return unbuilt && w.Kind == plug.MissingEntry
@@ -127,7 +127,6 @@ func (c *checking) run(ctx context.Context) error {
 	return c.again(ctx)
 }
 
-// chosen returns the models to check, and the index if only one is to be checked.
 func (c *checking) chosen() (models []model, index string, err error) {
 	if c.o.What == "" {
 		return c.in.models, "", nil
@@ -142,13 +141,11 @@ func (c *checking) chosen() (models []model, index string, err error) {
 	return []model{m}, index, err
 }
 
-// unasked notes a check that could not be made.
 func (c *checking) unasked(format string, args ...any) {
 	c.report.Unasked = append(c.report.Unasked, fmt.Sprintf(format, args...))
 }
 
-// doubt notes an apparent fault, to check again. Beyond the memory limit it reports the fault
-// without another check.
+// doubt notes an apparent fault. Beyond the memory limit it is not checked again.
 func (c *checking) doubt(f Fault) {
 	if len(c.doubts) < 10*faultsKept {
 		c.doubts = append(c.doubts, f)
@@ -167,7 +164,6 @@ func (c *checking) sure(f Fault) {
 	}
 }
 
-// model checks the records of m, beginning at from.
 func (c *checking) model(ctx context.Context, m model, index, from string) error {
 	total, err := c.built(ctx, m, index)
 	if err != nil {
@@ -180,8 +176,7 @@ func (c *checking) model(ctx context.Context, m model, index, from string) error
 	return b.look(ctx)
 }
 
-// batch is a group of records of a model that are checked together. Index data shared by many of
-// them is read and decoded once.
+// A batch of records shares the index data that is read and decoded for them.
 type batch struct {
 	*checking
 	model model
@@ -194,10 +189,8 @@ type batch struct {
 	chunks int    // chunks of ids, in total
 }
 
-// batchSize is the number of records in a batch.
 const batchSize = 5000
 
-// take adds the new ones of ids; in a quick check, one in a hundred.
 func (b *batch) take(ctx context.Context, ids []string, to string) error {
 	fresh := ids
 	if !b.o.Quick {
@@ -215,7 +208,6 @@ func (b *batch) take(ctx context.Context, ids []string, to string) error {
 	return b.look(ctx)
 }
 
-// look checks the batch, and begins another.
 func (b *batch) look(ctx context.Context) error {
 	if b.met == 0 {
 		return nil
@@ -250,7 +242,6 @@ func (c *checking) built(ctx context.Context, m model, index string) (total int6
 	return st.IDs, nil
 }
 
-// ids reads the ids of m, without the records.
 func (c *checking) ids(ctx context.Context, m model) error {
 	if _, err := c.built(ctx, m, ""); err != nil {
 		return err
@@ -258,7 +249,6 @@ func (c *checking) ids(ctx context.Context, m model) error {
 	return c.state(m, m.IDs(ctx, "", func([]string, string) error { return ctx.Err() }))
 }
 
-// state turns an error about the ids of m into a fault.
 func (c *checking) state(m model, err error) error {
 	if err == nil || ctxEnded(err) || !errors.Is(err, kvmodel.ErrCorrupt) && !errors.Is(err, kv.ErrLost) {
 		return err
@@ -320,7 +310,6 @@ func (c *checking) faultOf(m model, s *plug.Sight, w plug.Wrong) Fault {
 	return f
 }
 
-// note keeps a place with hashed bases.
 func (c *checking) note(w plug.Window, place string) {
 	for _, base := range w.Bases(place) {
 		if kv.IsHashed(base) {
@@ -382,7 +371,6 @@ func (c *checking) someKeys(ctx context.Context, index string, keys []string) er
 	return c.audits(ctx, audits)
 }
 
-// hashed returns the owner of a key with a hash in its base, using the bases of the known places.
 func (c *checking) hashed(key string, o owner) (owner, string) {
 	base, ok := strings.CutSuffix(key, ":meta")
 	place, known := c.places[base]
@@ -400,7 +388,6 @@ func (c *checking) hashed(key string, o owner) (owner, string) {
 	return o, ""
 }
 
-// unlisted checks the records among keys that are missing from the ids of their models.
 func (c *checking) unlisted(ctx context.Context, keys []string) error {
 	var some []string
 	for _, key := range keys {
@@ -437,7 +424,6 @@ type audit struct {
 	wrong []plug.Wrong
 }
 
-// audits runs all audits concurrently.
 func (c *checking) audits(ctx context.Context, all []*audit) error {
 	errs := kv.Each(ctx, c.in.store, all, func(s kv.Store, _ int, a *audit) (err error) {
 		if a.wrong, err = a.window.Audit(ctx, s, a.base, a.place); err != nil {
@@ -466,7 +452,6 @@ func (a *audit) fault(w plug.Wrong) Fault {
 	return f
 }
 
-// orphans returns the entries in the list of a that belong to a deleted record.
 func (in *Inspector) orphans(ctx context.Context, s kv.Store, a *audit) ([]plug.Wrong, error) {
 	if a.model == nil || a.window.Kind() != "list" {
 		return nil, nil
@@ -477,9 +462,14 @@ func (in *Inspector) orphans(ctx context.Context, s kv.Store, a *audit) ([]plug.
 			continue
 		}
 		_, id, _ := strings.Cut(strings.TrimPrefix(a.base, "l:"+kv.JoinText(a.model.Name())+":"), ":")
-		sights, err := parent.See(ctx, s, []string{id})
-		if err != nil || sights[0].Live() || sights[0].Err != nil {
+		got, err := kv.GetAll(ctx, s, parent.Key(id))
+		if err != nil {
 			return nil, err
+		}
+		if got[0].Err == nil {
+			if sight := parent.Decode(id, got[0].Value); sight.Live() || sight.Err != nil {
+				return nil, nil
+			}
 		}
 		rows, err := a.window.Page(ctx, s, id, 1)
 		if err != nil || len(rows) == 0 {
@@ -514,4 +504,118 @@ func (c *checking) again(ctx context.Context) error {
 		c.sure(f)
 	}
 	return err
+}
+
+type questions struct {
+	state bool     // of the model as a whole
+	ids   []string // of records
+	keys  []string // of records that may be unlisted
+}
+
+// still returns the remaining faults of faults, each once.
+func (in *Inspector) still(ctx context.Context, faults []Fault) ([]Fault, error) {
+	c := &checking{in: in, listed: make(set), places: make(map[string]string), lacking: make(lacking)}
+	byModel := make(map[string]*questions)
+	audited := make(map[string]Fault)
+	for _, f := range faults {
+		if byModel[f.Model] == nil {
+			byModel[f.Model] = new(questions)
+		}
+		q := byModel[f.Model]
+		switch {
+		case f.audited:
+			audited[f.Model+"."+f.Index+" "+f.Key] = f
+		case f.Kind == plug.Unlisted:
+			q.keys = append(q.keys, f.Key)
+		case f.Kind == plug.NotBuilt || f.Kind == plug.LostIDs || f.Kind == plug.DamagedItem && f.Index == "" || f.Kind == plug.DamagedRecord && f.ID == "":
+			q.state = true
+			if f.Kind == plug.NotBuilt {
+				c.lacking[f.Model+"."+f.Index] = 0
+			}
+		default:
+			q.ids = append(q.ids, f.ID)
+		}
+	}
+	for name, q := range byModel {
+		if err := c.askAgain(ctx, name, q); err != nil {
+			return nil, err
+		}
+	}
+	err := c.auditAgain(ctx, audited)
+	return lasting(c.doubts, faults), err
+}
+
+// Unlisted records may have been listed since.
+func (c *checking) askAgain(ctx context.Context, name string, q *questions) error {
+	if !q.state && len(q.ids) == 0 && len(q.keys) == 0 {
+		return nil
+	}
+	m, err := c.in.model(name)
+	if err == nil && q.state {
+		err = c.ids(ctx, m)
+	}
+	slices.Sort(q.ids)
+	for some := range slices.Chunk(slices.Compact(q.ids), at) {
+		if err == nil {
+			err = c.records(ctx, m, "", some)
+		}
+	}
+	if err == nil && len(q.keys) > 0 {
+		err = c.in.list(ctx, m, c.listed)
+	}
+	if err == nil {
+		err = c.unlisted(ctx, q.keys)
+	}
+	return err
+}
+
+func (c *checking) auditAgain(ctx context.Context, faults map[string]Fault) error {
+	var all []*audit
+	for _, base := range slices.Sorted(maps.Keys(faults)) {
+		a, err := c.in.auditOf(faults[base])
+		if err != nil {
+			return err
+		}
+		all = append(all, a)
+	}
+	for some := range slices.Chunk(all, at) {
+		if err := c.audits(ctx, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lasting returns all, each once, without pending entries, except those that were pending before:
+// their changes can no longer be under way.
+func lasting(all, before []Fault) []Fault {
+	was := make(map[string]bool)
+	for _, f := range before {
+		was[f.Text] = true
+	}
+	var lasting []Fault
+	for _, f := range all {
+		if f.Kind == plug.Pending {
+			if !was[f.Text] {
+				continue
+			}
+			f.Kind = plug.StrayEntry
+		}
+		lasting = append(lasting, f)
+	}
+	slices.SortFunc(lasting, func(a, b Fault) int { return strings.Compare(a.order(), b.order()) })
+	return slices.Compact(lasting)
+}
+
+func (f *Fault) order() string {
+	return strings.Join([]string{f.Kind, f.Model, f.Index, f.ID, f.Key, f.Text}, " ")
+}
+
+func (in *Inspector) auditOf(f Fault) (*audit, error) {
+	name := strings.TrimPrefix(f.Model+"."+f.Index, ".")
+	m, w, err := in.window(name)
+	if err != nil {
+		return nil, err
+	}
+	return &audit{owner: owner{model: m, window: w, base: f.Key}, place: f.place}, nil
 }

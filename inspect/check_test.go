@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// manyNotes makes n notes that share ten tags.
 func manyNotes(t *testing.T, db *kvmodel.DB, n int) {
 	t.Helper()
 	some := make([]*note, n)

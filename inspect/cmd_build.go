@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 func build(ctx context.Context, c *call) error {
@@ -44,7 +46,6 @@ func build(ctx context.Context, c *call) error {
 	return c.buildModels(ctx, names)
 }
 
-// modelArg returns the model to build, "" for all.
 func (c *call) modelArg() (string, error) {
 	name, index, _ := strings.Cut(c.arg(0), ".")
 	if index != "" {
@@ -53,7 +54,6 @@ func (c *call) modelArg() (string, error) {
 	return name, nil
 }
 
-// toBuild lists the pending builds, and returns the models.
 func (c *call) toBuild(st Status, only string) (names []string) {
 	for _, m := range st.Models {
 		if only != "" && m.Name != only {
@@ -80,7 +80,6 @@ func (c *call) toBuild(st Status, only string) (names []string) {
 	return names
 }
 
-// otherwise returns the names of the processes that write a model with other indexes.
 func (c *call) otherwise(all []kvmodel.Writer, model string) (processes []string) {
 	for _, w := range all {
 		if hasOther(&w) && slices.Contains(w.Other, model) {
@@ -90,8 +89,6 @@ func (c *call) otherwise(all []kvmodel.Writer, model string) (processes []string
 	return processes
 }
 
-// buildModels builds the indexes of models concurrently, since each build may have to wait for
-// other processes.
 func (c *call) buildModels(ctx context.Context, names []string) error {
 	p := c.progress()
 	in, err := c.writer(ctx, quiet())
@@ -120,7 +117,6 @@ func worst(errs []error) error {
 	return cmp.Or(errs...)
 }
 
-// built prints the result of a model's build, and returns the error for the verb.
 func (c *call) built(ctx context.Context, name string, err error) error {
 	c.Done()
 	var duplicates *kvmodel.DuplicatesError
@@ -172,4 +168,174 @@ func resave(ctx context.Context, c *call) error {
 	}
 	c.Tell("%s: %s", c.args[0], console.Some(n, "record was rewritten", "records were rewritten"))
 	return nil
+}
+
+// recoverAll repairs a database after a loss. The store itself tells which steps are done.
+func recoverAll(ctx context.Context, c *call) error {
+	for _, step := range []func(context.Context, *call) error{acknowledge, rescue, repair} {
+		if err := step(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func acknowledge(ctx context.Context, c *call) error {
+	in, err := c.reader(ctx)
+	if err != nil {
+		return err
+	}
+	lost, err := c.lost(ctx, in)
+	if err != nil {
+		return err
+	}
+	if len(lost) == 0 {
+		return c.acknowledgeEmpty(ctx, in)
+	}
+	for _, text := range lost {
+		c.Tell("lost: %s", text)
+	}
+	c.Tell("step 1: acknowledge the loss. Its records will be absent, and the indexes of every model incomplete until step 2.")
+	if gone := in.Unbuildable(); len(gone) > 0 {
+		c.Tell("Lost for good, if it was on those servers: %s.", strings.Join(gone, ", "))
+	}
+	if err := c.confirm(ctx, "Acknowledge the loss?"); err != nil {
+		return err
+	}
+	if _, err = c.writer(ctx, quiet()); err != nil {
+		return err
+	}
+	servers, err := c.db.Accept(ctx)
+	if err != nil {
+		return err
+	}
+	c.Tell("acknowledged%s", strings.TrimSuffix(": "+strings.Join(servers, ", "), ": "))
+	return nil
+}
+
+// If no server is left to report a loss, a running app may know of it.
+func (c *call) acknowledgeEmpty(ctx context.Context, in *Inspector) error {
+	empty, err := c.isEmpty(ctx)
+	if err != nil {
+		return err
+	}
+	if !empty {
+		c.Tell("step 1: no loss to acknowledge")
+		if kv.PowersOf(c.store).Losses != nil {
+			c.Tell("If a running app still returns ErrLost, it remembers another store here: restart it.")
+		}
+		return nil
+	}
+	if edition := in.edition(); edition != "" {
+		return nil // It was acknowledged.
+	}
+	c.Tell("step 1: accept that the store is empty. Running apps that knew its data answer ErrLost until then. That data is gone.")
+	if err := c.confirm(ctx, "Accept that the store is empty?"); err != nil {
+		return err
+	}
+	if _, err = c.writer(ctx, quiet()); err != nil {
+		return err
+	}
+	if err := kv.PowersOf(c.store).Losses.Renew(ctx); err != nil {
+		return err
+	}
+	if _, err := c.db.Accept(ctx); err != nil {
+		return err
+	}
+	c.Tell("accepted: running apps take the empty store within 15 seconds. If there is an export, import it once this has ended.")
+	return nil
+}
+
+// isEmpty reports whether the store is on servers that hold nothing of any app or tenant. It
+// returns false if the store cannot list its keys.
+func (c *call) isEmpty(ctx context.Context) (bool, error) {
+	p := kv.PowersOf(c.store)
+	if p.Losses == nil || p.Keys == nil || p.Prefix != "" {
+		return false, nil
+	}
+	err := p.Keys(ctx, "", func(keys []string) error {
+		for _, key := range keys {
+			if !isWitness(key) && !slices.Contains(untold, key) {
+				return errDiffers
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errDiffers) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+var untold = []string{kv.NewClass("format", 1).Key("ringtree"), rescuedKey}
+
+func (c *call) lost(ctx context.Context, in *Inspector) (texts []string, err error) {
+	if losses := kv.PowersOf(c.store).Losses; losses != nil {
+		if err := losses.Look(ctx); err != nil && !errors.Is(err, kv.ErrLost) {
+			return nil, err
+		}
+		for _, err := range losses.Lost() {
+			texts = append(texts, err.Error())
+		}
+		if len(texts) > 0 {
+			return texts, nil
+		}
+	}
+	for _, m := range in.models {
+		state := new(checking)
+		if err := state.ids(ctx, m); err != nil {
+			return nil, err
+		}
+		for _, f := range state.doubts {
+			if f.Kind == plug.LostIDs {
+				texts = append(texts, cmp.Or(f.Text, m.Name()))
+			}
+		}
+	}
+	return texts, nil
+}
+
+func rescue(ctx context.Context, c *call) error {
+	in, err := c.reader(ctx)
+	if err != nil {
+		return err
+	}
+	names, err := c.torn(ctx, in)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		c.Tell("step 2: all records are listed, and all indexes are built")
+		return nil
+	}
+	c.Tell("step 2: list the surviving records again, and build the indexes of %s. This loses nothing more.", strings.Join(names, ", "))
+	if err := c.confirm(ctx, "Do that?"); err != nil {
+		return err
+	}
+	if in, err = c.writer(ctx, quiet()); err != nil {
+		return err
+	}
+	if in.keys == nil {
+		c.Tell("%v, so records that are missing from the list of ids stay lost", ErrNoKeys)
+		return c.buildModels(ctx, names)
+	}
+	_, err = long(ctx, c, func(p Pace) (any, error) { return nil, in.Rescue(ctx, p) })
+	return err
+}
+
+func (c *call) torn(ctx context.Context, in *Inspector) (names []string, err error) {
+	awaits, err := in.awaitsRescue(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range in.models {
+		st, err := m.State(ctx)
+		if kv.Failed(err) {
+			return nil, err
+		}
+		if awaits || err != nil || st.Built != nil || slices.ContainsFunc(st.Indexes, func(i plug.IndexState) bool { return i.State != "built" && i.State != "unknown" }) {
+			names = append(names, m.Name())
+		}
+	}
+	return names, nil
 }

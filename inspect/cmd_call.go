@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
@@ -18,13 +19,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
-// storeVariable is the environment variable with the URL of the store.
 const storeVariable = "RINGTREE_STORE"
 
 // reach is the timeout for the first answer of the store.
 const reach = 2 * time.Second
 
-// closing is the timeout for closing a DB.
 const closing = 10 * time.Second
 
 type call struct {
@@ -76,7 +75,7 @@ func (c *call) open(ctx context.Context, opts ...kvmodel.Option) (*Inspector, er
 	}
 	log := slog.New(slog.NewTextHandler(c.Errors(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	opts = append([]kvmodel.Option{kvmodel.Log(log)}, opts...)
-	if c.tenant != "" && !isRemote(c.store) { // An app sees only the keys of its tenant.
+	if c.tenant != "" {
 		opts = append(opts, kvmodel.Tenant(c.tenant))
 	}
 	db, err := kvmodel.Open(stays{c.store}, opts...)
@@ -88,7 +87,6 @@ func (c *call) open(ctx context.Context, opts ...kvmodel.Option) (*Inspector, er
 	return New(db), ask(ctx, db.Store())
 }
 
-// openStore opens the store, unless it is open.
 func (c *call) openStore(ctx context.Context) error {
 	if c.store != nil {
 		return nil
@@ -96,14 +94,6 @@ func (c *call) openStore(ctx context.Context) error {
 	if c.served != nil {
 		c.store = stays{c.served.Store()}
 		return nil
-	}
-	a, err := c.app(ctx)
-	if err != nil {
-		return err
-	}
-	if a != nil {
-		c.store, err = c.storeOf(ctx, a)
-		return err
 	}
 	url := c.url()
 	if url == "" {
@@ -114,6 +104,7 @@ func (c *call) openStore(ctx context.Context) error {
 		defer cancel()
 		ctx = limited
 	}
+	var err error
 	if c.Open != nil {
 		c.store, err = c.Open(ctx, url)
 	} else {
@@ -122,7 +113,12 @@ func (c *call) openStore(ctx context.Context) error {
 	return err
 }
 
-func (c *call) url() string { return cmp.Or(c.storeURL, os.Getenv(storeVariable), c.URL) }
+func (c *call) url() string {
+	if c.verb.name() == "verify" && !c.verifiesFile() && c.arg(0) != "" {
+		return c.args[0]
+	}
+	return cmp.Or(c.storeURL, os.Getenv(storeVariable), c.URL)
+}
 
 // openURL opens the store at url. It creates a file only if makes is set.
 func openURL(ctx context.Context, url string, makes bool) (kv.Store, error) {
@@ -163,8 +159,7 @@ func shownURL(url string) string {
 	return scheme + "://" + rest[strings.LastIndex(rest, "@")+1:]
 }
 
-// ask makes a trip to s, to notice an unreachable store soon. The report that a server has lost its
-// memory counts as an answer.
+// ask makes a trip to s, to notice an unreachable store soon. An ErrLost is an answer.
 func ask(ctx context.Context, s kv.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, reach)
 	defer cancel()
@@ -204,7 +199,6 @@ func (c *call) Tell(format string, args ...any) {
 	c.Say(format, args...)
 }
 
-// show prints v as an object, or else a message.
 func (c *call) show(kind string, v any, format string, args ...any) error {
 	if c.json() {
 		return c.Object(kind, v)
@@ -213,7 +207,6 @@ func (c *call) show(kind string, v any, format string, args ...any) error {
 	return nil
 }
 
-// rows prints all as objects, or else as a table with a head and a foot.
 func rows[T any](c *call, kind string, all []T, head []string, row func(T) []string, foot ...[]string) (err error) {
 	if !c.json() {
 		cells := [][]string{head}
@@ -229,8 +222,7 @@ func rows[T any](c *call, kind string, all []T, head []string, row func(T) []str
 	return err
 }
 
-// confirm returns nil if the verb may write, by --yes or by the answer of the person at the
-// terminal.
+// confirm returns nil if the verb may write, by --yes or by the answer at the terminal.
 func (c *call) confirm(ctx context.Context, question string) error {
 	if refusal := kv.PowersOf(c.store).ReadOnly; refusal != nil {
 		return refusal
@@ -254,10 +246,9 @@ func (c *call) agreed(ctx context.Context, question string) error {
 	return fmt.Errorf("%w: nothing was written", errRefused)
 }
 
-// command returns the command line of a call with args.
 func (c *call) command(args ...string) string { return commandLine(c.Name, args) }
 
-// commandLine returns a call of a command with args, to be pasted into a shell.
+// commandLine returns a command line to paste into a shell.
 func commandLine(name string, args []string) string {
 	for _, arg := range args {
 		name += " " + quoted(arg)
@@ -265,7 +256,6 @@ func commandLine(name string, args []string) string {
 	return name
 }
 
-// quoted returns arg, quoted for a shell.
 func quoted(arg string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
 	if arg != "" && strings.Trim(arg, plain) == "" {
@@ -274,7 +264,107 @@ func quoted(arg string) string {
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
-// again returns the command line to repeat the verb with more flags.
 func (c *call) again(flags ...string) string {
 	return c.command(append(append(append([]string{c.verb.name()}, c.args...), c.given...), flags...)...)
+}
+
+type progress struct {
+	*call
+	mu     sync.Mutex
+	last   Step
+	starts starts
+}
+
+func (c *call) progress() *progress { return &progress{call: c, starts: make(starts)} }
+
+func long[T any](ctx context.Context, c *call, f func(Pace) (T, error)) (T, error) {
+	p := c.progress()
+	result, err := f(p.pace())
+	if err != nil {
+		return result, p.stopped(ctx, err)
+	}
+	c.Done()
+	return result, nil
+}
+
+// write is long for f that writes to the database. It asks first.
+func write[T any](ctx context.Context, c *call, question string, f func(*Inspector, Pace) (T, error)) (result T, err error) {
+	if err := c.confirm(ctx, question); err != nil {
+		return result, err
+	}
+	in, err := c.writer(ctx)
+	if err != nil {
+		return result, err
+	}
+	return long(ctx, c, func(p Pace) (T, error) { return f(in, p) })
+}
+
+func (p *progress) pace() Pace { return Pace{Rate: p.rate, Progress: p.step, From: p.resume} }
+
+func (p *progress) step(s Step) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = s
+	p.Progress(p.starts.line(s, time.Now()))
+}
+
+type starts map[string]start
+
+type start struct {
+	at   time.Time
+	done int64
+}
+
+// The clock starts with the first finished item: a build may continue the work of another.
+func (all starts) line(s Step, now time.Time) string {
+	what := s.Verb + " " + s.What
+	began, ok := all[what]
+	if !ok || s.Done == began.done {
+		began = start{now, s.Done}
+		all[what] = began
+	}
+	return lineOf(s, s.Done-began.done, now.Sub(began.at))
+}
+
+func lineOf(s Step, done int64, took time.Duration) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s %s", s.Verb, s.What, console.Number(s.Done))
+	if s.Total > 0 {
+		fmt.Fprintf(&b, " of %s (%d %%)", console.Number(max(s.Total, s.Done)), 100*s.Done/max(s.Total, s.Done))
+	}
+	if rate := float64(done) / took.Seconds(); done > 0 && took > time.Second {
+		fmt.Fprintf(&b, " %s/s", console.Number(int64(rate)))
+		if left := s.Total - s.Done; left > 0 && rate > 0 {
+			fmt.Fprintf(&b, ", %s left", console.Span(time.Duration(float64(left)/rate*float64(time.Second))))
+		}
+	}
+	if s.Found > 0 {
+		fmt.Fprintf(&b, ", %s found", console.Number(s.Found))
+	}
+	return b.String()
+}
+
+// stopped returns err, or errStopped if ctx has ended, with the command to continue or start over.
+func (p *progress) stopped(ctx context.Context, err error) error {
+	p.Done()
+	if ctx.Err() == nil {
+		if to := p.to(); to != "" {
+			p.Note("to continue: %s", p.again("--resume", to))
+		}
+		return err
+	}
+	if to := p.to(); to != "" {
+		return fmt.Errorf("%w; to continue: %s", errStopped, p.again("--resume", to))
+	}
+	return fmt.Errorf("%w; to start over: %s", errStopped, p.again())
+}
+
+// to returns the position at which the verb can continue, "" if only at its beginning.
+func (p *progress) to() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !strings.Contains(p.verb.flags, "resume") || p.repair {
+		return ""
+	}
+	return p.last.To
 }

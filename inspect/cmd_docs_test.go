@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// command is a call of the command in a text.
 var command = regexp.MustCompile("(?m)(?:^    \\$ |^    |`)db ([a-z-][^`\n]*)")
 
 func TestDocs_EveryCommandIsOne(t *testing.T) {

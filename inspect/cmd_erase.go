@@ -63,7 +63,6 @@ func forget(ctx context.Context, c *call) error {
 	return c.forgotten(f)
 }
 
-// forgotten shows the result of erasing a record.
 func (c *call) forgotten(f Forgotten) error {
 	lines := []string{fmt.Sprintf("%s %s is erased", f.Model, f.ID)}
 	for _, t := range f.Traces {

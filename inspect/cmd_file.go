@@ -38,8 +38,7 @@ func backup(ctx context.Context, c *call) error {
 		func(path string) error { return c.isWhole(ctx, path, to) })
 }
 
-// writable returns an error if there is a file at path, or, after a message, if what is only to be
-// written there in a dry run.
+// writable returns an error if there is a file at path, and errIdle after the message of a dry run.
 func (c *call) writable(path, what string) error {
 	if err := absent(path); err != nil || !c.dry {
 		return err
@@ -55,8 +54,7 @@ func absent(path string) error {
 	return nil
 }
 
-// writeWhole writes a file atomically: it writes a temporary file, verifies it with check, which
-// may be nil, and renames it.
+// writeWhole writes a file atomically, after check, which may be nil, has verified it.
 func writeWhole(to string, write func(*os.File) error, check func(path string) error) error {
 	file, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".*.part")
 	if err != nil {
@@ -76,7 +74,6 @@ func writeWhole(to string, write func(*os.File) error, check func(path string) e
 	return durable.Rename(file.Name(), to)
 }
 
-// counted returns w with progress.
 func (c *call) counted(w io.Writer) io.Writer { return &counting{call: c, to: w} }
 
 type counting struct {
@@ -92,7 +89,6 @@ func (w *counting) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// isWhole reads the backup at path, which will be called name, and prints its content.
 func (c *call) isWhole(ctx context.Context, path, name string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -111,7 +107,6 @@ func (c *call) isWhole(ctx context.Context, path, name string) error {
 	return c.damaged(found.Damaged)
 }
 
-// damaged reports n items that were damaged when the backup was made.
 func (c *call) damaged(n uint64) error {
 	if n == 0 {
 		return nil
@@ -122,18 +117,13 @@ func (c *call) damaged(n uint64) error {
 
 func moment(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-// verify checks that a backup, an export or a restored store is complete, or that a database equals
-// an export.
 func verify(ctx context.Context, c *call) error {
 	switch at := c.arg(0); {
 	case c.against != "":
-		if at != "" {
-			c.storeURL = at
-		}
 		return c.compare(ctx)
 	case at == "":
 		return fmt.Errorf("%w: verify takes a FILE, the URL of a restored store, or --against EXPORT", errCall)
-	case !isFile(at):
+	case !c.verifiesFile():
 		return c.verifyStore(ctx)
 	case isExport(at):
 		return c.sound(at)
@@ -142,13 +132,12 @@ func verify(ctx context.Context, c *call) error {
 	}
 }
 
-// isFile reports whether arg, which may be a URL, is a file.
-func isFile(arg string) bool {
-	_, err := os.Stat(arg)
-	return err == nil || !strings.Contains(arg, ":")
+// verifiesFile reports whether verify reads only a file, not the store at a URL.
+func (c *call) verifiesFile() bool {
+	_, err := os.Stat(c.arg(0))
+	return c.against == "" && (err == nil || !strings.Contains(c.arg(0), ":"))
 }
 
-// isExport reports whether the file at path begins like an export.
 func isExport(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -163,14 +152,12 @@ func isExport(path string) bool {
 // markerKey is the key of the item with the format of the others.
 const markerKey = "format:ringtree"
 
-// verifyStore checks the whole content of a restored store.
 func (c *call) verifyStore(ctx context.Context) error {
-	c.storeURL = c.args[0]
 	in, err := c.reader(ctx)
 	if err != nil {
 		return err
 	}
-	name := shownURL(c.storeURL)
+	name := shownURL(c.url())
 	_, err = kv.One(ctx, c.db.Store(), kv.OpGet(markerKey))
 	if errors.Is(err, kv.ErrNotFound) {
 		c.Say("%s has no data of this app: the key %s is missing; check --tenant", name, markerKey)
@@ -190,7 +177,6 @@ func (c *call) verifyStore(ctx context.Context) error {
 	return c.verified(name, st.Warnings, r)
 }
 
-// verified prints the result for the store called name.
 func (c *call) verified(name string, warnings []string, r Report) error {
 	for _, text := range warnings {
 		c.Say("warning: %s", text)

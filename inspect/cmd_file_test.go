@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// file runs the command on the file of a bolt store.
 func file(t testing.TB, path string, args ...string) ran {
 	t.Helper()
 	c := on(nil, args...)
@@ -23,7 +22,6 @@ func file(t testing.TB, path string, args ...string) ran {
 	return runIn(t.Context(), c)
 }
 
-// appFile makes a file with three notes.
 func appFile(t testing.TB) (dir, path string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -116,7 +114,6 @@ func sizeOf(t testing.TB, path string) int64 {
 	return info.Size()
 }
 
-// shippedFile makes a file with three notes that was shipped.
 func shippedFile(t testing.TB) (dir, shipped string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -141,8 +138,7 @@ func TestRestore_TakesWhatWasShipped(t *testing.T) {
 	file(t, "", "restore", shipped, filepath.Join(dir, "later.db"), "--until", "2199-01-01T00:00:00Z").want(t, 1, "no later commit was shipped")
 }
 
-// dieSending leaves a file as a process has left it that was killed while an intent failed, so
-// long ago.
+// The process was killed that long ago, while an intent failed.
 func dieSending(t *testing.T, ago time.Duration) (path string) {
 	t.Helper()
 	dir, at := appFile(t)
@@ -150,10 +146,7 @@ func dieSending(t *testing.T, ago time.Duration) (path string) {
 	db, err := kvmodel.Open(s, kvmodel.Clock(func() time.Time { return time.Now().Add(-ago) }))
 	must(t, err)
 	t.Cleanup(func() { _ = db.Close(context.Background()) })
-	kvmodel.NewRecords(db, kvmodel.Schema[note, string]{
-		Name: "Note", Version: 1, ID: func(n *note) string { return n.ID }, SetID: func(n *note, id string) { n.ID = id },
-		Key: kvmodel.StringKey[string](), Codec: packed[note]{},
-	})
+	bareNotes(db)
 	send := kvmodel.NewIntent(db, "send", func(context.Context, sending) error { return errors.New("no line") })
 	if err := send.Do(t.Context(), sending{To: "ann"}); !errors.Is(err, kvmodel.ErrUnclear) {
 		t.Fatal(err)

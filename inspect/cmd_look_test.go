@@ -17,10 +17,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// inTime runs f with a clock that moves when nothing else does.
 func inTime(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
 
-// boltStore makes the file of a bolt store and opens it.
 func boltStore(t testing.TB, url string) kv.Store {
 	t.Helper()
 	s, err := kvopen.Store(t.Context(), url)
@@ -38,7 +36,6 @@ func newDrafts(db *kvmodel.DB) *kvmodel.Records[draft, string] {
 	})
 }
 
-// draftsByID adds an index.
 func draftsByID(all *kvmodel.Records[draft, string]) {
 	index.NewUnique(all, kvmodel.IndexSpec[draft, string]{
 		Name: "ByID", Def: "unique ID", Fields: []string{"ID"}, Key: kvmodel.StringKey[string](),
@@ -62,17 +59,10 @@ Note   ~3       ~207 B  2        ByTags  ByTitle
 processes  none writes
 all is well
 `)
-}
-
-func TestStatus_AsAnObjectHasTheSame(t *testing.T) {
-	r := run(t, furnished(t), "status", "--format=json")
-	all := r.objects(t)
-	if r.code != 0 || len(all) != 1 || all[0]["type"] != "status" || all[0]["store"] != "test://here" {
-		t.Fatalf("exit code %d: %s%s", r.code, r.out, r.errs)
-	}
+	all := run(t, furnished(t), "status", "--format=json").objects(t)
 	model := all[0]["models"].([]any)[0].(map[string]any)
-	if model["model"] != "Note" || model["records"] != 3.0 || len(model["indexes"].([]any)) != 2 {
-		t.Errorf("%v", model)
+	if len(all) != 1 || all[0]["type"] != "status" || all[0]["store"] != "test://here" || model["model"] != "Note" || model["records"] != 3.0 || len(model["indexes"].([]any)) != 2 {
+		t.Errorf("as objects: %v", all)
 	}
 }
 
@@ -163,11 +153,14 @@ func TestGet_OfAKeySaysWhoseItIsAndWhatItHolds(t *testing.T) {
 	run(t, mem, "get", "--key", "r:Note:n9").want(t, 1, "absent")
 	run(t, mem, "get", "--key", "ringtree{b}").want(t, 1, "ringtree{b}   absent   boot\n")
 	run(t, mem, "get", "--key", "r:Draft:d1").want(t, 1, "Draft.records (unknown to this program)")
-}
-
-func TestGet_BytesOfAKeyAreShownOnlyOnRequest(t *testing.T) {
-	if r := run(t, furnished(t), "get", "--key", "r:Note:n1"); r.code != 0 || strings.Contains(r.out, "ann@") || strings.Contains(r.out, "00000000") {
-		t.Errorf("exit code %d: %s", r.code, r.out)
+	if r := run(t, mem, "get", "--key", "r:Note:n1"); r.code != 0 || strings.Contains(r.out, "ann@") || strings.Contains(r.out, "00000000") {
+		t.Errorf("bytes are shown though nobody has asked: exit code %d: %s", r.code, r.out)
+	}
+	// Keys of sessions and limits are no other program's.
+	for key, owner := range map[string]string{
+		"session:x": "sessions", "sessions:heron": "sessions", "generation:heron": "sessions", "limit:sign-in-of:heron:7": "limits",
+	} {
+		run(t, mem, "get", "--key", key).wantOut(t, 1, key+"   absent   "+owner+"\n")
 	}
 }
 

@@ -16,14 +16,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// contextFor returns a context that ends as Ctrl-C ends one.
 func contextFor(t testing.TB, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(d, cancel)
 	return ctx, cancel
 }
 
-// drop removes items from a store, as a fault would.
 func drop(t testing.TB, mem *memkv.Store, keys ...string) {
 	t.Helper()
 	for _, key := range keys {
@@ -32,14 +30,10 @@ func drop(t testing.TB, mem *memkv.Store, keys ...string) {
 	}
 }
 
-// fillWithoutIndexes writes two notes with the same title in a release that has no indexes.
 func fillWithoutIndexes(t testing.TB, mem *memkv.Store, titles ...string) {
 	t.Helper()
 	db := open(t, shared(mem))
-	all := kvmodel.NewRecords(db, kvmodel.Schema[note, string]{
-		Name: "Note", Version: 1, ID: func(n *note) string { return n.ID }, SetID: func(n *note, id string) { n.ID = id },
-		Key: kvmodel.StringKey[string](), Codec: packed[note]{},
-	})
+	all := bareNotes(db)
 	for i, title := range append(titles, "Last") {
 		must(t, all.Create(t.Context(), &note{ID: "n" + string(rune('1'+i)), Title: title, Tags: []string{"old"}}))
 	}
@@ -144,6 +138,9 @@ func TestRepair_MendsWhatACheckFinds(t *testing.T) {
 		run(t, mem, "check", "--repair").want(t, 5, "missing entry   Note.ByTitle n1   ", "-> enter the record again", "there is no terminal to ask at")
 		run(t, mem, "check", "--repair", "--dry-run").want(t, 1, "dry run: nothing was written")
 		run(t, mem, "check").want(t, 1, "2 x missing entry")
+		asks := on(shared(mem), "check", "--repair").AtTerminal()
+		asks.Stdin = strings.NewReader("n\n")
+		runIn(t.Context(), asks).want(t, 5, "Repair 2 faults? [y/N] ", "nothing was written")
 		all := run(t, mem, "check", "--repair", "--yes", "--format=json").objects(t)
 		if len(all) != 4 || all[0]["type"] != "planned" || all[2]["type"] != "mended" || all[2]["did"] != "enter the record again" {
 			t.Errorf("%v", all)
@@ -188,16 +185,6 @@ func TestRepair_MendsWhatDamageHasHidden(t *testing.T) {
 		}
 		run(t, mem, "check", "--repair", "--yes").want(t, 0, "damaged item   Note.ByTags", "stray entry   Note.ByTags", " 0 left")
 		run(t, mem, "check").want(t, 0)
-	})
-}
-
-func TestRepair_OnATerminalItAsks(t *testing.T) {
-	inTime(t, func(t *testing.T) {
-		mem := furnished(t)
-		drop(t, mem, "u:Note:ByTitle:Tides")
-		c := on(shared(mem), "check", "--repair").AtTerminal()
-		c.Stdin = strings.NewReader("y\n")
-		runIn(t.Context(), c).want(t, 0, "Repair 1 fault? [y/N] ", "1 repaired, 0 left")
 	})
 }
 
@@ -255,10 +242,7 @@ func TestBuild_WaitsForAProcessWithOtherIndexesAndNamesIt(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := memkv.New(memkv.Options{})
 		db := open(t, shared(mem), kvmodel.Release("old-1"))
-		old := kvmodel.NewRecords(db, kvmodel.Schema[note, string]{
-			Name: "Note", Version: 1, ID: func(n *note) string { return n.ID }, SetID: func(n *note, id string) { n.ID = id },
-			Key: kvmodel.StringKey[string](), Codec: packed[note]{},
-		})
+		old := bareNotes(db)
 		writing, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
@@ -277,83 +261,27 @@ func TestBuild_WaitsForAProcessWithOtherIndexesAndNamesIt(t *testing.T) {
 	})
 }
 
-// lossy is a store with a server that has lost its memory.
-type lossy struct {
-	*memkv.Store
-	lost    *bool
-	edition *uint64
-}
-
-func (s lossy) Powers() kv.Powers {
-	return kv.Powers{Unless: true, Losses: s, Keys: kv.PowersOf(s.Store).Keys}
-}
-func (s lossy) Close() error { return nil }
-
-func (s lossy) Do(ctx context.Context, ops []kv.Op) error {
-	if !*s.lost {
-		return s.Store.Do(ctx, ops)
-	}
-	for i := range ops {
-		ops[i].Result = kv.Result{Err: s.Lost()[0]}
-	}
-	return kv.Unanswered(ops)
-}
-
-func (s lossy) Lost() (all []error) {
-	if *s.lost {
-		all = append(all, wrapLost{})
-	}
-	return all
-}
-
-// wrapLost is what a server that has lost its memory says.
-type wrapLost struct{}
-
-func (wrapLost) Error() string        { return "cache-1:11211: store has lost its data" }
-func (wrapLost) Is(target error) bool { return target == kv.ErrLost }
-
-func (s lossy) Accept(context.Context) ([]string, error) {
-	if !*s.lost {
-		return nil, nil
-	}
-	*s.lost = false
-	*s.edition++
-	return []string{"cache-1:11211"}, nil
-}
-func (s lossy) Edition() (number, id uint64)           { return *s.edition, *s.edition }
-func (s lossy) Look(context.Context) error             { return nil }
-func (s lossy) GoneBack(context.Context, string) error { return nil }
-func (s lossy) Watch(func([]string, error))            {}
-
-// renewed is the edition of a store that was accepted as an empty one.
-const renewed = 1000
-
-func (s lossy) Renew(context.Context) error {
-	*s.edition = renewed
-	return nil
-}
-
 func TestRecover_SaysBeforeEachStepWhatWillBeLostAndAsks(t *testing.T) {
 	inTime(t, func(t *testing.T) {
-		lost, edition := true, uint64(1)
-		s := lossy{furnished(t), &lost, &edition}
+		s := client{newServer(furnished(t))}
+		s.lost.Store(true)
 		runIn(t.Context(), on(s, "status", "--deep")).want(t, 1, "store has lost its data", "next       db recover")
 		runIn(t.Context(), on(s, "get", "Note", "n1")).want(t, 1, "`db recover` shows the losses")
 		runIn(t.Context(), on(s, "check")).want(t, 1, "`db recover` shows the losses")
 		runIn(t.Context(), on(s, "recover")).want(t, 5, "lost: cache-1:11211: store has lost its data", "step 1: acknowledge", "counter Note.Views.", "there is no terminal to ask at")
 		runIn(t.Context(), on(s, "recover", "--dry-run")).want(t, 0, "nothing was written")
-		if !lost {
+		if !s.lost.Load() {
 			t.Fatal("it was acknowledged without a yes")
 		}
-		drop(t, s.Store, "u:Note:ByTitle:Tides")
+		drop(t, s.store, "u:Note:ByTitle:Tides")
 		c := on(s, "recover").AtTerminal()
 		c.Stdin = strings.NewReader("y\nno\n")
 		runIn(t.Context(), c).want(t, 5, "acknowledged: cache-1:11211", "step 2: list the surviving records again, and build the indexes of Note", "nothing was written")
 		said := runIn(t.Context(), on(s, "recover", "--yes"))
 		said.want(t, 0, "step 1: no loss to acknowledge", "step 2: list the surviving", "there is nothing to repair")
 		runIn(t.Context(), on(s, "recover", "--yes")).want(t, 0, "step 1: no loss", "step 2: all records are listed", "restart it")
-		if edition != 2 {
-			t.Errorf("edition %d, want the second", edition)
+		if n := s.edition.Load(); n != 2 {
+			t.Errorf("edition %d, want the second", n)
 		}
 		runIn(t.Context(), on(s, "check")).want(t, 0, "all is well")
 	})
@@ -361,25 +289,24 @@ func TestRecover_SaysBeforeEachStepWhatWillBeLostAndAsks(t *testing.T) {
 
 func TestRecover_OfAnEmptyStoreOnServersIsToldToAppsThatRun(t *testing.T) {
 	inTime(t, func(t *testing.T) {
-		lost, edition := false, uint64(1)
-		s := lossy{memkv.New(memkv.Options{}), &lost, &edition}
+		s := client{newServer(memkv.New(memkv.Options{}))}
 		must(t, s.Do(t.Context(), []kv.Op{kv.OpSet("ringtree{b}", nil)})) // as servers show it
 		runIn(t.Context(), on(s, "status")).want(t, 0, "the store is empty", "run `db recover`")
 		runIn(t.Context(), on(s, "recover")).want(t, 5, "step 1: accept that the store is empty", "ErrLost until then")
 		runIn(t.Context(), on(s, "recover", "--dry-run")).want(t, 0, "nothing was written")
-		if edition != 1 {
+		if s.edition.Load() != 1 {
 			t.Error("it was accepted without a yes")
 		}
 		runIn(t.Context(), on(s, "recover", "--yes")).want(t, 0, "accepted: running apps take the empty store")
-		if edition != renewed {
+		if s.edition.Load() != renewed {
 			t.Error("no app is told")
 		}
 		runIn(t.Context(), on(s, "status")).want(t, 0, "all is well")
 		// What another app or tenant keeps there is not to be built again.
-		edition = 1
+		s.edition.Store(1)
 		must(t, s.Do(t.Context(), []kv.Op{kv.OpSet("other:r:Note:1", nil)}))
 		runIn(t.Context(), on(s, "recover", "--yes")).want(t, 0, "no loss to acknowledge")
-		if edition != 1 {
+		if s.edition.Load() != 1 {
 			t.Error("the store has something, and was taken for an empty one")
 		}
 	})
@@ -388,14 +315,14 @@ func TestRecover_OfAnEmptyStoreOnServersIsToldToAppsThatRun(t *testing.T) {
 // Each step is done once, though the one before it was done by a call that was cut short.
 func TestRecover_GoesOnWhereItWasStopped(t *testing.T) {
 	inTime(t, func(t *testing.T) {
-		lost, edition := true, uint64(1)
-		s := lossy{furnished(t), &lost, &edition}
-		before, err := kv.One(t.Context(), s.Store, kv.OpGet("ids:Note#0"))
+		s := client{newServer(furnished(t))}
+		s.lost.Store(true)
+		before, err := kv.One(t.Context(), s.store, kv.OpGet("ids:Note#0"))
 		must(t, err)
-		db := open(t, shared(s.Store))
+		db := open(t, shared(s.store))
 		must(t, newNotes(db).Create(t.Context(), &note{ID: "n4", Title: "Dew"}))
 		must(t, db.Close(t.Context()))
-		must(t, s.Store.Do(t.Context(), []kv.Op{kv.OpSet("ids:Note#0", before.Value)})) // which does not name n4
+		must(t, s.store.Do(t.Context(), []kv.Op{kv.OpSet("ids:Note#0", before.Value)})) // which does not name n4
 		recovering := func(answers string) ran {
 			c := on(s, "recover").AtTerminal()
 			c.Stdin = strings.NewReader(answers)
@@ -410,7 +337,7 @@ func TestRecover_GoesOnWhereItWasStopped(t *testing.T) {
 		recovering("y\n").want(t, 0, "step 2: list")
 		runIn(t.Context(), on(s, "check")).want(t, 0, "4 records", "all is well")
 		runIn(t.Context(), on(s, "status")).want(t, 0, "all is well")
-		lost = true
+		s.lost.Store(true)
 		recovering("y\n").want(t, 5)
 		runIn(t.Context(), on(s, "status")).want(t, 1, says)
 	})

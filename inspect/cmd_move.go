@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
+	"github.com/ringtree/ringtree/internal/durable"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -42,7 +45,6 @@ func export(ctx context.Context, c *call) error {
 	return c.summary("exported", sum)
 }
 
-// written is long for f that writes a file.
 func written[T any](ctx context.Context, c *call, to string, f func(io.Writer, Pace) (T, error)) (result T, err error) {
 	err = writeWhole(to, func(file *os.File) (err error) {
 		out := bufio.NewWriterSize(file, 1<<20)
@@ -65,7 +67,6 @@ func (c *call) summary(did string, sum Summary) error {
 	return nil
 }
 
-// opened opens a file for reading, or the input for "-".
 func (c *call) opened(path string) (io.ReadCloser, error) {
 	if path == "-" {
 		return io.NopCloser(c.Stdin), nil
@@ -104,7 +105,6 @@ func importAll(ctx context.Context, c *call) error {
 	return c.took(ctx, p, "imported", sum, err)
 }
 
-// announce prints that the content of from will be written to the store called to.
 func (c *call) announce(to, from string) {
 	text := "%s receives the content of %s. Until that is done, no other process may write to it."
 	if c.mode == "replace" {
@@ -121,7 +121,7 @@ func (c *call) took(ctx context.Context, p *progress, did string, sum Summary, e
 	switch {
 	case errors.Is(err, ErrNotEmpty):
 		return fmt.Errorf("%w: %w; --mode merge keeps its data, --mode replace deletes it", errRefused, err)
-	case err != nil && ctx.Err() != nil:
+	case err != nil && (ctx.Err() != nil || codeOf(ctx, err) == exitStopped): // here, or in the app
 		p.Done()
 		if c.mode != "" {
 			return fmt.Errorf("%w; to continue: %s", errStopped, p.again())
@@ -133,7 +133,6 @@ func (c *call) took(ctx context.Context, p *progress, did string, sum Summary, e
 	return c.summary(did, sum)
 }
 
-// sound verifies a whole export before anything is written.
 func (c *call) sound(path string) error {
 	file, err := c.opened(path)
 	if err != nil {
@@ -156,7 +155,6 @@ func recordsText(sum Summary) string {
 	return cmp.Or(strings.Join(all, ", "), "no records")
 }
 
-// beside opens a second store, other than that of --store.
 func (c *call) beside(ctx context.Context, opts ...kvmodel.Option) (*call, *Inspector, error) {
 	other := *c
 	other.store, other.db, other.storeURL, other.makes = nil, nil, c.args[0], len(opts) == 0
@@ -169,7 +167,7 @@ func copyAll(ctx context.Context, c *call) (err error) {
 	if c.args[0] == c.url() && cmp.Or(c.toTenant, c.tenant) == c.tenant {
 		return fmt.Errorf("%w: both are %s", errCall, shownURL(c.url()))
 	}
-	in, err := c.reader(ctx)
+	from, err := c.copied(ctx)
 	if err != nil {
 		return err
 	}
@@ -188,14 +186,53 @@ func copyAll(ctx context.Context, c *call) (err error) {
 		return err
 	}
 	if c.dry {
-		return c.differences(ctx, func(p Pace) (Differences, error) { return in.Diff(ctx, to, p) })
+		return c.differences(ctx, func(p Pace) (Differences, error) { return to.diff(ctx, from(p), onlyHere, onlyThere, p) })
 	}
 	p := c.progress()
-	sum, err := in.Copy(ctx, to, c.importOptions(p))
+	sum, err := to.take(ctx, to.names(), c.importOptions(p), p.pace().begin("copy", "items", 0), from(Pace{Rate: c.rate}))
 	return c.took(ctx, p, "copied", sum, err)
 }
 
-// compare compares the database with the export given by --against.
+// copied returns the database to copy. If an app has the file open, that is an export of the app.
+func (c *call) copied(ctx context.Context) (func(Pace) source, error) {
+	a, err := c.app(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if a != nil {
+		return func(Pace) source { return c.exported(ctx) }, a.conn.Close()
+	}
+	in, err := c.reader(ctx)
+	return func(p Pace) source { return in.all(ctx, "copy", p) }, err
+}
+
+func (c *call) exported(ctx context.Context) source {
+	return func(f func([]item) error) (Summary, error) {
+		a, err := c.app(ctx)
+		if err != nil || a == nil {
+			return Summary{}, cmp.Or(err, fmt.Errorf("%w: the app has stopped", errNotOpen))
+		}
+		args := []string{"export", "-", fmt.Sprint("--rate=", c.rate)}
+		if c.tenant != "" {
+			args = append(args, "--tenant="+c.tenant)
+		}
+		if err := c.request(a, request{Args: args}); err != nil {
+			return Summary{}, errors.Join(err, a.conn.Close())
+		}
+		r, w := io.Pipe()
+		defer r.Close()
+		go func() {
+			defer a.conn.Close()
+			w.CloseWithError(c.relay(ctx, a, w))
+		}()
+		export, err := newExportReader(r)
+		if err != nil {
+			return Summary{}, err
+		}
+		return export.each(f)
+	}
+}
+
 func (c *call) compare(ctx context.Context) error {
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -226,4 +263,67 @@ func (c *call) differences(ctx context.Context, diff func(Pace) (Differences, er
 	}
 	c.Tell("%s, %s the same", console.Some(d.All, "difference", "differences"), console.Number(d.Same))
 	return cmp.Or(err, errDiffers)
+}
+
+func (c *call) tables(ctx context.Context, in *Inspector, to string) error {
+	names, err := c.tableNames(in)
+	switch {
+	case err != nil:
+		return err
+	case to == "-" && len(names) > 1:
+		return fmt.Errorf("%w: the output takes the table of one model", errCall)
+	case to == "-":
+		_, err := in.Table(ctx, c.Stdout, names[0], c.tableOptions(Pace{Rate: c.rate}))
+		return err
+	}
+	if err := c.writable(to, strings.Join(names, ", ")+" of "+shownURL(c.url())); err != nil {
+		return err
+	}
+	if len(c.args) == 2 {
+		return c.tableTo(ctx, in, names[0], to)
+	}
+	return c.tablesIn(ctx, in, names, to)
+}
+
+func (c *call) tableNames(in *Inspector) ([]string, error) {
+	if len(in.models) == 0 {
+		return nil, errEmpty
+	}
+	if len(c.args) == 1 {
+		return in.names(), nil
+	}
+	for _, name := range c.args[1:] {
+		if _, err := in.model(name); err != nil {
+			return nil, err
+		}
+	}
+	return c.args[1:], nil
+}
+
+func (c *call) tableOptions(p Pace) TableOptions {
+	return TableOptions{Pace: p, CSV: c.format == "csv", Open: c.private}
+}
+
+func (c *call) tableTo(ctx context.Context, in *Inspector, name, to string) error {
+	n, err := written(ctx, c, to, func(out io.Writer, p Pace) (int64, error) { return in.Table(ctx, out, name, c.tableOptions(p)) })
+	if err != nil {
+		return err
+	}
+	c.Say("%s: %s", name, console.Some(n, "record", "records"))
+	return nil
+}
+
+// tablesIn writes a file for each model to a folder, and renames the folder when all are complete.
+func (c *call) tablesIn(ctx context.Context, in *Inspector, names []string, to string) error {
+	part, err := os.MkdirTemp(filepath.Dir(to), filepath.Base(to)+".*.part")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(part)
+	for _, name := range names {
+		if err := c.tableTo(ctx, in, name, filepath.Join(part, url.PathEscape(name)+"."+c.format)); err != nil {
+			return err
+		}
+	}
+	return durable.Rename(part, to)
 }

@@ -11,10 +11,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// stores are opened by the names in their URLs.
 type stores map[string]*memkv.Store
 
-// run runs the command on the store called here.
 func (s stores) run(t testing.TB, args ...string) ran {
 	t.Helper()
 	c := on(nil, args...)
@@ -132,7 +130,6 @@ func TestRecover_ListsAgainTheRecordsThatTheKeysLeadTo(t *testing.T) {
 	})
 }
 
-// set puts an item into a store, as another program would.
 func set(t testing.TB, mem *memkv.Store, key, value string) {
 	t.Helper()
 	_, err := kv.One(t.Context(), mem, kv.OpSet(key, []byte(value)))

@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// mortal is a store whose process can die.
 type mortal struct {
 	kv.Store
 	dead atomic.Bool
@@ -34,7 +33,6 @@ func (m *mortal) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// dieWriting leaves the journal of a process that died before a change was complete.
 func dieWriting(t *testing.T, mem *memkv.Store) {
 	t.Helper()
 	life := &mortal{Store: shared(mem)}
@@ -49,7 +47,6 @@ func dieWriting(t *testing.T, mem *memkv.Store) {
 	synctest.Wait()
 }
 
-// hearing returns c with models that have handlers.
 func hearing(c inspect.Config) inspect.Config {
 	c.Models = func(db *kvmodel.DB) []kvmodel.Model {
 		all := newNotes(db)
@@ -79,8 +76,7 @@ func TestStatus_IsNotWellWhileWhatTheDeadHaveLeftIsNotFinished(t *testing.T) {
 	})
 }
 
-// changing runs a process with a change that is not complete before end is called, which also
-// closes it.
+// The change is not complete before end is called.
 func changing(t *testing.T, mem *memkv.Store) (end func()) {
 	t.Helper()
 	db := open(t, shared(mem))

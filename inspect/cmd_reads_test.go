@@ -16,23 +16,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// unbuilt makes a bolt file with two notes and no indexes. A DB that opens it to write, with
-// models that have indexes, builds these.
+// A DB that opens the file to write, with indexes, builds these.
 func unbuilt(t *testing.T, path string) {
 	t.Helper()
 	s := boltStore(t, "bolt:"+path)
 	db := open(t, s)
-	all := kvmodel.NewRecords(db, kvmodel.Schema[note, string]{
-		Name: "Note", Version: 1, ID: func(n *note) string { return n.ID }, SetID: func(n *note, id string) { n.ID = id },
-		Key: kvmodel.StringKey[string](), Codec: packed[note]{},
-	})
+	all := bareNotes(db)
 	for _, id := range []string{"n1", "n2"} {
 		must(t, all.Create(t.Context(), &note{ID: id, Title: "of " + id, Tags: []string{"sea"}}))
 	}
 	must(t, db.Close(t.Context()))
 }
 
-// held returns what is in a bolt file, with the versions of the items.
 func itemsIn(t *testing.T, path string) map[string]kv.Result {
 	t.Helper()
 	s := boltStore(t, "bolt:"+path)
@@ -48,8 +43,7 @@ func itemsIn(t *testing.T, path string) map[string]kv.Result {
 	return all
 }
 
-// waiting returns c as one that waits a minute once its models are there: what a DB does by
-// itself is done by then.
+// By the end of the minute, a DB has done all it does by itself.
 func waiting(c inspect.Config) inspect.Config {
 	c.Models = func(db *kvmodel.DB) []kvmodel.Model {
 		all := models(db)

@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// watchEvery is the refresh interval of a screen.
 const watchEvery = 2 * time.Second
 
 func status(ctx context.Context, c *call) error {
@@ -57,7 +56,6 @@ func (c *call) statusOnce(ctx context.Context, in *Inspector) error {
 	return err
 }
 
-// findings shows the risks of the store and its settings, below the status.
 func (c *call) findings(ctx context.Context, in *Inspector, st *Status) (wrong error) {
 	found, err := in.diagnose(ctx, kv.PowersOf(c.store), st)
 	if err != nil {
@@ -132,7 +130,6 @@ func (m ModelStatus) row() []string {
 	return []string{m.Name, about(console.Number(m.IDs), m.IDs), about(console.Size(m.Bytes), m.Bytes), m.versions(), indexesText(m.Indexes)}
 }
 
-// about marks text as an approximate number, unless n is zero.
 func about(text string, n int64) string {
 	if n == 0 {
 		return text
@@ -140,7 +137,6 @@ func about(text string, n int64) string {
 	return "~" + text
 }
 
-// indexesText returns the names of all, with the progress of those not built.
 func indexesText(all []IndexStatus) string {
 	var names []string
 	for _, i := range all {
@@ -156,7 +152,6 @@ func indexesText(all []IndexStatus) string {
 	return strings.Join(names, "  ")
 }
 
-// writersShown is the maximum number of processes shown in a status.
 const writersShown = 10
 
 func (c *call) writersText(st *Status) (lines []string) {
@@ -190,7 +185,6 @@ func (c *call) writersText(st *Status) (lines []string) {
 
 func (c *call) called(w *kvmodel.Writer) string { return w.Called(c.db.Now()) }
 
-// intentsOf returns the intents in the journals, oldest first.
 func intentsOf(all []kvmodel.Writer) (intents []kvmodel.Underway) {
 	for i := range all {
 		intents = append(intents, all[i].Intents...)
@@ -199,7 +193,6 @@ func intentsOf(all []kvmodel.Writer) (intents []kvmodel.Underway) {
 	return intents
 }
 
-// intentText returns an intent as a line. Private args are masked unless asked for.
 func (c *call) intentText(u kvmodel.Underway) string {
 	text := fmt.Sprintf("%s, began %s ago", u.Name, console.Span(c.db.Now().Sub(u.Began)))
 	for _, name := range slices.Sorted(maps.Keys(u.Args)) {

@@ -9,7 +9,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// shares returns a store with three notes of each of the tenants, and of none.
 func shares(t testing.TB, tenants ...string) *memkv.Store {
 	t.Helper()
 	mem := furnished(t)

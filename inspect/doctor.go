@@ -29,8 +29,7 @@ func (in *Inspector) Doctor(ctx context.Context) ([]kv.Finding, error) {
 	return append(found, more...), err
 }
 
-// diagnose is Doctor with a given status. powers are those of the database's store, unless the
-// database was opened read-only.
+// powers are those of the database's store, also if the database was opened read-only.
 func (in *Inspector) diagnose(ctx context.Context, powers kv.Powers, st *Status) ([]kv.Finding, error) {
 	d := &diagnosis{in: in, store: powers}
 	d.powers()
@@ -54,8 +53,7 @@ func (d *diagnosis) say(is kv.Verdict, format string, args ...any) {
 	d.found = append(d.found, kv.Find(is, format, args...))
 }
 
-// findings adds the store's findings about its setup. A store that reports none is unknown, not
-// fine.
+// A store that reports no findings is unknown, not fine.
 func (d *diagnosis) findings(ctx context.Context) {
 	if d.store.Findings == nil {
 		d.say(kv.Unknown, "the settings of the store: it does not report them")
@@ -84,7 +82,6 @@ func (d *diagnosis) powers() {
 	}
 }
 
-// behindFor is the maximum lag of a shipped copy without a warning.
 const behindFor = time.Minute
 
 func (d *diagnosis) disk(disk kv.Disk) {
@@ -131,7 +128,6 @@ const (
 	largeRecord = kv.MaxValue / 2
 )
 
-// fits judges the options of tags by the first records of each model, and by their index entries.
 func (d *diagnosis) fits(ctx context.Context) error {
 	var young []string
 	said := len(d.found)
@@ -163,7 +159,6 @@ func (d *diagnosis) fits(ctx context.Context) error {
 	return nil
 }
 
-// measure returns the age of the oldest of some records, and the size of the largest.
 func (d *diagnosis) measure(sights []plug.Sight) (age time.Duration, largest int) {
 	for i := range sights {
 		if s := &sights[i]; s.Live() {
@@ -193,7 +188,6 @@ func (d *diagnosis) fit(ctx context.Context, m *model, k int, sights []plug.Sigh
 	return nil
 }
 
-// standingsAt returns some places of records in the kth index, up to a limit.
 func standingsAt(sights []plug.Sight, k int) (all []plug.Standing) {
 	met := make(map[string]bool)
 	for i := range sights {

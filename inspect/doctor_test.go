@@ -15,12 +15,10 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// tags are the options of the indexes of notes that doctor judges.
 type tags struct {
 	ring, shards, hot int
 }
 
-// notes returns the notes of db with indexes of these options.
 func (o tags) notes(db *kvmodel.DB) *kvmodel.Records[note, string] {
 	r := kvmodel.NewRecords(db, noteSchema())
 	timeline.NewRing(r, timeline.Spec[note]{
@@ -34,8 +32,7 @@ func (o tags) notes(db *kvmodel.DB) *kvmodel.Records[note, string] {
 	return r
 }
 
-// stocked is a store that has got n notes of so many bytes, one every so often, the last after
-// a time in which there was none.
+// One note comes every so often, the last one after the silence.
 func (o tags) stocked(t *testing.T, n int, every, silence time.Duration, bytes int) *memkv.Store {
 	t.Helper()
 	mem := memkv.New(memkv.Options{})
@@ -54,7 +51,6 @@ func (o tags) stocked(t *testing.T, n int, every, silence time.Duration, bytes i
 	return mem
 }
 
-// diagnosed is what doctor says of mem, and how often it has written.
 func (o tags) diagnosed(t *testing.T, mem *memkv.Store) (said []kv.Finding, writes int) {
 	t.Helper()
 	counted := kvmodel.Trace(shared(mem), func(_ context.Context, trip kvmodel.Trip) {

@@ -14,8 +14,7 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// visit is a record that ends by itself and is in an index of each class that takes such
-// records.
+// A visit expires, and is in an index of each class that takes such records.
 type visit struct {
 	ID, Token, User string
 	Until           time.Time
@@ -92,8 +91,7 @@ func TestCheck_RecordsThatHaveEndedAreNothingWrong(t *testing.T) {
 	}
 }
 
-// everyMoment yields times at which visits have just ended, are about to go from the store, or
-// have gone.
+// At these times visits have just expired, are about to go from the store, or have gone.
 func everyMoment(yield func(time.Duration) bool) {
 	for _, hours := range []time.Duration{1, 2, 25, 26} {
 		for n := range time.Duration(18) {

@@ -13,11 +13,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Export writes the data of the database to w: records with their revs, versions, ends, places in
-// timelines, counters and histories, data that belongs to no model, and sessions. Import and Diff
-// read it, with a store of any kind. Others may write meanwhile: each record is exported as it was
-// at some moment of the export. Each record is written once: Export remembers a hash of 16 bytes
-// for each, which takes 40 MB of memory for a million.
+// Export writes all data that cannot be built again: records with their counters and histories,
+// data that belongs to no model, and sessions. Others may write meanwhile: each record is exported
+// as it was at some moment. Import and Diff read it, on a store of any kind.
 func (in *Inspector) Export(ctx context.Context, w io.Writer, p Pace) (Summary, error) {
 	if len(in.models) == 0 && len(in.alone) == 0 {
 		return Summary{}, errEmpty
@@ -30,18 +28,35 @@ func (in *Inspector) Export(ctx context.Context, w io.Writer, p Pace) (Summary, 
 	if err != nil {
 		return Summary{}, err
 	}
-	if err := in.items(ctx, "export", p, nil, out.put); err != nil {
+	sum, err := in.all(ctx, "export", p)(out.put)
+	if err != nil {
 		return Summary{}, err
 	}
-	return out.end()
+	return sum, out.end(sum)
 }
 
-// items calls f with all items, in batches. want selects the records.
-func (in *Inspector) items(ctx context.Context, verb string, p Pace, want wanted, f func([]item) error) error {
+// A source calls f with all items of a database or an export, in batches, and returns their
+// summary.
+type source func(f func([]item) error) (Summary, error)
+
+func (in *Inspector) all(ctx context.Context, verb string, p Pace) source {
+	return func(f func([]item) error) (Summary, error) {
+		t := newTally()
+		err := in.items(ctx, verb, p, func(items []item) error {
+			for i := range items {
+				t.add(&items[i])
+			}
+			return f(items)
+		})
+		return t.summary(), err
+	}
+}
+
+func (in *Inspector) items(ctx context.Context, verb string, p Pace, f func([]item) error) error {
 	for _, m := range in.models {
 		st, err := m.State(ctx)
 		if err == nil {
-			err = in.records(ctx, m, p.begin(verb, m.Name(), st.IDs), want, f)
+			err = in.records(ctx, m, p.begin(verb, m.Name(), st.IDs), f)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name(), err)
@@ -75,31 +90,21 @@ func (in *Inspector) Import(ctx context.Context, r io.Reader, o ImportOptions) (
 // Copy copies the database into another one, like Export and Import.
 func (in *Inspector) Copy(ctx context.Context, to *Inspector, o ImportOptions) (Summary, error) {
 	pace := o.Pace.begin("copy", "items", 0)
-	return to.take(ctx, in.names(), o, pace, func(f func([]item) error) (Summary, error) {
-		t := newTally()
-		err := in.items(ctx, "copy", Pace{Rate: o.Rate}, nil, func(items []item) error {
-			for i := range items {
-				t.add(&items[i])
-			}
-			return f(items)
-		})
-		return t.summary(), err
-	})
+	return to.take(ctx, in.names(), o, pace, in.all(ctx, "copy", Pace{Rate: o.Rate}))
 }
 
-// take imports the items passed by each, of the models called names.
-func (in *Inspector) take(ctx context.Context, names []string, o ImportOptions, p *pacer, each func(func([]item) error) (Summary, error)) (Summary, error) {
+func (in *Inspector) take(ctx context.Context, names []string, o ImportOptions, p *pacer, from source) (Summary, error) {
 	models, err := in.takers(ctx, names, o)
 	if err != nil {
 		return Summary{}, err
 	}
 	if o.Replace {
-		return in.replace(ctx, models, p, each)
+		return in.replace(ctx, models, p, from)
 	}
 	if err := in.prepare(ctx, models); err != nil {
 		return Summary{}, err
 	}
-	sum, err := each(func(items []item) error {
+	sum, err := from(func(items []item) error {
 		if err := in.enlist(ctx, items); err != nil {
 			return err
 		}
@@ -116,7 +121,6 @@ func (in *Inspector) take(ctx context.Context, names []string, o ImportOptions, 
 	return sum, in.build(ctx, models, o.Progress)
 }
 
-// prepare marks the indexes of models as incomplete.
 func (in *Inspector) prepare(ctx context.Context, models []model) error {
 	for _, m := range models {
 		if err := m.Prepare(ctx, isRing(m)); err != nil {
@@ -126,7 +130,6 @@ func (in *Inspector) prepare(ctx context.Context, models []model) error {
 	return nil
 }
 
-// takers returns the models called names, if they can take an import.
 func (in *Inspector) takers(ctx context.Context, names []string, o ImportOptions) (models []model, err error) {
 	if err := in.db.Writable(); err != nil {
 		return nil, err
@@ -148,8 +151,7 @@ func (in *Inspector) takers(ctx context.Context, names []string, o ImportOptions
 	return models, nil
 }
 
-// isRing reports which indexes of m are made from the places in the records themselves, without a
-// build.
+// isRing reports which indexes of m are made from the places in the records, without a build.
 func isRing(m model) func(index string) bool {
 	return func(index string) bool {
 		return slices.ContainsFunc(m.windows, func(w plug.Window) bool { return w.Name() == index && w.Kind() == "timeline" })
@@ -175,7 +177,6 @@ func (in *Inspector) enlist(ctx context.Context, items []item) error {
 	return nil
 }
 
-// putAll stores items. Existing ones stay, except, with merge, records with a lower rev.
 func (in *Inspector) putAll(ctx context.Context, items []item, merge bool) error {
 	var ops []kv.Op
 	var put []*item
@@ -210,7 +211,6 @@ func (in *Inspector) putAll(ctx context.Context, items []item, merge bool) error
 	return nil
 }
 
-// putOver stores it over an existing value.
 func (in *Inspector) putOver(ctx context.Context, it *item, op kv.Op, merge bool) error {
 	return kv.Change(op.Key, func() error {
 		got, err := kv.One(ctx, in.db.Store(), kv.OpGet(op.Key))
@@ -264,7 +264,6 @@ type Differences struct {
 	Sum   string // of this database
 }
 
-// differencesKept is the maximum number of differences returned by Diff.
 const differencesKept = 1000
 
 func (d *Differences) note(what, says string) {
@@ -276,60 +275,53 @@ func (d *Differences) note(what, says string) {
 
 // Diff compares two databases, on any stores: records, counters, histories, and the indexes without
 // records. Check compares the other indexes with the records.
-func (in *Inspector) Diff(ctx context.Context, with *Inspector, p Pace) (d Differences, err error) {
-	t := newTally()
-	err = in.items(ctx, "diff", p, nil, func(items []item) error {
-		for i := range items {
-			t.add(&items[i])
-		}
-		return with.compare(ctx, items, &d, onlyHere, true)
-	})
-	if err == nil {
-		err = with.items(ctx, "diff", p, in.lacking, func(items []item) error { return in.compare(ctx, items, &d, onlyThere, false) })
-	}
-	d.Sum = t.summary().Sum
-	return d, err
+func (in *Inspector) Diff(ctx context.Context, with *Inspector, p Pace) (Differences, error) {
+	return with.diff(ctx, in.all(ctx, "diff", p), onlyHere, onlyThere, p)
 }
 
 // DiffFile compares the database with an export.
-func (in *Inspector) DiffFile(ctx context.Context, r io.Reader, p Pace) (d Differences, err error) {
+func (in *Inspector) DiffFile(ctx context.Context, r io.Reader, p Pace) (Differences, error) {
 	from, err := newExportReader(r)
 	if err != nil {
-		return d, err
+		return Differences{}, err
 	}
-	has := make(set)
 	pace := p.begin("diff", "items of the export", 0)
-	sum, err := from.each(func(items []item) error {
-		fresh, err := has.freshItems(in, items)
+	return in.diff(ctx, func(f func([]item) error) (Summary, error) {
+		return from.each(func(items []item) error {
+			if err := f(items); err != nil {
+				return err
+			}
+			return pace.did(ctx, len(items), "")
+		})
+	}, onlyThere, onlyHere, p)
+}
+
+// diff compares the items of from with the database. missing and extra say that only one has an
+// item.
+func (in *Inspector) diff(ctx context.Context, from source, missing, extra string, p Pace) (d Differences, err error) {
+	has := make(set)
+	sum, err := from(func(items []item) error {
+		fresh, err := in.those(items, has.add)
 		if err != nil {
 			return err
 		}
-		if err := in.compare(ctx, fresh, &d, onlyThere, true); err != nil {
-			return err
-		}
-		return pace.did(ctx, len(items), "")
+		return in.compare(ctx, fresh, &d, missing)
 	})
 	if err != nil {
 		return d, err
 	}
 	d.Sum = sum.Sum
-	return d, in.items(ctx, "diff", p, nil, func(items []item) error {
-		rest, err := has.others(in, items)
+	return d, in.items(ctx, "diff", p, func(items []item) error {
+		rest, err := in.those(items, has.lacks)
 		for i := range rest {
-			d.note(rest[i].of(), onlyHere)
+			d.note(rest[i].of(), extra)
 		}
 		return err
 	})
 }
 
-// compare adds to d the differences between items, from another database, and this database. With
-// both, it also compares items that exist in both.
-func (in *Inspector) compare(ctx context.Context, items []item, d *Differences, only string, both bool) error {
-	keys, err := in.keysOf(items)
-	if err != nil {
-		return err
-	}
-	results, err := kv.GetAll(ctx, in.store, keys...)
+func (in *Inspector) compare(ctx context.Context, items []item, d *Differences, missing string) error {
+	_, results, err := in.stored(ctx, items)
 	if err != nil {
 		return err
 	}
@@ -339,18 +331,25 @@ func (in *Inspector) compare(ctx context.Context, items []item, d *Differences, 
 		switch {
 		case results[i].Err != nil && ended: // It has expired since.
 		case results[i].Err != nil:
-			d.note(it.of(), only)
-		case both && in.same(it, results[i].Value):
+			d.note(it.of(), missing)
+		case in.same(it, results[i].Value):
 			d.Same++
-		case both:
+		default:
 			d.note(it.of(), "differs")
 		}
 	}
 	return nil
 }
 
-// same reports whether value has the content of it. Marks of indexes and revs of records are
-// ignored, since a build changes both.
+func (in *Inspector) stored(ctx context.Context, items []item) (keys []string, results []kv.Result, err error) {
+	keys, err = in.keysOf(items)
+	if err == nil {
+		results, err = kv.GetAll(ctx, in.store, keys...)
+	}
+	return keys, results, err
+}
+
+// same ignores the marks of indexes and the revs of records, since a build changes both.
 func (in *Inspector) same(it *item, value []byte) bool {
 	if bytes.Equal(it.value, value) {
 		return true
@@ -373,4 +372,135 @@ func VerifyExport(r io.Reader) (Header, Summary, error) {
 	}
 	sum, err := from.each(func([]item) error { return nil })
 	return from.header, sum, err
+}
+
+type replacing struct {
+	in      *Inspector
+	models  []model
+	changed []model // models with written data
+	has     set     // the keys of the imported items
+}
+
+// replace makes the database hold exactly the items of from. It writes only the differences,
+// and builds the indexes of changed models.
+func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, from source) (Summary, error) {
+	r := &replacing{in: in, models: models, has: make(set)}
+	sum, err := from(func(items []item) error {
+		fresh, err := in.those(items, r.has.add)
+		if err != nil {
+			return err
+		}
+		for some := range slices.Chunk(fresh, at) {
+			if err := r.put(ctx, some); err != nil {
+				return err
+			}
+		}
+		return p.did(ctx, len(items), "")
+	})
+	if err == nil {
+		err = in.items(ctx, "compare", Pace{Rate: p.Rate, Progress: p.Progress}, func(items []item) error {
+			rest, err := in.those(items, r.has.lacks)
+			if err != nil {
+				return err
+			}
+			return r.remove(ctx, rest)
+		})
+	}
+	if err != nil {
+		return sum, err
+	}
+	return sum, r.build(ctx, p.Progress)
+}
+
+func (r *replacing) build(ctx context.Context, progress func(Step)) error {
+	if err := r.in.build(ctx, r.changed, progress); err != nil {
+		return err
+	}
+	for _, m := range r.models {
+		if err := r.in.buildOne(ctx, m, false, progress); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *replacing) change(ctx context.Context, it *item) (model, error) {
+	m, err := r.in.model(it.model)
+	if err != nil || slices.ContainsFunc(r.changed, func(c model) bool { return c.Name() == m.Name() }) {
+		return m, err
+	}
+	r.changed = append(r.changed, m)
+	return m, r.in.prepare(ctx, []model{m})
+}
+
+func (r *replacing) put(ctx context.Context, items []item) error {
+	keys, results, err := r.in.stored(ctx, items)
+	if err != nil {
+		return err
+	}
+	for i := range items {
+		if results[i].Err == nil && r.in.same(&items[i], results[i].Value) {
+			continue
+		}
+		if err := r.putOne(ctx, &items[i], keys[i], results[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *replacing) putOne(ctx context.Context, it *item, key string, there kv.Result) error {
+	ttl, ended, err := it.lives(r.in)
+	if err != nil || ended && there.Err != nil {
+		return err
+	}
+	op := kv.OpSet(key, it.value).For(ttl)
+	if ended {
+		op = kv.OpDelete(key)
+	}
+	if it.kind == kept {
+		return r.do(ctx, op)
+	}
+	m, err := r.change(ctx, it)
+	if err == nil && it.kind == record {
+		err = m.Enlist(ctx, []string{it.id})
+	}
+	if err == nil {
+		err = r.do(ctx, op)
+	}
+	if err != nil || it.kind != record || there.Err != nil {
+		return err
+	}
+	return m.Settle(ctx, it.id, m.Decode(it.id, there.Value).Places)
+}
+
+func (r *replacing) do(ctx context.Context, op kv.Op) error {
+	_, err := kv.One(ctx, r.in.db.Store(), op)
+	if op.Kind == kv.Delete && errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+func (r *replacing) remove(ctx context.Context, items []item) error {
+	for i := range items {
+		it := &items[i]
+		key, err := it.keyIn(r.in)
+		if err != nil {
+			return err
+		}
+		if it.kind != kept {
+			m, err := r.change(ctx, it)
+			if err == nil && it.kind == record {
+				err = purge(ctx, m, it.id, Pace{})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := r.do(ctx, kv.OpDelete(key)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

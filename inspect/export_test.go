@@ -41,9 +41,6 @@ func Verbs() map[string][]string {
 	return all
 }
 
-// Renamed are the old names of verbs.
-var Renamed = renamed
-
 // Flags returns how many flags there are.
 func Flags() (n int) {
 	new(options).flags().VisitAll(func(*pflag.Flag) { n++ })

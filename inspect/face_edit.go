@@ -1,23 +1,27 @@
 package inspect
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
 
 	"github.com/ringtree/ringtree/inspect/internal/face"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// faceEditMost is the maximum size of a form in bytes.
 const faceEditMost = 4 << 20
 
-// editForm returns the form that edits r, or false if no field can be edited.
 func (h *faceHandler) editForm(m model, r *Record, entered url.Values) (face.Form, bool) {
 	fields, err := plainFields(m, r.Fields, r.ID)
 	if !h.o.Editable || err != nil || len(fields) == 0 {
@@ -77,7 +81,6 @@ func (h *faceHandler) save(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// saved writes the values of form, and logs the edit.
 func (h *faceHandler) saved(ctx context.Context, form url.Values) error {
 	m, err := h.in.model(form.Get("model"))
 	if err != nil {
@@ -115,14 +118,149 @@ func enteredNotes(form url.Values) face.Part {
 	return n
 }
 
-// errOtherSite means that a form was sent from a page of another site.
 var errOtherSite = faceError{"The form does not come from this site, so nothing was written.", kvmodel.ErrReadOnly}
 
-// isOwnForm returns an error unless a page of this site has sent the form. Browsers report this in
-// one of two headers.
+// isOwnForm returns an error unless a page of this site has sent the form. Browsers say so in one
+// of two headers.
 func isOwnForm(r *http.Request) error {
 	if r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" || http.NewCrossOriginProtection().Check(r) != nil {
 		return errOtherSite
 	}
 	return nil
+}
+
+// plainFields returns the fields to edit as text: not the id, private fields, and those of the data
+// class.
+func plainFields(m model, s []Field, id string) (plain []Field, err error) {
+	var of [2][]Field
+	empty, err := m.Body(nil)
+	if err != nil {
+		return nil, err
+	}
+	fixed, err := m.Fixed(id)
+	if err != nil {
+		return nil, err
+	}
+	for i, body := range [][]byte{empty, fixed} {
+		if of[i], err = fieldsOf(body); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range s {
+		isSame := func(other Field) bool {
+			return other.Name == f.Name && slices.ContainsFunc(of[0], func(e Field) bool { return e.Name == f.Name && e.Text() == other.Text() })
+		}
+		if _, ok := f.input(); ok && slices.ContainsFunc(of[1], isSame) && !slices.Contains(m.Private(), f.Name) {
+			plain = append(plain, f)
+		}
+	}
+	return plain, nil
+}
+
+// input returns the value of f in the form that a person enters, and whether it can be entered.
+func (f Field) input() (text string, ok bool) {
+	switch v := f.Value.(type) {
+	case string:
+		return v, v == strings.ToValidUTF8(v, "") && !strings.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' })
+	case bool, int64, uint64, float64:
+		return fmt.Sprint(v), true
+	case time.Time:
+		if v.IsZero() {
+			return "", true
+		}
+		return v.UTC().Format(time.RFC3339Nano), true
+	}
+	return "", false
+}
+
+func (f Field) parsed(text string) (v any, err error) {
+	kind := "a text"
+	switch f.Value.(type) {
+	case string:
+		return text, nil
+	case bool:
+		kind = "true or false"
+		v, err = strconv.ParseBool(text)
+	case int64, uint64:
+		kind = "a whole number"
+		if v, err = strconv.ParseInt(text, 10, 64); err != nil {
+			v, err = strconv.ParseUint(text, 10, 64)
+		}
+	case float64:
+		kind = "a number"
+		v, err = strconv.ParseFloat(text, 64)
+	case time.Time:
+		if text == "" {
+			return time.Time{}, nil
+		}
+		kind = "a time such as 2026-03-01T12:00:00Z"
+		v, err = time.Parse(time.RFC3339Nano, text)
+	}
+	if err != nil {
+		return nil, faceError{fmt.Sprintf("%s: %q is not %s.", f.Name, text, kind), kvmodel.ErrInvalid}
+	}
+	return v, nil
+}
+
+func (in *Inspector) edit(ctx context.Context, m model, id string, rev uint64, texts map[string]string) (changed []string, err error) {
+	err = m.Edit(ctx, id, rev, func(body []byte) ([]byte, error) {
+		changed = nil
+		fields, err := fieldsOf(body)
+		if err != nil {
+			return nil, err
+		}
+		plain, err := plainFields(m, fields, id)
+		if err != nil {
+			return nil, err
+		}
+		values := make(map[string]any)
+		for _, f := range plain {
+			text, given := texts[f.Name]
+			if was, _ := f.input(); !given || text == was {
+				continue
+			}
+			if values[f.Name], err = f.parsed(text); err != nil {
+				return nil, err
+			}
+			changed = append(changed, f.Name)
+		}
+		return withFields(body, values)
+	})
+	return changed, err
+}
+
+func withFields(body []byte, values map[string]any) ([]byte, error) {
+	var out bytes.Buffer
+	d, e := msgpack.NewDecoder(bytes.NewReader(body)), msgpack.NewEncoder(&out)
+	n, err := d.DecodeMapLen()
+	if err != nil {
+		return nil, err
+	}
+	if err := e.EncodeMapLen(n); err != nil {
+		return nil, err
+	}
+	for range n {
+		name, err := d.DecodeString()
+		if err != nil {
+			return nil, err
+		}
+		raw, err := d.DecodeRaw()
+		if err != nil {
+			return nil, err
+		}
+		if err := e.EncodeString(name); err != nil {
+			return nil, err
+		}
+		var v any = raw
+		if next, ok := values[name]; ok {
+			v = next
+			if f, is := next.(float64); is && raw[0] == msgpcode.Float {
+				v = float32(f)
+			}
+		}
+		if err := e.Encode(v); err != nil {
+			return nil, err
+		}
+	}
+	return out.Bytes(), nil
 }

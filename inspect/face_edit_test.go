@@ -22,7 +22,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// desk has fields of all kinds that can be edited, and of those that cannot.
 type desk struct {
 	ID, Name, Text string
 	Count          int64
@@ -43,7 +42,6 @@ func (d *desk) Validate() error {
 	return nil
 }
 
-// desks are pages that can edit, with a session that the guard knows by its cookie.
 type desks struct {
 	*kvmodel.Records[desk, string]
 	pages http.Handler
@@ -80,7 +78,6 @@ func newDesks(t *testing.T, editable bool) desks {
 	return desks{r, h, &log}
 }
 
-// ask sends a request of the person who may look, with a form unless that is nil.
 func (d desks) ask(form url.Values, path string, header ...string) (status int, page string) {
 	r := httptest.NewRequest("GET", path, nil)
 	if form != nil {
@@ -101,7 +98,7 @@ const deskPage = "/inspect/record?model=Desk&id=d1"
 
 var formInput = regexp.MustCompile(`(?s)<input [^>]*?name="([^"]*)"[^>]*?value="([^"]*)"|<textarea [^>]*?name="([^"]*)"[^>]*>\n?(.*?)</textarea>`)
 
-// form returns the edit form of a page, as a browser would send it.
+// form returns the form as a browser would send it.
 func form(t *testing.T, page string) url.Values {
 	t.Helper()
 	_, page, found := strings.Cut(page, `<form method="post"`)

@@ -1,18 +1,24 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
+
+	"github.com/ringtree/ringtree/inspect/internal/console"
 	"github.com/ringtree/ringtree/inspect/internal/face"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/templates"
 )
 
-// faceRows is the default number of rows on a page of an index.
 const faceRows = 20
 
 func (h *faceHandler) indexPage(ctx context.Context, query url.Values) (face.Page, error) {
@@ -64,7 +70,6 @@ func (h *faceHandler) pageCommand(name, value, n string) string {
 	return h.command("list", name, n)
 }
 
-// rowTable shows the rows of a page. m is the model of its records, or nil.
 func (h *faceHandler) rowTable(m *model, p Page, value string) face.Part {
 	t := face.Table{Title: "Entries", Caption: "The first entries", Columns: face.Columns("#", "ID"), Empty: "There is no entry."}
 	hasNotes := slices.ContainsFunc(p.Rows, func(r Row) bool { return r.Note != "" })
@@ -112,4 +117,90 @@ func (h *faceHandler) valueForm(name, value, n string) face.Form {
 			{Name: "n", Label: "Number of entries", Value: n, Number: true},
 		},
 	}
+}
+
+const faceKeys = 300
+
+// facePictures is the maximum number of pictures on a page: a ring may have many shards.
+const facePictures = 4
+
+// Pictures draws an index, such as Page.Newest, as stored at a value: the rings, the tree or the
+// list. It reads about as many keys as most, and draws nothing of a private field. It returns
+// ErrUnknown for an unknown index.
+func (in *Inspector) Pictures(ctx context.Context, name, value string, most int) ([]templ.Component, error) {
+	m, w, err := in.window(name)
+	if err != nil {
+		return nil, err
+	}
+	d, ok := w.(plug.Drawn)
+	if !ok || isHidden(m, w) {
+		return nil, nil
+	}
+	p, err := d.Picture(ctx, in.store, value, most)
+	return drawn(p, name), err
+}
+
+// pictures returns nil if w is never drawn. If it cannot be drawn now, the section says why.
+func (h *faceHandler) pictures(ctx context.Context, w plug.Window, name, value string) face.Part {
+	d, ok := w.(plug.Drawn)
+	if !ok {
+		return nil
+	}
+	ctx, meter := kvmodel.Metered(ctx)
+	p, err := d.Picture(ctx, h.in.store, value, faceKeys)
+	section := face.Drawings{Title: "Layout in the store", Note: p.Words, Pictures: drawn(p, name)}
+	switch {
+	case err != nil:
+		section.Note = "No picture: " + err.Error()
+	case len(section.Pictures) == 0:
+		section.Note = cmp.Or(p.Words, "There is nothing to draw.")
+	}
+	cost := meter.Cost()
+	section.Note = strings.TrimSpace(fmt.Sprintf("%s It took %s and %s.", section.Note,
+		console.Some(int64(cost.Trips), "trip", "trips"), console.Some(int64(cost.Keys), "key", "keys")))
+	return section
+}
+
+func drawn(p plug.Picture, name string) (all []templ.Component) {
+	for i, ring := range p.Rings[:min(facePictures, len(p.Rings))] {
+		all = append(all, ringPicture(ring, fmt.Sprintf("%s, ring %d of %d", name, i+1, len(p.Rings))))
+	}
+	if p.Root != nil {
+		all = append(all, templates.TreePicture{Title: name, Root: treeNode(*p.Root), Room: int64(p.Room)})
+	}
+	if len(p.Parts) > 0 {
+		all = append(all, listPicture(p, name))
+	}
+	return all
+}
+
+func ringPicture(r plug.Ring, title string) templates.RingPicture {
+	p := templates.RingPicture{Title: title, Newest: r.Newest, Counter: r.Head}
+	room := 0
+	for _, s := range r.Segments {
+		segment := templates.Segment{Name: s.Name[max(0, strings.LastIndex(s.Name, "#s")):]}
+		for _, slot := range s.Slots {
+			segment.Slots = append(segment.Slots, templates.Slot(slot))
+		}
+		p.Segments = append(p.Segments, segment)
+		room += len(s.Slots)
+	}
+	p.Counts = "used, room for " + templates.Grouped(int64(room))
+	return p
+}
+
+func treeNode(n plug.Node) templates.Node {
+	out := templates.Node{Name: n.Name, Count: int64(n.Count), Shut: n.Closed}
+	for _, below := range n.Below {
+		out.Children = append(out.Children, treeNode(below))
+	}
+	return out
+}
+
+func listPicture(p plug.Picture, title string) templates.ListPicture {
+	l := templates.ListPicture{Title: title, Room: int64(max(p.Room, 1))}
+	for _, part := range p.Parts {
+		l.Segments = append(l.Segments, templates.ListSegment{Name: part.Name, Live: int64(part.Live), Stale: int64(part.Stale)})
+	}
+	return l
 }

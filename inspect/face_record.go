@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"net/url"
 	"strings"
@@ -13,11 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-func (h *faceHandler) recordPage(ctx context.Context, query url.Values) (face.Page, error) {
-	return h.recordAsEntered(ctx, query.Get("model"), textOfID(query.Get("id")), nil)
-}
-
-// recordAsEntered shows a record, with the entered values in its form if there are any.
 func (h *faceHandler) recordAsEntered(ctx context.Context, name, id string, entered url.Values) (face.Page, error) {
 	m, err := h.in.model(name)
 	if err != nil {
@@ -106,7 +102,6 @@ func (h *faceHandler) placeTable(m *model, r *Record) face.Part {
 	return t
 }
 
-// value returns the value in a place, without a stamp or a score after it.
 func (p *Place) value() string {
 	if i := strings.IndexAny(p.Value, "#@"); i >= 0 {
 		return p.Value[:i]
@@ -114,7 +109,6 @@ func (p *Place) value() string {
 	return p.Value
 }
 
-// keysOf returns the keys at which a place begins.
 func (h *faceHandler) keysOf(m *model, p *Place) (cell face.Cell) {
 	for _, w := range m.windows {
 		if w.Name() != p.Index {
@@ -145,4 +139,71 @@ func (p *Place) right() (cell face.Cell) {
 		cell = append(cell, face.Text{Text: text, Wrong: true})
 	}
 	return cell
+}
+
+const faceHex = 4096
+
+func (h *faceHandler) keyPage(ctx context.Context, query url.Values) (face.Page, error) {
+	key := query.Get("key")
+	p := face.Page{Title: "Key", Lead: key, Command: h.command("get", "--key", key), Parts: []face.Part{h.keyForm(key)}}
+	if key == "" {
+		p.Command = ""
+		return p, faceError{"The key is missing.", kvmodel.ErrInvalid}
+	}
+	if err := kv.CheckKey(key); err != nil {
+		return p, err
+	}
+	it, err := h.in.Key(ctx, key)
+	if err != nil {
+		return p, err
+	}
+	parts := []face.Part{itemFacts(&it)}
+	if !it.Exists {
+		p.Parts = append(parts, p.Parts...)
+		return p, faceError{"The store holds nothing under this key.", kvmodel.ErrNotFound}
+	}
+	if it.Damaged != nil {
+		parts = append(parts, face.Notes{Title: "Problems", Texts: []face.Text{{Text: it.Damaged.Error(), Wrong: true}}})
+	}
+	p.Parts = append(append(parts, h.itemParts(&it)...), p.Parts...)
+	return p, nil
+}
+
+func itemFacts(it *Item) face.Facts {
+	facts := face.Facts{{Name: "Owner", Value: face.Text{Text: it.Owner}}}
+	if !it.Known {
+		facts = append(facts, face.Fact{Name: "Known", Value: face.Text{Text: "no, not to this program", Wrong: true}})
+	}
+	if it.Exists {
+		facts = append(facts, face.Fact{Name: "Bytes", Value: face.Text{Text: console.Number(int64(it.Bytes))}})
+	}
+	return facts
+}
+
+// Of an item that may contain a private field, only the decoded lines of a known record are shown.
+func (h *faceHandler) itemParts(it *Item) (parts []face.Part) {
+	o := h.in.owner(it.Key)
+	open := o.isOpen()
+	if len(it.Lines) > 0 && (open || o.class == "r" && o.model != nil) {
+		n := face.Notes{Title: "Content"}
+		for _, line := range it.Lines {
+			n.Texts = append(n.Texts, face.Text{Text: line})
+		}
+		parts = append(parts, n)
+	}
+	if !open {
+		return append(parts, face.Dump{Title: "Bytes", Note: faceHidden})
+	}
+	d := face.Dump{Title: "Bytes", Text: hex.Dump(it.Value[:min(faceHex, len(it.Value))])}
+	if len(it.Value) > faceHex {
+		d.Note = fmt.Sprintf("The first %s of %s bytes.", console.Number(faceHex), console.Number(int64(len(it.Value))))
+	}
+	return append(parts, d)
+}
+
+func (h *faceHandler) keyForm(key string) face.Form {
+	return face.Form{
+		Title: "A key", Action: h.at("key", nil), Button: "Show",
+		Fields: []face.Input{{Name: "key", Label: "Key", Hint: "As stored, without the prefix of a tenant.", Value: key, Required: true}},
+	}
 }

@@ -47,7 +47,6 @@ func (all Fields) MarshalJSON() ([]byte, error) {
 // Masked is the value of a private field.
 const Masked = "***"
 
-// fieldsOf returns the fields in body, a msgpack map.
 func fieldsOf(body []byte) (Fields, error) {
 	d := msgpack.NewDecoder(bytes.NewReader(body))
 	n, err := d.DecodeMapLen()

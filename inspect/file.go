@@ -3,6 +3,7 @@ package inspect
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"crypto/sha256"
 	"encoding/binary"
@@ -55,7 +56,6 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type exportWriter struct {
 	to    io.Writer
 	items []byte
-	tally
 }
 
 type tally struct {
@@ -110,7 +110,7 @@ func decodeItem(r *wire.Reader) (it item) {
 }
 
 func newExportWriter(to io.Writer, h Header) (*exportWriter, error) {
-	w := &exportWriter{to: to, tally: newTally()}
+	w := &exportWriter{to: to}
 	if _, err := io.WriteString(to, magic); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,6 @@ func (w *exportWriter) block(kind byte, data []byte) error {
 
 func (w *exportWriter) put(items []item) error {
 	for i := range items {
-		w.add(&items[i])
 		w.items = items[i].encode(w.items)
 		if len(w.items) >= blockBytes {
 			if err := w.flush(); err != nil {
@@ -164,16 +163,12 @@ func (w *exportWriter) flush() error {
 	return w.block(itemsBlock, b.Bytes())
 }
 
-// end writes the remaining items and the last block.
-func (w *exportWriter) end() (Summary, error) {
-	if err := w.flush(); err != nil {
-		return Summary{}, err
+func (w *exportWriter) end(sum Summary) error {
+	data, err := json.Marshal(sum)
+	if err = cmp.Or(err, w.flush()); err != nil {
+		return err
 	}
-	data, err := json.Marshal(w.summary())
-	if err != nil {
-		return Summary{}, err
-	}
-	return w.summary(), w.block(endBlock, data)
+	return w.block(endBlock, data)
 }
 
 type exportReader struct {
@@ -208,7 +203,6 @@ func newExportReader(from io.Reader) (*exportReader, error) {
 	return r, nil
 }
 
-// unread returns err, or nil if err is an end of file.
 func unread(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return nil
@@ -243,7 +237,6 @@ func (r *exportReader) block() (kind byte, data []byte, err error) {
 	return head[0], rest[:n], nil
 }
 
-// each calls f with all items, a block at a time, and returns the summary at the end of the export.
 func (r *exportReader) each(f func([]item) error) (Summary, error) {
 	t := newTally()
 	for {
@@ -283,7 +276,6 @@ func decodeItems(data []byte) (items []item, err error) {
 	return items, nil
 }
 
-// ended compares the last block with the items read.
 func (r *exportReader) ended(data []byte, t *tally) (Summary, error) {
 	var end Summary
 	if err := json.Unmarshal(data, &end); err != nil {

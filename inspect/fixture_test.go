@@ -17,7 +17,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// note is what the tests look into.
 type note struct {
 	ID    string
 	Title string
@@ -37,7 +36,6 @@ func noteSchema() kvmodel.Schema[note, string] {
 	}
 }
 
-// notes is the data class of notes.
 type notes struct {
 	*kvmodel.Records[note, string]
 	views   *index.Counter[string]
@@ -61,10 +59,14 @@ func newNotes(db *kvmodel.DB) notes {
 	return notes{r, index.NewCounter(r, "Views"), byTitle}
 }
 
-// models are those of the command under test.
+func bareNotes(db *kvmodel.DB) *kvmodel.Records[note, string] {
+	schema := noteSchema()
+	schema.Version, schema.Private = 1, nil
+	return kvmodel.NewRecords(db, schema)
+}
+
 func models(db *kvmodel.DB) []kvmodel.Model { return []kvmodel.Model{newNotes(db)} }
 
-// packed is a codec that stores a map by field name.
 type packed[T any] struct{}
 
 func (packed[T]) Append(dst []byte, v *T) ([]byte, error) {
@@ -89,7 +91,6 @@ func shared(mem *memkv.Store) kv.Store {
 	return powers{mem, kv.Powers{Unless: true, Keys: kv.PowersOf(mem).Keys}}
 }
 
-// unkeyed is a store that cannot list its keys.
 func unkeyed(mem *memkv.Store) kv.Store { return powers{mem, kv.Powers{Unless: true}} }
 
 func must(t testing.TB, err error) {
@@ -99,7 +100,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// open returns a DB on s that logs nothing.
 func open(t testing.TB, s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
 	t.Helper()
 	db, err := kvmodel.Open(s, append(opts, kvmodel.Log(slog.New(slog.DiscardHandler)))...)
@@ -107,7 +107,6 @@ func open(t testing.TB, s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
 	return db
 }
 
-// fill writes three notes.
 func fill(t testing.TB, s kv.Store) {
 	t.Helper()
 	db := open(t, s)
@@ -124,7 +123,6 @@ func fill(t testing.TB, s kv.Store) {
 	must(t, db.Close(t.Context()))
 }
 
-// furnished returns a store with three notes.
 func furnished(t testing.TB) *memkv.Store {
 	t.Helper()
 	mem := memkv.New(memkv.Options{})
@@ -132,13 +130,11 @@ func furnished(t testing.TB) *memkv.Store {
 	return mem
 }
 
-// ran is how a call of the command has ended.
 type ran struct {
 	code      int
 	out, errs string
 }
 
-// on returns the configuration of a call that looks into s.
 func on(s kv.Store, args ...string) inspect.Config {
 	return inspect.Config{
 		Name: "db", Args: args, Models: models, URL: "test://somebody:secret@here", Stdin: strings.NewReader(""),
@@ -153,19 +149,16 @@ func runIn(ctx context.Context, c inspect.Config) ran {
 	return ran{code, out.String(), errs.String()}
 }
 
-// run runs the command on mem.
 func run(t testing.TB, mem *memkv.Store, args ...string) ran {
 	t.Helper()
 	return runIn(t.Context(), on(shared(mem), args...))
 }
 
-// say runs what needs no store.
 func say(t testing.TB, args ...string) ran {
 	t.Helper()
 	return runIn(t.Context(), on(nil, args...))
 }
 
-// want fails unless the call has ended with code and has said all of texts.
 func (r ran) want(t testing.TB, code int, texts ...string) {
 	t.Helper()
 	if r.code != code {
@@ -181,7 +174,6 @@ func (r ran) want(t testing.TB, code int, texts ...string) {
 	}
 }
 
-// wantOut fails unless the call has ended with code, has written out and no errors.
 func (r ran) wantOut(t testing.TB, code int, out string) {
 	t.Helper()
 	if r.code != code || r.out != out || r.errs != "" {
@@ -189,7 +181,6 @@ func (r ran) wantOut(t testing.TB, code int, out string) {
 	}
 }
 
-// objects returns the objects that were written, each with its version and its type.
 func (r ran) objects(t testing.TB) (all []map[string]any) {
 	t.Helper()
 	for line := range strings.Lines(r.out) {

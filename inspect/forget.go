@@ -12,6 +12,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/vmihailenco/msgpack/v5"
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
+
 	"github.com/ringtree/ringtree/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -37,14 +40,10 @@ type Forgotten struct {
 	hidden []string // the indexes of its private unique values
 }
 
-// Forget erases a record, its history, its tombstone and its counters, and its id in all indexes
-// and in the ids of the model. Then it searches the keys and values of the whole store for the id,
-// the unique values and more values: in decoded fields of other records, in their earlier versions,
-// in entries of indexes, in events and sessions. It does not see pictures and other binary data,
-// parts of longer words, backups, exports and shipped logs.
-//
-// It waits for pending changes of the record: see Records.Purge. After erasing, the unique values
-// of the record are unknown: to search again, pass them as more.
+// Forget erases a record with its history, tombstone, counters and index entries, after its pending
+// changes, as Records.Purge. Then it searches all keys and decoded fields of the store for its id,
+// its unique values and more, but not binary data or parts of longer words. The unique values are
+// unknown afterwards: pass them as more to search again.
 func (in *Inspector) Forget(ctx context.Context, name, id string, p Pace, more ...string) (f Forgotten, err error) {
 	f = Forgotten{Model: name, ID: id}
 	m, err := in.model(name)
@@ -74,7 +73,6 @@ func (in *Inspector) Forget(ctx context.Context, name, id string, p Pace, more .
 	return f, err
 }
 
-// purge erases a record, after its pending changes.
 func purge(ctx context.Context, m model, id string, p Pace) error {
 	pace := p.begin("forget", "seconds of waiting for changes under way", 0)
 	for {
@@ -100,7 +98,6 @@ func (in *Inspector) Traces(ctx context.Context, name, id string, p Pace, more .
 	return all, err
 }
 
-// word is a text that may name a record.
 type word struct {
 	what, text string
 	index      string // the unique index with this value, "" for an id
@@ -110,15 +107,13 @@ type word struct {
 	keys []string
 }
 
-// isVerbatim reports whether values with w contain its bytes: it is neither a number nor in parts.
+// A number or a text in parts may be stored in another form.
 func (w *word) isVerbatim() bool {
 	_, err := strconv.ParseFloat(w.text, 64)
 	_, isBool := strconv.ParseBool(w.text)
 	return err != nil && isBool != nil && !strings.Contains(w.text, ":")
 }
 
-// namesOf returns the words for the id of a record, its unique values, and more. The unique values
-// of a deleted record are in its tombstone for an hour.
 func (in *Inspector) namesOf(ctx context.Context, m model, id string, more []string) (words []word, err error) {
 	words = in.wordsOf(word{what: "its id", text: id})
 	for _, text := range more {
@@ -148,7 +143,6 @@ func (in *Inspector) namesOf(ctx context.Context, m model, id string, more []str
 	return words, nil
 }
 
-// wordsOf returns w, and w with its text unescaped.
 func (in *Inspector) wordsOf(w word) []word {
 	for i := range in.models {
 		m := &in.models[i]
@@ -167,10 +161,8 @@ func (in *Inspector) wordsOf(w word) []word {
 	return []word{w}
 }
 
-// tracesKept is the maximum number of returned traces.
 const tracesKept = 1000
 
-// traces searches all keys and values, and returns their number.
 func (in *Inspector) traces(ctx context.Context, words []word, p Pace) (all []Trace, searched int64, err error) {
 	pace := p.begin("forget", "keys", 0)
 	err = in.scan(ctx, pace, "", nil, func(found []stored) error {
@@ -184,7 +176,6 @@ func (in *Inspector) traces(ctx context.Context, words []word, p Pace) (all []Tr
 	return all, pace.step.Done, err
 }
 
-// tracesAt returns the places of words in an item: its key, or each of its fields.
 func (in *Inspector) tracesAt(key string, value []byte, words []word) (all []Trace) {
 	o := in.owner(key)
 	found := func(field string, w word) {
@@ -221,7 +212,6 @@ func nameIn(key string) string {
 	return name
 }
 
-// said returns the texts in an item, decoded.
 func (in *Inspector) said(o owner, key string, value []byte) (all []said) {
 	add := func(texts []string, bodies [][]byte) {
 		for _, text := range texts {
@@ -275,8 +265,7 @@ func names(text, word string) bool {
 	return err == nil && isIn(strings.Join(plain, ":"), word)
 }
 
-// isIn reports whether word is in text, and not as a part of a longer word: the id 7 is a part of
-// many other texts.
+// isIn reports whether word is in text on its own: the id 7 is a part of many longer words.
 func isIn(text, word string) bool {
 	for from := 0; word != ""; {
 		at := strings.Index(text[from:], word)
@@ -293,8 +282,8 @@ func isIn(text, word string) bool {
 	return false
 }
 
-// textsIn returns the possible texts in value, which has a format unknown here, such as a line of a
-// journal: value itself if it is a text, or else everything preceded by its length.
+// textsIn returns the texts in a value of unknown format: all of it if it is a text, or else
+// everything that may be preceded by its length.
 func textsIn(value []byte) (texts []string) {
 	if isText(value) {
 		return []string{string(value)}
@@ -311,7 +300,6 @@ func textsIn(value []byte) (texts []string) {
 	return texts
 }
 
-// msgpackAt returns the msgpack text at the beginning of data, or nil.
 func msgpackAt(data []byte) []byte {
 	size, head := 0, 1
 	switch c := data[0]; {
@@ -334,4 +322,88 @@ func msgpackAt(data []byte) []byte {
 
 func isWord(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b == '-' || b == '.'
+}
+
+// said is a text in a stored item. Values other than texts have the form they have in keys.
+type said struct {
+	field string // of a record, "" if outside of fields
+	text  string
+}
+
+// saidIn returns the texts in a msgpack map, of any type and depth; an array or a map is also one
+// text, like an id of several parts. After an error, it returns the texts so far.
+func saidIn(body []byte) ([]said, error) {
+	w := walker{d: msgpack.NewDecoder(bytes.NewReader(body))}
+	n, err := w.d.DecodeMapLen()
+	for i := 0; i < n && err == nil; i++ {
+		if w.field, err = w.d.DecodeString(); err == nil {
+			_, err = w.value(0)
+		}
+	}
+	return w.all, err
+}
+
+type walker struct {
+	d     *msgpack.Decoder
+	field string
+	all   []said
+}
+
+const deepest = 1000
+
+func (w *walker) value(depth int) (text string, err error) {
+	if depth > deepest {
+		return "", errors.New("values are nested too deeply")
+	}
+	c, err := w.d.PeekCode()
+	switch {
+	case err != nil:
+		return "", err
+	case msgpcode.IsFixedMap(c) || c == msgpcode.Map16 || c == msgpcode.Map32:
+		n, err := w.d.DecodeMapLen()
+		return "", w.values(2*n, depth, true, err)
+	case msgpcode.IsFixedArray(c) || c == msgpcode.Array16 || c == msgpcode.Array32:
+		n, err := w.d.DecodeArrayLen()
+		return "", w.values(n, depth, false, err)
+	case msgpcode.IsString(c):
+		text, err = w.d.DecodeString()
+	case msgpcode.IsBin(c):
+		var data []byte
+		data, err = w.d.DecodeBytes()
+		text = string(data)
+	case msgpcode.IsExt(c):
+		text, err = w.extension()
+	default:
+		var v any
+		if v, err = w.d.DecodeInterfaceLoose(); v != nil {
+			text = fmt.Sprint(v)
+		}
+	}
+	if text != "" {
+		w.all = append(w.all, said{w.field, text})
+	}
+	return text, err
+}
+
+func (w *walker) values(n, depth int, isMap bool, err error) error {
+	var parts []string
+	for i := 0; i < n && err == nil; i++ {
+		var text string
+		if text, err = w.value(depth + 1); !isMap || i%2 == 1 {
+			parts = append(parts, text)
+		}
+	}
+	if len(parts) > 1 {
+		w.all = append(w.all, said{w.field, kv.JoinText(parts...)})
+	}
+	return err
+}
+
+func (w *walker) extension() (string, error) {
+	raw, err := w.d.DecodeRaw()
+	var at time.Time
+	if err == nil && msgpack.Unmarshal(raw, &at) == nil {
+		return at.UTC().Format(time.RFC3339Nano), nil
+	}
+	return strings.ToValidUTF8(string(raw), " "), err
 }

@@ -17,10 +17,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// pair is an id of two parts.
 type pair struct{ A, B string }
 
-// attic holds values of all kinds that the codec writes.
 type attic struct {
 	ID                         string
 	Text, Sentence, Begin, End string
@@ -45,7 +43,6 @@ func attics(db *kvmodel.DB) *kvmodel.Records[attic, string] {
 	})
 }
 
-// traced puts records of others into a store, and returns where id and more are found.
 func traced(t *testing.T, a attic, n note, id string, more ...string) (traces []inspect.Trace) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,7 +61,6 @@ func traced(t *testing.T, a attic, n note, id string, more ...string) (traces []
 	return traces
 }
 
-// fieldsIn returns the fields of attics among traces.
 func fieldsIn(traces []inspect.Trace) []string {
 	fields := make(map[string]bool)
 	for _, trace := range traces {
@@ -75,7 +71,6 @@ func fieldsIn(traces []inspect.Trace) []string {
 	return slices.Sorted(maps.Keys(fields))
 }
 
-// value returns a text of n bytes.
 func value(n int) string { return ("jane.q@" + strings.Repeat("example-", n/8+1))[:n-1] + "g" }
 
 func TestForget_FindsATextOfAnyLengthInEveryField(t *testing.T) {

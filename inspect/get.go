@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,7 +57,6 @@ func (in *Inspector) Get(ctx context.Context, name, id string, open bool) (Recor
 	return r, err
 }
 
-// look returns a record with its own data.
 func (in *Inspector) look(ctx context.Context, m model, id string) (Record, error) {
 	sights, err := m.See(ctx, in.store, []string{id})
 	if err != nil {
@@ -101,7 +101,6 @@ func recordOf(m model, s *plug.Sight) Record {
 	return r
 }
 
-// place adds the places of the record, with their faults, to r.
 func (in *Inspector) place(ctx context.Context, m model, s *plug.Sight, r *Record) error {
 	checked, err := m.Check(ctx, in.store, []string{s.ID})
 	if err != nil {
@@ -113,22 +112,16 @@ func (in *Inspector) place(ctx context.Context, m model, s *plug.Sight, r *Recor
 		}
 	}
 	for _, w := range checked[0].Wrong {
-		r.blame(w)
+		for i := range r.Places {
+			if p := &r.Places[i]; p.Index == w.Index {
+				p.Wrong = append(p.Wrong, w.Text)
+			}
+		}
 	}
 	return nil
 }
 
-// blame adds w to the places that it may concern.
-func (r *Record) blame(w plug.Wrong) {
-	for i := range r.Places {
-		if r.Places[i].Index == w.Index {
-			r.Places[i].Wrong = append(r.Places[i].Wrong, w.Text)
-		}
-	}
-}
-
-// textOfValue returns the readable text of a value: its parts, separated by slashes, or a value
-// that already is a text.
+// textOfValue returns the text of a value, which may be given in parts separated by slashes.
 func textOfValue(value string) string {
 	if strings.ContainsAny(value, "%:") {
 		return value
@@ -186,4 +179,62 @@ func (in *Inspector) Page(ctx context.Context, index, value string, n int) (Page
 		err = fmt.Errorf("%w: pass %s/VALUE", errNoValue, index)
 	}
 	return p, err
+}
+
+const faceHidden = "Hidden, because it contains a private field. The command shows it with --private."
+
+// isHidden reports whether the places and keys of w would show a private field.
+func isHidden(m *model, w plug.Window) bool {
+	if m == nil {
+		return false
+	}
+	i := slices.IndexFunc(m.windows, func(v plug.Window) bool { return v.Name() == w.Name() })
+	return plug.IsOver(m.Defs()[i], m.Private())
+}
+
+// isOpen reports whether the value of a key may be shown unmasked.
+func (o *owner) isOpen() bool {
+	switch {
+	case o.window != nil:
+		return !isHidden(o.model, o.window)
+	case o.class == "r" || o.class == "h":
+		return o.model != nil && len(o.model.Private()) == 0
+	case o.class == "n" || o.class == "c" || o.class == "format":
+		return true
+	}
+	return o.known && (o.part == "ids" || o.part == "state")
+}
+
+// privateTexts returns the private fields of a record as they stand in places.
+func privateTexts(private []string, open []Field) (texts []string) {
+	for _, f := range open {
+		if text, ok := f.Value.(string); ok && text != "" && slices.Contains(private, f.Name) {
+			texts = append(texts, strings.ToLower(kv.JoinText(text)))
+		}
+	}
+	return texts
+}
+
+func (r *Record) mask(m *model) {
+	r.hide(m, privateTexts(m.Private(), r.Fields))
+	for i := range r.Fields {
+		if slices.Contains(m.Private(), r.Fields[i].Name) {
+			r.Fields[i].Value = Masked
+		}
+	}
+}
+
+func (r *Record) hide(m *model, secrets []string) {
+	for i := range r.Places {
+		p := &r.Places[i]
+		at := slices.IndexFunc(m.windows, func(w plug.Window) bool { return w.Name() == p.Index })
+		shows := func(secret string) bool { return strings.Contains(strings.ToLower(p.Value), secret) }
+		if !isHidden(m, m.windows[at]) && !slices.ContainsFunc(secrets, shows) {
+			continue
+		}
+		p.Value, p.Bases = Masked, nil
+		for j := range p.Wrong {
+			p.Wrong[j] = "something is wrong here; it would show a private field"
+		}
+	}
 }

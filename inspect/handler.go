@@ -4,17 +4,21 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/ringtree/ringtree/inspect/internal/console"
 	"github.com/ringtree/ringtree/inspect/internal/face"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // HandlerOptions configure the guard, the address and the abilities of a Handler.
@@ -40,7 +44,6 @@ type HandlerOptions struct {
 	Log *slog.Logger
 }
 
-// facePatience is the timeout of a page.
 const facePatience = 10 * time.Second
 
 // Handler returns pages that show the state of the database, its models, and the content of a
@@ -62,17 +65,16 @@ type faceHandler struct {
 	o  HandlerOptions
 }
 
-// A faceView makes a requested page. With an error, it returns the part of the page that can be
-// shown.
 type faceView func(*faceHandler, context.Context, url.Values) (face.Page, error)
 
-// faceViews are the pages by their paths below the base.
 var faceViews = map[string]faceView{
-	"":       (*faceHandler).statusPage,
-	"model":  (*faceHandler).modelPage,  // ?model=
-	"record": (*faceHandler).recordPage, // ?model=&id=
-	"index":  (*faceHandler).indexPage,  // ?index=&value=&n=
-	"key":    (*faceHandler).keyPage,    // ?key=
+	"":      (*faceHandler).statusPage,
+	"model": (*faceHandler).modelPage, // ?model=
+	"record": func(h *faceHandler, ctx context.Context, query url.Values) (face.Page, error) { // ?model=&id=
+		return h.recordAsEntered(ctx, query.Get("model"), textOfID(query.Get("id")), nil)
+	},
+	"index": (*faceHandler).indexPage, // ?index=&value=&n=
+	"key":   (*faceHandler).keyPage,   // ?key=
 }
 
 // ServeHTTP answers any request.
@@ -103,7 +105,7 @@ func (h *faceHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, faceViews[where])
 }
 
-// protectFace sets the headers that allow a browser only to show an answer, and not to keep it.
+// A browser may only show an answer, and not keep it.
 func protectFace(header http.Header) {
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -113,16 +115,15 @@ func protectFace(header http.Header) {
 	header.Set("Cache-Control", "no-store")
 }
 
-// show answers with the page of view, nil if there is no such page.
+// A nil view is a page that does not exist.
 func (h *faceHandler) show(w http.ResponseWriter, r *http.Request, view faceView) {
 	ctx, cancel := context.WithTimeout(r.Context(), facePatience)
 	defer cancel()
 	ctx, meter := kvmodel.Metered(ctx)
-	if view == nil {
-		view = (*faceHandler).nowhere
+	p, err, status := face.Page{}, error(errNowhere), http.StatusOK
+	if view != nil {
+		p, err = view(h, ctx, r.URL.Query())
 	}
-	p, err := view(h, ctx, r.URL.Query())
-	status := http.StatusOK
 	if err != nil {
 		status, _ = faceStatus(err)
 		p = h.failure(p, err)
@@ -149,7 +150,6 @@ func answerFace(w http.ResponseWriter, status int, kind string, body []byte) {
 	w.Write(body)
 }
 
-// at returns the address of a page below the base.
 func (h *faceHandler) at(where string, query url.Values) string {
 	to := h.o.Base + "/" + where
 	if len(query) > 0 {
@@ -164,8 +164,7 @@ func (h *faceHandler) recordAt(model, id string) string {
 	return h.at("record", url.Values{"model": {model}, "id": {id}})
 }
 
-// indexAt returns the address of the page of an index at a value. A value that could be mistaken
-// for the text of one is escaped, so it is passed unchanged.
+// A value that could be mistaken for a text of one is escaped, so that it comes back unchanged.
 func (h *faceHandler) indexAt(index, value string) string {
 	query := url.Values{"index": {index}}
 	if value != "" {
@@ -177,3 +176,85 @@ func (h *faceHandler) indexAt(index, value string) string {
 func (h *faceHandler) keyAt(key string) string { return h.at("key", url.Values{"key": {key}}) }
 
 func (h *faceHandler) command(args ...string) string { return commandLine(h.o.Command, args) }
+
+type faceError struct {
+	text string
+	is   error
+}
+
+func (e faceError) Error() string { return e.text }
+func (e faceError) Unwrap() error { return e.is }
+
+var errNowhere = faceError{"There is no page at this address.", kvmodel.ErrNotFound}
+
+var faceFailures = []struct {
+	status int
+	title  string
+	errs   []error
+}{
+	{http.StatusNotFound, "Not found", []error{ErrUnknown, kvmodel.ErrNotFound}},
+	{http.StatusBadRequest, "Invalid request", []error{kvmodel.ErrInvalid, kv.ErrTooLarge, kv.ErrBadKey}},
+	{http.StatusForbidden, "Not allowed", []error{errOtherSite}},
+	{http.StatusConflict, "Not possible now", []error{kv.ErrConflict, kv.ErrExists, kvmodel.ErrNeedsRebuild}},
+}
+
+func faceStatus(err error) (status int, title string) {
+	for _, f := range faceFailures {
+		if slices.ContainsFunc(f.errs, func(kind error) bool { return errors.Is(err, kind) }) {
+			return f.status, f.title
+		}
+	}
+	if kv.Failed(err) || ctxEnded(err) {
+		return http.StatusServiceUnavailable, "The store does not answer"
+	}
+	return http.StatusInternalServerError, "The data cannot be read"
+}
+
+// failure puts err on the page p, or makes a page of err if p has no title.
+func (h *faceHandler) failure(p face.Page, err error) face.Page {
+	status, title := faceStatus(err)
+	said := face.Text{Text: err.Error(), Wrong: true}
+	if p.Title != "" {
+		p.Parts = append([]face.Part{face.Notes{Title: title, Texts: []face.Text{said}}}, p.Parts...)
+		return p
+	}
+	p.Title, p.Lead = title, err.Error()
+	if status == http.StatusNotFound {
+		p.Parts = append(p.Parts, h.whatThereIs())
+	}
+	return p
+}
+
+func (h *faceHandler) whatThereIs() face.Part {
+	t := face.Table{
+		Title: "Models and indexes", Caption: "All models with their indexes", Columns: face.Columns("Model", "Indexes"),
+		Empty: "This program has no models.",
+	}
+	for i := range h.in.models {
+		m := &h.in.models[i]
+		var indexes face.Cell
+		for _, w := range m.windows {
+			indexes = append(indexes, face.Text{Text: w.Name(), Href: h.indexAt(m.Name()+"."+w.Name(), "")})
+		}
+		t.Rows = append(t.Rows, []face.Cell{{{Text: m.Name(), Href: h.modelAt(m.Name())}}, indexes})
+	}
+	for _, w := range h.in.alone {
+		t.Rows = append(t.Rows, []face.Cell{{{Text: w.Name(), Href: h.indexAt(w.Name(), "")}}, {{Text: w.Kind()}}})
+	}
+	return t
+}
+
+const faceHome = "Status"
+
+func faceCost(c kvmodel.Cost) []string {
+	return []string{console.Some(c.Trips, "trip", "trips"), console.Some(c.Keys, "key", "keys"), console.Size(int64(c.Read))}
+}
+
+func faceTime(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.UTC().Format(time.DateTime) + " UTC"
+}
+
+func faceText(text string) face.Cell { return face.Cell{{Text: text}} }

@@ -13,8 +13,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/vmihailenco/msgpack/v5"
-
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -22,24 +20,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// faceUser is a record with a private field that an index is over, and one that none is.
 type faceUser struct {
 	ID, Name, City, Email, Password string
 	Visits                          int64 `msgpack:"-"`
 }
-
-type facePacked struct{}
-
-func (facePacked) Append(dst []byte, u *faceUser) ([]byte, error) {
-	data, err := msgpack.Marshal(u)
-	return append(dst, data...), err
-}
-
-func (facePacked) Unmarshal(data []byte, u *faceUser) (bool, error) {
-	return false, msgpack.Unmarshal(data, u)
-}
-
-func (facePacked) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
 func faceIndex(name, def string, value func(*faceUser) string) kvmodel.IndexSpec[faceUser, string] {
 	return kvmodel.IndexSpec[faceUser, string]{
@@ -50,7 +34,7 @@ func faceIndex(name, def string, value func(*faceUser) string) kvmodel.IndexSpec
 func faceUsers(db *kvmodel.DB) *kvmodel.Records[faceUser, string] {
 	users := kvmodel.NewRecords(db, kvmodel.Schema[faceUser, string]{
 		Name: "User", Version: 2, ID: func(u *faceUser) string { return u.ID }, SetID: func(u *faceUser, id string) { u.ID = id },
-		Key: kvmodel.StringKey[string](), Codec: facePacked{}, Private: []string{"Email", "Password"},
+		Key: kvmodel.StringKey[string](), Codec: packed[faceUser]{}, Private: []string{"Email", "Password"},
 		Counters: []kvmodel.CounterOf[faceUser]{{Name: "Visits", Set: func(u *faceUser, n int64) { u.Visits = n }}},
 	})
 	index.NewUnique(users, faceIndex("ByName", "unique Name string", func(u *faceUser) string { return u.Name }))
@@ -60,7 +44,6 @@ func faceUsers(db *kvmodel.DB) *kvmodel.Records[faceUser, string] {
 	return users
 }
 
-// faceStore counts what would write to it.
 type faceStore struct {
 	kv.Store
 	writes atomic.Int64
@@ -87,7 +70,6 @@ func (s *faceStore) Do(ctx context.Context, ops []kv.Op) error {
 	return s.Store.Do(ctx, ops)
 }
 
-// faced are the pages of a store with two users.
 type faced struct {
 	http.Handler
 	store *faceStore
@@ -126,7 +108,6 @@ func (f faced) ask(method, path, secret string) *httptest.ResponseRecorder {
 	return w
 }
 
-// want asks for a page and fails unless it has that status and shows all of texts.
 func (f faced) want(t *testing.T, path string, status int, texts ...string) string {
 	t.Helper()
 	w := f.ask(http.MethodGet, path, faceSecret)
@@ -147,7 +128,6 @@ func faceWords(page string) string {
 	return regexp.MustCompile(`\s*<[^>]*>\s*`).ReplaceAllString(page, "")
 }
 
-// facePages are addresses of every kind of page, and of failures.
 var facePages = []string{
 	"/inspect/", "/inspect/model?model=User", "/inspect/record?model=User&id=u81", "/inspect/record?model=User&id=a+b%2Fc",
 	"/inspect/index?index=User.ByCity&value=Oslo", "/inspect/index?index=User.ByCity", "/inspect/index?index=User.ByEmail",

@@ -26,7 +26,6 @@ type Inspector struct {
 	alone  []plug.Window // windows that belong to no model
 }
 
-// model is a data class with the windows of its indexes.
 type model struct {
 	plug.Class
 	windows []plug.Window
@@ -62,7 +61,6 @@ func (in *Inspector) model(name string) (model, error) {
 	return model{}, unknown("model", name, in.names())
 }
 
-// names returns the names of all models.
 func (in *Inspector) names() (names []string) {
 	for _, m := range in.models {
 		names = append(names, m.Name())
@@ -70,7 +68,7 @@ func (in *Inspector) names() (names []string) {
 	return names
 }
 
-// window returns the window called name: MODEL.INDEX, or one that belongs to no model.
+// window returns the index MODEL.INDEX, with its model, or data that belongs to no model.
 func (in *Inspector) window(name string) (of *model, w plug.Window, err error) {
 	var known []string
 	for i := range in.models {
@@ -92,7 +90,6 @@ func (in *Inspector) window(name string) (of *model, w plug.Window, err error) {
 	return nil, nil, unknown("index", name, known)
 }
 
-// unknown returns an error for a name that is not in known.
 func unknown(what, name string, known []string) error {
 	if near := nearest(name, known); near != "" {
 		return fmt.Errorf("%w %s %q; did you mean %s?", ErrUnknown, what, name, near)
@@ -136,7 +133,7 @@ type Pace struct {
 	From     string     // the last Step.To of an earlier call, to continue it; "": from the beginning
 }
 
-// most returns the size of a batch: n, or fewer at a low rate, but at least as many as in a trip.
+// most returns n, or fewer at a low rate, but no fewer than in one trip.
 func (p Pace) most(n int) int {
 	if p.Rate > 0 {
 		n = min(n, p.Rate)
@@ -144,7 +141,6 @@ func (p Pace) most(n int) int {
 	return max(n, at)
 }
 
-// pacer keeps a long call to its pace.
 type pacer struct {
 	Pace
 	began time.Time
@@ -168,8 +164,8 @@ func (p *pacer) did(ctx context.Context, n int, to string) error {
 	return ctx.Err()
 }
 
-// A sum128 replaces a text where many are kept in memory. It has 128 bits: the chance that any two
-// of a billion texts have the same is less than 1 in 10^20.
+// A sum128 stands for a text where many are kept in memory. Among a billion texts, two are the same
+// with a chance below 1 in 10^20.
 type sum128 [16]byte
 
 func hashOf(text string) sum128 {

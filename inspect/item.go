@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// item is a piece of data that cannot be derived from other data. Exports contain items: indexes
-// are built at the destination. Records contain their places in timelines.
+// An item is data that cannot be derived from other data. A record contains its places in
+// timelines; the other indexes are built at the destination.
 type item struct {
 	kind  kind
 	model string // of a record
@@ -33,7 +33,6 @@ const (
 	kept    kind = 'k' // data kept under its key: of a set, a sequence, events, a session, a period
 )
 
-// of returns the owner of the item, for messages.
 func (it *item) of() string {
 	switch it.kind {
 	case kept:
@@ -61,7 +60,6 @@ func (it *item) keyIn(in *Inspector) (string, error) {
 	return m.Key(it.id), nil
 }
 
-// keysOf returns the keys of items.
 func (in *Inspector) keysOf(items []item) (keys []string, err error) {
 	for i := range items {
 		key, err := items[i].keyIn(in)
@@ -73,22 +71,14 @@ func (in *Inspector) keysOf(items []item) (keys []string, err error) {
 	return keys, nil
 }
 
-// records calls f with the records of m selected by want, each with its counters and its history,
-// in batches.
-func (in *Inspector) records(ctx context.Context, m model, p *pacer, want wanted, f func([]item) error) error {
+func (in *Inspector) records(ctx context.Context, m model, p *pacer, f func([]item) error) error {
 	return m.IDs(ctx, "", func(ids []string, _ string) error {
 		for some := range slices.Chunk(ids, at) {
-			if want != nil {
-				var err error
-				if some, err = want(ctx, m, some); err != nil {
-					return err
-				}
-			}
 			items, err := in.itemsOf(ctx, m, some)
-			if err != nil {
-				return err
+			if err == nil {
+				err = f(items)
 			}
-			if err := f(items); err != nil {
+			if err != nil {
 				return err
 			}
 		}
@@ -96,48 +86,19 @@ func (in *Inspector) records(ctx context.Context, m model, p *pacer, want wanted
 	})
 }
 
-// wanted returns the wanted records among ids; nil: all.
-type wanted func(ctx context.Context, m model, ids []string) ([]string, error)
-
-// lacking selects the records that are missing here, in whole or in part.
-func (in *Inspector) lacking(ctx context.Context, m model, ids []string) (some []string, err error) {
-	asked, keys, err := in.asked(m, ids)
-	if err != nil {
-		return nil, err
-	}
-	results, err := kv.GetAll(ctx, in.store, keys...)
-	for i := range results {
-		if results[i].Err != nil {
-			some = append(some, asked[i].id)
-		}
-	}
-	return slices.Compact(some), err
-}
-
-// asked returns the possible items of the records ids, and their keys.
-func (in *Inspector) asked(m model, ids []string) (asked []item, keys []string, err error) {
+// A damaged record is an error, since an export must be complete.
+func (in *Inspector) itemsOf(ctx context.Context, m model, ids []string) (items []item, err error) {
+	var asked []item
 	for _, id := range ids {
-		some := []item{{kind: record, model: m.Name(), id: id}}
+		asked = append(asked, item{kind: record, model: m.Name(), id: id})
 		for _, name := range m.Counters() {
-			some = append(some, item{kind: counter, model: m.Name(), id: id, name: name})
+			asked = append(asked, item{kind: counter, model: m.Name(), id: id, name: name})
 		}
 		if m.KeepsHistory() {
-			some = append(some, item{kind: history, model: m.Name(), id: id})
+			asked = append(asked, item{kind: history, model: m.Name(), id: id})
 		}
-		asked = append(asked, some...)
 	}
-	keys, err = in.keysOf(asked)
-	return asked, keys, err
-}
-
-// itemsOf returns the items of the records ids. A damaged record is an error, since the result must
-// be complete.
-func (in *Inspector) itemsOf(ctx context.Context, m model, ids []string) (items []item, err error) {
-	asked, keys, err := in.asked(m, ids)
-	if err != nil {
-		return nil, err
-	}
-	results, err := kv.GetAll(ctx, in.store, keys...)
+	_, results, err := in.stored(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +133,6 @@ func (in *Inspector) stays(m model, it *item, err error) (bool, error) {
 	return !s.Ended, nil
 }
 
-// others calls f with the items that belong to no record, in batches.
 func (in *Inspector) others(ctx context.Context, p *pacer, f func([]item) error) error {
 	isKept := func(key string) bool { _, kept := in.isKept(key); return kept }
 	return in.scan(ctx, p, "", isKept, func(found []stored) error {
@@ -190,7 +150,6 @@ func (in *Inspector) others(ctx context.Context, p *pacer, f func([]item) error)
 	})
 }
 
-// isKept reports whether the value of key is exported unchanged, and when it ends.
 func (in *Inspector) isKept(key string) (ends int64, ok bool) {
 	o := in.owner(key)
 	w := o.window
@@ -216,7 +175,6 @@ func (in *Inspector) isKept(key string) (ends int64, ok bool) {
 	return 0, true
 }
 
-// endOfSession returns the absolute end of a session, regardless of its use.
 func endOfSession(value []byte) int64 {
 	fields, _ := fieldsOf(value)
 	for _, f := range fields {
@@ -227,7 +185,7 @@ func endOfSession(value []byte) int64 {
 	return 0
 }
 
-// lives returns the remaining lifetime of an item, 0 for ever, and whether it has ended.
+// lives returns the remaining lifetime of an item; 0 means for ever.
 func (it *item) lives(in *Inspector) (ttl time.Duration, ended bool, err error) {
 	if it.kind == record {
 		m, err := in.model(it.model)
@@ -244,5 +202,46 @@ func (it *item) lives(in *Inspector) (ttl time.Duration, ended bool, err error) 
 	return min(max(ttl, time.Second), kv.MaxTTL), ttl <= 0, nil
 }
 
-// errEmpty means that there is nothing to export.
 var errEmpty = errors.New("the database has no models")
+
+// A set of texts, each as its hash.
+type set map[sum128]struct{}
+
+func (s set) add(text string) bool {
+	h := hashOf(text)
+	_, was := s[h]
+	s[h] = struct{}{}
+	return !was
+}
+
+func (s set) has(text string) bool {
+	_, is := s[hashOf(text)]
+	return is
+}
+
+func (s set) lacks(text string) bool { return !s.has(text) }
+
+func idIn(m model, id string) string { return m.Name() + ":" + id }
+
+// fresh adds ids of m, and returns the new ones. Numbered ids are never listed twice.
+func (s set) fresh(m model, ids []string) (fresh []string) {
+	if m.IsNumbered() {
+		return ids
+	}
+	for _, id := range ids {
+		if s.add(idIn(m, id)) {
+			fresh = append(fresh, id)
+		}
+	}
+	return fresh
+}
+
+func (in *Inspector) those(items []item, want func(key string) bool) (some []item, err error) {
+	keys, err := in.keysOf(items)
+	for i, key := range keys {
+		if want(key) {
+			some = append(some, items[i])
+		}
+	}
+	return some, err
+}

@@ -3,10 +3,13 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -23,7 +26,6 @@ type owner struct {
 	rest   string // for a key of records: the rest after the model, the text of the id unless hashed
 }
 
-// class is a class of keys that no index has.
 type class struct {
 	part     string // its content
 	ofModel  bool   // it belongs to a model as a whole, and otherwise to none
@@ -92,7 +94,6 @@ func (in *Inspector) owner(key string) owner {
 	return o
 }
 
-// named returns the model of that name, nil if there is none.
 func (in *Inspector) named(name string) *model {
 	for i := range in.models {
 		if kv.JoinText(in.models[i].Name()) == name {
@@ -134,14 +135,12 @@ func (in *Inspector) eachKey(ctx context.Context, begin string, f func(keys []st
 	})
 }
 
-// stored is an item of the store.
 type stored struct {
 	key   string
 	value []byte
 }
 
-// scan calls f with the items whose keys begin with begin and are accepted by want, in batches.
-// want may be nil.
+// scan calls f with the items under begin that want, which may be nil, accepts.
 func (in *Inspector) scan(ctx context.Context, p *pacer, begin string, want func(key string) bool, f func([]stored) error) error {
 	return in.eachKey(ctx, begin, func(keys []string) error {
 		mine := keys
@@ -179,52 +178,66 @@ type Share struct {
 // Sizes returns the share of each part of the store, the largest first. It reads the whole store,
 // at pace p.
 func (in *Inspector) Sizes(ctx context.Context, p Pace) ([]Share, error) {
-	shares := make(map[[2]string]*Share)
-	err := in.scan(ctx, p.begin("sizes", "keys", 0), "", nil, func(found []stored) error {
+	return in.shares(ctx, p.begin("sizes", "keys", 0), func(key string) (Share, bool) {
+		o := in.owner(key)
+		return Share{Model: o.name, Part: o.part, Known: o.known}, true
+	})
+}
+
+// List returns the values of an index, MODEL.INDEX, that have keys, with the number and the bytes of
+// these keys, the largest first and at most top. If the index has more than 100,000 values, some
+// small ones may be missing.
+func (in *Inspector) List(ctx context.Context, index string, top int, p Pace) ([]Share, error) {
+	_, w, err := in.window(index)
+	if err != nil {
+		return nil, err
+	}
+	all, err := in.shares(ctx, p.begin("ls", index, 0), func(key string) (Share, bool) {
+		base, _ := w.Base(key)
+		return Share{Model: index, Part: base, Known: true}, base != ""
+	})
+	return all[:min(top, len(all))], err
+}
+
+// sharesKept is the number of shares kept in memory; up to twice as many are counted at a time.
+const sharesKept = 100_000
+
+// shares adds up the keys of the store by their shares, without those that of rejects, largest
+// first.
+func (in *Inspector) shares(ctx context.Context, p *pacer, of func(key string) (Share, bool)) (all []Share, err error) {
+	sums := make(map[Share]Share)
+	largest := func() []Share {
+		return slices.SortedFunc(maps.Values(sums), func(a, b Share) int {
+			return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Part, b.Part))
+		})
+	}
+	isCounted := func(key string) bool { _, ok := of(key); return ok }
+	err = in.scan(ctx, p, "", isCounted, func(found []stored) error {
 		for _, at := range found {
-			o := in.owner(at.key)
-			name := [2]string{o.name, o.part}
-			if shares[name] == nil {
-				shares[name] = &Share{Model: o.name, Part: o.part, Known: o.known}
+			part, _ := of(at.key)
+			sum, ok := sums[part]
+			if !ok {
+				sum = part
 			}
-			shares[name].add(at)
+			sums[part] = sum.with(at)
+		}
+		if len(sums) >= 2*sharesKept {
+			for _, s := range largest()[sharesKept:] {
+				delete(sums, Share{Model: s.Model, Part: s.Part, Known: s.Known})
+			}
 		}
 		return nil
 	})
-	return largest(shares), err
+	return largest(), err
 }
 
-// largest returns shares, the largest first.
-func largest[K comparable](shares map[K]*Share) []Share {
-	all := make([]Share, 0, len(shares))
-	for _, s := range shares {
-		all = append(all, *s)
-	}
-	slices.SortFunc(all, func(a, b Share) int {
-		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Part, b.Part))
-	})
-	return all
-}
-
-// sharesKept is the maximum number of values of an index that List keeps in memory.
-const sharesKept = 100_000
-
-// trim drops the smaller half of shares if there are too many.
-func trim(shares map[string]*Share) {
-	if len(shares) < 2*sharesKept {
-		return
-	}
-	for _, s := range largest(shares)[sharesKept:] {
-		delete(shares, s.Part)
-	}
-}
-
-func (s *Share) add(at stored) {
+func (s Share) with(at stored) Share {
 	s.Keys++
 	s.Bytes += int64(len(at.key) + len(at.value))
 	if size := len(at.value); size > s.BiggestSize || s.Biggest == "" {
 		s.Biggest, s.BiggestSize = at.key, size
 	}
+	return s
 }
 
 // Item is the content of a key.
@@ -266,27 +279,82 @@ func isText(value []byte) bool {
 	return !slices.ContainsFunc(value, func(b byte) bool { return b < ' ' && b != '\n' || b > '~' })
 }
 
-// List returns the values of an index, MODEL.INDEX, that have keys, with the number and the bytes of
-// these keys, the largest first and at most top. If the index has more than 100,000 values, some
-// small ones may be missing.
-func (in *Inspector) List(ctx context.Context, index string, top int, p Pace) ([]Share, error) {
-	_, w, err := in.window(index)
-	if err != nil {
-		return nil, err
-	}
-	shares := make(map[string]*Share)
-	inIndex := func(key string) bool { base, _ := w.Base(key); return base != "" }
-	err = in.scan(ctx, p.begin("ls", index, 0), "", inIndex, func(found []stored) error {
-		for _, at := range found {
-			base, _ := w.Base(at.key)
-			if shares[base] == nil {
-				shares[base] = &Share{Model: index, Part: base, Known: true}
-			}
-			shares[base].add(at)
-		}
-		trim(shares)
-		return nil
+// Leftover is data that belongs to no model of this program any more.
+type Leftover struct {
+	What   string // MODEL or MODEL.PART
+	Keys   int64
+	Bytes  int64
+	Sample string // one of the keys
+}
+
+// Leftovers returns the data of models, indexes and counters that this program does not have. A
+// program with other models may use it, so a person must decide. Keys of classes that this module
+// does not write are left out.
+func (in *Inspector) Leftovers(ctx context.Context, p Pace) (list []Leftover, err error) {
+	all, err := in.shares(ctx, p.begin("sweep", "keys", 0), func(key string) (Share, bool) {
+		what := in.leftover(key)
+		return Share{Part: what}, what != ""
 	})
-	all := largest(shares)
-	return all[:min(top, len(all))], err
+	for _, s := range all {
+		list = append(list, Leftover{What: s.Part, Keys: s.Keys, Bytes: s.Bytes, Sample: s.Biggest})
+	}
+	slices.SortFunc(list, func(a, b Leftover) int { return strings.Compare(a.What, b.What) })
+	return list, err
+}
+
+// leftover returns the unknown model or part that owns key. It returns "" for the hash of a long
+// name, which may be known.
+func (in *Inspector) leftover(key string) string {
+	o := in.owner(key)
+	if o.known || kv.IsHashed(key) {
+		return ""
+	}
+	switch o.class {
+	case "n", "c", "per", "l", "u", "t":
+		if o.model == nil {
+			return o.name
+		}
+		return o.name + "." + o.part
+	case "rank", "s", "q", "qh", "e":
+		return strings.Trim(o.name+"."+o.part, ".")
+	}
+	if classes[o.class].ofModel {
+		return o.name
+	}
+	return ""
+}
+
+// Sweep deletes the data that Leftovers returns under these names, and returns the number of
+// deleted keys.
+func (in *Inspector) Sweep(ctx context.Context, what []string, p Pace) (deleted int64, err error) {
+	if err := in.db.Writable(); err != nil {
+		return 0, err
+	}
+	there, err := in.Leftovers(ctx, Pace{Rate: p.Rate})
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range what {
+		if !slices.ContainsFunc(there, func(l Leftover) bool { return l.What == name }) {
+			return 0, fmt.Errorf("%w: there are no leftovers of %s", kvmodel.ErrInvalid, name)
+		}
+	}
+	pace := p.begin("sweep", "keys", 0)
+	err = in.eachKey(ctx, "", func(keys []string) error {
+		var ops []kv.Op
+		for _, key := range keys {
+			if slices.Contains(what, in.leftover(key)) {
+				ops = append(ops, kv.OpDelete(key))
+			}
+		}
+		_ = in.db.Store().Do(ctx, ops) // Each op has its own result.
+		for i := range ops {
+			if err := ops[i].Err(); err != nil && !kv.Raced(err) {
+				return err
+			}
+			deleted++
+		}
+		return pace.did(ctx, len(keys), "")
+	})
+	return deleted, err
 }

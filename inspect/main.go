@@ -51,18 +51,14 @@ const (
 	exitRefused = 5
 )
 
-// Run runs the verb named by the arguments, and returns the exit code: 0 for success, 1 if
-// something is wrong or missing, 2 for wrong usage, 3 if the store is unreachable, 4 if the verb
-// was stopped and can be resumed, and 5 if it was refused. When ctx ends, Run stops the verb.
-//
-// If an app that calls [Serve] has the store's file open, the app runs the verbs that write, and
-// check, which would make many trips; the other verbs read the store through the app.
+// Run runs the verb named by the arguments, until ctx ends, and returns its exit code, which --help
+// explains. If an app that calls [Serve] has the store's file open, the app runs the verb.
 func Run(ctx context.Context, config Config) int {
 	c := newCall(config)
 	if err := c.parse(ctx); err != nil || c.verb.run == nil {
 		return c.end(ctx, err)
 	}
-	if !c.verb.inApp {
+	if c.verb.local != nil && c.verb.local(c) {
 		return c.carryOut(ctx)
 	}
 	app, err := c.app(ctx)
@@ -75,7 +71,6 @@ func Run(ctx context.Context, config Config) int {
 	return c.carryOut(ctx)
 }
 
-// carryOut runs the verb in this process, and returns the exit code.
 func (c *call) carryOut(ctx context.Context) int {
 	err := c.verb.run(ctx, c)
 	c.Done()
@@ -95,10 +90,10 @@ var (
 	errIdle    = errors.New("dry run")
 )
 
-// end prints the reason of a verb's failure, and returns the exit code.
 func (c *call) end(ctx context.Context, err error) int {
 	code := codeOf(ctx, err)
-	if err == nil || errors.Is(err, errDiffers) || errors.Is(err, errIdle) {
+	var ofApp exitCode
+	if err == nil || errors.As(err, &ofApp) || errors.Is(err, errDiffers) || errors.Is(err, errIdle) {
 		return code
 	}
 	if code == exitStopped && !errors.Is(err, errStopped) {
@@ -114,7 +109,6 @@ func (c *call) end(ctx context.Context, err error) int {
 	return code
 }
 
-// codeOf returns the exit code of a verb that ended with err.
 func codeOf(ctx context.Context, err error) int {
 	is := func(targets ...error) bool {
 		for _, target := range targets {
@@ -124,7 +118,10 @@ func codeOf(ctx context.Context, err error) int {
 		}
 		return false
 	}
+	var ofApp exitCode
 	switch {
+	case errors.As(err, &ofApp):
+		return int(ofApp)
 	case err == nil || is(errIdle):
 		return exitWell
 	case is(errDiffers, ErrBadExport, kv.ErrLost):

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,6 +46,9 @@ func TestRun_WrongCallsSayWhatWasMeantAndExitWith2(t *testing.T) {
 		{"build --resave", "--resave takes a MODEL"},
 		{"build Note.ByTags", "indexes are built with the others of their model: db build Note"},
 		{"verify", "verify takes a FILE"},
+		{"export x Note", "MODEL and --private go with --format csv or jsonl"},
+		{"export x Not --format=csv", "did you mean Note?"},
+		{"export - Note Note --format=csv", "the output takes the table of one model"},
 		{"restore here there --until soon", `invalid argument "soon" for "--until"`},
 	} {
 		t.Run(test.args, func(t *testing.T) {
@@ -94,7 +96,6 @@ func TestRun_AStoreThatIsDownIsNoticedWithinTwoSeconds(t *testing.T) {
 	}
 }
 
-// silent is a store that never answers.
 type silent struct{ kv.Store }
 
 func (silent) Do(ctx context.Context, ops []kv.Op) error {
@@ -159,7 +160,6 @@ func TestRun_WhatWritesIsRefusedUnlessSomeoneSaysYes(t *testing.T) {
 	}
 }
 
-// typing is an input that someone is about to type into.
 type typing struct{ asked func() }
 
 func (i typing) Read([]byte) (int, error) {
@@ -199,15 +199,6 @@ func TestVerbs_AreFewEnoughToRemember(t *testing.T) {
 	}
 }
 
-func TestRun_AnOldNameOfAVerbAnswersWithTheNewOne(t *testing.T) {
-	for old, now := range inspect.Renamed {
-		say(t, old, "Note", "--format=json").want(t, 2, old+" is now: db "+now)
-		if _, is := inspect.Verbs()[strings.Fields(now)[0]]; !is {
-			t.Errorf("%s is said to be %s, which is no verb", old, now)
-		}
-	}
-}
-
 func TestHelp_NamesEveryVerbAndEveryFlagOfOne(t *testing.T) {
 	r := say(t, "--help")
 	r.want(t, 0, "db [command]", "$RINGTREE_STORE names the store, or else test://here.", "5 refused")
@@ -221,11 +212,6 @@ func TestHelp_NamesEveryVerbAndEveryFlagOfOne(t *testing.T) {
 			for _, flag := range flags {
 				help.want(t, 0, "--"+flag+" ")
 			}
-		}
-	}
-	for _, old := range slices.Sorted(maps.Keys(inspect.Renamed)) {
-		if strings.Contains(r.out, "\n  "+old+" ") {
-			t.Errorf("it shows the old name %s", old)
 		}
 	}
 }

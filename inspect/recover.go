@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -12,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	sums "github.com/ringtree/ringtree/internal/frame"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -53,15 +56,13 @@ type Recovery struct {
 	end     func()
 }
 
-// Recover recovers db after its store has lost data, in the background, until ctx ends or Stop is
-// called; call Stop before closing db. All models must be registered in db before:
+// Recover recovers db in the background after its store has lost data, until ctx ends or Stop is
+// called. All models must be registered in db before, and Stop called before db is closed:
 //
 //	defer inspect.Recover(ctx, db, inspect.RecoverOptions{}).Stop()
 //
-// It notices that a server has lost its memory or that an index is not built. With Accept it
-// accepts the loss, logs the lost data, and rescues the rest, as Rescue does; only one of several
-// processes rescues. Without Accept it logs the loss and waits until an operator has called the
-// verb recover. In both cases, it builds indexes that are not built.
+// It builds indexes that are not built. If a server has lost its memory, it accepts the loss and
+// rescues the rest with Accept, in one of several processes; else it waits for the verb recover.
 func Recover(ctx context.Context, db *kvmodel.DB, o RecoverOptions) *Recovery {
 	log := cmp.Or(o.Log, slog.Default())
 	ctx, cancel := context.WithCancel(ctx)
@@ -105,12 +106,12 @@ func (r *Recovery) Notice(err error) {
 // is something to do, r asks the store at the same interval.
 const recoverPause = time.Second
 
-// run checks once, and then whenever there may be something to do, until ctx ends.
 func (r *Recovery) run(ctx context.Context) {
 	tick := time.NewTicker(recoverPause)
 	defer tick.Stop()
 	for due := true; ; {
-		if due || r.Health() != Well || r.isHurt() {
+		stats := r.db.Stats()
+		if due || r.Health() != Well || stats.Lost > 0 || len(stats.Unbuilt) > 0 {
 			r.note(ctx, r.step(ctx))
 		}
 		select {
@@ -124,13 +125,7 @@ func (r *Recovery) run(ctx context.Context) {
 	}
 }
 
-// isHurt reports whether the database knows of a loss, or of an index to build.
-func (r *Recovery) isHurt() bool {
-	stats := r.db.Stats()
-	return stats.Lost > 0 || len(stats.Unbuilt) > 0
-}
-
-// note logs an error of step, unless it is the same as the last one.
+// note logs an error once, however often it recurs.
 func (r *Recovery) note(ctx context.Context, err error) {
 	text := ""
 	if err != nil && ctx.Err() == nil {
@@ -142,7 +137,6 @@ func (r *Recovery) note(ctx context.Context, err error) {
 	r.failed = text
 }
 
-// step checks the database, and takes the next step of its recovery.
 func (r *Recovery) step(ctx context.Context) error {
 	st, err := r.in.Status(ctx)
 	if err != nil {
@@ -176,7 +170,6 @@ func (r *Recovery) step(ctx context.Context) error {
 // enter sets the health, and reports whether it has changed.
 func (r *Recovery) enter(h Health) bool { return Health(r.health.Swap(int32(h))) != h }
 
-// accept accepts the loss for all processes, and logs the lost data.
 func (r *Recovery) accept(ctx context.Context, st Status) error {
 	servers, err := r.db.Accept(ctx)
 	if err != nil {
@@ -201,15 +194,12 @@ func (r *Recovery) rescue(ctx context.Context) error {
 	})
 }
 
-// build builds indexes of models concurrently: on servers each build waits for writes in flight. Of
-// several processes one builds, and the others wait.
+// Of several processes one builds, and the others wait.
 func (r *Recovery) build(ctx context.Context, models []string) error {
 	r.log.Info("inspect: indexes are built", "of", models)
 	return errors.Join(beside(models, func(model string) error { return r.in.Build(ctx, model, false, nil) })...)
 }
 
-// unbuiltIn returns the models with an index that is not built, and whether an index is being
-// built.
 func unbuiltIn(st Status) (unbuilt []string, building bool) {
 	for _, m := range st.Models {
 		for _, i := range m.Indexes {
@@ -222,7 +212,6 @@ func unbuiltIn(st Status) (unbuilt []string, building bool) {
 	return unbuilt, building
 }
 
-// recordsIn returns the approximate number of records of each model.
 func recordsIn(st Status) string {
 	var all []string
 	for _, m := range st.Models {
@@ -231,5 +220,149 @@ func recordsIn(st Status) string {
 	return strings.Join(all, ", ")
 }
 
-// lossOf returns the loss reported in st.
 func lossOf(st Status) error { return cmp.Or(st.Lost, kv.ErrLost) }
+
+// Rescue rebuilds a database after a loss from the remaining data: it accepts the loss, lists the
+// ids of all records found by the keys of the store, and builds all indexes. A check reports the
+// remaining faults and losses.
+func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
+	if in.keys == nil {
+		return ErrNoKeys
+	}
+	if _, err := in.db.Accept(ctx); err != nil {
+		return err
+	}
+	edition := in.edition()
+	for _, m := range in.models {
+		if m.IsListed() {
+			if err := in.relist(ctx, m, p); err != nil {
+				return fmt.Errorf("%s: %w", m.Name(), err)
+			}
+		}
+	}
+	err := in.building(in.models, p.Progress, func() error {
+		return cmp.Or(beside(in.models, func(m model) error { return m.Build(ctx, true) })...)
+	})
+	if err == nil && edition != "" {
+		_, err = kv.One(ctx, in.db.Store(), kv.OpSet(rescuedKey, sums.Whole([]byte(edition))))
+	}
+	return err
+}
+
+// Unbuildable returns the data that is in no record, so that no build restores it: counters, and
+// data that belongs to no model, each with its kind.
+func (in *Inspector) Unbuildable() (all []string) {
+	for _, m := range in.models {
+		for _, counter := range m.Counters() {
+			all = append(all, "counter "+m.Name()+"."+counter)
+		}
+	}
+	for _, w := range in.alone {
+		all = append(all, w.Kind()+" "+w.Name())
+	}
+	return all
+}
+
+// rescuedKey holds the edition of the store that was last rescued. Each accepted loss begins
+// another.
+var rescuedKey = kv.NewClass("rescued", 1).Key("ringtree")
+
+// edition returns the edition of the store, "" for the first.
+func (in *Inspector) edition() string {
+	number, id := kv.EditionOf(kv.PowersOf(in.db.Store()).Losses)
+	if number <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("%d.%x", number, id)
+}
+
+// Until a rescue has followed an accepted loss, records may be missing from all lists.
+func (in *Inspector) awaitsRescue(ctx context.Context) (bool, error) {
+	edition := in.edition()
+	if edition == "" || in.keys == nil {
+		return false, nil
+	}
+	got, err := kv.One(ctx, in.store, kv.OpGet(rescuedKey))
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return false, err
+	}
+	noted, _ := sums.Open(got.Value)
+	return string(noted) != edition, nil
+}
+
+// lease is the right to rescue a database: an item with its owner as value. It ends when the owner
+// gives it back, or after times.Lease.
+type lease struct {
+	store kv.Store
+	owner []byte // identifies this process
+	log   *slog.Logger
+}
+
+var leaseKey = kv.NewClass("recovery", 1).Key("lease")
+
+var errLeaseLost = errors.New("another process rescues the database")
+
+// hold runs work with the lease, or not if another process has it. If another takes it meanwhile,
+// the context of work ends.
+func (l lease) hold(ctx context.Context, work func(context.Context) error) error {
+	mine, err := l.take(ctx)
+	if err != nil || !mine {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var keeping sync.WaitGroup
+	keeping.Go(func() { l.keep(ctx, cancel) })
+	err = work(ctx)
+	if errors.Is(context.Cause(ctx), errLeaseLost) {
+		err = errLeaseLost
+	}
+	cancel(nil)
+	keeping.Wait()
+	l.give(context.WithoutCancel(ctx))
+	return err
+}
+
+func (l lease) take(ctx context.Context) (mine bool, err error) {
+	_, err = kv.One(ctx, l.store, kv.OpAdd(leaseKey, l.owner).For(times.Lease))
+	if !errors.Is(err, kv.ErrExists) {
+		return err == nil, err
+	}
+	// The answer to an earlier try may have been lost.
+	_, mine, err = l.look(ctx)
+	return mine, err
+}
+
+func (l lease) look(ctx context.Context) (version kv.Version, mine bool, err error) {
+	at, err := kv.One(ctx, l.store, kv.OpGet(leaseKey))
+	if errors.Is(err, kv.ErrNotFound) {
+		return 0, false, nil
+	}
+	return at.Version, err == nil && bytes.Equal(at.Value, l.owner), err
+}
+
+// keep renews the lease until ctx ends.
+func (l lease) keep(ctx context.Context, lost context.CancelCauseFunc) {
+	for kv.Sleep(ctx, times.Lease/4) {
+		version, mine, err := l.look(ctx)
+		switch {
+		case err == nil && version != 0 && !mine:
+			lost(errLeaseLost)
+			return
+		case err == nil:
+			_, err = kv.One(ctx, l.store, kv.OpReplace(leaseKey, version, l.owner).For(times.Lease))
+		}
+		if err != nil && ctx.Err() == nil && !kv.Raced(err) {
+			l.log.Warn("the lease of a rescue could not be renewed", "err", err)
+		}
+	}
+}
+
+func (l lease) give(ctx context.Context) {
+	version, mine, err := l.look(ctx)
+	if mine {
+		_, err = kv.One(ctx, l.store, kv.OpDrop(leaseKey, version))
+	}
+	if err != nil && !kv.Raced(err) {
+		l.log.Warn("the lease of a rescue could not be given back", "err", err)
+	}
+}

@@ -2,6 +2,7 @@ package inspect_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -17,7 +18,6 @@ import (
 
 const leaseKey = "recovery:lease"
 
-// server is a store that several processes share, and that can lose its memory.
 type server struct {
 	store *memkv.Store
 
@@ -26,13 +26,17 @@ type server struct {
 	adds    atomic.Int64 // leases taken
 }
 
-func newServer() *server {
-	s := &server{store: memkv.New(memkv.Options{})}
+func newServer(mem *memkv.Store) *server {
+	s := &server{store: mem}
 	s.edition.Store(1)
 	return s
 }
 
-// client is the store of one process.
+var errServerLost = fmt.Errorf("cache-1:11211: %w", kv.ErrLost)
+
+// renewed is the edition of a store that was accepted as an empty one.
+const renewed = 1000
+
 type client struct{ *server }
 
 func (c client) Powers() kv.Powers {
@@ -48,12 +52,12 @@ func (c client) Do(ctx context.Context, ops []kv.Op) error {
 		}
 		return err
 	}
-	return kv.Fail(ops, kv.ErrLost)
+	return kv.Fail(ops, errServerLost)
 }
 
 func (c client) Lost() (all []error) {
 	if c.lost.Load() {
-		all = append(all, kv.ErrLost)
+		all = append(all, errServerLost)
 	}
 	return all
 }
@@ -67,17 +71,15 @@ func (c client) Accept(context.Context) ([]string, error) {
 }
 func (c client) Edition() (number, id uint64)           { n := c.edition.Load(); return n, n }
 func (c client) Look(context.Context) error             { return nil }
-func (c client) Renew(context.Context) error            { return nil }
+func (c client) Renew(context.Context) error            { c.edition.Store(renewed); return nil }
 func (c client) GoneBack(context.Context, string) error { return nil }
 func (c client) Watch(func([]string, error))            {}
 
-// process is one that serves an app, with its recovery.
 type process struct {
 	*inspect.Recovery
 	notes notes
 }
 
-// start starts a process, which ends with the test.
 func (s *server) start(t *testing.T, log *slog.Logger, accepts bool) process {
 	t.Helper()
 	db := open(t, client{s})
@@ -90,13 +92,11 @@ func (s *server) start(t *testing.T, log *slog.Logger, accepts bool) process {
 	return p
 }
 
-// write makes a note with the tag sea.
 func (p process) write(t *testing.T, id string) {
 	t.Helper()
 	must(t, p.notes.Create(t.Context(), &note{ID: id, Title: id, Tags: []string{"sea"}}))
 }
 
-// lose loses what is under the keys that begin with one of classes.
 func (s *server) lose(t *testing.T, classes ...string) {
 	t.Helper()
 	for _, class := range classes {
@@ -113,7 +113,6 @@ func (s *server) lose(t *testing.T, classes ...string) {
 	s.lost.Store(true)
 }
 
-// within waits until is reports true, for limit at most.
 func within(t *testing.T, limit time.Duration, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(limit); !is(); time.Sleep(time.Second / 10) {
@@ -128,7 +127,6 @@ func (p process) within(t *testing.T, limit time.Duration, want inspect.Health) 
 	within(t, limit, want.String(), func() bool { return p.Health() == want })
 }
 
-// wantTitles checks that the notes can be found by their titles, for which the index is needed.
 func (p process) wantTitles(t *testing.T, titles ...string) {
 	t.Helper()
 	for _, title := range titles {
@@ -138,7 +136,6 @@ func (p process) wantTitles(t *testing.T, titles ...string) {
 	}
 }
 
-// logged runs test with a clock of its own and a log, and returns what was logged.
 func logged(t *testing.T, test func(t *testing.T, log *slog.Logger)) string {
 	t.Helper()
 	var text strings.Builder
@@ -148,7 +145,7 @@ func logged(t *testing.T, test func(t *testing.T, log *slog.Logger)) string {
 
 func TestRecover_BringsBackWhatIsLeftByOneOfTwoProcesses(t *testing.T) {
 	text := logged(t, func(t *testing.T, log *slog.Logger) {
-		s := newServer()
+		s := newServer(memkv.New(memkv.Options{}))
 		one, two := s.start(t, log, true), s.start(t, log, true)
 		one.write(t, "tea")
 		two.write(t, "milk")
@@ -174,7 +171,7 @@ func TestRecover_BringsBackWhatIsLeftByOneOfTwoProcesses(t *testing.T) {
 
 func TestRecover_WithoutAcceptWaitsForAnOperator(t *testing.T) {
 	text := logged(t, func(t *testing.T, log *slog.Logger) {
-		s := newServer()
+		s := newServer(memkv.New(memkv.Options{}))
 		p := s.start(t, log, false)
 		p.write(t, "tea")
 		s.lose(t, "u")
@@ -198,7 +195,7 @@ func TestRecover_WithoutAcceptWaitsForAnOperator(t *testing.T) {
 // A process that was away for longer than its lease finds that of another one.
 func TestRecover_TheLeaseOfAnotherProcessStaysAndEndsTheRescue(t *testing.T) {
 	text := logged(t, func(t *testing.T, log *slog.Logger) {
-		s := newServer()
+		s := newServer(memkv.New(memkv.Options{}))
 		p := s.start(t, log, true)
 		p.write(t, "tea")
 		s.lose(t, "ids", "u", "l")

@@ -35,10 +35,8 @@ type Repaired struct {
 	Left   []Fault // remaining faults
 }
 
-// errLost means that lost data cannot be restored.
 var errLost = errors.New("it is lost: no other data contains it")
 
-// remedies describes the repair of each kind of fault.
 var remedies = map[string]string{
 	plug.MissingEntry:  "enter the record again",
 	plug.StrayEntry:    "remove the entry",
@@ -72,7 +70,7 @@ func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions
 	return r.finish(ctx, faults)
 }
 
-// mendInOrder repairs faults. It begins with the data that leads to other data.
+// mendInOrder begins with the data that leads to other data.
 func (r *repairing) mendInOrder(ctx context.Context, faults []Fault) error {
 	byOrder := make([][]Fault, 3)
 	for _, f := range faults {
@@ -87,8 +85,8 @@ func (r *repairing) mendInOrder(ctx context.Context, faults []Fault) error {
 	return nil
 }
 
-// order is the order in which faults are repaired: lost ids first, since all else depends on them,
-// together with indexes that are not built; counts last.
+// Lost ids come first, since all else depends on them, with indexes that are not built; counts
+// last.
 func order(f Fault) int {
 	switch f.Kind {
 	case plug.LostIDs, plug.NotBuilt:
@@ -119,7 +117,7 @@ func (r *repairing) tell(f Fault, err error) {
 	}
 }
 
-// once runs do once for each name. If it is running, once waits for its end.
+// once runs do once for each name. Other callers wait for its end.
 func (r *repairing) once(name string, do func() error) error {
 	r.mu.Lock()
 	d, is := r.done[name]
@@ -137,11 +135,9 @@ func (r *repairing) once(name string, do func() error) error {
 	return d.err
 }
 
-// mendedAtOnce is the number of concurrent repairs: many spend most of their time waiting, for
-// instance before a count is counted again.
+// Many repairs spend most of their time waiting, for instance before a recount.
 const mendedAtOnce = 100
 
-// mendAll repairs faults of one order concurrently, and reports them in their order.
 func (r *repairing) mendAll(ctx context.Context, faults []Fault, pace *pacer) error {
 	var ends sync.WaitGroup
 	defer ends.Wait()
@@ -207,7 +203,6 @@ func (r *repairing) mend(ctx context.Context, f Fault) error {
 	return fmt.Errorf("%s: %w", strings.Trim(f.Model+" "+f.ID, " "), errLost)
 }
 
-// oneByOne returns a function that calls progress, one call at a time.
 func oneByOne(progress func(Step)) func(Step) {
 	if progress == nil {
 		return nil
@@ -220,8 +215,7 @@ func oneByOne(progress func(Step)) func(Step) {
 	}
 }
 
-// isBoard reports whether f is a fault of a board, which may have members with records of their
-// own.
+// isBoard is for repairs: members of a board may have records of their own.
 func (r *repairing) isBoard(f Fault) bool {
 	a, err := r.in.auditOf(f)
 	return err == nil && a.window.Kind() == "board"
@@ -231,10 +225,9 @@ func (r *repairing) build(ctx context.Context, m model, again bool) error {
 	return r.once("build "+m.Name(), func() error { return r.in.buildOne(ctx, m, again, r.o.Progress) })
 }
 
-// leaseSpare is the time by which a repair waits longer than a lease lasts.
 const leaseSpare = 5 * time.Second
 
-// amend repairs the data under the base of f. A repair that was killed may have left a lease on it.
+// amend repairs the data under the base of f. A killed repair may have left a lease on it.
 func (r *repairing) amend(ctx context.Context, f Fault) error {
 	if f.Index == "" || f.Key == "" {
 		return nil
@@ -263,9 +256,8 @@ func (r *repairing) orphan(ctx context.Context, f Fault) error {
 	return fmt.Errorf("%w: no model has children in %s", kvmodel.ErrInvalid, list)
 }
 
-// finish rebuilds indexes with lost parts, and checks faults again. It repairs the remaining ones,
-// rebuilds their indexes if necessary, and checks once more, because damage may have hidden other
-// faults.
+// Damage may have hidden other faults: finish rebuilds indexes with lost parts, checks again, and
+// repairs or rebuilds what remains.
 func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error) {
 	r.buildAll(ctx, faults, func(f Fault) bool { return f.Kind == plug.DamagedItem && !f.ofMember() })
 	left, err := r.in.still(ctx, faults)
@@ -294,18 +286,14 @@ func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error
 	return Repaired{Mended: max(0, len(faults)-len(left)), Left: left}, nil
 }
 
-// moreLooks is the number of further rounds for faults that other faults have hidden.
 const moreLooks = 2
 
-// ofMember reports whether f is damage in the data of one member of an index, which is restored
-// without a build.
+// ofMember reports whether f damages one member of an index, which is restored without a build.
 func (f Fault) ofMember() bool { return f.audited && f.ID != "" }
 
-// isLost reports whether f cannot be repaired without knowledge of the lost record.
 func isLost(f Fault) bool { return f.Kind == plug.DamagedRecord }
 
-// buildAll builds the indexes of the models with faults selected by those. It ignores failed
-// builds.
+// buildAll ignores failed builds: their faults remain.
 func (r *repairing) buildAll(ctx context.Context, faults []Fault, those func(Fault) bool) {
 	_ = beside(r.in.models, func(m model) error {
 		if slices.ContainsFunc(faults, func(f Fault) bool { return f.Model == m.Name() && those(f) }) {
@@ -315,8 +303,7 @@ func (r *repairing) buildAll(ctx context.Context, faults []Fault, those func(Fau
 	})
 }
 
-// relist accepts the loss in the ids of m, lists all its existing records again, and builds all
-// indexes.
+// relist first accepts the loss in the ids of m, and builds all indexes afterwards.
 func (r *repairing) relist(ctx context.Context, m model) error {
 	if r.in.keys == nil {
 		return fmt.Errorf("%s: %w; the remaining records cannot be found: Accept, and Rebuild", m.Name(), ErrNoKeys)
@@ -332,7 +319,6 @@ func (r *repairing) relist(ctx context.Context, m model) error {
 	return r.build(ctx, m, true)
 }
 
-// relist adds all existing records of m to its ids.
 func (in *Inspector) relist(ctx context.Context, m model, p Pace) error {
 	listed := make(set)
 	if err := in.list(ctx, m, listed); err != nil {
@@ -349,7 +335,6 @@ func (in *Inspector) relist(ctx context.Context, m model, p Pace) error {
 	})
 }
 
-// list adds the ids listed by m to all.
 func (in *Inspector) list(ctx context.Context, m model, all set) error {
 	err := m.IDs(ctx, "", func(ids []string, _ string) error {
 		all.fresh(m, ids)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -21,19 +22,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Serve runs the command's verbs while the app has the file of an embedded store open. store is its
-// URL, bolt:PATH, or PATH. Commands connect to a socket beside the file, PATH.sock: Serve runs
-// verbs on db that write or make many trips, and lets the others read its store. Only the user of
-// this process can connect. All models must be registered in db before. For any other store, which
-// the command can open itself, Serve does nothing.
-//
-// It serves until ctx ends or stop is called. stop ends the running calls and waits for them, so
-// call it before closing db:
+// Serve runs the verbs of the command on db while the app has the store's file open, until ctx ends
+// or stop is called; stop ends the running calls, so call it before closing db. store is bolt:PATH or
+// PATH; for other stores Serve does nothing. All models must be registered in db before:
 //
 //	defer inspect.Serve(ctx, db, url)()
 //
-// Serve replaces the socket of a dead process. If it cannot serve, for instance because another
-// process does, it logs the reason to slog.Default, and the app goes on without the command.
+// Commands of the same user connect to PATH.sock. If Serve cannot serve, for instance because
+// another process does, it logs the reason to slog.Default.
 func Serve(ctx context.Context, db *kvmodel.DB, store string) (stop func()) {
 	end, err := serve(ctx, db, store)
 	if err != nil {
@@ -73,11 +69,9 @@ func serve(ctx context.Context, db *kvmodel.DB, store string) (stop func() error
 	return end, nil
 }
 
-// isOther matches the URLs of stores other than files.
 var isOther = regexp.MustCompile("^[a-z][a-z0-9+-]*:")
 
-// vacant returns an error if there is something at the path of a socket, except the socket of a
-// dead process.
+// vacant accepts nothing at the path of a socket but the socket of a dead process.
 func vacant(at string) error {
 	info, err := os.Lstat(at)
 	if errors.Is(err, os.ErrNotExist) {
@@ -107,8 +101,8 @@ type server struct {
 	calls    sync.WaitGroup
 }
 
-// listen creates the socket. It does so in a folder closed to other users, and sets the mode before
-// moving it into place. Changing the umask would affect the whole app.
+// listen makes the socket in a folder closed to others, and sets its mode before moving it into
+// place: changing the umask would affect the whole app.
 func (s *server) listen() (err error) {
 	dir, err := os.MkdirTemp(filepath.Dir(s.socket), ".sock") // with mode 0700
 	if err != nil {
@@ -130,7 +124,6 @@ func (s *server) listen() (err error) {
 	return nil
 }
 
-// place moves the new socket from inside a folder to its path.
 func (s *server) place(inside string) (err error) {
 	if err := os.Chmod(inside, 0o600); err != nil {
 		return err
@@ -141,7 +134,6 @@ func (s *server) place(inside string) (err error) {
 	return os.Rename(inside, s.socket)
 }
 
-// leave accepts no more calls, and removes the socket unless another process has replaced it.
 func (s *server) leave() (err error) {
 	if info, failed := os.Lstat(s.socket); failed == nil && os.SameFile(info, s.made) {
 		err = os.Remove(s.socket)
@@ -149,8 +141,7 @@ func (s *server) leave() (err error) {
 	return errors.Join(err, s.listener.Close())
 }
 
-// breath is the pause of accept after a failed connection, for instance if file descriptors run
-// out.
+// breath is the pause after a failed accept, for instance if file descriptors run out.
 const breath = 100 * time.Millisecond
 
 func (s *server) accept(ctx context.Context) {
@@ -164,7 +155,6 @@ func (s *server) accept(ctx context.Context) {
 	}
 }
 
-// serve runs the call of a connection.
 func (s *server) serve(ctx context.Context, conn *net.UnixConn) {
 	defer conn.Close()
 	_ = conn.SetReadDeadline(time.Now().Add(reach))
@@ -182,16 +172,11 @@ func (s *server) serve(ctx context.Context, conn *net.UnixConn) {
 	if err != nil || r.V != protocol {
 		return
 	}
-	if r.Reads {
-		s.tell(ctx, conn, caller, hears)
-		return
-	}
 	go caller.hear(ctx, cancel, hears)
 	code := s.run(ctx, r, caller)
 	_ = caller.send(frame{Exit: &code})
 }
 
-// run runs the verb, and returns the exit code. A panic of a verb does not end the app.
 func (s *server) run(ctx context.Context, r request, from *caller) (code int) {
 	c := newCall(Config{Name: r.Name, Args: r.Args, Stdin: from, Stdout: toOutput{from}, Stderr: toErrors{from}})
 	c.Asks, c.Live, c.Clears = r.Terminal, r.Live, r.Clears
@@ -213,15 +198,23 @@ func (s *server) run(ctx context.Context, r request, from *caller) (code int) {
 	return c.carryOut(ctx)
 }
 
-// servable returns an error if the app cannot run the call.
 func (c *call) servable() error {
-	if c.verb.run == nil || !c.verb.inApp {
-		return fmt.Errorf("%w: this needs no app", errCall)
+	wants := ""
+	if c.tenant != "" {
+		wants = kv.JoinText(c.tenant) + ":"
 	}
-	return ofTenant(kv.PowersOf(c.served.Store()).Prefix, c.tenant)
+	prefix := kv.PowersOf(c.served.Store()).Prefix
+	switch {
+	case c.verb.run == nil || c.verb.local != nil && c.verb.local(c):
+		return fmt.Errorf("%w: this needs no app", errCall)
+	case prefix == wants:
+		return nil
+	case prefix == "":
+		return fmt.Errorf("%w: the app has no tenant, so leave out --tenant", errCall)
+	}
+	return fmt.Errorf("%w: the app has the keys of the tenant %s alone; --tenant names one", errCall, strings.TrimSuffix(prefix, ":"))
 }
 
-// caller is the command behind a call. It is the verb's input.
 type caller struct {
 	mu   sync.Mutex
 	says *json.Encoder
@@ -236,7 +229,7 @@ func (c *caller) send(f frame) error {
 	return c.says.Encode(f)
 }
 
-// hear receives input until the command closes its side, and then stops the verb.
+// hear receives input. When the command closes its side, it stops the verb.
 func (c *caller) hear(ctx context.Context, stop func(), hears *json.Decoder) {
 	defer close(c.inputs)
 	defer stop()

@@ -18,8 +18,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// serve opens the file at path, as an app does, and serves the verbs. The app stops with the
-// test, or before that when stop is called.
 func serve(t testing.TB, path string, opts ...kvmodel.Option) (stop func()) {
 	t.Helper()
 	return serveOn(t, boltStore(t, "bolt:"+path+"?durability=unsynced"), path, opts...)
@@ -42,7 +40,6 @@ func serveOn(t testing.TB, s kv.Store, path string, opts ...kvmodel.Option) (sto
 	return stop
 }
 
-// socket listens at the place of path's socket.
 func socket(t testing.TB, path string) *net.UnixListener {
 	t.Helper()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path + ".sock", Net: "unix"})
@@ -51,7 +48,6 @@ func socket(t testing.TB, path string) *net.UnixListener {
 	return l
 }
 
-// terminal returns a call on the file at path, at a terminal where someone types text.
 func terminal(path, text string, args ...string) inspect.Config {
 	c := on(nil, args...).AtTerminal()
 	c.URL, c.Open, c.Stdin = "bolt:"+path, nil, strings.NewReader(text)
@@ -176,14 +172,13 @@ func TestRun_AnotherVersionIsAWrongCall(t *testing.T) {
 			if err != nil {
 				return
 			}
-			_, _ = io.WriteString(conn, `{"v":3,"release":"v9","more":[]}`+"\n")
+			_, _ = io.WriteString(conn, `{"v":9,"release":"v9","more":[]}`+"\n")
 			conn.Close()
 		}
 	}()
-	file(t, path, "status").want(t, 2, path+".sock has protocol version 3, this command version 2", "v9")
+	file(t, path, "status").want(t, 2, path+".sock has protocol version 9, this command version 3", "v9")
 }
 
-// sayTo sends an app a line, and returns what it answers.
 func sayTo(t *testing.T, path, line string) (frames []map[string]any) {
 	t.Helper()
 	conn, err := net.Dial("unix", path+".sock")
@@ -203,10 +198,10 @@ func sayTo(t *testing.T, path, line string) (frames []map[string]any) {
 func TestServe_SaysItsVersionToACommandOfAnother(t *testing.T) {
 	_, path := appFile(t)
 	serve(t, path)
-	if got := sayTo(t, path, `{"v":3,"do":"status"}`); len(got) != 1 || got[0]["v"] != 2.0 {
+	if got := sayTo(t, path, `{"v":9,"do":"status"}`); len(got) != 1 || got[0]["v"] != 3.0 {
 		t.Errorf("%v", got)
 	}
-	if got := sayTo(t, path, `{"v":2,"args":["ls"]}`); len(got) == 0 || got[len(got)-1]["exit"] != 2.0 {
+	if got := sayTo(t, path, `{"v":3,"args":["compact","x"]}`); len(got) == 0 || got[len(got)-1]["exit"] != 2.0 {
 		t.Errorf("%v", got)
 	}
 	if got := sayTo(t, path, "status"); len(got) != 0 {
@@ -223,15 +218,6 @@ func TestServe_AsksWhoeverSitsAtTheCommand(t *testing.T) {
 	file(t, path, "build", "--again").want(t, 5, "there is no terminal to ask at")
 }
 
-// asked is an input of which f is told when it is read, and that says nothing.
-type asked struct{ f func() }
-
-func (a asked) Read([]byte) (int, error) {
-	a.f()
-	select {}
-}
-
-// watched calls f once a text has been written to it.
 type watched struct {
 	strings.Builder
 	text string
@@ -246,8 +232,7 @@ func (w *watched) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// wantStopped runs a slow verb through the app, and fails unless it shows how far it is, and
-// ends well once stop was called, as soon as it does.
+// A slow verb shows how far it is, and ends well when stop is called.
 func wantStopped(ctx context.Context, t *testing.T, path string, stop func(), call, shows, goOn string) {
 	t.Helper()
 	errs := &watched{text: shows, f: stop}
@@ -261,7 +246,7 @@ func TestServe_CtrlCEndsTheVerb(t *testing.T) {
 	serve(t, path)
 	ctx, cancel := context.WithCancel(t.Context())
 	c := terminal(path, "", "build", "--again")
-	c.Stdin = asked{cancel}
+	c.Stdin = typing{cancel}
 	runIn(ctx, c).want(t, 4, "[y/N] \n", "stopped: nothing was written")
 }
 
@@ -285,7 +270,6 @@ func TestServe_LongVerbsShowHowFarTheyAreAndCtrlCEndsThem(t *testing.T) {
 	}
 }
 
-// held is a store in which builds do not get further than their first list.
 type held struct {
 	kv.Store
 	builds bool
@@ -339,7 +323,7 @@ func TestServe_ACopyTakesWhatTheAppHolds(t *testing.T) {
 	file(t, path, "copy", there, "--dry-run").want(t, 0, "identical: 3 items")
 	file(t, path, "copy", there, "--tenant", "snow", "--yes").want(t, 2, "has no tenant")
 	file(t, path, "copy", "amqp://h", "--yes").want(t, 2, `amqp`)
-	if got := sayTo(t, path, `{"v":2,"args":["copy","mem:","--yes"]}`); got[len(got)-1]["exit"] != 2.0 {
+	if got := sayTo(t, path, `{"v":3,"args":["copy","mem:","--yes"]}`); got[len(got)-1]["exit"] != 2.0 {
 		t.Errorf("%v", got)
 	}
 }
@@ -351,7 +335,7 @@ func TestServe_ACopyOfAnAppThatStopsIsNoWholeOne(t *testing.T) {
 	c := terminal(path, "y\n", "copy", there, "--rate", "3")
 	errs := &watched{text: "through the app", f: func() { time.AfterFunc(300*time.Millisecond, stop) }} // It takes a second.
 	c.Stdout, c.Stderr = io.Discard, errs
-	ran{inspect.Run(t.Context(), c), "", errs.String()}.want(t, 3, "store unavailable")
+	ran{inspect.Run(t.Context(), c), "", errs.String()}.want(t, 4, "db: stopped; to continue: db copy ")
 	file(t, path, "copy", there, "--yes", "--mode=replace").want(t, 0, "Note: 3 records\n")
 	file(t, there[5:], "check").want(t, 0, "all is well")
 }

@@ -22,9 +22,7 @@ import (
 // frame with its version, and more frames up to the one with the exit code. When it requests input,
 // the command sends that. A stopped command closes its side, and receives the rest until the verb
 // ends.
-//
-// A request of a verb that reads has no arguments: see remote.go.
-const protocol = 2
+const protocol = 3
 
 type request struct {
 	V       int      `json:"v"`
@@ -32,14 +30,13 @@ type request struct {
 	Name    string   `json:"name"`    // the name of the command
 	Store   string   `json:"store"`   // the command's name for the store
 	Args    []string `json:"args"`
-	Reads   bool     `json:"reads,omitempty"` // the verb reads the store through the app
 
 	Terminal bool `json:"terminal"` // a person is at the input
 	Live     bool `json:"live"`     // the errors are a terminal
 	Clears   bool `json:"clears"`   // the output is a terminal
 }
 
-// frame is a message of the app. It has one of these fields, but the first has V and Release.
+// A frame has one of these fields; the first has V and Release.
 type frame struct {
 	V       int    `json:"v,omitempty"`
 	Release string `json:"release,omitempty"`
@@ -50,19 +47,15 @@ type frame struct {
 	Exit *int   `json:"exit,omitempty"` // the verb has ended
 }
 
-// input is the answer to a request for input.
 type input struct {
 	In  []byte `json:"in,omitempty"`
 	End bool   `json:"end,omitempty"` // end of the input
 }
 
-// socketOf returns the socket of the app that has the file at path open.
 func socketOf(path string) string { return path + ".sock" }
 
-// longest is the maximum length of a socket's path.
 const longest = len(syscall.RawSockaddrUnix{}.Path) - 1
 
-// fits returns an error if path is unusable for a socket.
 func fits(path string) error {
 	if len(path) > longest {
 		return fmt.Errorf("%s is too long for the path of a socket: it has %d bytes of at most %d", path, len(path), longest)
@@ -71,14 +64,13 @@ func fits(path string) error {
 }
 
 type app struct {
-	socket  string
-	release string // the app's release, according to the app
-	conn    *net.UnixConn
-	says    *json.Decoder
-	hears   *json.Encoder
+	socket string
+	conn   *net.UnixConn
+	says   *json.Decoder
+	hears  *json.Encoder
 }
 
-// app returns the app that has the store's file open, nil if there is none that serves.
+// app returns nil if no app serves the file.
 func (c *call) app(ctx context.Context) (*app, error) {
 	path, inFile := boltPath(c.url())
 	if !inFile || path == "" {
@@ -102,10 +94,9 @@ func (c *call) app(ctx context.Context) (*app, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: the app does not answer: %w", errNotOpen, err)
 	}
-	return &app{at, "", conn.(*net.UnixConn), json.NewDecoder(conn), json.NewEncoder(conn)}, nil
+	return &app{at, conn.(*net.UnixConn), json.NewDecoder(conn), json.NewEncoder(conn)}, nil
 }
 
-// through runs the call in a, and returns the exit code.
 func (c *call) through(ctx context.Context, a *app) int {
 	defer a.conn.Close()
 	args, err := c.argsElsewhere()
@@ -115,15 +106,14 @@ func (c *call) through(ctx context.Context, a *app) int {
 	if err != nil {
 		return c.end(ctx, err)
 	}
-	c.tellOf(a)
-	code, err := c.relay(ctx, a, c)
-	if err != nil {
-		return c.end(ctx, err)
-	}
-	return code
+	return c.end(ctx, c.relay(ctx, a, c))
 }
 
-// request sends r to a, and reads the first frame.
+// An exitCode is the failure of a verb in the app, which has printed the reason.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("the app ended with exit code %d", int(e)) }
+
 func (c *call) request(a *app, r request) error {
 	if err := a.conn.SetDeadline(time.Now().Add(reach)); err != nil {
 		return err
@@ -139,39 +129,52 @@ func (c *call) request(a *app, r request) error {
 		return fmt.Errorf("%w: the app at %s has protocol version %d, this command version %d; use the command of release %s",
 			errCall, a.socket, f.V, protocol, f.Release)
 	}
-	a.release = f.Release
+	c.Note("through the app, by %s", a.socket)
+	if own := release.Name(); own != "" && f.Release != "" && f.Release != own {
+		c.Note("the app has release %s, this command %s", f.Release, own)
+	}
 	return a.conn.SetDeadline(time.Time{})
 }
 
-// tellOf prints that a runs the call.
-func (c *call) tellOf(a *app) {
-	c.Note("through the app, by %s", a.socket)
-	if own := release.Name(); own != "" && a.release != "" && a.release != own {
-		c.Note("the app has release %s, this command %s", a.release, own)
-	}
-}
-
-// argsElsewhere returns the arguments of the call for a process with another working directory.
+// The app may have another working directory.
 func (c *call) argsElsewhere() (args []string, err error) {
-	args = append(append(args, c.verb.name()), c.given...)
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	absolute := func(path string) string {
+		if path == "" || path == "-" || filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(here, path)
+	}
+	args = []string{c.verb.name()}
+	for _, flag := range c.given {
+		if path, ok := strings.CutPrefix(flag, "--against="); ok {
+			flag = "--against=" + absolute(path)
+		}
+		args = append(args, flag)
+	}
 	if c.resume != "" {
 		args = append(args, "--resume="+c.resume)
 	}
-	args = append(args, "--")
-	for i, arg := range c.args {
-		if i == 0 && strings.HasSuffix(c.verb.use, " FILE") && arg != "-" {
-			if arg, err = filepath.Abs(arg); err != nil {
-				return nil, err
-			}
+	args = append(append(args, "--"), c.args...)
+	if use := strings.Fields(c.verb.use); len(c.args) > 0 {
+		first := &args[len(args)-len(c.args)]
+		path, isBolt := strings.CutPrefix(*first, "bolt:")
+		switch {
+		case use[1] == "FILE":
+			*first = absolute(*first)
+		case isBolt && strings.Contains(use[1], "URL"):
+			*first = "bolt:" + absolute(path)
 		}
-		args = append(args, arg)
 	}
 	return args, nil
 }
 
-// relay writes the output of a to out, sends it the requested input, and returns the exit code.
-// When ctx ends, it stops the verb, which gets some time to print how to continue.
-func (c *call) relay(ctx context.Context, a *app, out io.Writer) (code int, err error) {
+// relay passes the output of a to out, and input to a, until the verb ends. When ctx ends, it stops
+// the verb, which gets some time to print how to continue.
+func (c *call) relay(ctx context.Context, a *app, out io.Writer) error {
 	defer context.AfterFunc(ctx, func() {
 		_ = a.conn.CloseWrite()
 		_ = a.conn.SetReadDeadline(time.Now().Add(closing))
@@ -179,7 +182,7 @@ func (c *call) relay(ctx context.Context, a *app, out io.Writer) (code int, err 
 	for {
 		var f frame
 		if err := a.says.Decode(&f); err != nil {
-			return 0, fmt.Errorf("%w: the app stopped before the command was done: %w", errNotOpen, err)
+			return fmt.Errorf("%w: the app stopped before the command was done: %w", errNotOpen, err)
 		}
 		if f.Read > 0 {
 			go a.give(c.Stdin, f.Read)
@@ -189,19 +192,21 @@ func (c *call) relay(ctx context.Context, a *app, out io.Writer) (code int, err 
 		}
 		if len(f.Out) > 0 {
 			if _, err := out.Write(f.Out); err != nil {
-				return 0, err
+				return err
 			}
 		}
+		if f.Exit != nil && *f.Exit != exitWell {
+			return exitCode(*f.Exit)
+		}
 		if f.Exit != nil {
-			return *f.Exit, nil
+			return nil
 		}
 	}
 }
 
-// mostRead is the maximum size of one input message.
 const mostRead = 64 << 10
 
-// give sends up to n bytes from r. If sending fails, the call has ended.
+// If sending fails, the call has ended.
 func (a *app) give(r io.Reader, n int) {
 	data := make([]byte, min(n, mostRead))
 	n, err := r.Read(data)

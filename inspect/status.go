@@ -58,7 +58,7 @@ type IndexStatus struct {
 	Far   string `json:"far,omitempty"` // the progress of its build
 }
 
-// texted returns err as an error with a form in JSON, its text. A nil err stays nil.
+// texted makes err a text in JSON. A nil err stays nil.
 func texted(err error) error {
 	if err == nil {
 		return nil
@@ -102,16 +102,14 @@ func (in *Inspector) Status(ctx context.Context) (st Status, err error) {
 	return st, nil
 }
 
-// overdue is the age of work that should have ended long ago: the changes of a dead process are
-// finished within 45 seconds, and a failed intent is retried every 15.
+// Changes of a dead process are finished within 45 seconds, and failed intents retried every 15.
 const overdue = time.Minute
 
-// looksFor is the maximum time that Status waits for a sign of life of processes with unfinished
-// changes. A live one gives a sign every second.
+// looksFor is how long Status waits for a sign of life, which a process gives every second.
 const looksFor = 4 * time.Second
 
-// leavers marks the processes among st.Writers as dead that have changes unfinished for long and
-// give no sign of life. It returns at once if there are no such changes.
+// leavers marks the processes as dead that have overdue changes and give no sign of life. It
+// returns at once if there are no such changes.
 func (in *Inspector) leavers(ctx context.Context, st *Status) error {
 	ticks := make(map[string]uint64)
 	for _, w := range st.Writers {
@@ -146,13 +144,11 @@ func (in *Inspector) leavers(ctx context.Context, st *Status) error {
 	return nil
 }
 
-// hasLeft reports whether w has incomplete changes that are overdue.
 func (in *Inspector) hasLeft(w *kvmodel.Writer) bool {
 	return w.Lines > 0 && w.Repaired.IsZero() && in.db.Now().Sub(w.Last) > overdue
 }
 
-// warnOfWriters warns of unfinished changes of processes, and of intents that do not end. It
-// returns the verb to run next.
+// warnOfWriters returns the verb to run next.
 func (in *Inspector) warnOfWriters(st *Status) (next string) {
 	now := in.db.Now()
 	var late []kvmodel.Underway
@@ -180,7 +176,6 @@ func (in *Inspector) warnOfWriters(st *Status) (next string) {
 	return next
 }
 
-// lateIntents returns a text about late intents, with the error of the oldest.
 func lateIntents(all []kvmodel.Underway, now time.Time) string {
 	oldest := slices.MinFunc(all, func(a, b kvmodel.Underway) int { return a.Began.Compare(b.Began) })
 	text := fmt.Sprintf("%s not ended after a minute; the oldest is of %s, and began %s ago",
@@ -191,14 +186,12 @@ func lateIntents(all []kvmodel.Underway, now time.Time) string {
 	return text
 }
 
-// hasOther reports whether w is of a release with other indexes, and may write.
+// hasOther reports whether w, of another release, may write without some of our indexes.
 func hasOther(w *kvmodel.Writer) bool { return len(w.Other) > 0 && !w.Dead && !isRepaired(w) }
 
-// isRepaired reports whether w is dead, and others have finished its changes. A process without
-// changes may only be idle.
+// A process without changes may only be idle.
 func isRepaired(w *kvmodel.Writer) bool { return !w.Repaired.IsZero() }
 
-// lose notes err if it is an ErrLost, and returns any other error.
 func (st *Status) lose(err error) error {
 	if !errors.Is(err, kv.ErrLost) {
 		return err
@@ -209,8 +202,6 @@ func (st *Status) lose(err error) error {
 	return nil
 }
 
-// judge adds the warnings, and chooses the verb to run next: to recover from a loss, to check
-// damaged records, or to build.
 func (in *Inspector) judge(st *Status, awaitsRescue bool) {
 	var damaged, unbuilt []string // models
 	for i := range st.Models {
@@ -241,7 +232,6 @@ func (in *Inspector) judge(st *Status, awaitsRescue bool) {
 	}
 }
 
-// verbFor returns the verb to call for the things called names, with the name if there is only one.
 func verbFor(verb string, names []string) string {
 	if len(names) > 1 {
 		return verb
@@ -253,7 +243,7 @@ func (st *Status) warn(format string, args ...any) {
 	st.Warnings = append(st.Warnings, fmt.Sprintf(format, args...))
 }
 
-// warnOfDamage warns of damage in a model, and reports whether a check can show more.
+// warnOfDamage reports whether a check can show more.
 func (st *Status) warnOfDamage(ms *ModelStatus) bool {
 	if ms.Err != nil {
 		st.warn("%s: %v", ms.Name, ms.Err)
@@ -264,7 +254,7 @@ func (st *Status) warnOfDamage(ms *ModelStatus) bool {
 	return ms.Err != nil || ms.Damaged > 0
 }
 
-// warnOfIndexes warns of unbuilt indexes, and reports whether there is something to build.
+// warnOfIndexes reports whether there is something to build.
 func (st *Status) warnOfIndexes(ms *ModelStatus) (unbuilt bool) {
 	for _, i := range ms.Indexes {
 		if i.State == "not built" || i.State == "building" {
@@ -275,7 +265,7 @@ func (st *Status) warnOfIndexes(ms *ModelStatus) (unbuilt bool) {
 	return unbuilt
 }
 
-// warnOfStore warns of faults of the store, and reports whether a check can show more.
+// warnOfStore reports whether a check can show more.
 func (st *Status) warnOfStore() (damaged bool) {
 	if st.Stats.Lost > 0 {
 		st.warn("%s", console.Some(st.Stats.Lost, "server has lost its memory", "servers have lost their memory"))
@@ -296,7 +286,6 @@ func (st *Status) warnOfStore() (damaged bool) {
 	return false
 }
 
-// modelStatus returns the state of m. With an ErrLost it returns the known part.
 func (in *Inspector) modelStatus(ctx context.Context, m model) (ms ModelStatus, err error) {
 	ms = ModelStatus{Name: m.Name(), Version: m.Version(), Indexes: []IndexStatus{}}
 	st, err := m.State(ctx)
@@ -324,7 +313,7 @@ func (in *Inspector) modelStatus(ctx context.Context, m model) (ms ModelStatus, 
 	return ms, nil
 }
 
-// sample reads the first records of m, to estimate their size and the share of older versions.
+// sample estimates the size of the records, and the share of older versions.
 func (in *Inspector) sample(ctx context.Context, m model, ms *ModelStatus) error {
 	sights, err := in.first(ctx, m)
 	live, older, bytes := 0, 0, 0
@@ -346,7 +335,6 @@ func (in *Inspector) sample(ctx context.Context, m model, ms *ModelStatus) error
 	return err
 }
 
-// first reads up to a hundred records of m.
 func (in *Inspector) first(ctx context.Context, m model) (sights []plug.Sight, err error) {
 	enough := errors.New("enough")
 	err = m.IDs(ctx, "", func(ids []string, _ string) error {

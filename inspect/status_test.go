@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// statusOf returns the status of the notes, and of the drafts if there are some, in s.
 func statusOf(t *testing.T, s kv.Store, models ...func(*kvmodel.DB)) inspect.Status {
 	t.Helper()
 	db := open(t, s)
@@ -28,8 +27,9 @@ func statusOf(t *testing.T, s kv.Store, models ...func(*kvmodel.DB)) inspect.Sta
 func withNotes(db *kvmodel.DB) { newNotes(db) }
 
 func TestStatus_WhatIsLostIsAFindingAndNoError(t *testing.T) {
-	lost := true
-	st := statusOf(t, lossy{furnished(t), &lost, new(uint64)}, withNotes)
+	s := client{newServer(furnished(t))}
+	s.lost.Store(true)
+	st := statusOf(t, s, withNotes)
 	if !errors.Is(st.Lost, kv.ErrLost) || st.Next != "recover" || len(st.Models) != 1 || st.Stats.Lost != 1 {
 		t.Errorf("%+v", st)
 	}

@@ -18,12 +18,10 @@ type TableOptions struct {
 	Open bool // private fields, too
 }
 
-// Table writes the records of a model to w as a table, for people, spreadsheets and SQL: its fields
-// in their stored order, and its plain counters. Times follow RFC 3339, and are empty if they are
-// zero; bytes are in base64; in CSV lists and maps are JSON. Private fields are masked, unless Open
-// is set. It returns the number of written records. Each record is written once; Table remembers
-// sixteen bytes for each. Import reads no tables: they lack revs, ends, histories and data outside
-// of records.
+// Table writes the fields and plain counters of a model's records for people, spreadsheets and SQL,
+// and returns the number of records. Times follow RFC 3339, and are empty if zero; bytes are
+// base64; in CSV, lists and maps are JSON. Private fields are masked, unless Open is set. Import
+// reads no tables.
 func (in *Inspector) Table(ctx context.Context, w io.Writer, name string, o TableOptions) (n int64, err error) {
 	m, err := in.model(name)
 	if err != nil {
@@ -83,8 +81,7 @@ func newTable(m model, w io.Writer, o TableOptions) (*table, error) {
 	return t, nil
 }
 
-// add writes the live records among ids. A damaged record is an error, since the table must be
-// complete.
+// A damaged record is an error, since the table must be complete.
 func (t *table) add(ctx context.Context, in *Inspector, ids []string) error {
 	sights, err := t.m.See(ctx, in.store, ids)
 	if err != nil {
@@ -159,7 +156,7 @@ func (t *table) end() error {
 	return t.csv.Error()
 }
 
-// cellOf returns v as a cell of a table: nothing for nil, text unchanged, the rest as in JSON.
+// Lists and maps are JSON in a cell, and nil is empty.
 func cellOf(v any) (string, error) {
 	switch v := plain(v).(type) {
 	case nil:

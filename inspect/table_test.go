@@ -48,14 +48,6 @@ func TestTable_HasTheFieldsInTheirOrderAndPrivateOnesMasked(t *testing.T) {
 	}
 }
 
-func TestTable_AWrongCallSaysWhatIsWrong(t *testing.T) {
-	mem := furnished(t)
-	run(t, mem, "export", "x", "Note").want(t, 2, "MODEL and --private go with --format csv or jsonl")
-	run(t, mem, "export", "x", "Not", "--format=csv").want(t, 2, "did you mean Note?")
-	run(t, mem, "export", "-", "Note", "Note", "--format=csv").want(t, 2, "the output takes the table of one model")
-	say(t, "help", "export").want(t, 0, "which import does not read")
-}
-
 func TestTable_ADamagedRecordIsNamedAndLeavesNoFile(t *testing.T) {
 	mem, dir := furnished(t), t.TempDir()
 	_, err := kv.One(t.Context(), mem, kv.OpSet("r:Note:n2", []byte("?")))
@@ -66,7 +58,6 @@ func TestTable_ADamagedRecordIsNamedAndLeavesNoFile(t *testing.T) {
 	}
 }
 
-// oldNote is a note of a version that had another field, and not all of them.
 type oldNote struct{ ID, Title, Color string }
 
 func TestTable_ARecordOfAnEarlierVersionIsAsThisOneHasIt(t *testing.T) {

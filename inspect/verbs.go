@@ -22,8 +22,8 @@ type verb struct {
 	flags string // the names of its flags, separated by blanks
 	args  cobra.PositionalArgs
 
-	quick bool // opening the store may not take long either
-	inApp bool // it runs in the app that has the store's file open
+	quick bool               // opening the store may not take long either
+	local func(c *call) bool // reports whether no app can run the call, or need not; nil: it can
 	run   func(ctx context.Context, c *call) error
 }
 
@@ -31,6 +31,8 @@ func (v *verb) name() string {
 	name, _, _ := strings.Cut(v.use, " ")
 	return name
 }
+
+func always(*call) bool { return true }
 
 // The headings of help.
 const (
@@ -42,7 +44,7 @@ const (
 
 var verbs = map[string][]verb{
 	looking: {
-		{use: "status", args: cobra.NoArgs, flags: "format watch deep private", quick: true, inApp: true, run: status,
+		{use: "status", args: cobra.NoArgs, flags: "format watch deep private", quick: true, run: status,
 			calls: "status --deep\nstatus --watch",
 			short: "Show the health of the database, and what to do next",
 			long:  "Lists models, indexes, processes and unfinished intents. Numbers with a ~ are estimates: they count deleted records, and sizes come from a sample.\n\n--deep also checks the store and its settings for risks: losses in a crash, full memory or disk, replicas, TLS, clocks, and tags that do not fit the data."},
@@ -60,15 +62,15 @@ var verbs = map[string][]verb{
 			long:  "Write a slash between the parts of a value."},
 	},
 	mending: {
-		{use: "check [MODEL[.INDEX]]", args: cobra.MaximumNArgs(1), flags: "format quick repair rate resume yes dry-run", inApp: true, run: check,
+		{use: "check [MODEL[.INDEX]]", args: cobra.MaximumNArgs(1), flags: "format quick repair rate resume yes dry-run", run: check,
 			calls: "check --rate 2000\ncheck --repair Page",
 			short: "Compare all records with all indexes; --repair fixes the differences",
 			long:  "Compares in both directions, and only reads. The app may run meanwhile. --repair first finishes the changes of dead processes, then lists all faults, asks, and repairs them."},
-		{use: "build [MODEL]", args: cobra.MaximumNArgs(1), flags: "again resave rate resume yes dry-run", inApp: true, run: build,
+		{use: "build [MODEL]", args: cobra.MaximumNArgs(1), flags: "again resave rate resume yes dry-run", run: build,
 			calls: "build Page\nbuild Page --resave --dry-run",
 			short: "Build indexes that are incomplete",
 			long:  "Waits for processes that write the model with other indexes, and names them. An interrupted build continues.\n\n--resave instead rewrites the records of MODEL that an older version of it wrote, so that the code for that version can go."},
-		{use: "recover", args: cobra.NoArgs, flags: "format rate yes dry-run", inApp: true, run: recoverAll,
+		{use: "recover", args: cobra.NoArgs, flags: "format rate yes dry-run", run: recoverAll,
 			short: "Recover from data loss, step by step",
 			long:  "Acknowledges the loss, lists the surviving records again, builds all indexes, and repairs the rest. Names the effect and the losses of each step, and asks before it. After an interruption, run it again: it skips finished steps."},
 	},
@@ -77,43 +79,36 @@ var verbs = map[string][]verb{
 			calls: "export app.export\nexport pages.csv Page --format csv",
 			short: "Export all records to a file, for a store of any kind",
 			long:  "Writes records, counters, histories, events and sessions; import builds the indexes. FILE may be - for the output.\n\n--format csv or jsonl writes tables for people, spreadsheets and SQL, which import does not read: FILE is a folder with a table per model, or the table of the one MODEL. Private fields are *** without --private."},
-		{use: "import FILE", args: cobra.ExactArgs(1), flags: "mode format rate yes dry-run", inApp: true, run: importAll,
+		{use: "import FILE", args: cobra.ExactArgs(1), flags: "mode format rate yes dry-run", run: importAll,
 			calls: "import app.export\nimport app.export --mode merge --yes",
 			short: "Import an export into an empty database, and build the indexes",
 			long:  "--mode merge keeps existing data: of two records with one ID, the one with the higher rev. --mode replace makes the database hold the export, and nothing else."},
-		{use: "copy URL", args: cobra.ExactArgs(1), flags: "mode to-tenant format rate yes dry-run", run: copyAll,
+		{use: "copy URL", args: cobra.ExactArgs(1), flags: "mode to-tenant format rate yes dry-run", local: always, run: copyAll,
 			calls: "--store bolt:app.db copy redis://127.0.0.1:6379/0\ncopy redis://127.0.0.1:6379/0 --dry-run",
 			short: "Copy the database into another store; --dry-run compares the two",
 			long:  "The app may run meanwhile: each record is copied as it is at some moment. A later --mode replace brings the copy up to date."},
-		{use: "backup FILE", args: cobra.ExactArgs(1), flags: "dry-run", inApp: true, run: backup,
+		{use: "backup FILE", args: cobra.ExactArgs(1), flags: "dry-run", run: backup,
 			short: "Back up a bolt file",
 			long:  "The app may run meanwhile if it calls inspect.Serve. FILE may be - for the output. A store with ship=DIR in its URL needs no backup."},
-		{use: "restore {FILE|DIR} PATH", args: cobra.ExactArgs(2), flags: "until dry-run", run: restore,
+		{use: "restore {FILE|DIR} PATH", args: cobra.ExactArgs(2), flags: "until dry-run", local: always, run: restore,
 			calls: "restore app.backup new.db\nrestore shipped/ new.db --until 2026-03-01T12:00:00Z",
 			short: "Restore a backup, or the shipped folder DIR, to a new file at PATH"},
-		{use: "verify [FILE|URL]", args: cobra.MaximumNArgs(1), flags: "against format rate", run: verify,
+		{use: "verify [FILE|URL]", args: cobra.MaximumNArgs(1), flags: "against format rate", local: (*call).verifiesFile, run: verify,
 			calls: "verify app.backup\nverify redis://127.0.0.1:7792/0\nverify --against app.export",
 			short: "Verify a backup, an export, or a store restored from a dump",
 			long:  "--against EXPORT compares the database, or the one at URL, with an export."},
-		{use: "compact PATH", args: cobra.ExactArgs(1), flags: "dry-run", run: compact,
+		{use: "compact PATH", args: cobra.ExactArgs(1), flags: "dry-run", local: always, run: compact,
 			short: "Rewrite a bolt file without its free space",
 			long:  "No process may have the file open. The new file replaces the old one in one step."},
 	},
 	erasing: {
-		{use: "sweep [WHAT]", args: cobra.MaximumNArgs(1), flags: "format rate yes dry-run", inApp: true, run: sweep,
+		{use: "sweep [WHAT]", args: cobra.MaximumNArgs(1), flags: "format rate yes dry-run", run: sweep,
 			short: "Delete the data of removed models, indexes and counters"},
-		{use: "forget MODEL ID [VALUE]...", args: cobra.MinimumNArgs(2), flags: "format rate yes dry-run", inApp: true, run: forget,
+		{use: "forget MODEL ID [VALUE]...", args: cobra.MinimumNArgs(2), flags: "format rate yes dry-run", run: forget,
 			short: "Erase a record, such as a person, and list its remaining traces",
 			calls: "forget Member m1\nforget Member m1 jane@example.org",
 			long:  "Afterwards it searches the whole store for the ID, the unique values and each VALUE. The unique values are known only until the record is erased: pass them to a later search. Numbers and short values also match by chance: each trace names its field."},
 	},
-}
-
-// renamed maps the verbs of earlier versions to their replacements.
-var renamed = map[string]string{
-	"ps": "status", "intents": "status", "doctor": "status --deep", "hot": "status", "sizes": "ls --sizes", "key": "get --key",
-	"find": "list", "page": "list", "repair": "check --repair", "drain": "check --repair", "resave": "build --resave",
-	"accept": "recover", "rescue": "recover", "diff": "copy --dry-run, or verify --against", "verify-backup": "verify", "verify-export": "verify",
 }
 
 type options struct {
@@ -127,10 +122,8 @@ type options struct {
 
 func (o *options) json() bool { return o.format == "json" }
 
-// isTable reports whether an export is to write tables.
 func (o *options) isTable() bool { return o.format == "csv" || o.format == "jsonl" }
 
-// choice is a flag with a few values.
 type choice struct {
 	value *string
 	of    []string
@@ -149,7 +142,6 @@ func (c choice) Set(value string) error {
 	return fmt.Errorf("it is one of %s", strings.Join(c.of, ", "))
 }
 
-// flags returns all flags of all verbs, which set o.
 func (o *options) flags() *pflag.FlagSet {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.StringVar(&o.storeURL, "store", "", "the store's `URL` (default $"+storeVariable+")")
@@ -175,19 +167,16 @@ func (o *options) flags() *pflag.FlagSet {
 	return f
 }
 
-// parse reads the arguments. If they ask for help, parse writes it, and there is no verb to run.
+// After help was asked for and written, there is no verb to run.
 func (c *call) parse(ctx context.Context) error {
 	cmd, err := c.root().ExecuteContextC(ctx)
-	if c.path = cmd.CommandPath(); cmd.Hidden {
-		c.path = c.Name
-	}
-	if err != nil {
+	if c.path = cmd.CommandPath(); err != nil {
 		return fmt.Errorf("%w: %w", errCall, err)
 	}
 	return nil
 }
 
-// root returns the command with its verbs. Executing it notes the verb.
+// Executing root notes the verb.
 func (c *call) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: c.Name, Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: c.Name},
@@ -206,11 +195,6 @@ func (c *call) root() *cobra.Command {
 		for _, v := range verbs[title] {
 			root.AddCommand(c.cobra(title, v, flags))
 		}
-	}
-	for old, now := range renamed {
-		root.AddCommand(&cobra.Command{Use: old, Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("%s is now: %s %s", old, c.Name, now)
-		}})
 	}
 	return root
 }
@@ -246,7 +230,7 @@ func (c *call) cobra(title string, v verb, flags *pflag.FlagSet) *cobra.Command 
 	return cmd
 }
 
-// note keeps a flag as given, for the command line to continue.
+// note keeps a flag for the command line to continue.
 func (c *call) note(f *pflag.Flag) {
 	switch {
 	case f.Name == "resume":
@@ -257,7 +241,6 @@ func (c *call) note(f *pflag.Flag) {
 	}
 }
 
-// about returns the help about the store, and the meaning of exit codes.
 func (c *call) about() string {
 	own := ""
 	if c.URL != "" {
@@ -270,7 +253,6 @@ Exit codes: 0 success, 1 a problem or a missing record, 2 wrong usage,
 3 store unreachable, 4 stopped and resumable, 5 refused.`
 }
 
-// complete returns the possible values of argument i of v.
 func (c *call) complete(ctx context.Context, v verb, i int) ([]string, cobra.ShellCompDirective) {
 	args := strings.Fields(v.use)[1:]
 	if i >= len(args) {
@@ -293,7 +275,7 @@ func (c *call) complete(ctx context.Context, v verb, i int) ([]string, cobra.She
 	return append(models, indexes...), cobra.ShellCompDirectiveNoFileComp
 }
 
-// named returns the names of the models and of their indexes. It needs no store.
+// named needs no store.
 func (c *call) named(ctx context.Context) (models, indexes []string, err error) {
 	s, err := kvopen.Store(ctx, "mem:")
 	if err != nil {

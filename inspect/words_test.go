@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/ranking/collation"
 )
 
-// shelved are notes on boards of words, one of which is over a private field.
 type shelved struct {
 	*kvmodel.Records[note, string]
 	titles *ranking.Board[note, string, string]
@@ -31,7 +30,6 @@ func newShelved(db *kvmodel.DB) shelved {
 	return shelved{r, titles}
 }
 
-// onShelves returns a store with notes on boards of words.
 func onShelves(t *testing.T) *memkv.Store {
 	t.Helper()
 	mem := memkv.New(memkv.Options{})
@@ -44,7 +42,6 @@ func onShelves(t *testing.T) *memkv.Store {
 	return mem
 }
 
-// ofWords runs the command on a store with notes on boards of words.
 func ofWords(t *testing.T, mem *memkv.Store, args ...string) ran {
 	t.Helper()
 	c := on(shared(mem), args...)

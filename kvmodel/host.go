@@ -72,7 +72,7 @@ func (h host) SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*plug.
 }
 
 func (h host) SeeBare(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {
-	return h.seeIn(ctx, s, h.m.Keys[:1], ids, nil)
+	return h.seeIn(ctx, s, h.m.Keys[:1], ids, &h.Placed)
 }
 
 func (h host) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string, at *core.Placed) ([]*plug.Seen, error) {

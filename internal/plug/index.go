@@ -351,7 +351,8 @@ type Host interface {
 	// SeeMarks is See without the Places, which take time to compute.
 	SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*Seen, error)
 
-	// SeeBare is SeeMarks without the counters, which have their own keys.
+	// SeeBare is See without the counters, which have their own keys, for places that do not depend
+	// on them.
 	SeeBare(ctx context.Context, s kv.Store, ids ...string) ([]*Seen, error)
 
 	// Each calls f with all records, in batches. It misses no undamaged record that exists before

@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
-// backends open an empty store of each kind.
 var backends = []struct {
 	name  string
 	loose bool
@@ -29,23 +28,9 @@ var backends = []struct {
 	{"memcachekv pipeline=writes", true, func(t *testing.T) (kv.Store, error) {
 		return onMemcached(t, memcachekv.Options{PipelineWrites: true})
 	}},
-	{"rediskv", false, func(t *testing.T) (kv.Store, error) {
-		servers.Need(t, "redis-server")
-		p, err := servers.Redis()
-		if err != nil {
-			return nil, err
-		}
-		t.Cleanup(p.Stop)
-		return rediskv.Open(context.Background(), rediskv.Options{Addrs: []string{p.Addr}})
-	}},
+	{"rediskv", false, func(t *testing.T) (kv.Store, error) { return onRedis(t, rediskv.Options{}) }},
 	{"rediskv with a near cache", false, func(t *testing.T) (kv.Store, error) {
-		servers.Need(t, "redis-server")
-		p, err := servers.Redis()
-		if err != nil {
-			return nil, err
-		}
-		t.Cleanup(p.Stop)
-		s, err := rediskv.Open(context.Background(), rediskv.Options{Addrs: []string{p.Addr}, Track: true})
+		s, err := onRedis(t, rediskv.Options{Track: true})
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +48,17 @@ var backends = []struct {
 	}},
 }
 
-// onMemcached opens a store on two servers of its own.
+func onRedis(t *testing.T, opts rediskv.Options) (*rediskv.Store, error) {
+	servers.Need(t, "redis-server")
+	p, err := servers.Redis()
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(p.Stop)
+	opts.Addrs = []string{p.Addr}
+	return rediskv.Open(context.Background(), opts)
+}
+
 func onMemcached(t *testing.T, opts memcachekv.Options) (kv.Store, error) {
 	servers.Need(t, "memcached")
 	var addrs []string
@@ -78,7 +73,6 @@ func onMemcached(t *testing.T, opts memcachekv.Options) (kv.Store, error) {
 	return memcachekv.OpenVolatile(addrs, opts)
 }
 
-// opened returns a store that is closed when the test ends.
 func opened(t *testing.T, open func(*testing.T) (kv.Store, error)) kv.Store {
 	t.Helper()
 	s, err := open(t)

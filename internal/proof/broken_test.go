@@ -12,17 +12,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// wrapper wraps a good store.
 type wrapper = func(kv.Store) kv.Store
 
-// brokenStore is a kind of store that breaks one rule.
 type brokenStore struct {
 	Name  string
 	Wrap  wrapper
 	Cases string // the cases of kvtest that must notice, separated by blanks
 }
 
-// brokenNamed returns the store of that name.
 func brokenNamed(name string) brokenStore {
 	i := slices.IndexFunc(brokenStores, func(s brokenStore) bool { return s.Name == name })
 	if i < 0 {

@@ -20,15 +20,13 @@ func caseNamed(t *testing.T, name string) kvtest.Case {
 	return kvtest.Case{}
 }
 
-// complaint returns the complaint of the case, or "" if it passes.
 func complaint(t *testing.T, name string, m kvtest.Maker) string {
 	t.Helper()
 	c := caseNamed(t, name)
 	return complaintOf(t, func(t testing.TB) { c.Check(t, m) })
 }
 
-// failureOf returns the complaint of the case. A case in which goroutines must collide is tried up
-// to a hundred times.
+// A case in which goroutines must collide is tried up to a hundred times.
 func failureOf(t *testing.T, name string, wrap wrapper) string {
 	t.Helper()
 	chances := 1
@@ -55,16 +53,6 @@ func TestCases_FailForAStoreThatBreaksTheirRule(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestCases_OfTheBrokenStoresPassForAGoodOne(t *testing.T) {
-	for _, b := range brokenStores {
-		for name := range strings.FieldsSeq(b.Cases) {
-			if failure := complaint(t, name, inMemory(memkv.Options{}, bare)); failure != "" {
-				t.Errorf("case %s: %s", name, failure)
-			}
-		}
 	}
 }
 

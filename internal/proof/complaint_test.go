@@ -25,7 +25,6 @@ func complaintOf(t testing.TB, test func(testing.TB)) string {
 	return r.text.String()
 }
 
-// recorder is a testing.TB that only records its failure.
 type recorder struct {
 	testing.TB
 	cleanups []func()

@@ -115,8 +115,6 @@ func (x *Exploration) Always(f func(kv.Store) error) { x.checks = append(x.check
 // in the store nor in the answers they got.
 func (x *Exploration) Sees(f func() string) { x.views = append(x.views, f) }
 
-// choice is the next event: the fate of a client's next operation, or the arrival of an unclear
-// one.
 type choice struct {
 	of   int // index of the client or, for landed, of the flying operation
 	fate fate
@@ -131,8 +129,7 @@ const (
 	landed          // an unclear operation is carried out
 )
 
-// run follows path, and continues while it finds states that are not in seen. It returns the paths
-// that branch off.
+// run follows path, and then new states. It returns the paths that branch off.
 func (x *Exploration) run(path []choice, seen map[[16]byte]bool) (more [][]choice, err error) {
 	defer x.end()
 	for _, c := range x.clients {
@@ -165,7 +162,6 @@ func (x *Exploration) run(path []choice, seen map[[16]byte]bool) (more [][]choic
 	}
 }
 
-// choices returns the possible next events.
 func (x *Exploration) choices() (all []choice) {
 	for i, c := range x.clients {
 		if c.next == nil {
@@ -185,7 +181,6 @@ func (x *Exploration) choices() (all []choice) {
 	return all
 }
 
-// do carries out a choice, and lets its client continue to the next operation.
 func (x *Exploration) do(what choice) {
 	if what.fate == landed {
 		op := x.flying[what.of]
@@ -226,7 +221,6 @@ func (x *Exploration) tell(format string, args ...any) {
 	x.trace = append(x.trace, fmt.Sprintf(format, args...))
 }
 
-// state returns a hash of the state.
 func (x *Exploration) state() (sum [16]byte) {
 	h := sha256.New()
 	for _, key := range slices.Sorted(maps.Keys(x.store.at)) {
@@ -247,7 +241,6 @@ func (x *Exploration) state() (sum [16]byte) {
 	return sum
 }
 
-// end ends the clients at their current operations.
 func (x *Exploration) end() {
 	for _, c := range x.clients {
 		for c.next != nil {
@@ -268,7 +261,6 @@ type explorer struct {
 	memory [32]byte // a hash of its answers, which determine its behavior
 }
 
-// remember adds an answer to the client's memory.
 func (c *explorer) remember(f fate, r kv.Result) {
 	h := sha256.New()
 	h.Write(c.memory[:])

@@ -11,8 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// counting is a world of two clients that add 1 to a number, each by reading and
-// writing it.
+// Two clients each add 1 to a number, by reading and writing it.
 func counting(write func(s kv.Store, read kv.Result) error) func(*proof.Exploration) {
 	return func(x *proof.Exploration) {
 		ctx := context.Background()

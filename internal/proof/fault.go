@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// faultName is the environment variable for the fault of the store in [Sweep] and [Explore].
 const faultName = "RINGTREE_FAULT"
 
 // Notices asserts that the test called name, which uses [Sweep] or [Explore], fails on a store that
@@ -38,7 +37,6 @@ func Notices(t *testing.T, name string, faults ...string) {
 	}
 }
 
-// notices returns an error unless the test called name fails with the fault.
 func notices(name, fault string) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -56,7 +54,6 @@ func notices(name, fault string) error {
 	return nil
 }
 
-// plainly returns env without variables that choose other seeds or another world.
 func plainly(env []string) (plain []string) {
 	for _, v := range env {
 		if !strings.HasPrefix(v, "RINGTREE_") {
@@ -66,7 +63,7 @@ func plainly(env []string) (plain []string) {
 	return plain
 }
 
-// broken returns a func that adds the fault in the environment to a store, or nil if there is none.
+// broken returns nil if the environment names no fault.
 func broken() func(kv.Store) kv.Store {
 	words := strings.Fields(os.Getenv(faultName))
 	if len(words) == 0 {
@@ -78,7 +75,6 @@ func broken() func(kv.Store) kv.Store {
 	}
 }
 
-// faulty is a store with a fault.
 type faulty struct {
 	kv.Store
 	fault, kind, prefix string
@@ -96,7 +92,6 @@ func (f *faulty) Powers() kv.Powers {
 	return p
 }
 
-// inside returns s, the store of a transaction, with the fault.
 func (f *faulty) inside(s kv.Store) kv.Store {
 	in := *f
 	in.Store = s
@@ -129,14 +124,12 @@ func (f *faulty) carryOut(ctx context.Context, op kv.Op) kv.Result {
 	return r
 }
 
-// isThird counts events that the fault can affect, and reports whether this is the first or every
-// third one after it.
+// isThird counts possible events. It returns true for the first, and every third after it.
 func (f *faulty) isThird() bool {
 	*f.seen++
 	return *f.seen%3 == 1
 }
 
-// blind returns the kind that does the same unconditionally.
 func blind(kind kv.Kind) kv.Kind {
 	switch kind {
 	case kv.Add, kv.CompareAndSwap:
@@ -147,7 +140,6 @@ func blind(kind kv.Kind) kv.Kind {
 	return kind
 }
 
-// forget carries out op and restores the previous item.
 func (f *faulty) forget(ctx context.Context, op kv.Op) kv.Result {
 	old, absent := kv.One(ctx, f.Store, kv.OpGet(op.Key))
 	r, err := kv.One(ctx, f.Store, op)

@@ -15,8 +15,7 @@ type item struct {
 	present bool
 }
 
-// after returns the answer to op and the resulting item, which has no version yet, or nil if op
-// changes nothing.
+// The next item has no version yet; nil: op changes nothing.
 func (t item) after(op kv.Op) (r kv.Result, next *item) {
 	refuse := func(err error) (kv.Result, *item) { return kv.Result{Err: err}, nil }
 	stored := &item{value: string(op.Value), present: true}
@@ -84,7 +83,6 @@ func (s *items) Do(_ context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// carryOut carries out op and returns the answer.
 func (s *items) carryOut(op kv.Op) kv.Result {
 	old := s.at[op.Key]
 	r, next := old.after(op)

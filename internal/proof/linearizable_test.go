@@ -55,7 +55,6 @@ func Linearizable(t testing.TB, s kv.Store, clients, ops int, seed uint64) {
 	}
 }
 
-// historian is a client that records its ops, their times and their answers.
 type historian struct {
 	store    kv.Store
 	id       int
@@ -87,8 +86,7 @@ func (c *historian) work(ops int) {
 	}
 }
 
-// op returns a random op on key; counted says whether the key sees Increments or
-// Appends.
+// counted says whether the key sees Increments or Appends.
 func (c *historian) op(key string, version kv.Version, counted bool) kv.Op {
 	value := strconv.AppendInt(nil, c.rng.Int64N(100), 10)
 	kind := kv.Get + kv.Kind(c.rng.IntN(int(kv.Increment)))
@@ -120,7 +118,6 @@ func (c *historian) op(key string, version kv.Version, counted bool) kv.Op {
 	return kv.OpGet(key)
 }
 
-// byKey splits a history by key, since ops on different keys are independent.
 func byKey(history []porcupine.Operation) [][]porcupine.Operation {
 	parts := make(map[string][]porcupine.Operation)
 	for _, o := range history {
@@ -134,8 +131,7 @@ func byKey(history []porcupine.Operation) [][]porcupine.Operation {
 	return list
 }
 
-// itemModel is one key of a store, as its answers show it: the version of an item is unknown until
-// a Get answers it, and no client can know it before.
+// The version of an item is unknown until a Get answers it, and no client can know it before.
 var itemModel = porcupine.Model{
 	Init: func() any { return item{} },
 	Step: func(state, input, output any) (bool, any) {
@@ -148,8 +144,7 @@ var itemModel = porcupine.Model{
 	},
 }
 
-// explain returns the right answer of op on an item in state s, and the state after it. If s has no
-// version yet, a Get takes it from got.
+// If s has no version yet, a Get takes it from got.
 func explain(s item, op kv.Op, got kv.Result) (kv.Result, item) {
 	if op.Kind == kv.Get && s.present && s.version == 0 {
 		s.version = got.Version
@@ -161,7 +156,6 @@ func explain(s item, op kv.Op, got kv.Result) (kv.Result, item) {
 	return want, *next
 }
 
-// tellHistory returns the last ops of a history in the order they were sent.
 func tellHistory(history []porcupine.Operation) string {
 	slices.SortFunc(history, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
 	var lines []string

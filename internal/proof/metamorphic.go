@@ -56,7 +56,6 @@ func all(stores []Named, are func(Named) bool) bool {
 // symbolic is one trip: ops on different keys, with versions not known yet.
 type symbolic []symbolicOp
 
-// symbolicOp is an op that takes its version from an earlier Get.
 type symbolicOp struct {
 	kv.Op
 	get int // of a Get: its number, from 1
@@ -67,12 +66,10 @@ const madeUp = ^kv.Version(0)
 
 var randomKeys = []string{"a", "b", "c", "d", "e"}
 
-// lastCounter is the last of the keys that see Increments, if no key may see both Increments and
-// Appends.
+// lastCounter is the last key with Increments, if no key may see both Increments and Appends.
 const lastCounter = "b"
 
-// generator makes random ops that often collide: few keys, few values, and versions that are often
-// current.
+// generator makes ops that often collide: few keys, few values, and mostly current versions.
 type generator struct {
 	rng    *rand.Rand
 	unless bool // includes ops with Unless
@@ -81,7 +78,6 @@ type generator struct {
 	last   map[string][]int // numbers of each key's Gets
 }
 
-// trips returns about n ops in trips of one to five, and a last trip that reads every key.
 func (g *generator) trips(n int) []symbolic {
 	var trips []symbolic
 	for made := 0; made < n; {
@@ -138,10 +134,8 @@ func (g *generator) read(key string) symbolicOp {
 	return symbolicOp{Op: kv.OpGet(key), get: g.gets}
 }
 
-// big returns a value of n bytes.
 func big(n int) []byte { return bytes.Repeat([]byte("x"), n) }
 
-// seen returns the number of a Get of key, usually the last.
 func (g *generator) seen(key string) int {
 	gets := g.last[key]
 	switch {
@@ -182,7 +176,6 @@ func (g *generator) append(key string) kv.Op {
 	return op
 }
 
-// nonsense returns an op that every store refuses.
 func (g *generator) nonsense(key string) kv.Op {
 	return []kv.Op{
 		kv.OpSet(key, big(kv.MaxValue+1)), kv.OpAppend(key, big(kv.MaxValue+1)), kv.OpSet(key, nil).For(-1),
@@ -190,7 +183,6 @@ func (g *generator) nonsense(key string) kv.Op {
 	}[g.rng.IntN(7)]
 }
 
-// player carries out symbolic trips on one store.
 type player struct {
 	store    kv.Store
 	versions map[int]kv.Version        // of each Get
@@ -198,9 +190,8 @@ type player struct {
 	failed   bool                      // the store has left an op unanswered
 }
 
-// compare plays trips on each store, from empty keys, and returns the story up to the first
-// difference, or "". If a store has not answered, it plays them again, up to a few times, since a
-// server on a busy machine may not always answer.
+// compare returns the story up to the first difference, or "". It plays again if a store has not
+// answered, as a server on a busy machine may not.
 func compare(stores []Named, trips []symbolic) (story string) {
 	for range 5 {
 		var failed bool
@@ -211,7 +202,6 @@ func compare(stores []Named, trips []symbolic) (story string) {
 	return story
 }
 
-// playAll is one play of compare. It reports whether a store has left an op unanswered.
 func playAll(stores []Named, trips []symbolic) (_ string, failed bool) {
 	players := make([]*player, len(stores))
 	for i, s := range stores {
@@ -232,7 +222,6 @@ func playAll(stores []Named, trips []symbolic) (_ string, failed bool) {
 	return "", failed
 }
 
-// tell adds a trip to the story, and reports whether its answers differ.
 func tell(story *strings.Builder, stores []Named, trip symbolic, answers [][]string) bool {
 	differ := false
 	for i, op := range trip {
@@ -254,7 +243,6 @@ func tell(story *strings.Builder, stores []Named, trip symbolic, answers [][]str
 	return differ
 }
 
-// wipe deletes the items of an earlier play.
 func (p *player) wipe() {
 	var ops []kv.Op
 	for _, key := range randomKeys {
@@ -264,7 +252,6 @@ func (p *player) wipe() {
 	_ = p.store.Do(context.Background(), ops)
 }
 
-// play carries out trip and returns the answers as text.
 func (p *player) play(trip symbolic) []string {
 	ops := make([]kv.Op, len(trip))
 	for i, op := range trip {
@@ -311,7 +298,6 @@ func (p *player) answer(sym symbolicOp, op *kv.Op) string {
 	return "ok"
 }
 
-// nameOf numbers the versions of key in order of appearance, which is the same on every store.
 func (p *player) nameOf(key string, version kv.Version) int {
 	names := p.names[key]
 	if names == nil {
@@ -324,7 +310,7 @@ func (p *player) nameOf(key string, version kv.Version) int {
 	return names[uint64(version)]
 }
 
-// shrink removes trips, from halves down to single ones, and then ops, while the rest still fails.
+// shrink removes trips, from halves to single ones, and then ops, while the rest still fails.
 func shrink(trips []symbolic, fails func([]symbolic) bool) []symbolic {
 	for size := len(trips) / 2; size > 0; size /= 2 {
 		for at := 0; at+size <= len(trips); {

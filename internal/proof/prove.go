@@ -6,9 +6,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
@@ -37,8 +39,7 @@ func Size[N int | int64 | uint64](few, many N) N {
 	return few
 }
 
-// budget returns the time limit of a test that proves a part. It returns false if the test should
-// do everything, or only the short version.
+// budget returns false if the test should do everything, or only the short version.
 func budget(t testing.TB) (time.Duration, bool) {
 	t.Helper()
 	if !Long() || All() {
@@ -52,7 +53,6 @@ func budget(t testing.TB) (time.Duration, bool) {
 	return limit, true
 }
 
-// chance returns the random source for t.
 func chance(t testing.TB) *rand.Rand {
 	text, fixed := os.LookupEnv(ProveBy)
 	if !fixed {
@@ -103,10 +103,8 @@ func Rounds(t testing.TB, few, all uint64) iter.Seq[uint64] {
 	}
 }
 
-// longer is the factor by which make prove increases the seeds of a sweep.
 const longer = 20
 
-// share is the fraction of a sweep's seeds in the short version: one in share.
 const share = 20
 
 // Sweep is [kvtest.SimulateMany] with n seeds, which should take a few seconds. The short version
@@ -129,4 +127,20 @@ func Sweep(t *testing.T, n int, world kvtest.World, test func(*kvtest.Sim)) {
 			kvtest.Simulate(t, seed, world, test)
 		}
 	}
+}
+
+// Fixer is the process in a sweep that starts when all others have ended, and repairs.
+const Fixer = "fixer"
+
+// Spared reports whether a fault at m would show nothing in a sweep of changes: it would prevent a
+// whole pass of the Fixer, or the first write of a change because the model cannot be opened.
+// Opening a model has its own sweeps.
+func Spared(m kvtest.Moment) bool {
+	switch kind, _, _ := strings.Cut(m.Op.Key, ":"); kind {
+	case "built", "procs":
+		return true
+	case "ids":
+		return m.Client == Fixer || m.Op.Kind == kv.Get || !strings.Contains(m.Op.Key, "#")
+	}
+	return m.Client == Fixer
 }

@@ -55,7 +55,6 @@ func Reach[S comparable](m Model[S]) (states int, err error) {
 	return len(from), err
 }
 
-// way returns the path to state number at.
 func (m Model[S]) way(from []int32, by []uint16, at int) string {
 	var choices []uint16
 	for ; from[at] >= 0; at = int(from[at]) {

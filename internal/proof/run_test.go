@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// inMemory makes memkv stores that two clients can share, each client wrapped.
 func inMemory(opts memkv.Options, wrap func(kv.Store) kv.Store) kvtest.Maker {
 	c := proof.NewClock(time.Unix(1_800_000_000, 0))
 	opts.Now = c.Now
@@ -35,8 +34,7 @@ func inMemory(opts memkv.Options, wrap func(kv.Store) kv.Store) kvtest.Maker {
 	}
 }
 
-// client is one of several users of a store in memory. Closing it leaves the
-// store to the others.
+// Closing a client leaves the store to the others.
 type client struct {
 	*memkv.Store
 	closed atomic.Bool

@@ -96,7 +96,6 @@ func (s *Stumble) Do(ctx context.Context, ops []kv.Op) error {
 	return s.store.Do(ctx, ops)
 }
 
-// lose carries out the writes among ops without an answer.
 func (s *Stumble) lose(ctx context.Context, ops []kv.Op) error {
 	for i := range ops {
 		if ops[i].Result.Err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// twisted is a store with another Do.
 type twisted struct {
 	kv.Store
 	do func(ctx context.Context, s kv.Store, ops []kv.Op) error
@@ -23,7 +22,6 @@ func (w *twisted) Do(ctx context.Context, ops []kv.Op) error { return w.do(ctx, 
 
 func (w *twisted) Powers() kv.Powers { return kv.PowersOf(w.Store) }
 
-// before changes each op before it is sent.
 func before(change func(op *kv.Op)) wrapper {
 	return trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		changed := slices.Clone(ops)
@@ -38,7 +36,6 @@ func before(change func(op *kv.Op)) wrapper {
 	})
 }
 
-// after changes the result of each op.
 func after(change func(op *kv.Op)) wrapper {
 	return trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		_ = s.Do(ctx, ops)
@@ -49,8 +46,7 @@ func after(change func(op *kv.Op)) wrapper {
 	})
 }
 
-// instead carries out ops of kind want with do, and the others unchanged, one at a
-// time.
+// instead carries out ops of kind want with do, one at a time.
 func instead(want kv.Kind, do func(s kv.Store, op kv.Op) kv.Result) wrapper {
 	return trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		for i := range ops {
@@ -64,12 +60,11 @@ func instead(want kv.Kind, do func(s kv.Store, op kv.Op) kv.Result) wrapper {
 	})
 }
 
-// trip replaces Do by do.
 func trip(do func(context.Context, kv.Store, []kv.Op) error) wrapper {
 	return func(s kv.Store) kv.Store { return &twisted{s, do} }
 }
 
-// doSlowly carries out one op after a short pause, in which others may come between.
+// Others may come between.
 func doSlowly(s kv.Store, op kv.Op) kv.Result {
 	time.Sleep(20 * time.Microsecond)
 	r, _ := kv.One(context.Background(), s, op)
@@ -82,7 +77,6 @@ func hash(value []byte) kv.Version {
 	return kv.Version(h.Sum64() | 1)
 }
 
-// shareResults answers every Get of one value with the same memory.
 func shareResults(s kv.Store) kv.Store {
 	var mu sync.Mutex
 	seen := make(map[kv.Version][]byte)
@@ -99,8 +93,6 @@ func shareResults(s kv.Store) kv.Store {
 	})(s)
 }
 
-// keepInputs answers a Get with the bytes given to Set themselves, even if the caller has changed
-// them.
 func keepInputs(s kv.Store) kv.Store {
 	var mu sync.Mutex
 	given := make(map[string][]byte)
@@ -150,7 +142,6 @@ type otherClose struct {
 func (o *otherClose) Powers() kv.Powers { return kv.PowersOf(o.Store) }
 func (o *otherClose) Close() error      { return o.close() }
 
-// neverClosed makes a store whose Close does nothing.
 func neverClosed(s kv.Store) kv.Store { return &otherClose{s, func() error { return nil }} }
 
 func closedOnce() wrapper {

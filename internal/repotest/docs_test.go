@@ -19,8 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A block of a text between fences, such as ```go, or ```go page.go if it is
-// the content of a file.
+// A block stands between fences; in ```go page.go, it is the content of a file.
 type block struct {
 	file string
 	line int // of the opening fence
@@ -76,8 +75,8 @@ func TestDocs_ProgramsPrintWhatTheTextSays(t *testing.T) {
 	}
 }
 
-// runProgram runs b as a file whose path is always the same, because the go command
-// builds a program again when its path has changed.
+// The path is always the same, because the go command builds a program again when its path has
+// changed.
 func runProgram(t *testing.T, b block) (string, error) {
 	path := filepath.Join(os.TempDir(), "ringtree", b.file, strconv.Itoa(b.line), "main.go")
 	file, overlay := filepath.Join(t.TempDir(), "main.go"), filepath.Join(t.TempDir(), "overlay.json")
@@ -124,8 +123,6 @@ func TestDocs_FirstProgramRunsInANewModule(t *testing.T) {
 	}
 }
 
-// quickStart returns what a reader types of docs/quickstart.md, its files
-// included, and the output that follows.
 func quickStart(all []block) (script, output string) {
 	for _, b := range all {
 		switch {
@@ -168,7 +165,6 @@ func TestDocs_GoBlocksAreRunOrCompiled(t *testing.T) {
 	t.Logf("%d blocks of Go", count)
 }
 
-// plainly returns text with one blank for each row of white space.
 func plainly(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func TestDocs_LinksLeadSomewhere(t *testing.T) {
@@ -190,7 +186,6 @@ func TestDocs_LinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// leads returns an error if no file, or no heading of a text, stands where a link in file leads.
 func leads(file string, link *url.URL) error {
 	target := file
 	if link.Path != "" {
@@ -215,7 +210,6 @@ var (
 	notInAnchors = regexp.MustCompile(`[^a-z0-9 _-]`)
 )
 
-// blocks returns the fenced blocks of all texts, in order.
 func blocks() []block {
 	var found []block
 	for _, file := range texts() {

@@ -13,7 +13,6 @@ import (
 	"testing"
 )
 
-// faces are the packages that apps import.
 var faces = []string{
 	"kvmodel", "index", "timeline", "ranking", "templates", "guard",
 	"kvmodel/kvopen", "kvmodel/kvsession", "kvmodel/kvtest", "inspect",
@@ -59,7 +58,6 @@ func TestDocs_ExportedTypesAndFunctionsAreInExamples(t *testing.T) {
 	}
 }
 
-// bare returns the exported types and functions of packages that are in no example.
 func bare(packages []string) (names []string) {
 	for _, dir := range packages {
 		p, examples := documented(dir)
@@ -84,7 +82,6 @@ func bare(packages []string) (names []string) {
 	return names
 }
 
-// exported returns the exported types and functions of a package.
 func exported(p *doc.Package) (names []string) {
 	funcs := slices.Clone(p.Funcs)
 	for _, typ := range p.Types {
@@ -97,7 +94,6 @@ func exported(p *doc.Package) (names []string) {
 	return names
 }
 
-// documented returns what go doc knows of the package in dir, and its examples.
 func documented(dir string) (*doc.Package, []*doc.Example) {
 	fset := token.NewFileSet()
 	var parsed, tests []*ast.File

@@ -47,7 +47,6 @@ type keyClass struct {
 	parts int
 }
 
-// listedClasses returns the classes in the code spans of docs/internals/keys.md.
 func listedClasses() []keyClass {
 	var classes []keyClass
 	for _, span := range regexp.MustCompile("`[a-z0-9]+(:[A-Z]+)+`").FindAllString(string(read("docs/internals/keys.md")), -1) {
@@ -67,7 +66,7 @@ func namesNewClass(fun ast.Expr) bool {
 	return false
 }
 
-// classOf returns the class declared by a call of NewClass, whose arguments must be literals.
+// The arguments must be literals.
 func classOf(call *ast.CallExpr) (keyClass, error) {
 	if len(call.Args) == 2 {
 		name, isName := call.Args[0].(*ast.BasicLit)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A grant lists the rooms and the modules that the code of a room, apart from its tests, may
-// import. A module that no grant lists needs a line in docs/decisions/0002-dependencies.md.
+// A grant lists what the code of a room, apart from its tests, may import. A module that no grant
+// lists needs a line in docs/decisions/0002-dependencies.md.
 type grant struct{ rooms, modules []string }
 
 var (
@@ -104,7 +104,6 @@ func (g grant) allows(room, imported string) bool {
 	return !strings.Contains(strings.Split(imported, "/")[0], ".") || slices.ContainsFunc(g.modules, func(m string) bool { return within(imported, m) })
 }
 
-// roomOf returns the innermost room of the table that contains folder, or ".".
 func roomOf(folder string) string {
 	for ; folder != "."; folder = path.Dir(folder) {
 		if _, ok := grants[folder]; ok {

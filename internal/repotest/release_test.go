@@ -17,7 +17,6 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// releases are the modules that a release consists of, by their directories.
 var releases = map[string]modules.Version{
 	".":                   {Path: "github.com/ringtree/ringtree", Version: "v0.1.0"},
 	"adapters/otel":       {Path: "github.com/ringtree/ringtree/adapters/otel", Version: "v0.1.0"},
@@ -116,7 +115,6 @@ go vet ./...
 	}
 }
 
-// publish puts the module in dir into a proxy.
 func publish(proxy, dir string, m modules.Version) error {
 	at := filepath.Join(proxy, filepath.FromSlash(m.Path), "@v")
 	if err := os.MkdirAll(at, 0o755); err != nil {

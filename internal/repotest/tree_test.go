@@ -19,7 +19,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// files returns the paths of all files in the repository except those git ignores.
 func files() (found []string) {
 	ignored := []string{".git", "bin", "tmp", "example-app/data"}
 	err := fs.WalkDir(os.DirFS("."), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -39,7 +38,6 @@ func files() (found []string) {
 	return found
 }
 
-// goFiles returns the Go files except those the go command skips.
 func goFiles() []string {
 	return slices.DeleteFunc(files(), func(file string) bool {
 		return path.Ext(file) != ".go" || slices.ContainsFunc(strings.Split(file, "/"), func(part string) bool {
@@ -48,7 +46,6 @@ func goFiles() []string {
 	})
 }
 
-// texts returns the Markdown files.
 func texts() []string {
 	return slices.DeleteFunc(files(), func(file string) bool {
 		return path.Ext(file) != ".md" || strings.Contains(file, "testdata/")
@@ -63,5 +60,4 @@ func read(file string) []byte {
 	return text
 }
 
-// within reports whether name is root or beneath it.
 func within(name, root string) bool { return name == root || strings.HasPrefix(name, root+"/") }

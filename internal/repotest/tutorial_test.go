@@ -20,8 +20,8 @@ func TestTutorial_RunsAsItIsWritten(t *testing.T) { follow(t, "docs/tutorial.md"
 
 func TestDeploying_RunsAsItIsWritten(t *testing.T) { follow(t, "docs/deploying.md", 12) }
 
-// follow follows a page as it is written: each file is made, each change made by hand, and each
-// command typed into one shell, but those that go on, which have a terminal of their own.
+// Each file is made, each change made by hand, and each command typed into one shell; those that go
+// on have a terminal of their own.
 func follow(t *testing.T, page string, least int) {
 	for _, program := range []string{"redis-server", "curl"} {
 		servers.Need(t, program)
@@ -65,7 +65,6 @@ func follow(t *testing.T, page string, least int) {
 	}
 }
 
-// A reader follows a page in a folder of their own, beside a clone.
 type reader struct {
 	*testing.T
 	dir   string
@@ -110,7 +109,6 @@ func startReader(t *testing.T) *reader {
 
 const prompt = "ringtree: what was typed is done"
 
-// types types commands into the shell, and returns what they print.
 func (r *reader) types(text string) (string, error) {
 	fmt.Fprintf(r.in, "%s\necho '%s'\n", r.ports.Replace(text), prompt)
 	said := ""
@@ -126,8 +124,6 @@ func (r *reader) types(text string) (string, error) {
 	}
 }
 
-// start stops the running program and starts another, and returns once that prints its
-// address.
 func (r *reader) start(text string) error {
 	r.stop()
 	c := exec.Command("bash", "-euc", "exec "+r.ports.Replace(strings.Replace(text, "go run .", "go run . -addr 127.0.0.1:8080", 1)))
@@ -152,7 +148,6 @@ func (r *reader) start(text string) error {
 	return errors.New("it ended: " + all)
 }
 
-// stop is Ctrl-C in the first terminal.
 func (r *reader) stop() {
 	if r.runs == nil {
 		return
@@ -164,7 +159,6 @@ func (r *reader) stop() {
 	r.runs = nil
 }
 
-// edits makes the file that b is, or the change.
 func (r *reader) edits(b block) error {
 	path := filepath.Join(r.dir, "wiki", b.name)
 	if b.kind != "diff" {

@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
-// redisIn starts a Redis whose dump is in dir, and returns a connection, too.
 func redisIn(t *testing.T, dir string) (addr string, w *wire) {
 	t.Helper()
 	servers.Need(t, "redis-server")
@@ -27,8 +26,7 @@ func TestVerifyBackup_ARedisThatWasRestoredIsCheckedByOneCommand(t *testing.T) {
 	addr, w := redisIn(t, dir)
 	s, err := rediskv.Open(ctx, rediskv.Options{Addrs: []string{addr}})
 	must(t, err)
-	l, err := whole.Open(s)
-	must(t, err)
+	l := libraryIn(t, s)
 	for i, id := range whole.WorkIDs {
 		furnish(t, l, i, id)
 	}

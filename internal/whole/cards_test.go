@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,7 +29,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
-// site is a store as its operator has it, who knows the command and docs/operations.md.
 type site struct {
 	t       *testing.T
 	dir     string
@@ -38,10 +36,8 @@ type site struct {
 	servers []*servers.Process
 }
 
-// siteKinds are the classes of stores.
 var siteKinds = []string{"file", "memcached", "Redis"}
 
-// newSite returns an empty store.
 func newSite(t *testing.T, kind string) *site {
 	t.Helper()
 	s := &site{t: t, dir: t.TempDir()}
@@ -66,7 +62,6 @@ func newSite(t *testing.T, kind string) *site {
 
 func (s *site) at(name string) string { return filepath.Join(s.dir, name) }
 
-// store opens the store.
 func (s *site) store() kv.Store {
 	s.t.Helper()
 	store, err := kvopen.Store(ctx, s.url, all.Engines)
@@ -74,7 +69,6 @@ func (s *site) store() kv.Store {
 	return store
 }
 
-// app runs an app for as long as f takes.
 func (s *site) app(f func(l *whole.Library), opts ...kvmodel.Option) {
 	s.t.Helper()
 	l, err := whole.Open(s.store(), opts...)
@@ -83,14 +77,10 @@ func (s *site) app(f func(l *whole.Library), opts ...kvmodel.Option) {
 	must(s.t, l.DB.Close(ctx))
 }
 
-// furnish writes something of every class.
 func (s *site) furnish() {
 	s.t.Helper()
 	s.app(func(l *whole.Library) {
-		w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(1, 2)), new(whole.Diary))
-		for range 200 {
-			w.Step(ctx)
-		}
+		calls(l, new(whole.Diary), 0, 200, 1, 2)
 		for _, id := range whole.WorkIDs {
 			_, err := l.Works.Upsert(ctx, id, func(v *whole.Work) error { v.Title = "of " + id; return nil })
 			must(s.t, err)
@@ -99,7 +89,7 @@ func (s *site) furnish() {
 	})
 }
 
-// older opens the store as a release of the app that has no index of works yet.
+// In this release, works have no index yet.
 func (s *site) older() (*kvmodel.DB, *kvmodel.Records[whole.Work, string]) {
 	s.t.Helper()
 	db, err := kvmodel.Open(s.store())
@@ -110,7 +100,6 @@ func (s *site) older() (*kvmodel.DB, *kvmodel.Records[whole.Work, string]) {
 	})
 }
 
-// packedWork is the codec of works in that release.
 type packedWork struct{}
 
 func (packedWork) Append(dst []byte, v *whole.Work) ([]byte, error) {
@@ -124,17 +113,14 @@ func (packedWork) Unmarshal(data []byte, v *whole.Work) (bool, error) {
 
 func (packedWork) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
-// db runs the command without a terminal.
 func (s *site) db(args ...string) (code int, said string) {
 	s.t.Helper()
 	return s.dbWith(strings.NewReader(""), args...)
 }
 
-// terminal returns a terminal at which someone answers each question with yes; nil: there is none
-// on this system.
+// terminal answers each question with yes; nil: this system has none.
 var terminal func(t *testing.T) *os.File
 
-// typed runs the command as an operator types it, who says yes to all that it asks.
 func (s *site) typed(args ...string) (code int, said string) {
 	s.t.Helper()
 	if terminal == nil {
@@ -154,7 +140,6 @@ func (s *site) dbWith(stdin io.Reader, args ...string) (code int, said string) {
 	return code, out.String()
 }
 
-// must runs the command, which has to end with one of codes.
 func (s *site) must(codes []int, args ...string) string {
 	s.t.Helper()
 	code, said := s.db(args...)
@@ -164,10 +149,8 @@ func (s *site) must(codes []int, args ...string) string {
 	return said
 }
 
-// cardCommand is a command of a card: in a block of its own, or in the text.
 var cardCommand = regexp.MustCompile("(?m)(?:^    (?:\\$ )?|`)db ([a-z-][^`\n]*)")
 
-// card returns the commands of an incident card, in their order.
 func card(t *testing.T, title string) (calls [][]string) {
 	t.Helper()
 	text := string(read(t, filepath.Join("..", "..", "docs", "operations.md")))
@@ -182,7 +165,6 @@ func card(t *testing.T, title string) (calls [][]string) {
 	return calls
 }
 
-// follow carries out what a card says, but for the calls that begin with one of skipped.
 func (s *site) follow(title string, skipped ...string) {
 	s.t.Helper()
 	for _, args := range card(s.t, title) {
@@ -209,14 +191,12 @@ func (s *site) follow(title string, skipped ...string) {
 	}
 }
 
-// clean wants a check and a status to be well, as all cards end.
 func (s *site) clean() {
 	s.t.Helper()
 	s.must([]int{0}, "check")
 	s.must([]int{0}, "status")
 }
 
-// sees wants a verb to say text, and to exit with code.
 func (s *site) sees(code int, text string, args ...string) {
 	s.t.Helper()
 	if said := s.must([]int{code}, args...); !strings.Contains(said, text) {
@@ -224,7 +204,7 @@ func (s *site) sees(code int, text string, args ...string) {
 	}
 }
 
-// incident is a card, and how what it is about comes about on some classes of stores.
+// An incident brings about the subject of a card.
 type incident struct {
 	card  string
 	kinds []string

@@ -1,7 +1,6 @@
 package whole_test
 
 import (
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -10,9 +9,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// indexClasses are what a library shows, in the order of the tables, each by how the
-// questions about it and the complaints of its writers begin. The longest beginning
-// counts.
+// indexClasses are in the order of the tables, each with the beginnings of its questions and
+// complaints. The longest beginning counts.
 var indexClasses = []struct {
 	name   string
 	begins []string
@@ -46,8 +44,6 @@ var indexClasses = []struct {
 	{"events", []string{"Visit", "Glance", "Notice", "Shot", "visits of", "glances of", "notices of", "shots of"}},
 }
 
-// indexClass returns the class of what a line of Judge, or a question, is about, and
-// whether there is one.
 func indexClass(line string) (string, bool) {
 	name, longest := "", 0
 	for _, class := range indexClasses {
@@ -60,7 +56,6 @@ func indexClass(line string) (string, bool) {
 	return name, longest > 0
 }
 
-// classOrder returns where a class stands in the tables.
 func classOrder(name string) int {
 	for i, class := range indexClasses {
 		if class.name == name {
@@ -71,12 +66,8 @@ func classOrder(name string) int {
 }
 
 func TestIndexClass_EveryQuestionHasOne(t *testing.T) {
-	l, err := whole.Open(memkv.New(memkv.Options{}))
-	must(t, err)
-	w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(1, 1)), new(whole.Diary))
-	for range 200 {
-		w.Step(ctx)
-	}
+	l := libraryIn(t, memkv.New(memkv.Options{}))
+	calls(l, new(whole.Diary), 0, 200, 1, 1)
 	seen := map[string]bool{"counter": true} // No question is about views alone.
 	for question := range l.Look(ctx) {
 		name, ok := indexClass(question)
@@ -93,8 +84,7 @@ func TestIndexClass_EveryQuestionHasOne(t *testing.T) {
 	must(t, l.DB.Close(ctx))
 }
 
-// damaging are the keys without which a library shows something else, by the class that
-// shows it, each by how the key begins and how it may go on.
+// damaging are the keys to remove for each class: a prefix, and a text in them.
 var damaging = map[string][2]string{
 	"records":                    {"r:Like:", ""},
 	"enumeration":                {"ids:Work#", ""},
@@ -122,7 +112,6 @@ var damaging = map[string][2]string{
 	"events":                     {"e:", "p0"},
 }
 
-// listing is a kind of store on which ids are listed.
 var listing = kinds[1]
 
 // The matrix of faults is worth as much as Judge sees. So for each class the keys of what
@@ -130,12 +119,8 @@ var listing = kinds[1]
 func TestJudge_NoticesWhatIsMissingOfEachClass(t *testing.T) {
 	d := new(whole.Diary)
 	mem := memkv.New(memkv.Options{})
-	l, err := whole.Open(listing.opened(mem))
-	must(t, err)
-	w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(4, 1)), d)
-	for range 300 {
-		w.Step(ctx)
-	}
+	l := libraryIn(t, listing.opened(mem))
+	calls(l, d, 0, 300, 4, 1)
 	must(t, l.DB.Flush(ctx), l.DB.Close(ctx))
 	items := contents(t, mem)
 	for _, class := range indexClasses {
@@ -147,8 +132,7 @@ func TestJudge_NoticesWhatIsMissingOfEachClass(t *testing.T) {
 			}
 		}
 		mem.Evict(gone...)
-		l, err := whole.Open(listing.opened(mem))
-		must(t, err)
+		l := libraryIn(t, listing.opened(mem))
 		wrong, err := l.Judge(ctx, d)
 		must(t, err, l.DB.Close(ctx))
 		if !slices.ContainsFunc(wrong, func(line string) bool { name, _ := indexClass(line); return name == class.name }) {

@@ -24,7 +24,7 @@ const (
 	atLast   spot = "last"
 )
 
-// of returns value with the bit flipped. An empty value has none.
+// An empty value has no bit.
 func (f flip) of(value []byte) []byte {
 	value = slices.Clone(value)
 	if len(value) > 0 {
@@ -35,11 +35,9 @@ func (f flip) of(value []byte) []byte {
 
 func (f flip) String() string { return fmt.Sprintf("bit %02x of the %s byte", f.bit, f.at) }
 
-// toDigit replaces the last digit of a number with another, and toLetter its first digit with a
-// letter.
+// toDigit changes the last digit of a number, toLetter makes its first one a letter.
 var toDigit, toLetter = flip{atLast, 0x01}, flip{atFirst, 0x40}
 
-// flips are applied one after another to the keys of a class.
 func flips(value []byte) [tries]*flip {
 	if _, err := kv.ParseNumber(value); err == nil {
 		return [tries]*flip{&toDigit, &toLetter, &toLetter}
@@ -47,8 +45,7 @@ func flips(value []byte) [tries]*flip {
 	return [tries]*flip{{inMiddle, 0x10}, {atLast, 0x01}, {atFirst, 0x01}}
 }
 
-// damage is that of one bit. How many answers say so shows how far it reaches: no further
-// than what the item alone holds.
+// damage is that of one bit. It reaches no further than the content of the item.
 var damage = matrix{
 	name:  "damage",
 	items: kind.wrecked,
@@ -66,7 +63,6 @@ var damage = matrix{
 	first:  []string{"ids segment Work fresh", "line fresh", "r Bid running", "built Work running", "out fresh", "procs fresh"},
 }
 
-// damagedClass is lostClass, and of records and counters it also says whose they are.
 func damagedClass(key string, value []byte) string {
 	parts := strings.SplitN(key, ":", 4)
 	switch parts[0] {
@@ -84,8 +80,7 @@ func damagedClass(key string, value []byte) string {
 	return lostClass(key, value)
 }
 
-// damageLimits are the limits of classes whose items nothing else can tell. An item of some of
-// them may be missing, as docs/memcached.md says.
+// damageLimits are for items that no other data contains: see docs/memcached.md.
 var damageLimits = map[string]limit{
 	"n Work Views":        {digit: true, unmended: true}, // Set mends it
 	"c Work Likes":        {digit: true},
@@ -105,7 +100,6 @@ var damageLimits = map[string]limit{
 	"e segment":           {unmended: true},
 }
 
-// timelines are those of a Work.
 var timelines = []string{"Newest", "Notes"}
 
 // reordered is the limit of an item on which all indexes of a model rest: a build puts a timeline

@@ -27,7 +27,6 @@ type Entry struct {
 	Err              error
 }
 
-// done reports whether the call was certainly carried out.
 func (e *Entry) done() bool { return e.End > 0 && e.Err == nil }
 
 // maybe reports whether the call may have been carried out, or may still be.
@@ -39,7 +38,6 @@ func (e *Entry) String() string {
 	return fmt.Sprintf("%4d-%-4d %s %s %s: %v", e.Begin, e.End, e.Who, e.What, e.About, e.Err)
 }
 
-// do calls f and records its result.
 func (d *Diary) do(who, what, about, token string, f func() error) error {
 	e := &Entry{Who: who, What: what, About: about, Token: token, Begin: d.tick()}
 	d.mu.Lock()
@@ -60,7 +58,6 @@ func (d *Diary) tick() int {
 	return d.now
 }
 
-// blame records something that no reader may see.
 func (d *Diary) blame(who, format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,7 +67,6 @@ func (d *Diary) blame(who, format string, args ...any) {
 // Calls returns the number of calls.
 func (d *Diary) Calls() int { return len(d.entries) }
 
-// of returns the calls of one kind about something, in the order of their beginnings.
 func (d *Diary) of(what, about string) []*Entry {
 	var found []*Entry
 	for _, e := range d.entries {

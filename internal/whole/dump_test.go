@@ -27,15 +27,13 @@ func write(t *testing.T, path string, data []byte) {
 	t.Logf("%s: %d bytes of %d", path, packed.Len(), len(data))
 }
 
-// An item is what a store keeps under one key. TTL is how long it had left when it
-// was written; 0 is for ever.
+// TTL is the rest at the time of the dump; 0: for ever.
 type item struct {
 	Key   string
 	Value []byte
 	TTL   time.Duration
 }
 
-// dump returns the items of a file, sorted by their keys, as lines of JSON.
 func dump(t *testing.T, path string, now time.Time) []byte {
 	t.Helper()
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
@@ -57,7 +55,6 @@ func dump(t *testing.T, path string, now time.Time) []byte {
 	return lines.Bytes()
 }
 
-// load puts the items of a dump into s.
 func load(t *testing.T, s kv.Store, lines []byte) {
 	t.Helper()
 	for in := json.NewDecoder(bytes.NewReader(lines)); ; {

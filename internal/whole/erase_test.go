@@ -22,7 +22,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// home is a process with the models of package family.
 type home struct {
 	*family.Models
 	db *kvmodel.DB
@@ -35,7 +34,6 @@ func openHome(t *testing.T, s kv.Store, opts ...kvmodel.Option) home {
 	return home{family.New(db), db}
 }
 
-// fill makes parents, one of whom is the person, with children.
 func (h home) fill(t *testing.T) {
 	t.Helper()
 	for _, id := range []string{"a", person, "b"} {
@@ -59,18 +57,6 @@ func (h home) fill(t *testing.T) {
 	}
 }
 
-// remote is a store whose trips take some time.
-type remote struct{ kv.Store }
-
-func (r remote) Powers() kv.Powers { return kv.PowersOf(r.Store) }
-
-func (r remote) Do(ctx context.Context, ops []kv.Op) error {
-	time.Sleep(3 * time.Millisecond)
-	return r.Store.Do(ctx, ops)
-}
-
-// purge purges the person, again and again while that is too early, and returns how often it
-// was.
 func (h home) purge(t *testing.T, every time.Duration) (early int) {
 	t.Helper()
 	for {
@@ -86,27 +72,18 @@ func (h home) purge(t *testing.T, every time.Duration) (early int) {
 	}
 }
 
-// wantNoTrace reports what is left of the person, now and later.
 func wantNoTrace(t *testing.T, s kv.Store) {
 	t.Helper()
 	for _, wait := range []time.Duration{0, time.Minute, 2 * time.Hour} {
 		time.Sleep(wait)
-		if diff := cmp.Diff([]string(nil), tracesOf(t, s)); diff != "" {
-			t.Errorf("%v later (-want +got)\n%s", wait, diff)
-		}
+		wantNoTraces(t, s, fmt.Sprint(wait, " later"))
 	}
 }
 
-// eachHome runs f for each kind of store, with what opens a process on it.
 func eachHome(t *testing.T, f func(t *testing.T, s *memkv.Store, open func() home)) {
-	for _, k := range kinds {
-		t.Run(k.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := memkv.New(memkv.Options{})
-				f(t, s, func() home { return openHome(t, remote{k.opened(s)}) })
-			})
-		})
-	}
+	eachKind(t, kinds, func(t *testing.T, k kind, s *memkv.Store) {
+		f(t, s, func() home { return openHome(t, distant(k.opened(s), 3*time.Millisecond)) })
+	})
 }
 
 func TestPurge_OfARecordWithChildrenStaysDone(t *testing.T) {
@@ -166,58 +143,40 @@ func TestForget_WaitsForChildrenAndKnowsWhatADeletedRecordWasCalled(t *testing.T
 	})
 }
 
-// written is a store that notes the keys of the model Parent that are written, other than those
-// of its ids.
-type written struct {
-	kv.Store
-	mu   sync.Mutex
-	keys []string
-}
-
-func (w *written) Powers() kv.Powers { return kv.PowersOf(w.Store) }
-
-func (w *written) Do(ctx context.Context, ops []kv.Op) error {
-	w.mu.Lock()
-	for _, op := range ops {
-		if op.Kind != kv.Get && strings.Contains(op.Key, ":Parent:") && !strings.HasPrefix(op.Key, "ids:") {
-			w.keys = append(w.keys, op.Key)
-		}
-	}
-	w.mu.Unlock()
-	return w.Store.Do(ctx, ops)
-}
-
-// take returns the keys that were written since the last call.
-func (w *written) take() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer func() { w.keys = nil }()
-	return w.keys
-}
-
 func TestDelete_WhatWaitsForChildrenIsNotDoneTwice(t *testing.T) {
-	for _, k := range kinds {
-		t.Run(k.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &written{Store: k.opened(memkv.New(memkv.Options{}))}
-				h := openHome(t, w)
-				h.fill(t)
-				must(t, h.Parents.Delete(ctx, person))
-				must(t, h.db.Flush(ctx))
-				if len(w.take()) == 0 {
-					t.Fatal("the deletion has written nothing")
+	eachKind(t, kinds, func(t *testing.T, k kind, s *memkv.Store) {
+		var mu sync.Mutex
+		var written []string // keys of parents
+		take := func() (keys []string) {
+			mu.Lock()
+			defer mu.Unlock()
+			keys, written = written, nil
+			return keys
+		}
+		h := openHome(t, tap{Store: k.opened(s), before: func(ops []kv.Op) error {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, op := range ops {
+				if op.Kind != kv.Get && strings.Contains(op.Key, ":Parent:") && !strings.HasPrefix(op.Key, "ids:") {
+					written = append(written, op.Key)
 				}
-				for range 20 {
-					time.Sleep(time.Second)
-					must(t, h.db.Flush(ctx))
-				}
-				if diff := cmp.Diff([]string(nil), w.take()); diff != "" {
-					t.Errorf("what was written while children were waited for (-want +got)\n%s", diff)
-				}
-				must(t, h.db.Close(ctx))
-			})
-		})
-	}
+			}
+			return nil
+		}})
+		h.fill(t)
+		must(t, h.Parents.Delete(ctx, person), h.db.Flush(ctx))
+		if len(take()) == 0 {
+			t.Fatal("the deletion has written nothing")
+		}
+		for range 20 {
+			time.Sleep(time.Second)
+			must(t, h.db.Flush(ctx))
+		}
+		if again := take(); len(again) > 0 {
+			t.Errorf("while children were waited for, it has written %q", again)
+		}
+		must(t, h.db.Close(ctx))
+	})
 }
 
 func TestPurge_RealStoresKeepNoByteOfAParent(t *testing.T) {
@@ -235,15 +194,11 @@ func TestPurge_RealStoresKeepNoByteOfAParent(t *testing.T) {
 			must(t, h.db.Flush(ctx)) // A change that took as long as the clock jumps would be in doubt.
 			ahead.Add(int64(16 * time.Second))
 			h.purge(t, 10*time.Millisecond)
-			if diff := cmp.Diff([]string(nil), tracesOf(t, look)); diff != "" {
-				t.Errorf("what a Purge has left (-want +got)\n%s", diff)
-			}
+			wantNoTraces(t, look, "what a Purge has left")
 			for _, later := range []time.Duration{time.Minute, 2 * time.Hour} {
 				ahead.Add(int64(later))
 				must(t, errors.Join(h.db.Repair(ctx), h.db.Flush(ctx)))
-				if diff := cmp.Diff([]string(nil), tracesOf(t, look)); diff != "" {
-					t.Errorf("%v later (-want +got)\n%s", later, diff)
-				}
+				wantNoTraces(t, look, fmt.Sprint(later, " later"))
 			}
 		})
 	}
@@ -267,15 +222,14 @@ func TestSweep_APurgeAfterACrashLeavesNothing(t *testing.T) {
 	}
 }
 
-// purgedAfterACrash reports whether a process that purges the person makes a trip number at,
-// before which it dies.
+// purgedAfterACrash reports whether the dying process made the trip at.
 func purgedAfterACrash(t *testing.T, k kind, at int64) bool {
 	s := memkv.New(memkv.Options{})
 	first := openHome(t, k.opened(s))
 	first.fill(t)
 	must(t, first.db.Close(ctx))
 
-	h := &hooked{Store: remote{k.opened(s)}}
+	h := &hooked{Store: distant(k.opened(s), 3*time.Millisecond)}
 	dying := openHome(t, h)
 	_, err := dying.Parents.Get(ctx, "a")
 	must(t, err)

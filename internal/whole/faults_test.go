@@ -22,7 +22,6 @@ import (
 // and again. After they end and their work is repaired, every index, count, rank and Len must be
 // the function of the records, or report a loss.
 
-// fault is a kind of mishap.
 type fault struct {
 	name   string
 	times  int // the greatest number of strikes
@@ -35,12 +34,11 @@ const (
 	downtime   = 5 * time.Second
 )
 
-// each returns a fault of single ops.
 func each(f kvtest.Fault) func(*trial, kvtest.Moment) kvtest.Fault {
 	return func(*trial, kvtest.Moment) kvtest.Fault { return f }
 }
 
-// wrongClock returns a fault that makes a clock wrong, and right again at the next strike.
+// wrongClock makes a clock wrong, and right again at the next strike.
 func wrongClock(ahead time.Duration) func(*trial, kvtest.Moment) kvtest.Fault {
 	return func(r *trial, m kvtest.Moment) kvtest.Fault {
 		v := r.victims[m.Client]
@@ -85,7 +83,6 @@ var faults = []fault{
 	}},
 }
 
-// trial is one run with faults of one kind.
 type trial struct {
 	fault
 	sim *kvtest.Sim
@@ -101,14 +98,13 @@ type trial struct {
 	plain   bool               // the store is as memcached
 }
 
-// victim is a process of a trial.
 type victim struct {
 	clock  kvtest.Clock
 	wrong  bool // the clock is
 	cancel atomic.Pointer[context.CancelFunc]
 }
 
-// full is what a full store does. memcached needs room also to delete by compare.
+// memcached needs room also to delete by compare.
 func (r *trial) full(m kvtest.Moment) kvtest.Fault {
 	if r.plain && m.Op.Kind == kv.CompareAndDelete {
 		return kvtest.Unsent
@@ -116,7 +112,6 @@ func (r *trial) full(m kvtest.Moment) kvtest.Fault {
 	return kvtest.Full
 }
 
-// decide says what becomes of an op.
 func (r *trial) decide(m kvtest.Moment) kvtest.Fault {
 	if !strings.HasPrefix(m.Client, "p") {
 		return kvtest.None
@@ -135,7 +130,6 @@ func (r *trial) decide(m kvtest.Moment) kvtest.Fault {
 	return r.outage
 }
 
-// trialAt selects a trial.
 type trialAt struct {
 	world, fault int
 	seed         uint64
@@ -145,10 +139,9 @@ func (at trialAt) String() string {
 	return fmt.Sprintf("%s, %s, seed %d", worlds[at.world].name, faults[at.fault].name, at.seed)
 }
 
-// usualOps is the approximate number of ops in a trial while the processes change things.
+// usualOps are about the ops of a trial, without the repair.
 var usualOps = []int{9000, 6000, 450}
 
-// try makes a trial and returns the answer of Judge.
 func (at trialAt) try(t *testing.T) (struck int, wrong []string, tale string) {
 	powers := worlds[at.world].powers
 	r := &trial{
@@ -161,36 +154,23 @@ func (at trialAt) try(t *testing.T) (struck int, wrong []string, tale string) {
 	seed := at.seed*100 + uint64(at.fault)
 	kvtest.Simulate(t, seed, kvtest.World{Powers: powers, Slow: 0.001, MaxSteps: 2_000_000, Fault: r.decide}, func(sim *kvtest.Sim) {
 		r.sim = sim
-		d, open := new(whole.Diary), false
-		for n := range runProcesses {
-			name := fmt.Sprint("p", n)
+		var d *whole.Diary
+		d, wrong = judged(t, sim, powers, func(n int, d *whole.Diary) worker {
 			v := new(victim)
-			r.victims[name] = v
-			k := worker{
+			r.victims[fmt.Sprint("p", n)] = v
+			return worker{
 				n: n, calls: runCalls / runProcesses, rng: rand.New(rand.NewPCG(seed, uint64(n))), diary: d,
 				pause: r.pause, clock: &v.clock, within: r.within(v, at.seed%2 == 0),
 			}
-			sim.Go(name, func(store kv.Store) { open = !k.work(store) || open })
-		}
-		sim.Wait()
-		r.until = time.Time{}
-		sim.Do("fixer", func(store kv.Store) { repair(store, d, r.dead || open) })
-		sim.Wait()
-		l, err := whole.Open(asIn(sim.Store(), powers))
-		must(t, err)
-		wrong, err = l.Judge(ctx, d)
-		must(t, err)
-		wrong = append(wrong, l.JudgeKeys(ctx, sim.Store().Keys())...)
+		}, func() bool { r.until = time.Time{}; return r.dead })
 		if len(wrong) > 0 {
 			tale = storyOf(d, wrong)
 		}
-		must(t, l.DB.Close(ctx))
 	})
 	return r.struck, wrong, tale
 }
 
-// within returns how long the calls of a process may take. Those of one that sleeps may
-// have no deadline, so that it goes on when it wakes.
+// Calls of a process that sleeps may have no deadline, so that they go on when it wakes.
 func (r *trial) within(v *victim, limited bool) func(context.Context) (context.Context, context.CancelFunc) {
 	return func(ctx context.Context) (context.Context, context.CancelFunc) {
 		cancel := func() {}
@@ -203,7 +183,6 @@ func (r *trial) within(v *victim, limited bool) func(context.Context) (context.C
 	}
 }
 
-// saysLoss reports whether an answer in a line of Judge is an error that names the loss.
 func saysLoss(line string) bool {
 	for _, err := range []error{kvmodel.ErrNeedsRebuild, kv.ErrLost, kvmodel.ErrCorrupt} {
 		if strings.Contains(line, err.Error()) {
@@ -213,17 +192,15 @@ func saysLoss(line string) bool {
 	return strings.Contains(line, fmt.Sprintf("got %q", whole.NeedsRebuild))
 }
 
-// faultLimits are the cells in which something may be missing without an error, and the reasons.
-// docs/reliability-matrices.md lists them.
+// faultLimits are the cells that may show less, with the reasons: see docs/reliability-matrices.md.
 var faultLimits = map[[2]string]string{
 	{"board of a period", "clock -10 min and back"}: "a record that is made again by a process whose clock shows the day before is missing from today's board until its counter changes",
 }
 
-// followsCounts are the boards that miss what a dead process counted in its last second, until
-// the counter changes again. Before anyone looks, it does: see repair.
+// followsCounts are the boards that miss a dead process's counts of its last second until the
+// counter changes: see repair.
 var followsCounts = []string{"board over a counter", "board over a derived count", "board over a method", "board of a period"}
 
-// faultSeeds is the number of trials of each fault in each world.
 const faultSeeds = 40
 
 func TestMatrix_OfFaults_EverythingIsAsTheRecordsSayOrSaysSo(t *testing.T) {
@@ -256,10 +233,8 @@ func TestMatrix_OfFaults_EverythingIsAsTheRecordsSayOrSaysSo(t *testing.T) {
 	publish(t, "faults", found.sheet(), "\n"+strikes+".\n")
 }
 
-// faultMatrix is the finding for each class under each fault, by world.
 type faultMatrix map[trialAt]map[string]*verdict
 
-// add adds the lines of Judge after a trial.
 func (m faultMatrix) add(at trialAt, lines []string) error {
 	at.seed = 0
 	if m[at] == nil {
@@ -286,7 +261,6 @@ func (m faultMatrix) add(at trialAt, lines []string) error {
 	return nil
 }
 
-// unlimited reports whether one of the lines of Judge after a trial is not a limit.
 func (m faultMatrix) unlimited(at trialAt, lines []string) bool {
 	at.seed = 0
 	return slices.ContainsFunc(lines, func(line string) bool {
@@ -295,7 +269,6 @@ func (m faultMatrix) unlimited(at trialAt, lines []string) bool {
 	})
 }
 
-// sheet returns the matrix as the page shows it. The worlds share a place.
 func (m faultMatrix) sheet() *sheet {
 	s := &sheet{corner: "class"}
 	for _, class := range indexClasses {

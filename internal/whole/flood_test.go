@@ -23,7 +23,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// severalFailed is how an error that counts begins, and all of it is one line.
 var severalFailed = regexp.MustCompile(`^flush: \d{2,} things failed and will not be tried again by this process: [^\n]*$`)
 
 func TestFlood_AServerThatIsGoneForAMinuteIsNotLoggedByTheOp(t *testing.T) {
@@ -58,7 +57,6 @@ func TestFlood_AServerThatIsGoneForAMinuteIsNotLoggedByTheOp(t *testing.T) {
 	}
 }
 
-// flood is what a process says while one of two servers is gone.
 type flood struct {
 	lines  []string      // of its log
 	calls  int           // of its writers
@@ -66,7 +64,6 @@ type flood struct {
 	closed error         // what Close has returned, while the server was still gone
 }
 
-// longest returns the length of the longest line.
 func (f *flood) longest() (most int) {
 	for _, line := range f.lines {
 		most = max(most, len(line))
@@ -74,11 +71,8 @@ func (f *flood) longest() (most int) {
 	return most
 }
 
-// floodPause is how long a writer waits between two calls.
 const floodPause = 50 * time.Millisecond
 
-// runFlood has writers change everything for a second, and then, while every op on one
-// of two servers ends in why, for as long as lasts. Then it closes the library.
 func runFlood(t *testing.T, writers int, lasts time.Duration, why error) *flood {
 	t.Helper()
 	s, said, d := &twoHalves{Store: memkv.New(memkv.Options{})}, new(lines), new(whole.Diary)
@@ -97,7 +91,6 @@ func runFlood(t *testing.T, writers int, lasts time.Duration, why error) *flood 
 	return f
 }
 
-// writeFor has writers make calls for that long.
 func writeFor(l *whole.Library, d *whole.Diary, writers int, lasts time.Duration) {
 	var busy sync.WaitGroup
 	for n := range writers {
@@ -111,7 +104,6 @@ func writeFor(l *whole.Library, d *whole.Diary, writers int, lasts time.Duration
 	busy.Wait()
 }
 
-// twoHalves is a store on two servers, one of which may be gone.
 type twoHalves struct {
 	kv.Store
 	why atomic.Pointer[error] // nil: both are there
@@ -141,7 +133,6 @@ func onSecond(key string) bool {
 	return hash.Sum32()&1 == 1
 }
 
-// lines keeps what is logged.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder

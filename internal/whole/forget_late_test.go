@@ -77,7 +77,6 @@ func TestSweep_AfterALateRequestASecondPurgeLeavesNothing(t *testing.T) {
 	}
 }
 
-// keptNames returns the names that the versions of the person's work have which are kept.
 func keptNames(t *testing.T, l *whole.Library) (names []string) {
 	t.Helper()
 	revisions, err := l.Works.History.Of(ctx, person, 100)
@@ -90,9 +89,8 @@ func keptNames(t *testing.T, l *whole.Library) (names []string) {
 	return names
 }
 
-// isOfNoName reports whether trace is in a list or a ring of a value that the work has not
-// had in any of names: in a version that is not kept any more, or in one that did not
-// commit. Nothing leads there once that is cleaned up.
+// isOfNoName reports whether trace is at a value that no kept version of the work has. Nothing
+// leads there.
 func isOfNoName(trace string, names []string) bool {
 	key, _, _ := strings.Cut(trace, "=")
 	if !strings.HasPrefix(key, "l:Work:By") && !strings.HasPrefix(key, "t:Work:") {
@@ -102,8 +100,7 @@ func isOfNoName(trace string, names []string) bool {
 	return !slices.Contains(names, place[strings.LastIndexByte(place, ':')+1:]) && strings.Contains(place, person)
 }
 
-// isEmptied reports whether trace is a key of a list that has a head, and says nothing of
-// the person. Such a list keeps its keys, in which its value stands.
+// A list with a head keeps its empty keys, which contain its value.
 func isEmptied(trace string, all []string) bool {
 	key, value, _ := strings.Cut(trace, "=")
 	list, _, _ := strings.Cut(key, "#")
@@ -111,7 +108,6 @@ func isEmptied(trace string, all []string) bool {
 	return strings.HasPrefix(key, "l:Work:By") && hasHead && !strings.Contains(value, person)
 }
 
-// opened is a library in s.
 func opened(s kv.Store) *whole.Library {
 	l, err := whole.Open(s, kvmodel.Clock(time.Now))
 	if err != nil {
@@ -120,8 +116,7 @@ func opened(s kv.Store) *whole.Library {
 	return l
 }
 
-// purge purges the person's work. Others that change it may be faster for a while, and one
-// whose request is late has its change open for some seconds.
+// Other changes may be faster for a while, and a late one is open for some seconds.
 func purge(t *testing.T, l *whole.Library) {
 	t.Helper()
 	var err error

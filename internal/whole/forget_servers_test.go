@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -18,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
-// server is how a server is started, and a store opened on it.
 type server struct {
 	program string
 	start   func(...string) (*servers.Process, error)
@@ -34,8 +31,6 @@ var kin = map[string]server{
 	}},
 }
 
-// lister returns a store to look through, for as long as the test runs, and another client
-// of it for the library, which closes it.
 func lister(t *testing.T, k kind) (look, use kv.Store) {
 	t.Helper()
 	if k.atomic {
@@ -73,9 +68,7 @@ func TestForget_RealStoresKeepNoByte(t *testing.T) {
 			}
 			must(t, l.Likes.Purge(ctx, whole.LikeID{User: "u", Work: person}))
 			must(t, l.Works.Purge(ctx, person))
-			if diff := cmp.Diff([]string(nil), tracesOf(t, look)); diff != "" {
-				t.Errorf("what a Purge has left (-want +got)\n%s", diff)
-			}
+			wantNoTraces(t, look, "what a Purge has left")
 
 			must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: person, Kind: person, Until: time.Now().Add(48 * time.Hour)}))
 			must(t, l.DB.Flush(ctx))

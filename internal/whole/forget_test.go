@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -22,20 +20,17 @@ import (
 // person is in every id and value of the person to forget, and nowhere else.
 const person = "jane"
 
-// chosenBy are the keys of the boards and rings of a value. They stay when these are empty, and
-// name the value.
+// chosenBy are keys of boards and rings of a value, which stay when these are empty.
 var chosenBy = []string{
 	"rank:Work:TopPriceByAuthor:", "t:Work:NewestByAuthor:",
 	"rank:Parent:TopPriceByAuthor:", "t:Parent:NewestByAuthor:",
 }
 
-// isChosenBy reports whether an item shows only that there was a board or a ring of a value.
 func isChosenBy(key string, value []byte) bool {
 	return slices.ContainsFunc(chosenBy, func(begin string) bool { return strings.HasPrefix(key, begin) }) &&
 		!strings.Contains(string(value), person)
 }
 
-// tracesOf returns the items of s with the person in their keys or values, other than those.
 func tracesOf(t *testing.T, s kv.Store) (found []string) {
 	t.Helper()
 	must(t, kv.PowersOf(s).Keys(ctx, "", func(keys []string) error {
@@ -52,7 +47,13 @@ func tracesOf(t *testing.T, s kv.Store) (found []string) {
 	return slices.Compact(found)
 }
 
-// liveOn creates works, one of them the person's, and changes it.
+func wantNoTraces(t *testing.T, s kv.Store, what string) {
+	t.Helper()
+	if left := tracesOf(t, s); len(left) > 0 {
+		t.Errorf("%s: %q", what, left)
+	}
+}
+
 func liveOn(t *testing.T, l *whole.Library) {
 	t.Helper()
 	for _, id := range []string{"a", person, "b"} {
@@ -74,24 +75,26 @@ func liveOn(t *testing.T, l *whole.Library) {
 	}
 }
 
-// eachKind runs f for each kind of store.
-func eachKind(t *testing.T, f func(t *testing.T, s *memkv.Store, l *whole.Library)) {
-	for _, k := range kinds {
+func eachKind(t *testing.T, some []kind, f func(t *testing.T, k kind, s *memkv.Store)) {
+	for _, k := range some {
 		t.Run(k.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := memkv.New(memkv.Options{})
-				l, err := whole.Open(k.opened(s), kvmodel.Clock(time.Now))
-				must(t, err)
-				f(t, s, l)
-				must(t, l.DB.Close(ctx))
-			})
+			synctest.Test(t, func(t *testing.T) { f(t, k, memkv.New(memkv.Options{})) })
 		})
 	}
 }
 
+// eachLibrary runs f on an empty store of each kind.
+func eachLibrary(t *testing.T, f func(t *testing.T, s *memkv.Store, l *whole.Library)) {
+	eachKind(t, kinds, func(t *testing.T, k kind, s *memkv.Store) {
+		l := opened(k.opened(s))
+		f(t, s, l)
+		must(t, l.DB.Close(ctx))
+	})
+}
+
 // A record of a model with ids that do not name the person.
 func TestDelete_LeavesNoValueAfterTheSecondCleaning(t *testing.T) {
-	eachKind(t, func(t *testing.T, s *memkv.Store, l *whole.Library) {
+	eachLibrary(t, func(t *testing.T, s *memkv.Store, l *whole.Library) {
 		o := &whole.Offer{ID: "7", Code: person, Kind: person, Until: time.Now().Add(48 * time.Hour)}
 		must(t, l.Offers.Create(ctx, o))
 		must(t, l.DB.Flush(ctx))
@@ -102,20 +105,16 @@ func TestDelete_LeavesNoValueAfterTheSecondCleaning(t *testing.T) {
 			t.Error("before the second cleaning the tombstone does not name the places")
 		}
 		time.Sleep(90 * time.Minute)
-		if diff := cmp.Diff([]string(nil), tracesOf(t, s)); diff != "" {
-			t.Errorf("what is left of the values (-want +got)\n%s", diff)
-		}
+		wantNoTraces(t, s, "what is left of the values")
 	})
 }
 
 func TestPurge_LeavesNoByteOfThePerson(t *testing.T) {
-	eachKind(t, func(t *testing.T, s *memkv.Store, l *whole.Library) {
+	eachLibrary(t, func(t *testing.T, s *memkv.Store, l *whole.Library) {
 		liveOn(t, l)
 		must(t, l.Likes.Purge(ctx, whole.LikeID{User: "u", Work: person}))
 		must(t, l.Works.Purge(ctx, person))
-		if diff := cmp.Diff([]string(nil), tracesOf(t, s)); diff != "" {
-			t.Errorf("what is left (-want +got)\n%s", diff)
-		}
+		wantNoTraces(t, s, "what is left")
 		must(t, l.Works.Purge(ctx, person))
 		works, err := l.Works.TopViews.Page(ctx, "", 10)
 		if err != nil || len(works.Items) != 2 {
@@ -129,7 +128,7 @@ func TestPurge_LeavesNoByteOfThePerson(t *testing.T) {
 }
 
 func TestPurge_TakesAlsoWhatARecordThatHasEndedLeaves(t *testing.T) {
-	eachKind(t, func(t *testing.T, s *memkv.Store, l *whole.Library) {
+	eachLibrary(t, func(t *testing.T, s *memkv.Store, l *whole.Library) {
 		o := &whole.Offer{ID: "7", Code: person, Kind: person, Until: time.Now().Add(time.Hour)}
 		must(t, l.Offers.Create(ctx, o))
 		must(t, l.DB.Flush(ctx))
@@ -138,13 +137,11 @@ func TestPurge_TakesAlsoWhatARecordThatHasEndedLeaves(t *testing.T) {
 			t.Error("the record is not kept for a while")
 		}
 		must(t, l.Offers.Purge(ctx, "7"))
-		if diff := cmp.Diff([]string(nil), tracesOf(t, s)); diff != "" {
-			t.Errorf("what is left (-want +got)\n%s", diff)
-		}
+		wantNoTraces(t, s, "what is left")
 	})
 }
 
-// A hooked store calls hook before its trip number at, and then forgets it.
+// hooked calls hook before trip number at.
 type hooked struct {
 	kv.Store
 	trips atomic.Int64
@@ -165,13 +162,12 @@ func (h *hooked) Do(ctx context.Context, ops []kv.Op) error {
 	return h.Store.Do(ctx, ops)
 }
 
-// during calls Purge, and hook before its trip number at. It reports whether Purge made that trip.
+// during reports whether Purge made trip number at, before which it calls hook.
 func during(t *testing.T, at int64, s *memkv.Store, hook func(h *hooked)) bool {
 	t.Helper()
 	h := &hooked{Store: still{s, kv.Powers{Unless: true, Ordered: true}}}
-	l, err := whole.Open(h)
-	must(t, err)
-	_, err = l.Works.Get(ctx, "a")
+	l := libraryIn(t, h)
+	_, err := l.Works.Get(ctx, "a")
 	must(t, err)
 	h.at, h.hook = h.trips.Load()+at, func() { hook(h) }
 	soon, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -185,16 +181,13 @@ func during(t *testing.T, at int64, s *memkv.Store, hook func(h *hooked)) bool {
 	return there
 }
 
-// everyTrip runs f with stores on which the person lives, for trips of Purge from the
-// first on, until f reports that there are no more.
 func everyTrip(t *testing.T, f func(t *testing.T, at int64, s *memkv.Store) bool) {
 	step := proof.Size[int64](19, 1)
 	for at, more := int64(1), true; more && !t.Failed(); at += step {
 		more = false // unless f gets to say so
 		synctest.Test(t, func(t *testing.T) {
 			s := memkv.New(memkv.Options{})
-			l, err := whole.Open(kinds[1].opened(s))
-			must(t, err)
+			l := opened(kinds[1].opened(s))
 			liveOn(t, l)
 			must(t, l.DB.Close(ctx))
 			more = f(t, at, s)
@@ -208,15 +201,12 @@ func everyTrip(t *testing.T, f func(t *testing.T, at int64, s *memkv.Store) bool
 func TestSweep_ASecondPurgeFinishesWhatACrashHasLeft(t *testing.T) {
 	everyTrip(t, func(t *testing.T, at int64, s *memkv.Store) bool {
 		more := during(t, at, s, func(h *hooked) { h.dead.Store(true) })
-		l, err := whole.Open(kinds[1].opened(s))
-		must(t, err)
+		l := libraryIn(t, kinds[1].opened(s))
 		time.Sleep(2 * time.Hour) // By then the journal of the dead process is removed.
 		must(t, l.Works.Purge(ctx, person))
 		must(t, l.Likes.Purge(ctx, whole.LikeID{User: "u", Work: person}))
 		must(t, l.Works.Purge(ctx, person))
-		if diff := cmp.Diff([]string(nil), tracesOf(t, s)); diff != "" {
-			t.Errorf("what is left (-want +got)\n%s", diff)
-		}
+		wantNoTraces(t, s, "what is left")
 		must(t, l.DB.Close(ctx))
 		return more
 	})
@@ -224,8 +214,7 @@ func TestSweep_ASecondPurgeFinishesWhatACrashHasLeft(t *testing.T) {
 
 func TestSweep_WhatIsMadeAgainDuringAPurgeIsWhole(t *testing.T) {
 	everyTrip(t, func(t *testing.T, at int64, s *memkv.Store) bool {
-		l, err := whole.Open(kinds[1].opened(s))
-		must(t, err)
+		l := libraryIn(t, kinds[1].opened(s))
 		made := false
 		more := during(t, at, s, func(*hooked) {
 			again := &whole.Work{ID: person, Slug: person, Author: "a", Tags: []string{"all"}, Title: "t", Note: "n", Price: 5, Taken: time.Now()}
@@ -240,7 +229,6 @@ func TestSweep_WhatIsMadeAgainDuringAPurgeIsWhole(t *testing.T) {
 	})
 }
 
-// wantWhole reports a loss of what indexes have of the person's work.
 func wantWhole(t *testing.T, l *whole.Library) {
 	t.Helper()
 	if v, err := l.Works.BySlug.Find(ctx, person); err != nil || v.ID != person {
@@ -269,7 +257,6 @@ func wantWhole(t *testing.T, l *whole.Library) {
 	}
 }
 
-// linesOf returns the segments of journals in s that name the person.
 func linesOf(t *testing.T, s kv.Store) []string {
 	t.Helper()
 	return slices.DeleteFunc(tracesOf(t, s), func(trace string) bool { return !strings.HasPrefix(trace, "line:") })
@@ -277,79 +264,46 @@ func linesOf(t *testing.T, s kv.Store) []string {
 
 // A line that names a value is written before the change, so it is there during the change.
 func TestJournal_LinesGoSoonAfterADeletion(t *testing.T) {
-	for _, k := range kinds {
-		t.Run(k.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := memkv.New(memkv.Options{})
-				var named atomic.Bool
-				look := func() {
-					if len(linesOf(t, s)) > 0 {
-						named.Store(true)
-					}
-				}
-				l, err := whole.Open(seeing{k.opened(s), look}, kvmodel.Clock(time.Now))
-				must(t, err)
-				must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: person, Kind: person, Until: time.Now().Add(48 * time.Hour)}))
-				must(t, l.Offers.Delete(ctx, "7"))
-				must(t, l.DB.Flush(ctx))
-				if got := named.Load(); got == k.atomic {
-					t.Errorf("a segment has named the value: %v, want %v", got, !k.atomic)
-				}
-				time.Sleep(5 * time.Second)
-				if left := linesOf(t, s); len(left) > 0 {
-					t.Errorf("after 5 s there still are %q", left)
-				}
-				must(t, l.DB.Close(ctx))
-			})
-		})
-	}
-}
-
-// seeing is a store that calls look after each trip.
-type seeing struct {
-	kv.Store
-	look func()
-}
-
-func (s seeing) Powers() kv.Powers { return kv.PowersOf(s.Store) }
-
-func (s seeing) Do(ctx context.Context, ops []kv.Op) error {
-	err := s.Store.Do(ctx, ops)
-	s.look()
-	return err
+	eachKind(t, kinds, func(t *testing.T, k kind, s *memkv.Store) {
+		var named atomic.Bool
+		l := opened(tap{Store: k.opened(s), after: func([]kv.Op) {
+			if len(linesOf(t, s)) > 0 {
+				named.Store(true)
+			}
+		}})
+		must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: person, Kind: person, Until: time.Now().Add(48 * time.Hour)}))
+		must(t, l.Offers.Delete(ctx, "7"), l.DB.Flush(ctx))
+		if got := named.Load(); got == k.atomic {
+			t.Errorf("a segment has named the value: %v, want %v", got, !k.atomic)
+		}
+		time.Sleep(5 * time.Second)
+		if left := linesOf(t, s); len(left) > 0 {
+			t.Errorf("after 5 s there still are %q", left)
+		}
+		must(t, l.DB.Close(ctx))
+	})
 }
 
 // The process dies with the line of a deletion open.
 func TestJournal_LinesOfTheDeadGoWithinTwoHours(t *testing.T) {
-	for _, k := range kinds[1:] {
-		t.Run(k.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := memkv.New(memkv.Options{})
-				h := &hooked{Store: k.opened(s)}
-				l, err := whole.Open(h, kvmodel.Clock(time.Now))
-				must(t, err)
-				must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: person, Kind: person, Until: time.Now().Add(48 * time.Hour)}))
-				must(t, l.DB.Flush(ctx))
-				must(t, l.Offers.Delete(ctx, "7"))
-				h.dead.Store(true)
-				if len(linesOf(t, s)) == 0 {
-					t.Fatal("no line names the value")
-				}
-				other, err := whole.Open(k.opened(s), kvmodel.Clock(time.Now))
-				must(t, err)
-				_, err = other.Offers.Get(ctx, "7")
-				if err == nil {
-					t.Error("the offer is there")
-				}
-				time.Sleep(2 * time.Hour)
-				if left := linesOf(t, s); len(left) > 0 {
-					t.Errorf("after two hours there still are %q", left)
-				}
-				must(t, other.DB.Close(ctx))
-				soon, cancel := context.WithTimeout(ctx, time.Second)
-				defer cancel()
-				_ = l.DB.Close(soon)
-			})
-		})
-	}
+	eachKind(t, kinds[1:], func(t *testing.T, k kind, s *memkv.Store) {
+		h := &hooked{Store: k.opened(s)}
+		l := opened(h)
+		must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: person, Kind: person, Until: time.Now().Add(48 * time.Hour)}))
+		must(t, l.DB.Flush(ctx), l.Offers.Delete(ctx, "7"))
+		h.dead.Store(true)
+		if len(linesOf(t, s)) == 0 {
+			t.Fatal("no line names the value")
+		}
+		other := opened(k.opened(s))
+		if _, err := other.Offers.Get(ctx, "7"); err == nil {
+			t.Error("the offer is there")
+		}
+		time.Sleep(2 * time.Hour)
+		if left := linesOf(t, s); len(left) > 0 {
+			t.Errorf("after two hours there still are %q", left)
+		}
+		must(t, other.DB.Close(ctx))
+		closeLibrary(l)
+	})
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// items returns the items of a store of kind k after f.
 func (k kind) items(t *testing.T, f func(*testing.T, *whole.Library, *memkv.Store)) (items map[string][]byte) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memkv.New(memkv.Options{})
@@ -24,7 +23,6 @@ func (k kind) items(t *testing.T, f func(*testing.T, *whole.Library, *memkv.Stor
 	return items
 }
 
-// holding returns a store with items.
 func holding(t *testing.T, items map[string][]byte) *memkv.Store {
 	t.Helper()
 	mem := memkv.New(memkv.Options{})
@@ -34,7 +32,6 @@ func holding(t *testing.T, items map[string][]byte) *memkv.Store {
 	return mem
 }
 
-// contents returns the items of a store.
 func contents(t *testing.T, mem *memkv.Store) map[string][]byte {
 	t.Helper()
 	items := map[string][]byte{}
@@ -51,8 +48,7 @@ func valueOf(t *testing.T, s kv.Store, key string) []byte {
 	return r.Value
 }
 
-// furnished returns the items of a store of kind k that has something of every class, and
-// boards with several nodes, after all processes have ended.
+// A furnished store has items of every class, and boards with several nodes.
 func (k kind) furnished(t *testing.T) map[string][]byte {
 	return furnishings.of(k, func() map[string][]byte {
 		return k.items(t, func(t *testing.T, l *whole.Library, _ *memkv.Store) {
@@ -62,16 +58,13 @@ func (k kind) furnished(t *testing.T) map[string][]byte {
 	})
 }
 
-// furnishings are made once for all tests.
 var furnishings onceByKind
 
-// onceByKind holds the items of a store of each kind, once they are made.
 type onceByKind struct {
 	mu   sync.Mutex
 	made map[string]map[string][]byte // by the name of the kind
 }
 
-// of returns a copy of the items for k, which items makes.
 func (o *onceByKind) of(k kind, items func() map[string][]byte) map[string][]byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -121,7 +114,6 @@ func furnish(t *testing.T, l *whole.Library, i int, id string) {
 		l.Shots.Push(ctx, whole.Shot{Of: owner, Text: text}))
 }
 
-// rest waits until the work after changes is done.
 func rest(t *testing.T, l *whole.Library) {
 	t.Helper()
 	for range 2 {
@@ -130,7 +122,6 @@ func rest(t *testing.T, l *whole.Library) {
 	}
 }
 
-// writes are changes of everything, in order; some may be refused.
 func writes(l *whole.Library) map[string]func() error {
 	return map[string]func() error{
 		"create": func() error {
@@ -168,9 +159,8 @@ func writes(l *whole.Library) map[string]func() error {
 	}
 }
 
-// wrecked returns the items of a store of kind k after its processes have died: one whose
-// journal was repaired, one that was building indexes, and one that was in the middle of
-// its changes.
+// Of the processes of a wrecked store, one was repaired, one was building, and one was in the
+// middle of its changes.
 func (k kind) wrecked(t *testing.T) map[string][]byte {
 	return k.items(t, func(t *testing.T, l *whole.Library, mem *memkv.Store) {
 		furnishAll(t, l)

@@ -26,10 +26,8 @@ import (
 
 // A later release has removed something from a model.
 
-// thing is something that a model keeps besides its records.
 type thing struct{ model, kind, name string }
 
-// thingsOf returns the things of a model by the lock file.
 func thingsOf(t *testing.T, model string) (all []thing) {
 	t.Helper()
 	text, err := os.ReadFile("kvgen.lock")
@@ -45,7 +43,6 @@ func thingsOf(t *testing.T, model string) (all []thing) {
 	return all
 }
 
-// gone returns what a release says that has left out all.
 func gone(all ...thing) (g kvmodel.Gone) {
 	for _, x := range all {
 		switch x.kind {
@@ -63,10 +60,8 @@ func gone(all ...thing) (g kvmodel.Gone) {
 	return g
 }
 
-// isTotal reports whether x is how many records there are, whose numbers are a counter's.
 func (x thing) isTotal() bool { return x == thing{x.model, "index", "count"} }
 
-// isNamed reports whether a record names x.
 func (x thing) isNamed(record []byte) bool {
 	if x.kind == "history" {
 		e, err := envelope.Decode(record)
@@ -75,7 +70,6 @@ func (x thing) isNamed(record []byte) bool {
 	return strings.Contains(string(record), string(rune(len(x.name)))+x.name)
 }
 
-// isIn reports whether the item under key is of x, or names it.
 func (x thing) isIn(key string, value []byte) bool {
 	rest, ok := strings.CutPrefix(key, "h:"+x.model+":")
 	if x.kind == "history" {
@@ -88,11 +82,8 @@ func (x thing) isIn(key string, value []byte) bool {
 	return x.kind == "index" && strings.HasPrefix(key, "r:"+x.model+":") && x.isNamed(value) || key == "built:"+x.model && strings.Contains(string(value), x.name+"=")
 }
 
-// passing are the classes of keys that come and go by themselves.
 var passing = []string{"procs", "out", "line", "fixed", "rebuild", "rebuilt", "build"}
 
-// split returns the keys of the items of s that are of something or name it, and all others
-// that stay.
 func split(t *testing.T, s *memkv.Store, of func(key string, value []byte) bool) (keys [2][]string) {
 	synctest.Wait() // Nobody writes meanwhile.
 	items := contents(t, s)
@@ -107,11 +98,8 @@ func split(t *testing.T, s *memkv.Store, of func(key string, value []byte) bool)
 	return keys
 }
 
-// lives are made once for all tests.
 var lives onceByKind
 
-// lived returns the items of a store on which there is a person who was there, and one who
-// still is.
 func (k kind) lived(t *testing.T) map[string][]byte {
 	return lives.of(k, func() map[string][]byte { return k.items(t, live) })
 }
@@ -126,7 +114,6 @@ func live(t *testing.T, l *whole.Library, _ *memkv.Store) {
 	must(t, l.DB.Close(ctx))
 }
 
-// onALived runs f on a store of kind k that has lived, with the DB of a later release in it.
 func onALived(t *testing.T, k kind, f func(t *testing.T, s *memkv.Store, db *kvmodel.DB), opts ...kvmodel.Option) {
 	items := k.lived(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -139,8 +126,6 @@ func onALived(t *testing.T, k kind, f func(t *testing.T, s *memkv.Store, db *kvm
 	})
 }
 
-// leavesNothing asserts that remove leaves nothing of a thing, and everything else, which may be of
-// a later release.
 func leavesNothing(t *testing.T, k kind, of func(string, []byte) bool, remove func(*kvmodel.DB) error) {
 	onALived(t, k, func(t *testing.T, s *memkv.Store, db *kvmodel.DB) {
 		before := split(t, s, of)
@@ -215,8 +200,7 @@ func TestGone_RebuildAwaitsProcessesThatStillKeepIt(t *testing.T) {
 	})
 }
 
-// writtenOn is a kind of store on which someone writes a record of Offer at each listing of its
-// keys.
+// On writtenOn, someone writes a record of Offer at each listing of keys.
 var writtenOn = kind{"redis", func(s kv.Store) kv.Powers {
 	p := kinds[1].powers(s)
 	keys := p.Keys

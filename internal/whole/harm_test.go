@@ -15,9 +15,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// harm damages or loses items of a store, under a running process or before one starts. Then a
-// course is played. After each of its stages, each answer of a library must be that of the same
-// course without the harm, or an error that reports it.
+// A harm befalls items of a store, under a running process or before one starts. After each stage
+// of a course, every answer must be the one without the harm, or an error that reports it.
 type harm struct {
 	kind
 	class   string // of the items
@@ -41,7 +40,6 @@ func (h harm) column() string {
 	return "fresh"
 }
 
-// befall harms the items of mem.
 func (h harm) befall(t *testing.T, mem *memkv.Store) {
 	hit := 0
 	for _, key := range mem.Keys() {
@@ -60,13 +58,11 @@ func (h harm) befall(t *testing.T, mem *memkv.Store) {
 	}
 }
 
-// isSaid reports whether an answer reports the harm.
 func (h harm) isSaid(answer string) bool {
 	return answer == whole.NeedsRebuild && h.says != nil ||
 		slices.ContainsFunc(h.says, func(err error) bool { return strings.Contains(answer, err.Error()) })
 }
 
-// stage is a step of a course, followed by a look at everything.
 type stage struct {
 	name     string
 	take     func(*play)
@@ -89,7 +85,6 @@ var usualCourse = []stage{
 	{"rebuilt", (*play).rebuild, true},
 }
 
-// play is a course under way.
 type play struct {
 	harm
 	t    *testing.T
@@ -99,7 +94,6 @@ type play struct {
 	seen
 }
 
-// seen is the result of a play.
 type seen struct {
 	shown   [][]whole.Shown // the answers at each stage, by process
 	refused map[string]bool // the changes that were, with an error that says what is wrong
@@ -107,7 +101,6 @@ type seen struct {
 	errs    []string        // errors that do not report the harm
 }
 
-// play plays the course of h in a store with items, without the changes in omit.
 func (h harm) play(t *testing.T, items map[string][]byte, omit map[string]bool) seen {
 	p := &play{harm: h, omit: omit, seen: seen{refused: map[string]bool{}}}
 	synctest.Test(t, func(t *testing.T) {
@@ -130,15 +123,13 @@ func (h harm) play(t *testing.T, items map[string][]byte, omit map[string]bool) 
 	return p.seen
 }
 
-// enter starts a process that looks from now on.
 func (p *play) enter() *whole.Library {
 	l := p.open(p.t, p.mem)
 	p.all = append(p.all, l)
 	return l
 }
 
-// look asks all processes everything, and then one that starts now. All leaves out unreadable
-// records, so look asks for them by id too.
+// All leaves out unreadable records, so look asks for them by id, too.
 func (p *play) look(newcomer bool) {
 	var shown []whole.Shown
 	ask := func(l *whole.Library) {
@@ -155,7 +146,6 @@ func (p *play) look(newcomer bool) {
 	p.shown = append(p.shown, shown)
 }
 
-// note reports whether err reports the harm, and records an error that does not.
 func (p *play) note(what string, err error) bool {
 	if err == nil {
 		return false
@@ -167,7 +157,6 @@ func (p *play) note(what string, err error) bool {
 	return false
 }
 
-// write changes everything, half of it by another process where there may be one.
 func (p *play) write() {
 	l := p.all[0]
 	other := l
@@ -185,7 +174,6 @@ func (p *play) write() {
 	time.Sleep(20 * time.Second) // Each looks at what it remembers by then.
 }
 
-// rest waits until the work after changes is done.
 func (p *play) rest() {
 	for range 2 {
 		p.note("flush", p.all[0].DB.Flush(ctx))
@@ -193,7 +181,6 @@ func (p *play) rest() {
 	}
 }
 
-// rebuild makes the first process rebuild everything.
 func (p *play) rebuild() {
 	if err := mend(p.all[0]); p.note("rebuild", err) {
 		p.said = err
@@ -201,7 +188,6 @@ func (p *play) rebuild() {
 	p.rest()
 }
 
-// mends rebuild everything that can be.
 func mends(l *whole.Library) (all []func() error) {
 	for _, m := range l.All() {
 		all = append(all, func() error { return m.Rebuild(ctx) })
@@ -209,7 +195,6 @@ func mends(l *whole.Library) (all []func() error) {
 	return all
 }
 
-// mend rebuilds a furnished library and accepts the remaining loss.
 func mend(l *whole.Library) error {
 	var errs []error
 	for _, f := range mends(l) {
@@ -218,8 +203,8 @@ func mend(l *whole.Library) error {
 	return errors.Join(errs...)
 }
 
-// limit is what a harm may cost. Without one, every answer is right or says what is wrong, and
-// is right once everything is rebuilt.
+// A limit is the possible cost of a harm. Without one, every answer is right or reports the harm,
+// and a rebuild makes all right.
 type limit struct {
 	from, until int      // stages from and before which something may be missing with no error
 	only        []string // in the answers to questions with one of these; none: to all
@@ -228,15 +213,13 @@ type limit struct {
 	wide        bool     // all indexes of a model rest on the item
 }
 
-// verdict is a count of answers: those wrong without an error, whether they may be, and the share
-// that report the harm.
+// verdict counts answers: the silently wrong ones, and those that report the harm.
 type verdict struct {
 	wrong       []string
 	limited     bool
 	says, asked int
 }
 
-// word is the finding as a table shows it.
 func (v verdict) word() string {
 	switch {
 	case len(v.wrong) > 0 && v.limited:
@@ -249,7 +232,7 @@ func (v verdict) word() string {
 	return "right"
 }
 
-// add adds an answer, which is right only to a question that was asked in both libraries.
+// An answer is right only if its question was asked in both libraries.
 func (v *verdict) add(question, want, got string, asked, says bool) {
 	v.asked++
 	switch {
@@ -261,8 +244,6 @@ func (v *verdict) add(question, want, got string, asked, says bool) {
 	}
 }
 
-// judge adds the answers of got where want is right. What is not asked because an
-// enumeration has left it out says so if that does.
 func (h harm) judge(v *verdict, want, got whole.Shown) {
 	for question, right := range want {
 		text, asked := got[question]
@@ -275,12 +256,9 @@ func (h harm) judge(v *verdict, want, got whole.Shown) {
 	slices.Sort(v.wrong)
 }
 
-// wanted is what was seen without any harm, by the kind of the store and the changes that
-// were omitted.
+// wanted is what was seen without harm, by kind and omitted changes.
 type wanted map[string]seen
 
-// try plays h, complains of what limit does not allow, and returns the worst finding of all
-// stages and that of the last one.
 func (h harm) try(t *testing.T, items map[string][]byte, wants wanted, limit limit) (worst, end string) {
 	t.Helper()
 	got := h.play(t, items, nil)
@@ -319,7 +297,6 @@ func (h harm) try(t *testing.T, items map[string][]byte, wants wanted, limit lim
 	return worst, end
 }
 
-// isAbout reports whether the limit is about the answer in wrong.
 func (l limit) isAbout(wrong string) bool {
 	return len(l.only) == 0 || slices.ContainsFunc(l.only, func(question string) bool { return strings.Contains(wrong, question) })
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// exported is an export of a furnished store of k.
 func (k kind) exported(t *testing.T) []byte {
 	t.Helper()
 	var file bytes.Buffer
@@ -105,8 +104,6 @@ func TestMatrix_OfImports_OneThatIsCutShortNeedsARebuildAndGoesOn(t *testing.T) 
 	}
 }
 
-// copied returns a library in a store of another world, a copy of l, and both as they are
-// inspected.
 func copied(t *testing.T, l *whole.Library, to kind) (other *whole.Library, a, b *inspect.Inspector) {
 	t.Helper()
 	mem := memkv.New(memkv.Options{})
@@ -202,34 +199,6 @@ func TestExport_LeavesOutWhatAPeriodIsKeptNoLonger(t *testing.T) {
 	})
 }
 
-func TestMatrix_OfPlants_EachIsFoundMendedOrNamedAndNothingElse(t *testing.T) {
-	t.Parallel()
-	w := lossWorlds[0]
-	items := w.furnished(t)
-	for plant := range proof.Part(t, whole.Plants[9:], whole.Plants) { // TestLong_FaultsOfEachKind plants all.
-		t.Run(plant.Name, func(t *testing.T) {
-			w.inspected(t, items, func(t *testing.T, l *whole.Library, mem *memkv.Store) {
-				planted, err := plant.In(ctx, l, mem, "w3", "w4")
-				must(t, err)
-				time.Sleep(2 * time.Minute)
-				in := inspect.New(l.DB)
-				found := checked(t, l)
-				if found.Counts[plant.Kind] == 0 {
-					t.Errorf("found %v: %s", found.Counts, faultTexts(found.Faults))
-				}
-				for _, f := range found.Faults {
-					if !planted.Has(f.ID, f.Key) {
-						t.Errorf("nothing of this was planted: %s", faultTexts([]inspect.Fault{f}))
-					}
-				}
-				repairedWhole(t, l, mem, in, found.Faults, plant.Lost)
-			})
-		})
-	}
-}
-
-// repairedWhole has faults mended, and looks whether all is well then. What is lost can only be
-// named.
 func repairedWhole(t *testing.T, l *whole.Library, mem *memkv.Store, in *inspect.Inspector, faults []inspect.Fault, lost bool) {
 	t.Helper()
 	dry := contents(t, mem)

@@ -23,7 +23,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// inspected calls f with a library of k on items, an hour after these were written.
 func (k kind) inspected(t *testing.T, items map[string][]byte, f func(t *testing.T, l *whole.Library, mem *memkv.Store)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -35,7 +34,6 @@ func (k kind) inspected(t *testing.T, items map[string][]byte, f func(t *testing
 	})
 }
 
-// checked is what a check of l finds.
 func checked(t *testing.T, l *whole.Library) inspect.Report {
 	t.Helper()
 	r, err := inspect.New(l.DB).Check(ctx, inspect.CheckOptions{})
@@ -80,7 +78,6 @@ func TestInspect_ASoundStoreChecksCleanAndNothingIsWritten(t *testing.T) {
 	}
 }
 
-// planted is a fault in one item, and what a check has made of it.
 type planted struct {
 	w          kind
 	class, key string
@@ -95,7 +92,6 @@ func (p planted) String() string {
 	return fmt.Sprintf("%s, %v (%s, %s)", p.class, *p.flip, p.key, p.w.name)
 }
 
-// fate is what is expected of a fault in an item of a class.
 type fate struct {
 	quiet bool   // a check has no way to find it, or readers have made up for it
 	maybe bool   // it is quiet for some items of the class
@@ -103,8 +99,8 @@ type fate struct {
 	why   string // in words
 }
 
-// fates are those of the classes whose faults are not all found and mended: by the class, or
-// the class and "lost", "flip" or "digit".
+// fates are of faults that are not found or not mended: by class, or by class and "lost", "flip" or
+// "digit".
 var fates = map[string]fate{
 	"per":                {quiet: true, why: "nothing else says what was counted"},
 	"n Work Views lost":  {quiet: true, why: "a counter that nobody counted is not there either"},
@@ -154,8 +150,6 @@ func (p planted) fate() fate {
 	}
 }
 
-// try plants the fault in a store with items, checks, repairs and checks again, and returns
-// what is not as it should be.
 func (p planted) try(t *testing.T, items map[string][]byte) (wrong []string) {
 	items = maps.Clone(items)
 	value := items[p.key]
@@ -218,7 +212,6 @@ func TestMatrix_OfInspection_WhatIsLostOrFlippedIsFoundAndMendedOrNamed(t *testi
 	}
 }
 
-// plantedAt returns the faults of the item under key.
 func plantedAt(w kind, key string, value []byte) []planted {
 	_, err := kv.ParseNumber(value)
 	p := planted{w: w, class: damagedClass(key, value), key: key, number: err == nil}
@@ -232,7 +225,6 @@ func plantedAt(w kind, key string, value []byte) []planted {
 	return all
 }
 
-// inspectedFirst are the keys that go test loses and damages.
 var inspectedFirst = []string{
 	"c:Work:Likes:w4", "l:Like:ByWork:w7#0", "u:Offer:ByCode:c37", "r:Work:w3", "ids:Work", "rank:Work:TopViews:i:w3",
 }
@@ -343,8 +335,7 @@ func TestInspect_ResaveLeavesNoRecordOfAnEarlierVersionAndChangesNothing(t *test
 			must(t, old.Works.Create(ctx, &before.Work{ID: fmt.Sprint("w", i), Slug: fmt.Sprint("s", i), Author: "ann", Title: "t"}))
 		}
 		must(t, old.Works.DB().Close(ctx))
-		l, err := whole.Open(k.opened(mem))
-		must(t, err)
+		l := libraryIn(t, k.opened(mem))
 		defer func() { _ = l.DB.Close(ctx) }()
 		must(t, l.Works.Rebuild(ctx))
 		want := l.Look(ctx)

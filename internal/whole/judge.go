@@ -31,8 +31,8 @@ func (l *Library) Judge(ctx context.Context, d *Diary) ([]string, error) {
 	return append(wrong, last...), nil
 }
 
-// judgeTimelines requires each live record that belongs to a timeline there once, unless the
-// timeline has forgotten any, and newer titles above older ones.
+// Live records of a timeline are there once, unless it has forgotten any, newer titles above older
+// ones.
 func (l *Library) judgeTimelines(ctx context.Context, d *Diary, shown Shown) (wrong []string) {
 	works, err := live(ctx, l.Works.Records, WorkIDs)
 	if err != nil {
@@ -65,14 +65,11 @@ func (l *Library) judgeTimelines(ctx context.Context, d *Diary, shown Shown) (wr
 	return append(wrong, d.judgeOrder(works, strings.Fields(shown["Work Newest"]))...)
 }
 
-// hasForgotten reports whether a ring of this size may have forgotten its first entries. Each shard
-// does after that many numbers, including those of changes that did not commit.
 func hasForgotten(ctx context.Context, ring *timeline.Ring[Work], size int64) bool {
 	pictures, err := ring.Pictures(ctx, 0)
 	return err != nil || slices.ContainsFunc(pictures, func(p timeline.Picture) bool { return p.Head > size })
 }
 
-// judgeOrder requires a title written after another was acknowledged to be above it.
 func (d *Diary) judgeOrder(works []*Work, order []string) (wrong []string) {
 	calls := map[string]*Entry{} // that wrote a title, by title
 	moved := map[string]bool{}   // ids with titles that may be older than their entries
@@ -99,8 +96,8 @@ func (d *Diary) judgeOrder(works []*Work, order []string) (wrong []string) {
 	return wrong
 }
 
-// judgeViews requires every acknowledged view of a work since it was last created, and none from
-// before it was last deleted.
+// A work has every acknowledged view since it was last created, and none from before its last
+// deletion.
 func (d *Diary) judgeViews(shown Shown) (wrong []string) {
 	for _, id := range WorkIDs {
 		got, ok := viewsIn(shown["Work "+id])
@@ -124,7 +121,6 @@ func (d *Diary) judgeViews(shown Shown) (wrong []string) {
 	return wrong
 }
 
-// viewsIn returns the views of a work shown as JSON, if present.
 func viewsIn(text string) (int64, bool) {
 	_, rest, ok := strings.Cut(text, `"Views":`)
 	digits, _, _ := strings.Cut(rest, ",")
@@ -132,7 +128,7 @@ func viewsIn(text string) (int64, bool) {
 	return n, ok && err == nil
 }
 
-// lastMade returns the call that last created a work, or nil if the diary does not show it.
+// lastMade returns nil if the diary does not show the call.
 func (d *Diary) lastMade(id string) *Entry {
 	var made *Entry
 	for _, e := range d.of("make", id) {
@@ -151,8 +147,6 @@ func (d *Diary) lastMade(id string) *Entry {
 	return made
 }
 
-// lastGone returns the beginning of the last call that may have deleted a work; 0 if it was never
-// deleted.
 func (d *Diary) lastGone(id string) int {
 	gone := 0
 	for _, e := range d.of("delete", id) {
@@ -163,9 +157,8 @@ func (d *Diary) lastGone(id string) int {
 	return gone
 }
 
-// judgeTickets requires each assigned number to belong to one ticket, which exists unless it was
-// torn, and at most as many tickets as calls. There may be more numbers: a repair leaves the number
-// of a process taken for dead empty.
+// Each assigned number belongs to one ticket, and there are at most as many tickets as calls. There
+// may be more numbers: a repair leaves the number of a process taken for dead empty.
 func (d *Diary) judgeTickets(shown Shown) (wrong []string) {
 	last, err := strconv.Atoi(shown["Ticket Count"])
 	there := strings.Fields(shown["Ticket All"])

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// judgeLast requires the last acknowledged state: records as the last call left them, the newest
-// revision equal to the record, and the events pushed last.
+// judgeLast requires the last acknowledged state of records, revisions and events.
 func (l *Library) judgeLast(ctx context.Context, d *Diary, shown Shown) ([]string, error) {
 	works, err := live(ctx, l.Works.Records, WorkIDs)
 	if err != nil {
@@ -28,8 +27,8 @@ func (l *Library) judgeLast(ctx context.Context, d *Diary, shown Shown) ([]strin
 	return append(wrong, l.judgeEvents(ctx, d)...), nil
 }
 
-// lastOf returns the acknowledged call about something that began after all others of the given
-// kinds had ended, or nil.
+// lastOf returns the acknowledged call that began after all others of these kinds had ended, or
+// nil.
 func (d *Diary) lastOf(about string, kinds ...string) *Entry {
 	var last *Entry
 	end := 0 // of the others
@@ -59,7 +58,6 @@ func endOf(e *Entry) int {
 	return e.End
 }
 
-// judgeWorks requires a work with the mark of the last change, or none after a deletion.
 func (d *Diary) judgeWorks(works []*Work) (wrong []string) {
 	for _, id := range WorkIDs {
 		e := d.lastOf(id, "make", "edit", "waver", "restore", "delete")
@@ -79,7 +77,6 @@ func (d *Diary) judgeWorks(works []*Work) (wrong []string) {
 	return wrong
 }
 
-// judgeLikes requires likes created last, and no deleted ones.
 func (d *Diary) judgeLikes(likes []string) (wrong []string) {
 	for _, user := range Users {
 		for _, work := range WorkIDs {
@@ -93,7 +90,6 @@ func (d *Diary) judgeLikes(likes []string) (wrong []string) {
 	return wrong
 }
 
-// judgeHistory requires the newest revision of a live work to equal the work.
 func judgeHistory(works []*Work, shown Shown) (wrong []string) {
 	for _, w := range works {
 		question := "Work History " + w.ID
@@ -105,9 +101,8 @@ func judgeHistory(works []*Work, shown Shown) (wrong []string) {
 	return wrong
 }
 
-// judgeEvents requires each writer's last pushed events, once and newest first. One with an
-// unacknowledged push may have replaced another. In a ring, where an unanswered increment leaves a
-// number unused, so may any number.
+// Each writer's last events are there once, newest first. A push without an answer may have
+// replaced one, and an unanswered increment leaves a number of a ring unused.
 func (l *Library) judgeEvents(ctx context.Context, d *Diary) (wrong []string) {
 	pushed := map[string][]*Entry{}
 	for _, e := range d.entries {
@@ -145,5 +140,4 @@ func (l *Library) judgeEvents(ctx context.Context, d *Diary) (wrong []string) {
 	return wrong
 }
 
-// leastKept is the number of events of an owner that every type of event keeps.
 const leastKept = 4

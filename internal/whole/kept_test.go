@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -48,15 +47,13 @@ func TestKept_StoresAreReadAndWritten(t *testing.T) {
 	}
 }
 
-// kept is the file beside a store: the time of writing, the cookie of a browser, and the answers of
-// the library.
+// kept stands beside a store.
 type kept struct {
 	Written time.Time
 	Cookie  string
 	Shown   whole.Shown
 }
 
-// writeKept writes a store of kind k, and the answers it should give, into dir.
 func writeKept(t *testing.T, k kind, dir string) {
 	must(t, os.MkdirAll(dir, 0o755))
 	synctest.Test(t, func(t *testing.T) {
@@ -80,8 +77,6 @@ func writeKept(t *testing.T, k kind, dir string) {
 	})
 }
 
-// readKept opens the store of that name, asserts that it gives the kept answers, changes records of
-// each class, and asserts that it gives their answers.
 func readKept(t *testing.T, k kind, name string) {
 	synctest.Test(t, func(t *testing.T) {
 		var was kept
@@ -104,7 +99,6 @@ func readKept(t *testing.T, k kind, name string) {
 	})
 }
 
-// compare asserts that s gives the wanted answers, and that its records imply them.
 func compare(t *testing.T, k kind, s kv.Store, when string, want whole.Shown) {
 	t.Helper()
 	got, should := look(t, k, s)
@@ -116,7 +110,7 @@ func compare(t *testing.T, k kind, s kv.Store, when string, want whole.Shown) {
 	}
 }
 
-// fill creates and changes records of each class. For memcached, it kills some processes.
+// On memcached, some processes are killed.
 func fill(t *testing.T, k kind, s kv.Store) {
 	for n := range 3 {
 		process(t, k, s, func(l *whole.Library) { steps(l, n, 200) })
@@ -134,26 +128,19 @@ func fill(t *testing.T, k kind, s kv.Store) {
 	for n, left := range []int64{3, 12, 30} {
 		dying := &dying{Store: k.opened(s)}
 		dying.left.Store(left)
-		l, err := whole.Open(dying)
-		must(t, err)
+		l := libraryIn(t, dying)
 		steps(l, n, 5)
 		_ = l.DB.Close(ctx)
 	}
 }
 
-// steps makes n random calls as the writer of that number.
 func steps(l *whole.Library, writer, n int) {
-	w := whole.NewWriter(l, writer, rand.New(rand.NewPCG(uint64(writer), 7)), new(whole.Diary))
-	for range n {
-		w.Step(ctx)
-	}
+	calls(l, new(whole.Diary), writer, n, uint64(writer), 7)
 }
 
-// process opens the library in s as a process without mishaps, and closes it after work.
 func process(t *testing.T, k kind, s kv.Store, work func(*whole.Library)) {
 	t.Helper()
-	l, err := whole.Open(k.opened(s))
-	must(t, err)
+	l := libraryIn(t, k.opened(s))
 	defer l.DB.Close(ctx) // if work fails
 	work(l)
 	must(t, l.DB.Flush(ctx))
@@ -161,8 +148,7 @@ func process(t *testing.T, k kind, s kv.Store, work func(*whole.Library)) {
 	must(t, l.DB.Close(ctx))
 }
 
-// look repairs the changes of dead processes, and returns the answers of the library and the
-// answers implied by its records. It rebuilds an index that needs it.
+// look first repairs the changes of dead processes, and rebuilds an index that needs it.
 func look(t *testing.T, k kind, s kv.Store) (shown, should whole.Shown) {
 	t.Helper()
 	process(t, k, s, func(l *whole.Library) {
@@ -183,7 +169,6 @@ func look(t *testing.T, k kind, s kv.Store) (shown, should whole.Shown) {
 	return shown, should
 }
 
-// asks reports whether an index needs a rebuild.
 func asks(shown whole.Shown) bool {
 	return slices.Contains(slices.Collect(maps.Values(shown)), whole.NeedsRebuild)
 }
@@ -203,7 +188,6 @@ func sessions(t *testing.T, s kv.Store) *kvsession.Store {
 	return store
 }
 
-// signIn signs a user in, and returns the cookie.
 func signIn(t *testing.T, s kv.Store) string {
 	t.Helper()
 	store, w, r := sessions(t, s), httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)
@@ -215,7 +199,6 @@ func signIn(t *testing.T, s kv.Store) string {
 	return cookies[len(cookies)-1].Value
 }
 
-// signedIn asserts that the cookie is still good.
 func signedIn(t *testing.T, s kv.Store, cookie string) {
 	t.Helper()
 	store, r := sessions(t, s), httptest.NewRequest("GET", "/", nil)

@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// writing is the output of a child once it has begun to write.
 const writing = "writing"
 
 // WriteUntilKilled is the main function of a child process: it opens the library of a tenant in s,
@@ -65,7 +64,6 @@ type Healed struct {
 	Wrong []string      // remaining faults when time ran out
 }
 
-// lookAgain is the pause of Heal between looks.
 const lookAgain = 3 * time.Second
 
 // Heal opens the library of a tenant in s as the next process, and returns how long it takes until

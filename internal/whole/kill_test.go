@@ -21,11 +21,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
-// childVariable says what this program, started again as a child, writes to until it is
-// killed: the URL of a store and a tenant.
+// childVariable is set in a child that writes until it is killed: the URL of a store and a tenant.
 const childVariable = "RINGTREE_WHOLE_CHILD"
 
-// beKilled is what the child does.
 func beKilled(where string) error {
 	url, tenant, _ := strings.Cut(where, " ")
 	s, err := kvopen.Store(ctx, url, all.Engines)
@@ -74,11 +72,9 @@ func TestLong_WhatAKilledProcessLeavesIsRightAgain(t *testing.T) {
 	}
 }
 
-// killedAtOnce is how many processes write side by side.
 const killedAtOnce = 2
 
-// eachKilled kills a process of one of some tenants in each round, and wants everything right
-// again when the next one has looked after it.
+// Each round kills a process of one of the tenants. The next process makes everything right.
 func eachKilled(t *testing.T, tenants int, rounds iter.Seq[uint64], url func(tenant string) string) {
 	t.Helper()
 	numbers, writing := make(chan uint64), make(chan bool, killedAtOnce)
@@ -118,7 +114,6 @@ func eachKilled(t *testing.T, tenants int, rounds iter.Seq[uint64], url func(ten
 	t.Logf("%d processes killed, all was right after %v at most", killed, longest)
 }
 
-// heal is the process that comes next.
 func heal(url, tenant string) (whole.Healed, error) {
 	s, err := kvopen.Store(ctx, url, all.Engines)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -20,7 +21,6 @@ import (
 
 var ctx = context.Background()
 
-// kind is a kind of store.
 type kind struct {
 	name   string
 	powers func(kv.Store) kv.Powers // of a store of this kind that is kept in another one
@@ -33,21 +33,20 @@ var kinds = []kind{
 	{"memcached", func(s kv.Store) kv.Powers { return kv.Powers{Keys: kv.PowersOf(s).Keys} }, false},
 }
 
-// lossWorlds are the kinds of stores that are harmed. No process can list the keys of the first two.
+// lossWorlds are harmed. Processes of the first two cannot list the keys.
 var lossWorlds = []kind{
 	{"server", func(kv.Store) kv.Powers { return kv.Powers{Unless: true, Ordered: true} }, false},
 	{"plain", func(kv.Store) kv.Powers { return kv.Powers{} }, false},
 	{"alone", asFile, true},
 }
 
-// asFile returns the powers of s in a process that holds it alone.
 func asFile(s kv.Store) kv.Powers {
 	p := kv.PowersOf(s)
 	p.Alone = true
 	return p
 }
 
-// still is a store that outlives its users and has no other powers than those.
+// still is a store that outlives its users, with some powers.
 type still struct {
 	kv.Store
 	powers kv.Powers
@@ -56,17 +55,13 @@ type still struct {
 func (s still) Powers() kv.Powers { return s.powers }
 func (s still) Close() error      { return nil }
 
-// opened returns s as a process opens it on a store of kind k.
 func (k kind) opened(s kv.Store) kv.Store { return still{s, k.powers(s)} }
 
-// open opens a library in s that is closed when the test ends.
 func (k kind) open(t *testing.T, s kv.Store) *whole.Library {
 	t.Helper()
 	return libraryIn(t, k.opened(s))
 }
 
-// libraryIn opens a library in s that is closed when the test ends, even if it cannot finish
-// its work.
 func libraryIn(t *testing.T, s kv.Store) *whole.Library {
 	t.Helper()
 	l, err := whole.Open(s)
@@ -79,6 +74,14 @@ func libraryIn(t *testing.T, s kv.Store) *whole.Library {
 	return l
 }
 
+// calls has a writer make n random calls.
+func calls(l *whole.Library, d *whole.Diary, writer, n int, seed, stream uint64) {
+	w := whole.NewWriter(l, writer, rand.New(rand.NewPCG(seed, stream)), d)
+	for range n {
+		w.Step(ctx)
+	}
+}
+
 func must(t *testing.T, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
@@ -86,7 +89,6 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// read returns what is in a file, unpacked.
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -102,7 +104,6 @@ func read(t *testing.T, path string) []byte {
 	return data
 }
 
-// open opens the file at path at a time of the simulation.
 func open(t *testing.T, path string, at time.Time) kv.Store {
 	t.Helper()
 	time.Sleep(time.Until(at))
@@ -112,15 +113,41 @@ func open(t *testing.T, path string, at time.Time) kv.Store {
 	return s
 }
 
-// dying is a store that a process loses when it dies: after left more ops, or the last one,
-// nothing is carried out.
+// tap is a store that calls before ahead of each trip, which an error refuses, and after behind it.
+// Either may be nil.
+type tap struct {
+	kv.Store
+	before func(ops []kv.Op) error
+	after  func(ops []kv.Op)
+}
+
+func (t tap) Powers() kv.Powers { return kv.PowersOf(t.Store) }
+
+func (t tap) Do(ctx context.Context, ops []kv.Op) error {
+	if t.before != nil {
+		if err := t.before(ops); err != nil {
+			return kv.Fail(ops, err)
+		}
+	}
+	err := t.Store.Do(ctx, ops)
+	if t.after != nil {
+		t.after(ops)
+	}
+	return err
+}
+
+// distant returns s with trips that take so long.
+func distant(s kv.Store, trip time.Duration) kv.Store {
+	return tap{Store: s, before: func([]kv.Op) error { time.Sleep(trip); return nil }}
+}
+
+// dying carries out nothing after left more ops, or after the last one.
 type dying struct {
 	kv.Store
 	left atomic.Int64
 	last func(kv.Op) bool // may be nil
 }
 
-// alive returns a store that a process does not lose until it dies.
 func alive(s kv.Store) *dying {
 	d := &dying{Store: s}
 	d.left.Store(math.MaxInt64)

@@ -37,9 +37,8 @@ func TestLong_EverNewIDsLeaveNothingUndoneAndTakeNoMoreMemory(t *testing.T) {
 	}
 }
 
-// long is a process that runs for a long time and uses each id, value and owner for a short time:
-// it soon deletes the records it creates. Its store forgets keys without recent use, so only the
-// memory of the process can grow.
+// long uses each id, value and owner for a short time. Its store forgets keys without recent use,
+// so only the memory of the process can grow.
 type long struct {
 	*whole.Library
 	calls int
@@ -51,16 +50,13 @@ const (
 	longLife = 32     // rounds between the creation of something and its deletion
 )
 
-// newLong returns a process before its first round.
 func newLong(t *testing.T) *long {
 	t.Helper()
 	s := &forgetful{Store: memkv.New(memkv.Options{}), at: make(map[string]*recency.Element), kept: make(map[string]bool)}
-	l, err := whole.Open(s)
-	must(t, err)
+	l := libraryIn(t, s)
 	return &long{Library: l}
 }
 
-// run makes rounds until it has made n calls in all, and returns the errors.
 func (l *long) run(n int) error {
 	for round := l.calls / len(l.round(0)); l.calls < n; round++ {
 		for _, call := range l.round(round) {
@@ -73,8 +69,6 @@ func (l *long) run(n int) error {
 	return l.DB.Flush(ctx)
 }
 
-// round returns the calls of round i, which creates one thing of every class and deletes those of
-// an earlier round.
 func (l *long) round(i int) []func() error {
 	id, old := fmt.Sprint("id-", i), fmt.Sprint("id-", i-longLife)
 	v := &whole.Work{
@@ -120,7 +114,6 @@ func (l *long) round(i int) []func() error {
 	}
 }
 
-// memory returns the bytes in use by the process, including the few that its store keeps.
 func (l *long) memory() int {
 	runtime.GC()
 	var m runtime.MemStats
@@ -128,8 +121,8 @@ func (l *long) memory() int {
 	return int(m.HeapAlloc)
 }
 
-// forgetful is a store that keeps the most recently used keys, and those that are used often or
-// belong to a model as a whole.
+// forgetful keeps the most recently used keys, and those that are used often or belong to a model
+// as a whole.
 type forgetful struct {
 	kv.Store
 
@@ -139,14 +132,12 @@ type forgetful struct {
 	kept map[string]bool // those that stay
 }
 
-// use is the number of uses of a key.
 type use struct {
 	key   string
 	times int
 }
 
-// stays reports whether the key must stay. The ids of an enumeration are useless to a process that
-// does not list them.
+// The ids of an enumeration are useless to a process that does not list them.
 func (u *use) stays() bool {
 	parts := strings.Count(u.key, ":")
 	return parts < 2 || u.times >= longUses && !strings.HasPrefix(u.key, "ids:")
@@ -174,7 +165,6 @@ func (f *forgetful) Do(ctx context.Context, ops []kv.Op) error {
 	return err
 }
 
-// note records a use of the key of op. The caller holds the lock.
 func (f *forgetful) note(op *kv.Op) {
 	if f.kept[op.Key] {
 		if op.Kind == kv.Delete {

@@ -39,8 +39,8 @@ func ticketID(t *Ticket) string {
 	return fmt.Sprint(t.ID)
 }
 
-// lookAtRecords shows every record as JSON. The likes of a work are shown separately, since they
-// are not part of its record. Maintained times are reduced to the day.
+// The likes of a work are shown apart, since they are no part of its record, and maintained times
+// by the day.
 func (l *Library) lookAtRecords(ctx context.Context, s Shown) {
 	records(ctx, s, "Work", l.Works.Records, workID, func(w *Work, err error) {
 		s.say("Work Likes "+w.ID, err, w.Likes)
@@ -100,7 +100,6 @@ func byID[T any, K comparable](ctx context.Context, s Shown, name string, r *kvm
 	}
 }
 
-// lookByValue shows the results of lookups by value.
 func (l *Library) lookByValue(ctx context.Context, s Shown) {
 	for w, err := range l.Works.All(ctx) {
 		if w == nil {
@@ -123,7 +122,6 @@ func (l *Library) lookByValue(ctx context.Context, s Shown) {
 // Browse pages through every list and its values.
 func (l *Library) Browse(ctx context.Context) { l.lookAtLists(ctx, Shown{}) }
 
-// lookAtLists shows every list.
 func (l *Library) lookAtLists(ctx context.Context, s Shown) {
 	for _, author := range Authors {
 		list(ctx, s, "Work ByAuthor "+author, l.Works.ByAuthor.Of(author), workID)
@@ -162,7 +160,6 @@ func (l *Library) lookAtLists(ctx context.Context, s Shown) {
 	}
 }
 
-// found shows the record with a unique value.
 func found[T any](ctx context.Context, s Shown, name string, u *index.Unique[T, string], value string, id func(*T) string) {
 	if value == "" {
 		return
@@ -175,7 +172,6 @@ func found[T any](ctx context.Context, s Shown, name string, u *index.Unique[T, 
 	s.say(name+" "+value, nil, id(v))
 }
 
-// lookAtHistory shows the revisions of a work.
 func (l *Library) lookAtHistory(ctx context.Context, s Shown, id string) {
 	revisions, err := l.Works.History.Of(ctx, id, 9)
 	var texts []string
@@ -189,7 +185,6 @@ func (l *Library) lookAtHistory(ctx context.Context, s Shown, id string) {
 	s.say("Work History "+id, err, strings.Join(texts, "; "))
 }
 
-// lookAtBoards shows every board.
 func (l *Library) lookAtBoards(ctx context.Context, s Shown) {
 	w := l.Works
 	board(ctx, s, "Work TopPrice", w.TopPrice, workID)
@@ -226,16 +221,12 @@ func (l *Library) lookAtBoards(ctx context.Context, s Shown) {
 
 var atZero = regexp.MustCompile(` ?\d+: [^;]* at 0;$`)
 
-// inTitles returns the index of a title in Titles.
 func inTitles(title string) int { return slices.Index(Titles, title) }
 
-// prefixes are prefixes of titles to look up, by letters alone.
 var prefixes = []string{"RAIN", "rê"}
 
-// bounds are parts of boards by price to count.
 var bounds = [][2]int64{{-100, 5}, {5, 20}, {20, 1000}}
 
-// lookAtTimelines shows every timeline, newest first.
 func (l *Library) lookAtTimelines(ctx context.Context, s Shown) {
 	ring := func(name string, r *timeline.Ring[Work]) {
 		sayAll(s, name, r.All(ctx), workID, false)
@@ -249,7 +240,6 @@ func (l *Library) lookAtTimelines(ctx context.Context, s Shown) {
 	ring("Work NewestByAuthor of all", l.Works.NewestByAuthor.Of(Authors...))
 }
 
-// lookAtEvents shows the events of all owners, newest first.
 func (l *Library) lookAtEvents(ctx context.Context, s Shown) {
 	for _, owner := range Owners {
 		events(ctx, s, "Visit "+owner, l.Visits, owner, func(v Visit) string { return v.Guest })

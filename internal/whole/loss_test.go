@@ -18,7 +18,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// losses are those of one key.
 var losses = matrix{
 	name:   "losses",
 	items:  kind.furnished,
@@ -31,12 +30,10 @@ var losses = matrix{
 	first:  []string{"l head running", "rank counter root leaf fresh", "rank field meta running", "u fresh"},
 }
 
-// spared are the classes of records and of items that nothing else implies, and those with tests of
-// their own.
+// spared are records, items that nothing else implies, and those with tests of their own.
 var spared = []string{"r", "n", "h", "ids", "built", "rebuild", "rebuilt", "procs", "out", "line", "fixed", "build", "seq", "qh", "session", "sessions", "generation", "limit", "rescued", "recovery", "turn"}
 
-// lossLimits are the limits of classes for which nothing else in the store shows that a key
-// existed. docs/memcached.md lists them.
+// Nothing else in the store shows that these keys existed: see docs/memcached.md.
 var lossLimits = map[string]limit{
 	"u":                   {until: rebuilt}, // Find does not find the record
 	"l first segment":     {until: rebuilt}, // a list of one segment looks empty
@@ -53,8 +50,6 @@ var lossLimits = map[string]limit{
 
 func TestMatrix_OfLosses_EveryAnswerIsRightOrSaysSo(t *testing.T) { losses.goThrough(t) }
 
-// lostClass returns the class of the item under key: that of the key, and in a ranking or a list
-// the part of it.
 func lostClass(key string, value []byte) string {
 	class, rest, _ := strings.Cut(key, ":")
 	_, part, _ := strings.Cut(key, "#")
@@ -75,13 +70,11 @@ func lostClass(key string, value []byte) string {
 	return class + " segment"
 }
 
-// boardKinds are the kinds of boards by how the names of their trees end.
 var boardKinds = [][2]string{
 	{"Bid:TopPriceByKind", "many by"}, {"Bid:TopPrice", "many"}, {".Values", "values"}, {"ByAuthor", "by"}, {"PerDay", "period"},
 	{"Work:TopViews", "counter"}, {"Work:TopLikes", "counter"}, {"Work:Front", "counter"}, {".words", "words"},
 }
 
-// boardKind returns the kind of board that the tree called rest belongs to.
 func boardKind(rest string) string {
 	name := strings.Join(strings.SplitN(rest, ":", 3)[:2], ":")
 	for _, kind := range boardKinds {
@@ -92,7 +85,6 @@ func boardKind(rest string) string {
 	return "field"
 }
 
-// node returns the kind of a key of a tree, whose last part is tail.
 func node(tail string, value []byte) string {
 	kind := map[byte]string{'L': "leaf", 'S': "leaf", 'R': "router", 'T': "router", 'I': "record"}[value[2]]
 	switch {
@@ -104,8 +96,7 @@ func node(tail string, value []byte) string {
 	return tail
 }
 
-// listedClass is how the table of docs/internals/keys.md begins a line about a class. It lists
-// every class: internal/repotest checks that.
+// listedClass begins a line of docs/internals/keys.md, which lists every class.
 var listedClass = regexp.MustCompile("(?m)^\\| `([a-z0-9]+)(:[A-Z]+)+`")
 
 func TestLosses_TakeAKeyOfEveryClass(t *testing.T) {
@@ -121,7 +112,6 @@ func TestLosses_TakeAKeyOfEveryClass(t *testing.T) {
 	}
 }
 
-// firstOf returns a test for the first key of each of some classes.
 func firstOf(items map[string][]byte, classes ...string) func(string) bool {
 	keys := losses.classes(items)
 	return func(key string) bool {
@@ -178,7 +168,6 @@ func TestRebuild_MakesTheRootOfATreeAgain(t *testing.T) {
 	}
 }
 
-// wantAsRecordsSay asserts that l gives every answer that its records imply.
 func wantAsRecordsSay(t *testing.T, l *whole.Library) {
 	t.Helper()
 	should, err := l.Should(ctx)
@@ -188,7 +177,6 @@ func wantAsRecordsSay(t *testing.T, l *whole.Library) {
 	}
 }
 
-// halved is the rest of a store after one of its two servers has lost its memory.
 type halved struct {
 	kv.Losses
 	edition uint64
@@ -223,7 +211,6 @@ func TestMatrix_OfLosses_HalfOfAllKeysLost_RebuildFindsWhatIsLeft(t *testing.T) 
 	}
 }
 
-// rebuildTheRest accepts a loss and rebuilds what is left of the models, and wants that.
 func (p *play) rebuildTheRest() {
 	var left []string
 	for _, key := range p.mem.Keys() {
@@ -258,9 +245,7 @@ func (p *play) rebuildTheRest() {
 	}
 }
 
-// wantAllThatIsLeft wants of l every record that is left and can be listed in the answers of
-// every index. What counts entries still counts those of records that are lost, and
-// nothing says any more which records a lost part of an enumeration has named.
+// Counts of entries still count lost records, and a lost part of an enumeration may have named any.
 func wantAllThatIsLeft(t *testing.T, l *whole.Library) (should, shown whole.Shown) {
 	t.Helper()
 	should, err := l.Should(ctx)

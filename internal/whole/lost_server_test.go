@@ -3,7 +3,6 @@ package whole_test
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
 
-// serverLoss is how one of two memcached servers loses its items.
 type serverLoss struct {
 	server int
 	how    string
@@ -26,7 +24,6 @@ func (s serverLoss) String() string {
 	return fmt.Sprintf("server %d %s, seed %d", s.server, s.how, s.seed)
 }
 
-// befall has the server lose its items.
 func (s serverLoss) befall(t *testing.T, p *servers.Process) {
 	t.Helper()
 	if s.how == "restarted" {
@@ -60,9 +57,6 @@ func TestMatrix_OfLostServers_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 	publish(t, "lost servers", found, "")
 }
 
-// try makes a library on two servers, one of which then loses its items, and puts what a
-// process that ran and a fresh one show into a sheet. Once the loss is accepted and
-// everything is rebuilt, all that is left must be there.
 func (s serverLoss) try(t *testing.T, found *sheet) {
 	two, open := twoServers(t)
 	l := libraryIn(t, open())
@@ -102,8 +96,6 @@ func (s serverLoss) try(t *testing.T, found *sheet) {
 	wantAllThatIsLeft(t, fresh)
 }
 
-// twoServers starts two memcached servers, and returns them and a function that opens a
-// store on both, as a process does.
 func twoServers(t *testing.T, args ...string) (two []*servers.Process, open func() kv.Store) {
 	t.Helper()
 	var addrs []string
@@ -120,14 +112,10 @@ func twoServers(t *testing.T, args ...string) (two []*servers.Process, open func
 	}
 }
 
-// writeAll has three writers change everything, and returns what the library shows then.
 func writeAll(t *testing.T, l *whole.Library, seed uint64) whole.Shown {
 	t.Helper()
 	for n := range 3 {
-		w := whole.NewWriter(l, n, rand.New(rand.NewPCG(seed, uint64(n))), new(whole.Diary))
-		for range 150 {
-			w.Step(ctx)
-		}
+		calls(l, new(whole.Diary), n, 150, seed, uint64(n))
 	}
 	must(t, l.DB.Flush(ctx))
 	shown := l.Look(ctx)
@@ -135,8 +123,7 @@ func writeAll(t *testing.T, l *whole.Library, seed uint64) whole.Shown {
 	return shown
 }
 
-// mendAtOnce rebuilds everything side by side, since each rebuild waits for processes that do
-// not know of the loss yet.
+// Each rebuild waits for processes that do not know of the loss yet.
 func mendAtOnce(t *testing.T, l *whole.Library) {
 	t.Helper()
 	all := mends(l)

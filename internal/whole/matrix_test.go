@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// matrix is a kind of harm, tried with every class of keys of every kind of store.
 type matrix struct {
 	name   string // its part of docs/reliability-matrices.md
 	items  func(kind, *testing.T) map[string][]byte
@@ -23,11 +22,9 @@ type matrix struct {
 	first  []string                        // the classes and processes that go test tries
 }
 
-// tries is how many keys of each class are harmed in the long run, one after another.
 const tries = 3
 
-// goThrough tries all harms and publishes what it finds. Those that cannot be noticed are
-// counted apart.
+// Harms that cannot be noticed are counted apart.
 func (m matrix) goThrough(t *testing.T) {
 	t.Helper()
 	var few, all []harm
@@ -61,8 +58,7 @@ func (m matrix) goThrough(t *testing.T) {
 	publish(t, m.name, ever, "")
 }
 
-// limitOf returns the limit of a class: its own, or else that of the same class of any model,
-// which is named without the model.
+// The limit of a class is also that of the class with a model.
 func (m matrix) limitOf(class string) limit {
 	own, ok := m.limits[class]
 	if i := strings.LastIndexByte(class, ' '); !ok && i > 0 {
@@ -71,7 +67,6 @@ func (m matrix) limitOf(class string) limit {
 	return own
 }
 
-// inTime is what a table shows of the worst finding of all stages and that of the last one.
 func inTime(worst, last string) string {
 	switch {
 	case worst == "right":
@@ -82,7 +77,6 @@ func inTime(worst, last string) string {
 	return worst + ", after Rebuild " + last
 }
 
-// harms returns the harms to a kind of store, and those that go test tries.
 func (m matrix) harms(k kind, items map[string][]byte) (few, all []harm) {
 	keys := m.classes(items)
 	for _, class := range slices.Sorted(maps.Keys(keys)) {
@@ -106,7 +100,6 @@ func (m matrix) harms(k kind, items map[string][]byte) (few, all []harm) {
 	return few, all
 }
 
-// classes returns the keys of items by their classes.
 func (m matrix) classes(items map[string][]byte) map[string][]string {
 	keys := map[string][]string{}
 	for _, key := range slices.Sorted(maps.Keys(items)) {

@@ -1,7 +1,6 @@
 package whole_test
 
 import (
-	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -11,20 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
-
-// beforeTrip is a store that calls do before the trip of one number.
-type beforeTrip struct {
-	*memkv.Store
-	left atomic.Int64
-	do   func()
-}
-
-func (b *beforeTrip) Do(ctx context.Context, ops []kv.Op) error {
-	if b.left.Add(-1) == 0 {
-		b.do()
-	}
-	return b.Store.Do(ctx, ops)
-}
 
 // Whenever a record moves while its model is built, or ends, nothing of it stays where it was.
 func TestSweep_ARebuildLeavesNothingWhereRecordsWereThatMove(t *testing.T) {
@@ -45,10 +30,16 @@ func TestSweep_ARebuildLeavesNothingWhereRecordsWereThatMove(t *testing.T) {
 			for trip, done := int64(1), false; !done; trip += step {
 				t.Run(fmt.Sprintf("%s, %s, before trip %d", w.name, name, trip), func(t *testing.T) {
 					w.inspected(t, items, func(t *testing.T, l *whole.Library, mem *memkv.Store) {
-						at := &beforeTrip{Store: mem, do: func() { must(t, move(l)) }}
-						at.left.Store(trip)
-						must(t, libraryIn(t, still{at, w.powers(mem)}).Works.Rebuild(ctx))
-						done = at.left.Load() > 0
+						var left atomic.Int64
+						left.Store(trip)
+						moving := tap{Store: mem, before: func([]kv.Op) error {
+							if left.Add(-1) == 0 {
+								must(t, move(l))
+							}
+							return nil
+						}}
+						must(t, libraryIn(t, still{moving, w.powers(mem)}).Works.Rebuild(ctx))
+						done = left.Load() > 0
 						rest(t, l)
 						if r := checked(t, l); !r.Well() {
 							t.Error(faultTexts(r.Faults), r.Unasked)

@@ -21,13 +21,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// A manyChanges makes changes of many records, some of which fail, by one call or one by one.
 type manyChanges struct {
 	l      *whole.Library
 	single bool
 }
 
-// change returns the errors of multi, or of n calls of one.
 func (c manyChanges) change(n int, multi func() error, one func(i int) error) []string {
 	texts := make([]string, n)
 	if c.single {
@@ -107,7 +105,7 @@ func (c manyChanges) round(rng *rand.Rand) (failed [][]string) {
 
 var version = regexp.MustCompile(`"Version":\d+`)
 
-// unordered returns what l answers, but for revisions and the order in which records came.
+// Revisions and the order in which records came may differ.
 func unordered(l *whole.Library) whole.Shown {
 	shown := l.Look(ctx)
 	for question, answer := range shown {

@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// observed is what hooks have seen.
 type observed struct {
 	mu     sync.Mutex
 	begun  map[kvmodel.Work]int

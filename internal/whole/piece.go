@@ -13,12 +13,10 @@ type Piece struct {
 	Made  time.Time `kv:"created"`
 }
 
-// holds reports whether the motto is the piece's own at that time.
 func (p *Piece) holds(at time.Time) bool {
 	return p.Motto != "" && at.Before(p.Made.Add(mottoHeld))
 }
 
-// mottoHeld is the time for which a motto is unique.
 const mottoHeld = 20000 * time.Hour
 
 // Title returns that of all pieces with as many stars.

@@ -47,7 +47,6 @@ func (k *Plant) In(ctx context.Context, l *Library, s kv.Store, id, other string
 	return p.Planted, err
 }
 
-// planting is a Plant in progress.
 type planting struct {
 	Planted
 	ctx   context.Context
@@ -71,10 +70,8 @@ func (p *planting) get(key string) []byte {
 	return r.Value
 }
 
-// copy copies the value of from to to.
 func (p *planting) copy(to, from string) error { return p.do(kv.OpSet(to, p.get(from))) }
 
-// damage flips a bit of the value of key.
 func (p *planting) damage(key string) error {
 	value := bytes.Clone(p.get(key))
 	if len(value) > 0 {
@@ -83,8 +80,7 @@ func (p *planting) damage(key string) error {
 	return p.do(kv.OpSet(key, value))
 }
 
-// keys returns the keys with the given prefix and suffix, sorted. If there are none, it records an
-// error and returns an empty key.
+// If there are no such keys, it records an error.
 func (p *planting) keys(begin, end string) (all []string) {
 	err := kv.PowersOf(p.s).Keys(p.ctx, begin, func(keys []string) error {
 		for _, key := range keys {
@@ -107,27 +103,23 @@ func (p *planting) keys(begin, end string) (all []string) {
 	return all
 }
 
-// leaf is the root of the board of the work's author. If several writers begin a tree concurrently,
-// each creates one, and all but one stay empty.
+// If several writers begin a tree, each creates a root, and all but one stay empty.
 func (p *planting) leaf() string {
 	size := func(key string) int { return len(p.get(key)) }
 	return slices.MaxFunc(p.keys(p.at(p.board())+":", ":key0"), func(a, b string) int { return cmp.Compare(size(a), size(b)) })
 }
 
-// at records the base of the fault, and returns it.
 func (p *planting) at(base string) string {
 	p.Base = base
 	return base
 }
 
-// The keys of a work.
 func (p *planting) record() string { return "r:Work:" + p.w.ID }
 func (p *planting) claim() string  { return "u:Work:BySlug:" + p.w.Slug }
 func (p *planting) list() string   { return "l:Work:ByAuthor:" + p.w.Author }
 func (p *planting) ring() string   { return "t:Work:NewestByAuthor:" + p.w.Author }
 func (p *planting) board() string  { return "rank:Work:TopPriceByAuthor:" + p.w.Author }
 
-// segment returns the segment with entries in the ring of the work's author.
 func (p *planting) segment() string { return p.keys(p.ring()+"#s0", "")[0] }
 
 // Plants are kinds of faults in the items of works.
@@ -187,7 +179,6 @@ var Plants = []Plant{
 	}},
 }
 
-// likes records the counted list, and returns the key of its count.
 func (p *planting) likes() string {
 	p.at("l:Like:ByWork:" + p.w.ID)
 	return "c:Work:Likes:" + p.w.ID

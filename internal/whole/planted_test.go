@@ -12,18 +12,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// byEach is how many works an author has: so many share a list, a ring and a board. The
-// name of an author is short, so that the keys of the board have it and not a hash.
+// byEach works share a list, a ring and a board. Names of authors are short, so that keys are not
+// hashed.
 const byEach = 3
 
-// plantedFault is a fault that was planted, and its kind.
 type plantedFault struct {
 	whole.Planted
 	of  *whole.Plant
 	met bool // it was found as what it is
 }
 
-// plantedAll plants n faults of each kind, each in the works of an author who has no other.
+// Each fault is in the works of an author who has no other.
 func plantedAll(t *testing.T, l *whole.Library, mem *memkv.Store, n int) (all []plantedFault) {
 	t.Helper()
 	work := func(i int) string { return fmt.Sprintf("v%05d", i) }
@@ -80,7 +79,6 @@ func TestLong_FaultsOfEachKindAreFoundAndMendedOrNamedAndNothingElse(t *testing.
 	}
 }
 
-// wantFound wants each planted fault found as what it is, and no other.
 func wantFound(t *testing.T, planted []plantedFault, found []inspect.Fault) {
 	t.Helper()
 	for _, f := range found {
@@ -101,7 +99,6 @@ func wantFound(t *testing.T, planted []plantedFault, found []inspect.Fault) {
 	}
 }
 
-// wantMended has what is left mended, and wants nothing left then.
 func wantMended(t *testing.T, l *whole.Library) {
 	t.Helper()
 	done, err := inspect.New(l.DB).Repair(ctx, checked(t, l).Faults, inspect.RepairOptions{})

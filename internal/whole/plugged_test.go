@@ -1,7 +1,6 @@
 package whole_test
 
 import (
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -46,16 +45,11 @@ func TestRepair_OfALibraryRightAfterEachOfItsIndexesIsPluggedInIsComplete(t *tes
 	}
 }
 
-// killedLibrary has a process write a library in s and die, and returns what it did.
 func killedLibrary(t *testing.T, s kv.Store) *whole.Diary {
 	t.Helper()
 	store, diary := alive(s), new(whole.Diary)
-	l, err := whole.Open(still{store, kv.Powers{}})
-	must(t, err)
-	w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(1, 1)), diary)
-	for range 200 {
-		w.Step(t.Context())
-	}
+	l := libraryIn(t, still{store, kv.Powers{}})
+	calls(l, diary, 0, 200, 1, 1)
 	store.die()
 	_ = l.DB.Close(t.Context())
 	return diary

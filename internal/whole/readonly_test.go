@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/http/httptest"
 	"reflect"
 	"slices"
@@ -24,32 +23,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// watched counts the writes that reach a store, which outlives its users.
-type watched struct {
-	kv.Store
-	powers kv.Powers
-	writes atomic.Int64
-}
-
-func (w *watched) Powers() kv.Powers { return w.powers }
-func (w *watched) Close() error      { return nil }
-
-func (w *watched) Do(ctx context.Context, ops []kv.Op) error {
-	for i := range ops {
-		if ops[i].Kind.Writes() {
-			w.writes.Add(1)
-		}
-	}
-	return w.Store.Do(ctx, ops)
-}
-
-// plugged are the methods that the write path calls on an index plugged into it.
 var plugged = []string{
 	"After", "AfterAll", "Beside", "Build", "Check", "Committed", "Counts", "Def", "Each", "Early", "Finish", "Forget", "Meet", "Name", "Places", "Prepare", "Purge", "Repair", "Undo", "Window",
 }
 
-// verbs are the methods of an object: those that write, each as a call that would,
-// and those that only read.
+// verbs are the methods of an object: calls of those that write, and the names of those that read.
 type verbs struct {
 	of     any
 	writes map[string]func() error
@@ -58,7 +36,6 @@ type verbs struct {
 
 const recordReads = "All Before DB Get GetMulti ID IDs Last ModelName OnChange Plug"
 
-// recordVerbs returns the verbs of the records r, of which v is one.
 func recordVerbs[T any, K comparable](ctx context.Context, r *kvmodel.Records[T, K], fresh func() *T, id K) verbs {
 	same := func(*T) error { return nil }
 	return verbs{r, map[string]func() error{
@@ -86,8 +63,6 @@ func reading(of any, reads string) verbs { return verbs{of, nil, reads} }
 
 const boardReads = "Around Ascending At Between IDs Last Len Numbered On Page Percentile Picture Prefix Rank RankOf Standing Stats Table Verify"
 
-// verbsOf returns the verbs of everything in l, which has a work "own", and of
-// sessions beside it.
 func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 	id := whole.WorkIDs[0]
 	sessions, err := sessionsIn(l)
@@ -174,7 +149,6 @@ func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 	}
 }
 
-// eventVerbs returns the verbs of events.
 func eventVerbs[T any, E interface {
 	Push(context.Context, ...T) error
 	Clear(context.Context, string) error
@@ -187,16 +161,10 @@ func eventVerbs[T any, E interface {
 	}, "Latest ModelName Unread"}
 }
 
-// filled returns a store with a library that was written for a while, in which ann
-// is signed in, and what it shows.
 func filled(t *testing.T, ctx context.Context) (*memkv.Store, whole.Shown) {
 	mem := memkv.New(memkv.Options{})
-	l, err := whole.Open(&watched{Store: mem})
-	must(t, err)
-	w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(1, 2)), new(whole.Diary))
-	for range 300 {
-		w.Step(ctx)
-	}
+	l := libraryIn(t, still{mem, kv.Powers{}})
+	calls(l, new(whole.Diary), 0, 300, 1, 2)
 	if _, err := l.Works.Upsert(ctx, whole.WorkIDs[0], func(v *whole.Work) error { v.Title = "there"; return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -222,9 +190,17 @@ func TestMatrix_OfVerbs_AReadOnlyLibraryShowsAllAndWritesNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx := t.Context()
 				mem, want := filled(t, ctx)
-				store := &watched{Store: mem, powers: powers(mem)}
+				var writes atomic.Int64
+				counted := tap{Store: mem, before: func(ops []kv.Op) error {
+					for i := range ops {
+						if ops[i].Kind.Writes() {
+							writes.Add(1)
+						}
+					}
+					return nil
+				}}
 				before := slices.Sorted(slices.Values(mem.Keys()))
-				l, err := whole.Open(store, kvmodel.ReadOnly())
+				l, err := whole.Open(still{counted, powers(mem)}, kvmodel.ReadOnly())
 				must(t, err)
 				if diff := differences(want, l.Look(ctx)); len(diff) > 0 {
 					t.Errorf("it shows something else:\n%s", strings.Join(diff, "\n"))
@@ -244,7 +220,7 @@ func TestMatrix_OfVerbs_AReadOnlyLibraryShowsAllAndWritesNothing(t *testing.T) {
 				if err := l.DB.Close(ctx); err != nil {
 					t.Error("close:", err)
 				}
-				if n := store.writes.Load(); n > 0 {
+				if n := writes.Load(); n > 0 {
 					t.Errorf("%d writes have reached the store", n)
 				}
 				if diff := cmp.Diff(before, slices.Sorted(slices.Values(mem.Keys()))); diff != "" {
@@ -255,13 +231,11 @@ func TestMatrix_OfVerbs_AReadOnlyLibraryShowsAllAndWritesNothing(t *testing.T) {
 	}
 }
 
-// differences returns those that are not of offers, which end in between.
 func differences(want, got whole.Shown) []string {
 	return slices.DeleteFunc(want.Differences(got), func(line string) bool { return strings.HasPrefix(line, "Offer ") })
 }
 
-// tryVerbs asserts that all that writes among v is refused, and that each method is
-// known to write or to read.
+// Every method must be known to write or to read, and those that write are refused.
 func tryVerbs(t *testing.T, v verbs) {
 	t.Helper()
 	of := reflect.TypeOf(v.of)
@@ -282,7 +256,6 @@ func tryVerbs(t *testing.T, v verbs) {
 	}
 }
 
-// sessionsIn returns the sessions beside l.
 func sessionsIn(l *whole.Library) (*kvsession.Store, error) {
 	return kvsession.New(l.DB.Store(), kvsession.Options{Keys: [][]byte{[]byte("a key of thirty-two bytes, no less")}})
 }

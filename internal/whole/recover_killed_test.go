@@ -17,10 +17,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// recoverVariable is the URL of the store that this program, started again as a child, recovers.
 const recoverVariable = "RINGTREE_WHOLE_RECOVER"
 
-// recoverAsChild is what that child does. It returns the exit code.
 func recoverAsChild(url string) int {
 	return inspect.Run(ctx, inspect.Config{
 		Name: "db", Args: []string{"recover", "--yes"}, URL: url, Stdout: pausing{},
@@ -28,7 +26,6 @@ func recoverAsChild(url string) int {
 	})
 }
 
-// pausing writes lines to the standard output, and goes on once it has read a byte after each.
 type pausing struct{}
 
 func (pausing) Write(data []byte) (int, error) {
@@ -39,8 +36,7 @@ func (pausing) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// hurt loses what a recovery has to bring back: on servers the mark of one, so that it counts as
-// having lost its memory, and everywhere ids, entries and the note of what is built.
+// On servers the mark of one goes, too, so that it counts as having lost its memory.
 func (s *site) hurt() {
 	s.t.Helper()
 	store := s.store()
@@ -67,8 +63,7 @@ func (s *site) hurt() {
 	}
 }
 
-// recoverUntil runs recover until it has written so many lines, and then kills it. If it ends
-// before that, it returns what it has written and its exit code, and otherwise -1.
+// recoverUntil kills recover after so many lines. The exit code is -1 then.
 func (s *site) recoverUntil(lines int) (said []string, code int) {
 	s.t.Helper()
 	child := exec.Command(os.Args[0])

@@ -31,7 +31,6 @@ const (
 	settling = time.Minute // after which nothing is under way any more
 )
 
-// A rollout is one course of events.
 type rollout struct {
 	*testing.T
 	store *memkv.Store
@@ -51,7 +50,6 @@ func (r *rollout) random() uint64 {
 	return r.rng.Uint64()
 }
 
-// slow is a store whose trips take their time, and that can be asleep.
 type slow struct {
 	kv.Store
 	rng    *rand.Rand
@@ -73,7 +71,6 @@ func (s *slow) Do(ctx context.Context, ops []kv.Op) error {
 	return s.Store.Do(ctx, ops)
 }
 
-// sleep makes what is sent from now on wait for d.
 func (s *slow) sleep(d time.Duration) {
 	wakes := make(chan struct{})
 	s.mu.Lock()
@@ -86,7 +83,6 @@ func (s *slow) sleep(d time.Duration) {
 	close(wakes)
 }
 
-// A party is a process of a release.
 type party struct {
 	*rollout
 	store  *slow
@@ -117,8 +113,6 @@ func (r *rollout) join(newer bool) *party {
 
 func (p *party) ends() { must(p.T, p.db.Close(ctx)) }
 
-// write lets half of the clients make and change papers through p for d. Each change is
-// looked for through reader.
 func (p *party) write(d time.Duration, reader *party) {
 	var all sync.WaitGroup
 	end := time.Now().Add(d)
@@ -141,7 +135,6 @@ func (p *party) write(d time.Duration, reader *party) {
 	all.Wait()
 }
 
-// change makes the paper with id, or gives it another code.
 func (p *party) change(id, code string, reader *party) {
 	p.mu.Lock()
 	_, exists := p.codes[id]
@@ -161,7 +154,6 @@ func (p *party) change(id, code string, reader *party) {
 	}
 }
 
-// look asks for the paper with id by its code.
 func (p *party) look(id, code string) {
 	got, err := p.byCode.Find(ctx, code)
 	if p.answered("unique", err, err == nil && got.ID == id) {
@@ -169,8 +161,6 @@ func (p *party) look(id, code string) {
 	}
 }
 
-// answered counts an answer of an index of some class, and reports whether it misses
-// something and does not say so.
 func (r *rollout) answered(class string, err error, right bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -193,7 +183,6 @@ func (r *rollout) answered(class string, err error, right bool) bool {
 	return false
 }
 
-// lookAtAll asks for everything, when no one writes.
 func (p *party) lookAtAll() {
 	l := &ledger{all: map[string]paper{}}
 	for id, code := range p.codes {
@@ -210,7 +199,6 @@ func (p *party) lookAtAll() {
 	}
 }
 
-// ranked shows the ids of all papers on a board.
 func ranked(p *papers) asked {
 	board := ranking.NewBoard(p, ranking.Spec[paper, int64]{
 		Name: "TopScore", Def: "ranking Score int", Of: ranking.Int[int64](), Score: func(p *paper) int64 { return p.Score },
@@ -228,7 +216,6 @@ func ranked(p *papers) asked {
 	}}
 }
 
-// courses are what two releases may go through. Each ends with no one writing.
 var courses = map[string]func(*rollout){
 	"the old one starts during a build": func(r *rollout) {
 		old := r.join(false)
@@ -293,7 +280,6 @@ var courses = map[string]func(*rollout){
 	},
 }
 
-// rests looks at everything, then rebuilds, and then everything must be there.
 func (p *party) rests() {
 	time.Sleep(settling)
 	p.lookAtAll()

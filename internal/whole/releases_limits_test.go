@@ -15,7 +15,6 @@ import (
 // What the page says below its table: what one release cannot know of the other. Each test
 // also says when that is over.
 
-// sideBySide runs two releases over the papers that the new one has made.
 func sideBySide(t *testing.T, older, newer app, test func(old, next *running)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

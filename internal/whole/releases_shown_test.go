@@ -25,51 +25,43 @@ type (
 	newsSpec  = timeline.EventsSpec[paper, string]
 )
 
-func records(p *papers) asked {
-	text := func(p *paper) string { return fmt.Sprint(p.ID, p.Code, p.Text, p.Score, p.Tags) }
-	return asked{
-		show: func(ctx context.Context) ([]string, error) { return sorted(p.All(ctx), text) },
-		want: func(tr *ledger) (all []string) {
-			for _, id := range slices.Sorted(maps.Keys(tr.all)) {
-				p := tr.all[id]
-				all = append(all, text(&p))
-			}
-			return all
-		},
+// ofEach shows a text of each paper, unless it is "".
+func ofEach(text func(*paper) string) sight {
+	return func(p *papers) asked {
+		return asked{
+			show: func(ctx context.Context) ([]string, error) { return sorted(p.All(ctx), text) },
+			want: func(tr *ledger) (all []string) {
+				for _, p := range tr.all {
+					if line := text(&p); line != "" {
+						all = append(all, line)
+					}
+				}
+				slices.Sort(all)
+				return all
+			},
+		}
 	}
 }
 
-// extra shows the field of that name.
-func extra(p *papers) asked {
-	return asked{
-		show: func(ctx context.Context) (all []string, err error) {
-			for rec, err := range p.All(ctx) {
-				if err != nil {
-					return nil, err
-				}
-				if rec.Extra != "" {
-					all = append(all, rec.ID+rec.Extra)
-				}
-			}
-			slices.Sort(all)
-			return all, nil
-		},
-		want: func(tr *ledger) (all []string) {
-			for _, id := range tr.ids(func(p paper) bool { return p.Extra != "" }) {
-				all = append(all, id+tr.all[id].Extra)
-			}
-			return all
-		},
-	}
-}
+var (
+	records = ofEach(func(p *paper) string { return fmt.Sprint(p.ID, p.Code, p.Text, p.Score, p.Tags) })
+	views   = ofEach(func(p *paper) string { return fmt.Sprint(p.ID, ": ", p.Views) })
+	extra   = ofEach(func(p *paper) string {
+		if p.Extra == "" {
+			return ""
+		}
+		return p.ID + p.Extra
+	})
+)
 
-// sorted returns the texts of all, in order.
 func sorted(all iter.Seq2[*paper, error], text func(*paper) string) (texts []string, err error) {
 	for p, err := range all {
 		if err != nil {
 			return nil, err
 		}
-		texts = append(texts, text(p))
+		if line := text(p); line != "" {
+			texts = append(texts, line)
+		}
 	}
 	slices.Sort(texts)
 	return texts, nil
@@ -84,13 +76,11 @@ func idsOf(all []*paper) (ids []string) {
 
 func unique(p *papers) asked { return uniqueOf("Code", "")(p) }
 
-// held shows papers by their code, which is theirs for more time than there is.
 func held(p *papers) asked {
 	began := time.Now()
 	return uniqueOf("Code", " for 1000h", index.HeldFor(1000*time.Hour, func(*paper) time.Time { return began }))(p)
 }
 
-// uniqueOf shows papers by their code, which is a field of that name.
 func uniqueOf(field, def string, options ...index.UniqueOption) sight {
 	return func(p *papers) asked {
 		u := index.NewUnique(p, kvmodel.IndexSpec[paper, string]{
@@ -117,28 +107,27 @@ func uniqueOf(field, def string, options ...index.UniqueOption) sight {
 	}
 }
 
-// tagged shows the papers with the tag red; of a list with other conditions, those with a
-// score below 50.
 func tagged(def string, low bool, options ...index.ListOption) sight {
-	fits := func(p *paper) bool { return !low || p.Score < 50 }
+	return listed(def, "Tags", "red", func(p *paper) []string { return p.Tags }, func(p *paper) bool { return !low || p.Score < 50 }, options...)
+}
+
+// listed shows the papers in the list of one value.
+func listed(def, field, value string, values func(*paper) []string, fits func(*paper) bool, options ...index.ListOption) sight {
 	return func(p *papers) asked {
 		l := index.NewLists(p, kvmodel.IndexSpec[paper, string]{
-			Name: "ByTags", Def: def, Fields: []string{"Tags"}, Key: kvmodel.StringKey[string](),
-			Values: func(p *paper) []string { return p.Tags }, If: fits,
+			Name: "ByTags", Def: def, Fields: []string{field}, Key: kvmodel.StringKey[string](), Values: values, If: fits,
 		}, options...)
 		return asked{
 			show: func(ctx context.Context) ([]string, error) {
-				return sorted(l.Of("red").All(ctx), func(p *paper) string { return p.ID })
+				return sorted(l.Of(value).All(ctx), func(p *paper) string { return p.ID })
 			},
 			want: func(tr *ledger) []string {
-				return tr.ids(func(p paper) bool { return slices.Contains(p.Tags, "red") && fits(&p) })
+				return tr.ids(func(p paper) bool { return slices.Contains(values(&p), value) && fits(&p) })
 			},
 		}
 	}
 }
 
-// newest shows a timeline: by the last change of Text, or by a value that never changes,
-// and so in the order in which papers were made.
 func newest(def string, spec timeline.Spec[paper]) sight {
 	return func(p *papers) asked {
 		spec := spec
@@ -165,7 +154,6 @@ func newest(def string, spec timeline.Spec[paper]) sight {
 	}
 }
 
-// news shows the events that a release with other options shows as well.
 func news(spec timeline.EventsSpec[paper, string]) sight {
 	return func(p *papers) asked {
 		spec := spec
@@ -192,46 +180,36 @@ func news(spec timeline.EventsSpec[paper, string]) sight {
 	}
 }
 
-// top shows a ranking by score.
 func top(spec ranking.Spec[paper, int64]) sight {
 	return func(p *papers) asked {
 		spec.Name, spec.Def, spec.Of = "TopScore", "ranking Score int", ranking.Int[int64]()
 		spec.Score = func(p *paper) int64 { return p.Score }
-		board := ranking.NewBoard(p, spec)
-		return asked{
-			show: func(ctx context.Context) (scores []string, err error) {
-				l, err := board.Page(ctx, "", 20)
-				for _, p := range l.Items {
-					scores = append(scores, fmt.Sprint(p.Score))
-				}
-				return scores, err
-			},
-			want: func(tr *ledger) (scores []string) {
-				var all []int64
-				for _, p := range tr.all {
-					all = append(all, p.Score)
-				}
-				slices.Sort(all)
-				if !spec.Low {
-					slices.Reverse(all)
-				}
-				for _, n := range all[:min(20, len(all))] {
-					scores = append(scores, fmt.Sprint(n))
-				}
-				return scores
-			},
-		}
+		return scored(ranking.NewBoard(p, spec).Page, spec.Low, func(p paper) (int64, bool) { return p.Score, true })
 	}
 }
 
-// bornAt returns when a paper is taken to have been made: later than those with lower ids.
+type papersPage func(ctx context.Context, cursor string, n int, keep ...func(*paper) bool) (kvmodel.Listing[paper], error)
+
+// scored shows the scores on the first page of a board of some papers.
+func scored(page papersPage, low bool, score func(paper) (int64, bool)) asked {
+	return asked{
+		show: func(ctx context.Context) (scores []string, err error) {
+			l, err := page(ctx, "", 20)
+			for _, p := range l.Items {
+				n, _ := score(*p)
+				scores = append(scores, fmt.Sprint(n))
+			}
+			return scores, err
+		},
+		want: func(tr *ledger) []string { return first(20, tr, low, score) },
+	}
+}
+
 func bornAt(p *paper) time.Time {
 	n, _ := strconv.Atoi(strings.TrimPrefix(p.ID, "p"))
 	return time.Unix(int64(n), 0)
 }
 
-// tied shows a ranking by score in which equal ones stand by when they were made, or share
-// ranks.
 func tied(ties ranking.Ties) sight {
 	return func(p *papers) asked {
 		spec := ranking.Spec[paper, int64]{
@@ -274,81 +252,26 @@ func tied(ties ranking.Ties) sight {
 	}
 }
 
-// views shows the counter of each paper.
-func views(p *papers) asked {
-	list := func(id string, views int64) string { return fmt.Sprint(id, ": ", views) }
-	return asked{
-		show: func(ctx context.Context) ([]string, error) {
-			return sorted(p.All(ctx), func(rec *paper) string { return list(rec.ID, rec.Views) })
-		},
-		want: func(tr *ledger) (all []string) {
-			for _, id := range slices.Sorted(maps.Keys(tr.all)) {
-				all = append(all, list(id, tr.all[id].Views))
-			}
-			return all
-		},
-	}
-}
+var coded = listed("list Code string", "Code", "c1", func(p *paper) []string { return []string{p.Code[:2]} }, func(*paper) bool { return true })
 
-// coded shows the list that tagged shows, of another field.
-func coded(p *papers) asked {
-	l := index.NewLists(p, kvmodel.IndexSpec[paper, string]{
-		Name: "ByTags", Def: "list Code string", Fields: []string{"Code"}, Key: kvmodel.StringKey[string](),
-		Values: func(p *paper) []string { return []string{p.Code[:2]} },
-	})
-	return asked{
-		show: func(ctx context.Context) ([]string, error) {
-			return sorted(l.Of("c1").All(ctx), func(p *paper) string { return p.ID })
-		},
-		want: func(tr *ledger) []string {
-			return tr.ids(func(p paper) bool { return p.Code[:2] == "c1" })
-		},
-	}
-}
-
-// topByTag shows the ranking that top shows, split.
 func topByTag(p *papers) asked {
 	boards := ranking.NewBoards(p, ranking.Spec[paper, int64]{
 		Name: "TopScore", Def: "ranking Score int by Tags string", Of: ranking.Int[int64](), Score: func(p *paper) int64 { return p.Score },
 	}, kvmodel.By[paper, string]{Key: kvmodel.StringKey[string](), Value: func(p *paper) string { return p.Tags[0] }})
-	return asked{
-		show: func(ctx context.Context) (scores []string, err error) {
-			l, err := boards.Of("red").Page(ctx, "", 20)
-			for _, p := range l.Items {
-				scores = append(scores, fmt.Sprint(p.Score))
-			}
-			return scores, err
-		},
-		want: func(tr *ledger) []string {
-			return first(20, tr, func(p paper) (int64, bool) { return p.Score, p.Tags[0] == "red" })
-		},
-	}
+	return scored(boards.Of("red").Page, false, func(p paper) (int64, bool) { return p.Score, p.Tags[0] == "red" })
 }
 
-// grades shows a ranking by a number of which that many decimals count.
 func grades(scale int) sight {
 	return func(p *papers) asked {
-		grade := func(p *paper) float64 { return float64(p.Score) / 4 }
 		board := ranking.NewBoard(p, ranking.Spec[paper, float64]{
-			Name: "TopGrade", Def: fmt.Sprint("ranking Grade decimal ", scale), Of: ranking.Decimal[float64](scale), Score: grade,
+			Name: "TopGrade", Def: fmt.Sprint("ranking Grade decimal ", scale), Of: ranking.Decimal[float64](scale),
+			Score: func(p *paper) float64 { return float64(p.Score) / 4 },
 		})
-		return asked{
-			show: func(ctx context.Context) (scores []string, err error) {
-				l, err := board.Page(ctx, "", 20)
-				for _, p := range l.Items {
-					scores = append(scores, fmt.Sprint(p.Score/2))
-				}
-				return scores, err
-			},
-			want: func(tr *ledger) (scores []string) {
-				return first(20, tr, func(p paper) (int64, bool) { return p.Score / 2, true })
-			},
-		}
+		return scored(board.Page, false, func(p paper) (int64, bool) { return p.Score / 2, true })
 	}
 }
 
-// first returns the n highest numbers of papers.
-func first(n int, tr *ledger, of func(paper) (int64, bool)) (texts []string) {
+func first(n int, tr *ledger, low bool, of func(paper) (int64, bool)) (texts []string) {
 	var all []int64
 	for _, p := range tr.all {
 		if n, ok := of(p); ok {
@@ -356,14 +279,15 @@ func first(n int, tr *ledger, of func(paper) (int64, bool)) (texts []string) {
 		}
 	}
 	slices.Sort(all)
-	slices.Reverse(all)
+	if !low {
+		slices.Reverse(all)
+	}
 	for _, n := range all[:min(n, len(all))] {
 		texts = append(texts, fmt.Sprint(n))
 	}
 	return texts
 }
 
-// past shows the last bodies of each paper.
 func past(p *papers) asked {
 	h := kvmodel.NewHistory(p)
 	const shown = 3
@@ -396,7 +320,6 @@ func past(p *papers) asked {
 	}
 }
 
-// viewed shows a ranking by the counter.
 func viewed(spec ranking.Spec[paper, int64]) sight {
 	return func(p *papers) asked {
 		spec := spec
@@ -418,7 +341,7 @@ func viewed(spec ranking.Spec[paper, int64]) sight {
 				return all, err
 			},
 			want: func(tr *ledger) []string {
-				return first(30, tr, func(p paper) (int64, bool) {
+				return first(30, tr, false, func(p paper) (int64, bool) {
 					n := p.Views
 					if spec.Per != ranking.Forever {
 						n = tr.hours[p.ID]
@@ -430,7 +353,6 @@ func viewed(spec ranking.Spec[paper, int64]) sight {
 	}
 }
 
-// A shelf counts the papers with a tag.
 type shelf struct {
 	Tag    string
 	Papers int64 `json:"-"`
@@ -452,7 +374,6 @@ func shelvesOf(p *papers, counters ...kvmodel.CounterOf[shelf]) *kvmodel.Records
 	})
 }
 
-// shelves shows another model, of which a release makes a record with each paper.
 func shelves(p *papers) asked {
 	records := shelvesOf(p)
 	made := map[string]bool{}
@@ -477,19 +398,15 @@ func shelves(p *papers) asked {
 	}
 }
 
-// counted shows the red papers, by a list that a counter follows, and how many they are.
 func counted(p *papers) asked {
 	return numbered(p, kvmodel.CounterOf[shelf]{Derived: true}, index.Counted("Shelf", "Papers"), func(paper) int64 { return 1 })
 }
 
-// summed is counted with the sum of the scores of the red papers.
 func summed(p *papers) asked {
 	score := func(p *paper) int64 { return p.Score }
 	return numbered(p, kvmodel.CounterOf[shelf]{Derived: true, Sum: true}, index.Summed("Shelf", "Papers", "Score", score), func(p paper) int64 { return p.Score })
 }
 
-// numbered shows the red papers, by a list that a counter follows, and the counter, to which each adds
-// what share returns.
 func numbered(p *papers, counter kvmodel.CounterOf[shelf], follows index.ListOption, share func(paper) int64) asked {
 	counter.Name, counter.Set = "Papers", func(v *shelf, n int64) { v.Papers = n }
 	shelves := shelvesOf(p, counter)

@@ -26,7 +26,6 @@ import (
 // The table of docs/releases.md shows what two releases may do side by side. Each change of its rows is a
 // change, and each cell an answer of a release: the right one, or ErrNeedsRebuild until a Rebuild.
 
-// A paper is the record of all these releases.
 type paper struct {
 	ID, Code, Text, Extra string
 	Tags                  []string
@@ -40,7 +39,6 @@ type paper struct {
 
 type papers = kvmodel.Records[paper, string]
 
-// fieldsCodec stores papers as JSON. A release that lacks a field keeps it.
 type fieldsCodec struct{ lacks string }
 
 func (c fieldsCodec) Append(dst []byte, p *paper) ([]byte, error) {
@@ -69,7 +67,6 @@ func (c fieldsCodec) Merge(prev, next []byte) ([]byte, error) {
 	return b, errors.Join(err, failed)
 }
 
-// without returns the JSON object in data without a field.
 func without(data []byte, field string) ([]byte, error) {
 	all := map[string]json.RawMessage{}
 	if err := json.Unmarshal(data, &all); err != nil {
@@ -82,7 +79,6 @@ func without(data []byte, field string) ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// app is a release: its model of papers, and the pages that it shows of them.
 type app struct {
 	lacks    string // a field that its papers do not have
 	version  int
@@ -94,7 +90,7 @@ type app struct {
 	shows    []sight
 }
 
-// A sight makes an index, and returns the answers it gives and those it should give.
+// A sight makes an index, and asks for its answers.
 type sight func(*papers) asked
 
 type asked struct {
@@ -103,7 +99,6 @@ type asked struct {
 	made func(context.Context, paper) error // called for each paper, or nil
 }
 
-// ledger records the papers.
 type ledger struct {
 	all    map[string]paper
 	made   int                 // the number created so far
@@ -126,7 +121,6 @@ func (tr *ledger) ids(keep func(paper) bool) (ids []string) {
 	return ids
 }
 
-// A running is a running release.
 type running struct {
 	*testing.T
 	app
@@ -140,7 +134,7 @@ type running struct {
 
 func (a app) run(t *testing.T, m *memkv.Store, tr *ledger) *running {
 	t.Helper()
-	db, err := kvmodel.Open(unpowered{m})
+	db, err := kvmodel.Open(still{m, kv.Powers{}})
 	must(t, err)
 	r := &running{T: t, app: a, ledger: tr, db: db}
 	schema := kvmodel.Schema[paper, string]{
@@ -169,12 +163,6 @@ func (a app) run(t *testing.T, m *memkv.Store, tr *ledger) *running {
 	return r
 }
 
-// unpowered is a store without powers that outlives its users.
-type unpowered struct{ kv.Store }
-
-func (unpowered) Powers() kv.Powers { return kv.Powers{} }
-func (unpowered) Close() error      { return nil }
-
 func (r *running) must(err error) {
 	r.Helper()
 	if err != nil {
@@ -182,7 +170,6 @@ func (r *running) must(err error) {
 	}
 }
 
-// writes creates n papers, changes as many, one every half second, and deletes some.
 func (r *running) writes(n int) {
 	r.Helper()
 	ctx := r.Context()
@@ -216,7 +203,6 @@ func (r *running) writes(n int) {
 	time.Sleep(2 * time.Second)
 }
 
-// hit counts a view of a paper.
 func (r *running) hit(id string) {
 	r.Helper()
 	p, ok := r.find(id)
@@ -234,15 +220,13 @@ func (r *running) hit(id string) {
 
 func (p *paper) isPast() bool { return !p.Until.IsZero() && !time.Now().Before(p.Until) }
 
-// find returns the paper with id, if it has not ended.
 func (tr *ledger) find(id string) (paper, bool) {
 	maps.DeleteFunc(tr.all, func(_ string, p paper) bool { return p.isPast() && !p.stays })
 	p, ok := tr.all[id]
 	return p, ok
 }
 
-// keepBody records that r wrote p. The history lacks the writes of a release without one, and the
-// next body hides those before it.
+// The history lacks the writes of a release without one, and the next body hides those before it.
 func (r *running) keepBody(p paper) {
 	kept := r.bodies[p.ID]
 	if r.history == 0 {
@@ -252,7 +236,6 @@ func (r *running) keepBody(p paper) {
 	r.bodies[p.ID] = append([]string{p.Code}, kept...)
 }
 
-// past returns the visible earlier bodies of the paper with id, newest first.
 func (tr *ledger) past(id string) (bodies []string) {
 	for _, body := range tr.bodies[id] {
 		if body == "" && len(bodies) > 0 {
@@ -296,7 +279,6 @@ func (r *running) change(id string) {
 	r.moved = slices.Insert(slices.DeleteFunc(r.moved, func(other string) bool { return other == id }), 0, id)
 }
 
-// look asks for everything that the release shows. It fails if an answer is wrong.
 func (r *running) look(when string) {
 	r.Helper()
 	r.find("")
@@ -315,8 +297,8 @@ func (r *running) look(when string) {
 	}
 }
 
-// verdict returns the cell of the table for the answers since the last verdict. If they were not
-// all right, a Rebuild makes them so.
+// verdict returns the cell for the answers since the last one. Unless all were right, a Rebuild
+// makes them so.
 func (r *running) verdict(rebuild bool) string {
 	r.Helper()
 	if !r.needs {
@@ -339,10 +321,8 @@ func (r *running) ends() {
 	r.must(r.db.Close(r.Context()))
 }
 
-// A row is a change from one release to the next.
 type row struct{ old, new app }
 
-// judge returns the cells of the row.
 func (c row) judge(t *testing.T) (cells []string) {
 	m, tr := memkv.New(memkv.Options{}), newLedger()
 	old := c.old.run(t, m, tr)
@@ -388,7 +368,6 @@ var (
 
 func shows(all ...sight) app { return app{shows: all} }
 
-// hits is a release that hits the counter of its papers, and shows it.
 func hits(all ...sight) app { return app{counts: true, shows: append(all, views)} }
 
 func hitsHourly(keep int) app {
@@ -397,7 +376,6 @@ func hitsHourly(keep int) app {
 	return a
 }
 
-// rows are the changes of the table.
 var rows = map[string]row{
 	"nothing":                       {shows(unique, tags, ring, board), shows(unique, tags, ring, board)},
 	"a field added":                 {app{lacks: "Extra", shows: []sight{tags}}, app{shows: []sight{tags, extra}}},
@@ -468,7 +446,6 @@ var rows = map[string]row{
 	"`shards=`":                           {shows(made), shows(newest("timeline ID shards 3", timeline.Spec[paper]{Value: byID, Shards: 3}))},
 }
 
-// firstRows are the rows that go test tries: the cells of each index that comes and goes.
 var firstRows = []string{
 	"a field removed", "`version=` raised", "`unique` added", "`list` removed", "`timeline` added", "`ranking` removed",
 	"a `list` becomes a `timeline`", "a shorter `ring=`", "`ring=` below a power of two", "events with another `keep=`", "a model removed", "`expires` added",
@@ -494,7 +471,6 @@ func TestMatrix_OfReleases_DoSideBySideWhatTheTableSays(t *testing.T) {
 	}
 }
 
-// tableOf returns the cells of the table in a text, by the changes in the first of each row.
 func tableOf(t *testing.T, file string) map[string][]string {
 	t.Helper()
 	data, err := os.ReadFile(file)

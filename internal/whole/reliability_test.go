@@ -15,13 +15,11 @@ import (
 
 var reliability = flag.String("reliability", "", "go through all of each matrix, and write it into this `FILE`, docs/reliability-matrices.md")
 
-// reliabilityPage is the page that has the matrices. promisesPage repeats their total.
 const (
 	reliabilityPage = "../../docs/reliability-matrices.md"
 	promisesPage    = "../../docs/reliability.md"
 )
 
-// sheet is a matrix as the page shows it.
 type sheet struct {
 	corner        string // what the rows are
 	rows, columns []string
@@ -29,7 +27,6 @@ type sheet struct {
 	unnoticed     int                    // cells in which nothing can be noticed
 }
 
-// put adds what was found in a cell. A row or a column that is new comes last.
 func (s *sheet) put(row, column, word string) {
 	if s.cells == nil {
 		s.cells = map[[2]string][]string{}
@@ -44,7 +41,6 @@ func (s *sheet) put(row, column, word string) {
 	s.cells[at] = append(s.cells[at], word)
 }
 
-// merge leaves the worst of what was found in each cell.
 func (s *sheet) merge() {
 	for at, words := range s.cells {
 		first := slices.MinFunc(words, func(a, b string) int { return slices.Index(findings, worst(a)) - slices.Index(findings, worst(b)) })
@@ -52,15 +48,12 @@ func (s *sheet) merge() {
 	}
 }
 
-// findings are what may be found in a cell, the worst first.
 var findings = []string{"WRONG", "less", "says so", "right"}
 
-// worst returns the kind of what was found.
 func worst(word string) string {
 	return findings[slices.IndexFunc(findings, func(kind string) bool { return strings.Contains(word, kind) })]
 }
 
-// summary says how many cells there are of each kind.
 func (s *sheet) summary() string {
 	n, all := map[string]int{}, 0
 	for _, words := range s.cells {
@@ -73,7 +66,6 @@ func (s *sheet) summary() string {
 		all+s.unnoticed, n["right"], n["says so"], n["less"], n["WRONG"], s.unnoticed)
 }
 
-// summaries finds the line that summary has written.
 var summaries = regexp.MustCompile(`\*\*(\d+) cells\*\*: right (\d+), says so (\d+), less (\d+), wrong and silent (\d+); not noticeable (\d+)`)
 
 func (s *sheet) markdown() string {
@@ -93,8 +85,6 @@ func (s *sheet) markdown() string {
 	return text.String()
 }
 
-// publish writes a matrix, and what else is to be said of it, into the page if the flag
-// names one. The page says where by comments.
 func publish(t *testing.T, name string, s *sheet, more string) {
 	t.Helper()
 	t.Log(s.summary())
@@ -118,7 +108,6 @@ func publish(t *testing.T, name string, s *sheet, more string) {
 	must(t, os.WriteFile(promisesPage, []byte(promises), 0o644))
 }
 
-// replaced returns page with other text between the comments that name a part.
 func replaced(t *testing.T, page, name, text string) string {
 	t.Helper()
 	begin, end := fmt.Sprintf("<!-- %s: written by make docs -->\n", name), fmt.Sprintf("<!-- end of %s -->", name)
@@ -130,7 +119,6 @@ func replaced(t *testing.T, page, name, text string) string {
 	return before + begin + "\n" + text + "\n" + end + after
 }
 
-// proveAll makes the matrices go through everything if the page is to be written.
 func proveAll() error {
 	if *reliability == "" {
 		return nil
@@ -174,17 +162,5 @@ func TestReliability_ThePromisesHaveTheTotalOfTheMatrices(t *testing.T) {
 	total, _, ended := strings.Cut(total, "<!-- end of total -->")
 	if page := string(read(t, promisesPage)); !ended || !strings.Contains(page, total) {
 		t.Errorf("%s lacks %q", promisesPage, total)
-	}
-}
-
-func TestReliability_BoardsAreRightAfterAKillOnceCountedAgain(t *testing.T) {
-	page, m := string(read(t, reliabilityPage)), faultMatrix{}
-	must(t, m.add(trialAt{}, nil)) // of the first fault, which kills
-	rows := strings.Split(m.sheet().markdown(), "\n")
-	for _, class := range followsCounts {
-		row := fmt.Sprintf("| %s | right, once counted again |", class)
-		if !slices.Contains(rows, row) || !strings.Contains(page, row) {
-			t.Errorf("neither %s nor what is found may lack %q", reliabilityPage, row)
-		}
 	}
 }

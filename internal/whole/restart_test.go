@@ -16,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// restarted is the finding after one of several servers lost its memory.
 type restarted struct {
 	calls   int // of the load while it happened
 	verdict     // of the answers afterward
@@ -28,10 +27,8 @@ const (
 	loadTime       = 300 * time.Millisecond // before a restart and after it
 )
 
-// restart fills one library of a tenant and leaves it alone, and restarts a server while others are
-// being written. Then an older process and a new one must give the same answers as before about the
-// first library, and the acknowledged ones about the others, or an error. At the end restart
-// accepts the loss, so another tenant can begin.
+// A server restarts while libraries are written. Afterwards a quiet library must show what it did
+// before, and the others the acknowledged writes, or an error.
 func restart(t *testing.T, tenant string, open func(tenant string) *whole.Library, server *servers.Process) (found restarted) {
 	t.Helper()
 	quiet := open(tenant)
@@ -62,14 +59,12 @@ func restart(t *testing.T, tenant string, open func(tenant string) *whole.Librar
 	return found
 }
 
-// closeLibrary ends a process whose changes may be lost, which Close then reports.
 func closeLibrary(l *whole.Library) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	_ = l.DB.Close(ctx)
 }
 
-// compare counts the answers of a library.
 func (r *restarted) compare(who string, want, got whole.Shown) {
 	for question, answer := range got {
 		right, asked := want[question]
@@ -77,7 +72,6 @@ func (r *restarted) compare(who string, want, got whole.Shown) {
 	}
 }
 
-// liked records the likes of some writers.
 type liked struct {
 	mu    sync.Mutex
 	calls int
@@ -85,7 +79,6 @@ type liked struct {
 	maybe map[string][]string // users whose likes may be there
 }
 
-// likeUntil makes new likes until f returns.
 func likeUntil(t *testing.T, l *whole.Library, f func()) *liked {
 	t.Helper()
 	k := &liked{sure: map[string][]string{}, maybe: map[string][]string{}}
@@ -128,8 +121,7 @@ func (k *liked) write(l *whole.Library, work, name string, stop <-chan struct{})
 	}
 }
 
-// judge counts the answers of a library about the likes of each work: right are all acknowledged
-// likes and none that no one made, or an error.
+// All acknowledged likes must be there, and none that no one made, or an error.
 func (k *liked) judge(who string, l *whole.Library, found *restarted) {
 	for work, sure := range k.sure {
 		maybe := k.maybe[work]

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// watching is a store that remembers what it has answered.
 type watching struct {
 	kv.Store
 	seen *sightings
@@ -63,10 +61,7 @@ func TestWhole_NobodyChangesWhatTheStoreHasAnswered(t *testing.T) {
 			must(t, err)
 			d := new(whole.Diary)
 			for n := range 3 {
-				w := whole.NewWriter(l, n, rand.New(rand.NewPCG(uint64(n), 1)), d)
-				for range 60 {
-					w.Step(ctx)
-				}
+				calls(l, d, n, 60, uint64(n), 1)
 			}
 			must(t, l.Works.Rebuild(ctx))
 			must(t, l.DB.Close(ctx))

@@ -35,7 +35,6 @@ func (l *Library) Should(ctx context.Context) (Shown, error) {
 	return s, nil
 }
 
-// truth is the live records.
 type truth struct {
 	works   []*Work
 	likes   []*Like
@@ -49,8 +48,7 @@ type truth struct {
 	now     time.Time
 }
 
-// read reads all records by their ids. Offers and bids with unknown ids are taken from the
-// enumeration.
+// Offers and bids with unknown ids are taken from the enumeration.
 func (l *Library) read(ctx context.Context) (truth, error) {
 	var r truth
 	var errs [9]error
@@ -94,7 +92,6 @@ func (l *Library) read(ctx context.Context) (truth, error) {
 	return r, errors.Join(errs[:]...)
 }
 
-// allOf returns the records with ids, and others in the enumeration.
 func allOf[T any](ctx context.Context, r *kvmodel.Records[T, string], ids []string) ([]*T, error) {
 	ids = slices.Clone(ids)
 	for v, err := range r.All(ctx) {
@@ -105,7 +102,6 @@ func allOf[T any](ctx context.Context, r *kvmodel.Records[T, string], ids []stri
 	return live(ctx, r, ids)
 }
 
-// live returns the existing records with ids.
 func live[T any, K comparable](ctx context.Context, r *kvmodel.Records[T, K], ids []K) ([]*T, error) {
 	all, err := r.GetMulti(ctx, ids)
 	return slices.DeleteFunc(all, func(v *T) bool { return v == nil }), err
@@ -122,7 +118,6 @@ func (r *truth) saysIDs(s Shown) {
 
 func all[T any](*T) bool { return true }
 
-// those returns the ids of the records for which meant returns true, sorted.
 func those[T any](records []*T, id func(*T) string, meant func(*T) bool) string {
 	var ids []string
 	for _, v := range records {
@@ -210,7 +205,6 @@ func (r *truth) saysBoards(s Shown) {
 	}
 }
 
-// saysPolls says what the votes add up to.
 func (r *truth) saysPolls(s Shown) {
 	s["Poll All"], s["Vote All"] = those(r.polls, pollID, all), those(r.votes, voteID, all)
 	for _, id := range PollIDs {
@@ -231,8 +225,6 @@ func (r *truth) saysPolls(s Shown) {
 	}
 }
 
-// saysPieces says how many pieces there are, by which tags they are found, and how they
-// stand.
 func (r *truth) saysPieces(s Shown) {
 	s["Piece Count"] = fmt.Sprint(len(r.pieces))
 	for _, p := range r.pieces {
@@ -268,7 +260,6 @@ func (r *truth) saysPieces(s Shown) {
 	}
 }
 
-// dense numbers the ranks in a board's answer without gaps.
 func dense(at string) string {
 	rank := 0
 	return ranks.ReplaceAllStringFunc(at, func(string) string { rank++; return fmt.Sprint(rank, ":") })
@@ -276,7 +267,6 @@ func dense(at string) string {
 
 var ranks = regexp.MustCompile(`\d+:`)
 
-// likesOf returns the number of likes of a work.
 func (r *truth) likesOf(work string) int64 {
 	return int64(number(r.likes, func(v *Like) bool { return v.Work == work }))
 }
@@ -290,7 +280,6 @@ func number[T any](records []*T, meant func(*T) bool) (n int) {
 	return n
 }
 
-// saysBoard sets the answers of a board over records: those for which score returns true.
 func saysBoard[T any, S cmp.Ordered](s Shown, name string, records []*T, id func(*T) string, score func(*T) (S, bool), low, shared bool) {
 	type member struct {
 		id    string

@@ -22,8 +22,7 @@ type Shown map[string]string
 // NeedsRebuild is the answer of an index with an ErrNeedsRebuild.
 const NeedsRebuild = "needs a rebuild"
 
-// say answers a question with values, or with the error. If something stored is damaged, it shows
-// both.
+// If something stored is damaged, say shows the values and the error.
 func (s Shown) say(question string, err error, values ...any) {
 	switch {
 	case errors.Is(err, kvmodel.ErrNeedsRebuild):
@@ -37,7 +36,6 @@ func (s Shown) say(question string, err error, values ...any) {
 	}
 }
 
-// sayAll answers a question with the values of seq.
 func sayAll[V any](s Shown, question string, seq iter.Seq2[V, error], text func(V) string, sorted bool) {
 	var texts []string
 	var errs []error
@@ -72,7 +70,6 @@ func (s Shown) Differences(got Shown) []string {
 	return lines
 }
 
-// list shows a list of records.
 func list[T any, K comparable](ctx context.Context, s Shown, name string, l *index.List[T, K], id func(*T) string) {
 	sayAll(s, name+" All", l.All(ctx), id, true)
 	sayAll(s, name+" IDs", l.IDs(ctx), func(k K) string { return fmt.Sprint(k) }, true)
@@ -83,8 +80,7 @@ func list[T any, K comparable](ctx context.Context, s Shown, name string, l *ind
 	sayAll(s, name+" Page", pages(ctx, l, 3), id, true)
 }
 
-// values shows the values of a list. Those with equal counts are sorted by value, since their order
-// on a page is random.
+// Values with equal counts are sorted, since their order on a page is random.
 func values(ctx context.Context, s Shown, name string, v *ranking.Values[string], words []string) {
 	text := func(item *ranking.Value[string]) string { return fmt.Sprint(item.Value, "=", item.Count) }
 	sayAll(s, name+" Page", pages(ctx, v, 2), text, true)
@@ -106,7 +102,6 @@ func values(ctx context.Context, s Shown, name string, v *ranking.Values[string]
 	}
 }
 
-// pages yields all items of a listing, n per page.
 func pages[T any](ctx context.Context, l kvmodel.Lister[T], n int) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		for cursor := ""; ; {
@@ -126,16 +121,13 @@ func pages[T any](ctx context.Context, l kvmodel.Lister[T], n int) iter.Seq2[*T,
 	}
 }
 
-// atOnce is the number of places per call of At, so that the answer spans several.
 const atOnce = 7
 
-// board shows a board. Records with equal scores are sorted by id, since their order on the board
-// is random.
+// Records with equal scores are sorted by id, since their order on the board is random.
 func board[T any, K comparable, S cmp.Ordered](ctx context.Context, s Shown, name string, b *ranking.Board[T, K, S], id func(*T) K) {
 	boardBy(ctx, s, name, b, id, func(score S) S { return score })
 }
 
-// boardBy shows a board with scores compared through by.
 func boardBy[T any, K comparable, S any, C cmp.Ordered](ctx context.Context, s Shown, name string, b *ranking.Board[T, K, S], id func(*T) K, by func(S) C) {
 	n, err := b.Len(ctx)
 	s.say(name+" Len", err, n)
@@ -174,7 +166,6 @@ func boardBy[T any, K comparable, S any, C cmp.Ordered](ctx context.Context, s S
 	sayAll(s, name+" Page", pages(ctx, b, 4), func(v *T) string { return fmt.Sprint(id(v)) }, true)
 }
 
-// groups divides values into runs of the same key.
 func groups[V any, C comparable](values []V, key func(V) C) [][]V {
 	var all [][]V
 	for i, v := range values {

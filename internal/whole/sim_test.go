@@ -30,13 +30,11 @@ const (
 	runCalls     = 300 // by all processes
 )
 
-// limits make a run smaller.
 type limits struct {
 	calls  int // by each process
 	faults int
 }
 
-// outcome is the result of a run.
 type outcome struct {
 	wrong []string // wrong answers
 	tale  string   // printed if an answer is wrong
@@ -52,7 +50,6 @@ var worlds = []struct {
 	{"embedded", kvtest.AllPowers},
 }
 
-// mishap is an event that goes wrong in a run.
 type mishap struct {
 	what  string
 	at    int // the number of an op of all processes
@@ -60,7 +57,6 @@ type mishap struct {
 	who   string // the process that dies
 }
 
-// mishaps returns the mishaps in the run of a seed: a process dies, and some requests go astray.
 func mishaps(rng *rand.Rand, powers kvtest.Powers) []mishap {
 	kinds := []mishap{
 		{what: "late", fault: kvtest.Late}, {what: "lost", fault: kvtest.Lost},
@@ -80,13 +76,11 @@ func mishaps(rng *rand.Rand, powers kvtest.Powers) []mishap {
 	return all
 }
 
-// mayGo reports whether the library promises to work without the item under key.
 func mayGo(key string) bool {
 	return strings.HasPrefix(key, "qh:") || strings.HasPrefix(key, "seq:") || strings.HasSuffix(key, ":edge")
 }
 
-// run makes the run of a seed, and returns its outcome. Every second run with transactions runs
-// them twice.
+// Every second run with transactions runs them twice.
 func run(t *testing.T, seed uint64, lim limits) (out outcome) {
 	powers := worlds[seed%uint64(len(worlds))].powers
 	powers.Again = powers.Atomic && seed%2 == 0
@@ -124,37 +118,44 @@ func run(t *testing.T, seed uint64, lim limits) (out outcome) {
 	}
 	kvtest.Simulate(t, seed, world, func(s *kvtest.Sim) {
 		sim = s
-		d, open := new(whole.Diary), false
-		for n := range runProcesses {
-			name, rng := fmt.Sprint("p", n), rand.New(rand.NewPCG(seed, uint64(n)))
-			sim.Go(name, func(store kv.Store) { open = !(worker{n: n, rng: rng, diary: d, calls: lim.calls}).work(store) || open })
-		}
-		sim.Wait()
+		d, wrong := judged(t, sim, powers, func(n int, d *whole.Diary) worker {
+			return worker{n: n, rng: rand.New(rand.NewPCG(seed, uint64(n))), diary: d, calls: lim.calls}
+		}, func() bool { return dead })
 		if dead {
 			out.tally["killed"]++
 		}
-		sim.Do("fixer", func(store kv.Store) { repair(store, d, dead || open) })
-		sim.Wait()
-		l, err := whole.Open(asIn(sim.Store(), powers))
-		must(t, err)
-		if out.wrong, err = l.Judge(ctx, d); err != nil {
-			t.Fatal(err)
-		}
-		out.wrong = append(out.wrong, l.JudgeKeys(ctx, sim.Store().Keys())...)
+		out.wrong = wrong
 		out.tally["calls"] += d.Calls()
 		out.tally["ops"] += sim.Step()
 		out.tally["runs "+worlds[seed%uint64(len(worlds))].name]++
-		if len(out.wrong) > 0 {
-			out.tale = storyOf(d, out.wrong)
-		}
-		if err := l.DB.Close(ctx); err != nil {
-			t.Error(err)
+		if len(wrong) > 0 {
+			out.tale = storyOf(d, wrong)
 		}
 	})
 	return out
 }
 
-// asIn returns s with some of its powers, as it is when nothing goes wrong.
+// judged lets processes work, repairs what they have left, and returns the answer of Judge. It calls
+// anyDead when all have ended.
+func judged(t *testing.T, sim *kvtest.Sim, powers kvtest.Powers, process func(n int, d *whole.Diary) worker, anyDead func() bool) (*whole.Diary, []string) {
+	d, open := new(whole.Diary), false
+	for n := range runProcesses {
+		k := process(n, d)
+		sim.Go(fmt.Sprint("p", n), func(store kv.Store) { open = !k.work(store) || open })
+	}
+	sim.Wait()
+	touch := anyDead() || open
+	sim.Do("fixer", func(store kv.Store) { repair(store, d, touch) })
+	sim.Wait()
+	l, err := whole.Open(asIn(sim.Store(), powers))
+	must(t, err)
+	wrong, err := l.Judge(ctx, d)
+	must(t, err)
+	wrong = append(wrong, l.JudgeKeys(ctx, sim.Store().Keys())...)
+	must(t, l.DB.Close(ctx))
+	return d, wrong
+}
+
 func asIn(s kv.Store, powers kvtest.Powers) kv.Store {
 	all := kv.PowersOf(s)
 	own := kv.Powers{Unless: powers.Unless, Ordered: powers.Ordered}
@@ -164,7 +165,6 @@ func asIn(s kv.Store, powers kvtest.Powers) kv.Store {
 	return still{s, own}
 }
 
-// worker is a process that makes random changes.
 type worker struct {
 	n, calls int
 	rng      *rand.Rand
@@ -175,7 +175,6 @@ type worker struct {
 	within func(context.Context) (context.Context, context.CancelFunc)
 }
 
-// work makes the changes, and reports whether the process could end properly.
 func (k worker) work(store kv.Store) bool {
 	clock := cmp.Or(k.clock, new(kvtest.Clock))
 	l, err := whole.Open(store, kvmodel.Clock(clock.Now))
@@ -196,12 +195,10 @@ func (k worker) work(store kv.Store) bool {
 	return l.DB.Close(closing) == nil
 }
 
-// repair is a process that starts after all others have ended, and stays until everything is
-// repaired. With keys on several servers, a dead process may have left an entry and no line. Size
-// and Count may then be too high until a page finds the entry and, if its change may have been
-// under way, another read a minute later (docs/lists.md). So repair pages through the lists twice.
-// A board over a counter may lack the last counts of a dead process until the next change of the
-// counter, so repair changes them.
+// repair starts after all others, and stays until everything is repaired. With keys on several
+// servers, a dead process may have left an entry without a line, so Size and Count are too high
+// until two pages, a minute apart, have found it (docs/lists.md). A board over a counter may lack a
+// dead process's last counts until the counter changes: touch changes it.
 func repair(store kv.Store, d *whole.Diary, touch bool) {
 	l, err := whole.Open(store)
 	if err != nil {
@@ -230,8 +227,6 @@ func repair(store kv.Store, d *whole.Diary, touch bool) {
 	_ = l.DB.Close(ctx)
 }
 
-// storyOf returns the story of the first wrong answer: the calls about it, and the history of its
-// keys.
 func storyOf(d *whole.Diary, wrong []string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n", strings.Join(wrong[:min(len(wrong), 20)], "\n"))
@@ -240,7 +235,6 @@ func storyOf(d *whole.Diary, wrong []string) string {
 	return text.String()
 }
 
-// smallest returns the outcome of a smaller run of seed, if that is wrong too.
 func smallest(t *testing.T, seed uint64, found outcome, lim limits) (outcome, limits) {
 	for _, smaller := range []func(limits) limits{
 		func(l limits) limits { l.faults = 0; return l },
@@ -260,15 +254,12 @@ func smallest(t *testing.T, seed uint64, found outcome, lim limits) (outcome, li
 	return found, lim
 }
 
-// class returns the kind of a difference: its question without ids and values.
 func class(line string) string {
 	question, _, _ := strings.Cut(line, ":")
 	words := strings.Fields(question)
 	return strings.Join(words[:min(len(words), 2)], " ")
 }
 
-// runSeeds yields the seeds of the runs: RINGTREE_SEEDS of them from RINGTREE_SEED on, or as many
-// as RINGTREE_PROVE asks for.
 func runSeeds(t *testing.T) iter.Seq[uint64] {
 	first, alone := setting(t, "RINGTREE_SEED", 1)
 	n, several := setting(t, "RINGTREE_SEEDS", 1)
@@ -321,7 +312,6 @@ func list(counts map[string]int) string {
 	return strings.Join(all, ", ")
 }
 
-// setting returns the number in an environment variable, and whether it is set.
 func setting(t *testing.T, name string, otherwise uint64) (uint64, bool) {
 	text, set := os.LookupEnv(name)
 	if !set {

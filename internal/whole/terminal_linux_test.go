@@ -11,7 +11,6 @@ import (
 
 func init() { terminal = openTerminal }
 
-// openTerminal returns a terminal at which someone answers each question with yes.
 func openTerminal(t *testing.T) *os.File {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

@@ -18,7 +18,6 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// post is a record with tags, whose list has values.
 type post struct {
 	ID    string
 	Tags  []string
@@ -35,7 +34,6 @@ type posts struct {
 	}
 }
 
-// postsAs are the options of a model of posts.
 type postsAs struct {
 	history   int
 	unvalued  bool // it does not keep the values
@@ -73,7 +71,6 @@ func openPosts(s kv.Store, as postsAs, opts ...kvmodel.Option) *posts {
 	return p
 }
 
-// inJSON stores records as JSON.
 type inJSON[T any] struct{}
 
 func (inJSON[T]) Append(dst []byte, v *T) ([]byte, error) {
@@ -85,14 +82,12 @@ func (inJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json
 
 func (inJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
-// serverKinds are the kinds of store that can hold values.
 var serverKinds = map[string]func(kv.Store) kv.Store{
 	"embedded":     func(s kv.Store) kv.Store { return still{s, kv.PowersOf(s)} },
 	"as Redis":     func(s kv.Store) kv.Store { return still{s, kv.Powers{Unless: true, Ordered: true}} },
 	"as memcached": func(s kv.Store) kv.Store { return still{s, kv.Powers{}} },
 }
 
-// eachServer runs f on an empty store of each kind.
 func eachServer(t *testing.T, f func(t *testing.T, mem *memkv.Store, s kv.Store)) {
 	for name, as := range serverKinds {
 		t.Run(name, func(t *testing.T) {
@@ -107,22 +102,18 @@ func closePosts(t *testing.T, p *posts) {
 	must(t, p.db.Close(ctx))
 }
 
-// postTagged creates a post with tags.
 func postTagged(t *testing.T, p *posts, id string, tags ...string) {
 	t.Helper()
 	must(t, p.Create(ctx, &post{ID: id, Tags: tags}))
 }
 
-// tag replaces the tags of a post.
 func (p *posts) tag(ctx context.Context, id string, tags ...string) error {
 	_, err := p.Update(ctx, id, func(v *post) error { v.Tags = tags; return nil })
 	return err
 }
 
-// used are values with their counts.
 type used map[string]int64
 
-// countsOf returns the values of p with their counts, by its records.
 func countsOf(t *testing.T, p *posts) used {
 	t.Helper()
 	live := map[string][]string{}
@@ -135,7 +126,6 @@ func countsOf(t *testing.T, p *posts) used {
 	return countsIn(live)
 }
 
-// countsIn returns the values of posts with their counts. The posts map ids to tags.
 func countsIn(posts map[string][]string) used {
 	counts := used{}
 	for _, tags := range posts {
@@ -146,7 +136,6 @@ func countsIn(posts map[string][]string) used {
 	return counts
 }
 
-// byUse returns all values on pages of n with their counts, which must not rise.
 func byUse(t *testing.T, p *posts, n int) used {
 	t.Helper()
 	shown, last := used{}, int64(1<<62)
@@ -160,7 +149,6 @@ func byUse(t *testing.T, p *posts, n int) used {
 	return shown
 }
 
-// inOrder returns all values on pages of n of Words, which must be in order.
 func inOrder(t *testing.T, p *posts, n int) used {
 	t.Helper()
 	shown, last := used{}, ""
@@ -176,7 +164,6 @@ func inOrder(t *testing.T, p *posts, n int) used {
 
 type valuePage func(context.Context, string, int, ...func(*ranking.Value[string]) bool) (kvmodel.Listing[ranking.Value[string]], error)
 
-// pagesOf yields all items of a listing, n a page.
 func pagesOf(page valuePage, n int) func(yield func(*ranking.Value[string], error) bool) {
 	return func(yield func(*ranking.Value[string], error) bool) {
 		for cursor := ""; ; {
@@ -197,7 +184,6 @@ func pagesOf(page valuePage, n int) func(yield func(*ranking.Value[string], erro
 	}
 }
 
-// checkValues asserts that the values of p agree with its records, by every way to read them.
 func checkValues(t *testing.T, p *posts) {
 	t.Helper()
 	wantValues(t, p, countsOf(t, p))

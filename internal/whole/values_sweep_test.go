@@ -45,7 +45,6 @@ func sweepValues(t *testing.T, n int, powers kvtest.Powers, as postsAs) {
 	})
 }
 
-// changePosts makes random changes as one process.
 func changePosts(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, as postsAs) {
 	p := openPosts(s, as)
 	for range 5 {
@@ -72,7 +71,6 @@ func changePosts(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, as postsAs) {
 	_ = p.db.Close(closing)
 }
 
-// checkShownValues asserts that a page has each value once, with a count.
 func checkShownValues(ctx context.Context, sim *kvtest.Sim, p *posts) {
 	l, err := p.ByTags.Values.Page(ctx, "", 10)
 	if err != nil {
@@ -87,8 +85,6 @@ func checkShownValues(ctx context.Context, sim *kvtest.Sim, p *posts) {
 	}
 }
 
-// repairPosts is a process that starts after all others have ended, and stays for longer than the
-// grace.
 func repairPosts(sim *kvtest.Sim, as postsAs) {
 	sim.Spare(proof.Fixer)
 	sim.Do(proof.Fixer, func(s kv.Store) {
@@ -105,8 +101,6 @@ func repairPosts(sim *kvtest.Sim, as postsAs) {
 	})
 }
 
-// wantSweptValues asserts that the values are those of the records. With all, it also checks values
-// without records.
 func wantSweptValues(t *testing.T, p *posts, all bool) {
 	t.Helper()
 	if all {
@@ -121,8 +115,6 @@ func wantSweptValues(t *testing.T, p *posts, all bool) {
 	}
 }
 
-// valueFaults spares the moments of [proof.Spared]. Ops on counts and values are often lost, late,
-// or carried out without an answer.
 func valueFaults(m kvtest.Moment) kvtest.Fault {
 	odds := [20]kvtest.Fault{0: kvtest.Mute, 7: kvtest.Lost, 13: kvtest.Unsent, 17: kvtest.Late}
 	switch {
@@ -134,8 +126,7 @@ func valueFaults(m kvtest.Moment) kvtest.Fault {
 	return kvtest.ByRate
 }
 
-// In the contest, processes give posts of their own one tag and remove it, so that each follows
-// numbers that the others change. There are no faults and no repairs.
+// Processes give posts of their own one tag and remove it, without faults or repairs.
 func contestOfValues(t *testing.T, n int, powers kvtest.Powers) {
 	proof.Sweep(t, n, kvtest.World{Powers: powers, Slow: 0.05}, func(sim *kvtest.Sim) {
 		finished := true

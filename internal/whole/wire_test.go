@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// wire speaks to a server in its own protocol.
 type wire struct {
 	t *testing.T
 	net.Conn
@@ -29,7 +28,6 @@ func (w *wire) send(format string, args ...any) {
 	must(w.t, err)
 }
 
-// line returns the next line without its end.
 func (w *wire) line() string {
 	w.t.Helper()
 	line, err := w.in.ReadString('\n')

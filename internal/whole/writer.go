@@ -31,7 +31,6 @@ type Writer struct {
 	Within func(context.Context) (context.Context, context.CancelFunc)
 }
 
-// ownWorks is the number of WorkIDs, the last ones, that are writers' own.
 const ownWorks = 4
 
 // NewWriter returns writer number n, which records its calls in d.
@@ -42,7 +41,6 @@ func NewWriter(l *Library, n int, rng *rand.Rand, d *Diary) *Writer {
 	}
 }
 
-// callTime is the time limit of a writer's call.
 const callTime = 10 * time.Second
 
 // Step makes one random call.
@@ -65,7 +63,6 @@ func (w *Writer) Step(ctx context.Context) {
 	}
 }
 
-// choices are a writer's calls, with their frequency in percent.
 var choices = []struct {
 	odds int
 	call func(*Writer, context.Context)
@@ -94,7 +91,6 @@ func (w *Writer) token() string { return fmt.Sprint(w.name, "-", w.calls) }
 
 func pick[V any](w *Writer, from []V) V { return from[w.rng.IntN(len(from))] }
 
-// work returns the id of a shared work, or of the writer's own.
 func (w *Writer) work() string {
 	if w.rng.IntN(4) == 0 {
 		return w.own
@@ -106,7 +102,6 @@ func (w *Writer) note(what, about string, f func() error) error {
 	return w.diary.do(w.name, what, about, w.token(), f)
 }
 
-// fill gives v new values in all indexed fields.
 func (w *Writer) fill(v *Work) {
 	v.Slug = pick(w, []string{"", "s1", "s2", "s3", v.ID})
 	v.Author, v.Room, v.Shelf = pick(w, append(Authors, "")), pick(w, Rooms), w.rng.IntN(Shelves)
@@ -116,7 +111,6 @@ func (w *Writer) fill(v *Work) {
 	v.Taken = pick(w, []time.Time{{}, time.Unix(1000, 0), time.Unix(2000, 0)})
 }
 
-// tags returns one tag or two.
 func (w *Writer) tags() []string {
 	return slices.Compact(slices.Sorted(slices.Values([]string{pick(w, Tags), pick(w, Tags)})))
 }
@@ -131,7 +125,6 @@ func (w *Writer) makeWork(ctx context.Context) {
 	}
 }
 
-// makeWorks creates two works together.
 func (w *Writer) makeWorks(ctx context.Context) {
 	shared := WorkIDs[:len(WorkIDs)-ownWorks]
 	i := w.rng.IntN(len(shared) - 1)
@@ -148,7 +141,6 @@ func (w *Writer) makeWorks(ctx context.Context) {
 	})
 }
 
-// ofItem returns the error of an item in err, from CreateMulti; nil if the item was created.
 func ofItem(err error, index int) error {
 	all, _ := err.(interface{ Unwrap() []error })
 	if all == nil {
@@ -191,7 +183,6 @@ func (w *Writer) editWork(ctx context.Context) {
 	})
 }
 
-// marked returns the last few marks of a work with a new one.
 func (w *Writer) marked(marks []string) []string {
 	marks = append(marks, w.token())
 	return marks[max(0, len(marks)-3):]
@@ -258,8 +249,7 @@ func (w *Writer) unlike(ctx context.Context) {
 	w.liked(ctx, v, err, false)
 }
 
-// liked updates the writer's knowledge of the likes of its own work, and asserts that it reads its
-// own writes.
+// liked asserts that the writer reads its own writes.
 func (w *Writer) liked(ctx context.Context, v *Like, err error, is bool) {
 	if v.Work != w.own {
 		return
@@ -277,7 +267,6 @@ func (w *Writer) liked(ctx context.Context, v *Like, err error, is bool) {
 	}
 }
 
-// readLikes asserts that all numbers of likes of the writer's own work match its writes.
 func (w *Writer) readLikes(ctx context.Context) {
 	list := w.l.Likes.ByWork.Of(w.own)
 	if n, err := list.Size(ctx); err == nil && n != len(w.likes) {
@@ -306,8 +295,7 @@ func (w *Writer) offer(ctx context.Context) {
 	_ = w.note("bid", b.ID, func() error { return w.l.Bids.Put(ctx, b) })
 }
 
-// until returns an expiry for an offer. Some expire while the writers work, and some while a dead
-// one is repaired.
+// Some offers expire while the writers work, and some while a dead one is repaired.
 func (w *Writer) until() time.Time {
 	return w.l.DB.Now().Add(pick(w, []time.Duration{20 * time.Second, time.Hour, 100 * time.Hour}))
 }
@@ -347,7 +335,6 @@ func (w *Writer) smash(ctx context.Context) {
 	_ = w.note("smash", id, func() error { return w.l.Pieces.Delete(ctx, id) })
 }
 
-// vote makes, changes or deletes a vote, or makes its poll.
 func (w *Writer) vote(ctx context.Context) {
 	v := &Vote{User: pick(w, Users), Poll: pick(w, PollIDs), Value: w.rng.Int64N(7) - 3}
 	about := v.User + " " + v.Poll
@@ -372,7 +359,7 @@ func (w *Writer) ticket(ctx context.Context) {
 	}
 }
 
-// push adds an event with an owner known only to this writer.
+// The owner is known only to this writer.
 func (w *Writer) push(ctx context.Context) {
 	owner, text := w.name, w.token()
 	err := w.note("push", owner, func() error {
@@ -427,7 +414,6 @@ func (w *Writer) read(ctx context.Context) {
 	}
 }
 
-// once asserts that each item is there once and belongs there.
 func (w *Writer) once(items []*Work, where string, belongs func(*Work) bool) {
 	seen := map[string]bool{}
 	for _, v := range items {

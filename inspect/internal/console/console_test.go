@@ -96,7 +96,6 @@ func TestFailed_KeepsTheFirstErrorOfTheOutput(t *testing.T) {
 	}
 }
 
-// full is a disk that takes nothing.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }

@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// wellMade has one of everything, done right.
 const wellMade = `<h1>Well made</h1><p style="color: #555">Text, <a href="#end">a link</a></p>
 <form><label>Name <input></label><label for="about">About</label><textarea id="about"></textarea><button>Send</button></form>
 <h2>Pictures</h2><img src="data:," alt=""><svg role="img" width="20" height="20"><title>A dot</title></svg><svg aria-hidden="true"></svg>
@@ -21,7 +20,6 @@ const wellMade = `<h1>Well made</h1><p style="color: #555">Text, <a href="#end">
 const frame = `<!doctype html><html lang="en"><title>Test</title><meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,"><main>%s</main></html>`
 
-// show returns a tab with a page whose main part is body.
 func show(t *testing.T, body string) *Tab {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, frame, body) }))

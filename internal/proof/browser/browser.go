@@ -15,14 +15,12 @@ import (
 	"github.com/ringtree/ringtree/internal/proof/servers"
 )
 
-// program is the browser's name on the PATH.
 const program = "chromium"
 
 // patience is the time limit of one step in the browser. It is long because a busy machine is not
 // the page's fault.
 const patience = 2 * time.Minute
 
-// flags make Chromium behave the same on every machine and keep it off the network.
 var flags = map[string]any{
 	"disable-gpu": true, "disable-quic": true, "disable-component-update": true, "disable-domain-reliability": true,
 	"disable-features": "Translate,MediaRouter,OptimizationHints", "lang": "en-US",
@@ -30,7 +28,7 @@ var flags = map[string]any{
 	"host-resolver-rules": "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost",
 }
 
-// launch starts a browser, or opens a tab if parent has a browser. It lasts until end is called.
+// launch starts a browser, or opens a tab in that of parent.
 func launch(parent context.Context, options ...chromedp.ContextOption) (ctx context.Context, end func(), err error) {
 	ctx, stop := chromedp.NewContext(parent, options...)
 	// The context itself must not have a deadline: it lasts as long as the tab.
@@ -50,8 +48,7 @@ func launch(parent context.Context, options ...chromedp.ContextOption) (ctx cont
 	}, nil
 }
 
-// common is the browser of this process. Each tab of a new visitor has its own browser context. The
-// first test that needs the browser starts it.
+// Each new visitor has a browser context of the common browser.
 var common struct {
 	start sync.Once
 	ctx   context.Context
@@ -59,7 +56,6 @@ var common struct {
 	err   error
 }
 
-// start returns the common browser.
 func start(t testing.TB) context.Context {
 	t.Helper()
 	servers.Need(t, program)

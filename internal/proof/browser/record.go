@@ -13,7 +13,6 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// record holds Chromium's reports about a tab.
 type record struct {
 	mu       sync.Mutex
 	shown    string            // URL of the current document
@@ -88,7 +87,6 @@ func (p *Tab) Where() string {
 	return p.shown
 }
 
-// report fails the test with the problems that no step has noticed.
 func (p *Tab) report() {
 	p.t.Helper()
 	p.mu.Lock()

@@ -81,7 +81,6 @@ func (p *Tab) fail(format string, args ...any) {
 	p.t.Fatalf("browser: on %s: "+format, append([]any{p.Where()}, args...)...)
 }
 
-// do carries out steps that need no waiting.
 func (p *Tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -91,7 +90,6 @@ func (p *Tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// command returns a DevTools protocol command without a result.
 func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, c, params)
@@ -123,8 +121,6 @@ func (p *Tab) eval(expression string, into any) error {
 	return json.Unmarshal(value, into)
 }
 
-// await retries eval until it succeeds, and fails the test with the last error if that takes too
-// long.
 func (p *Tab) await(what, expression string, into any) {
 	p.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
@@ -138,7 +134,6 @@ func (p *Tab) await(what, expression string, into any) {
 	}
 }
 
-// named returns a call of a function in names.js.
 func named(function string, args ...string) string {
 	// strings can always be encoded
 	list, _ := json.Marshal(args)
@@ -159,7 +154,6 @@ func (p *Tab) Text(selector string) (text string) {
 	return text
 }
 
-// has reports whether the page shows the text, ignoring differences in spaces.
 func (p *Tab) has(text string) bool {
 	p.t.Helper()
 	return strings.Contains(p.Text("body"), strings.Join(strings.Fields(text), " "))
@@ -185,7 +179,6 @@ func (p *Tab) WithoutText(wants ...string) {
 	}
 }
 
-// load takes a step that leads to another document, and waits until that has loaded.
 func (p *Tab) load(what string, step chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -225,8 +218,7 @@ func (p *Tab) Back() {
 	p.Wait("the page to be complete", "document.readyState === 'complete'")
 }
 
-// click waits until nothing covers the link, button or field with the name, and returns a click on
-// its center.
+// click waits until nothing covers the control of that name.
 func (p *Tab) click(kind, name string) chromedp.Action[chromedp.Void] {
 	p.t.Helper()
 	var at struct{ X, Y float64 }

@@ -86,8 +86,7 @@ func writeSteps(s kv.Store, w int, acks io.Writer) error {
 	}
 }
 
-// step is write number n of writer w: a value and, for every other writer, a copy in the same
-// Atomic, if the store has that power.
+// Every other writer also writes a copy, in the same Atomic if there is one.
 func step(ctx context.Context, s kv.Store, w, n int) error {
 	if atomic := kv.PowersOf(s).Atomic; atomic != nil && twins(w) {
 		return atomic(ctx, func(s kv.Store) error {
@@ -106,7 +105,6 @@ func twins(w int) bool { return w%2 == 0 }
 
 func key(class string, w, n int) string { return fmt.Sprintf("crash:%s:%d:%d", class, w, n%slots) }
 
-// payload returns the value of a step. Its length and all its bytes depend on the step.
 func payload(w, n int) []byte {
 	value := binary.BigEndian.AppendUint64(nil, uint64(n))
 	random := rand.NewPCG(uint64(w), uint64(n))
@@ -143,8 +141,7 @@ func Kill(times int, seed uint64, child func() *exec.Cmd, open func() (kv.Store,
 	return report, nil
 }
 
-// killOne lets cmd run for life, kills it, and returns its acknowledged writes. If writes is set,
-// life begins with the first of them.
+// life begins with the first write if writes is set.
 func killOne(cmd *exec.Cmd, life time.Duration, writes bool) ([]Step, error) {
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -213,8 +210,7 @@ func (r *Report) CheckMoment(ctx context.Context, s kv.Store, at time.Time) erro
 	return nil
 }
 
-// look compares the store with the acknowledged writes. The unacknowledged write of each writer may
-// be there; if it is, it counts as acknowledged from now on.
+// The unacknowledged write of each writer may be there, and then counts as acknowledged.
 func (r *Report) look(open func() (kv.Store, error), acked *[writers]int) error {
 	s, err := open()
 	if err != nil {
@@ -249,7 +245,7 @@ func (r *Report) compare(w int, found found, acked int, twins bool) {
 	}
 }
 
-// latest returns the last step up to n that wrote slot, or 0. Steps start at 1.
+// Steps start at 1.
 func latest(slot, n int) int {
 	return max(n-((n-slot)%slots+slots)%slots, 0)
 }
@@ -281,7 +277,6 @@ func readSlots(ctx context.Context, s kv.Store, class string, w int) ([][]byte, 
 	return values, nil
 }
 
-// last returns the highest step found, or 0.
 func (f found) last() int {
 	last := 0
 	for _, item := range f.items {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,29 +22,37 @@ type Outage struct {
 	Latest      time.Duration // the longest time a call took past its deadline
 }
 
-// callTime is the time limit of each call of the load.
 const callTime = time.Second
 
 // KillMaster ends the first master with kill -9 while 16 clients of store work on keys of all
 // slots, and returns the outage they saw. It fails if the cluster does not accept writes again
 // within limit.
 func (c *Cluster) KillMaster(store kv.Store, limit time.Duration) (Outage, error) {
-	masters := c.Masters()
-	if len(masters) == 0 {
-		return Outage{}, errors.New("the Redis Cluster has no master")
-	}
 	l := &load{store: store}
-	end := busy(func(client, n int) { l.call(fmt.Sprintf("load:%d:%d", client, n%100)) })
-	time.Sleep(callTime / 4)
-	killed := time.Now()
-	c.Kill(masters[0])
-	err := awaitWrites(store, limit)
-	l.outage.Back = time.Since(killed)
-	end()
+	_, back, err := c.killMaster(func(client, n int) { l.call(fmt.Sprintf("load:%d:%d", client, n%100)) }, store, limit, 0)
+	l.outage.Back = back
 	return l.outage, err
 }
 
-// awaitWrites waits until one trip has written to keys on all masters.
+// killMaster ends the first master with kill -9 while 16 clients call f. It returns when the cluster
+// has accepted writes of store again, and another rest has passed.
+func (c *Cluster) killMaster(f func(client, n int), store kv.Store, limit, rest time.Duration) (master *Process, back time.Duration, err error) {
+	masters := c.Masters()
+	if len(masters) == 0 {
+		return nil, 0, errors.New("the Redis Cluster has no master")
+	}
+	master = c.nodes[masters[0]]
+	end := busy(f)
+	time.Sleep(callTime / 2)
+	killed := time.Now()
+	master.Kill()
+	err = awaitWrites(store, limit)
+	back = time.Since(killed)
+	time.Sleep(rest)
+	end()
+	return master, back, err
+}
+
 func awaitWrites(store kv.Store, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -63,7 +72,6 @@ func awaitWrites(store kv.Store, limit time.Duration) error {
 	return fmt.Errorf("no service within %v after a master died: %w", limit, err)
 }
 
-// busy calls f as each of 16 clients, with n from 0, until end is called.
 func busy(f func(client, n int)) (end func()) {
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -89,7 +97,6 @@ type load struct {
 	outage Outage
 }
 
-// call writes and reads a key, and counts the result.
 func (l *load) call(key string) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
@@ -113,4 +120,80 @@ func (l *load) call(key string) {
 	default:
 		l.outage.Other++
 	}
+}
+
+// Failover is the fate of the writes in progress when a master died.
+type Failover struct {
+	Back    time.Duration // from the kill until all slots accepted a write again
+	Stored  int           // acknowledged writes
+	Unclear int           // unacknowledged writes that may have been carried out
+	Said    int           // acknowledged writes with keys that are ErrLost
+	Lost    int           // acknowledged writes that are gone
+}
+
+// LoseMaster ends the first master with kill -9 while 16 clients of store write, each under its own
+// keys beginning with name. It returns when the cluster has accepted writes of plain, a store that
+// waits for no replica, for another half second, and the killed node has come back as a replica.
+func (c *Cluster) LoseMaster(store, plain kv.Store, name string, limit time.Duration) (Failover, error) {
+	w := &writes{store: store}
+	master, back, err := c.killMaster(func(client, n int) { w.write(fmt.Sprintf("%s:%d:%d", name, client, n)) }, plain, limit, callTime/2)
+	w.found.Back = back
+	if err == nil {
+		err = master.Start()
+	}
+	if err == nil {
+		err = c.await(ready)
+	}
+	if err == nil {
+		err = w.look()
+	}
+	return w.found, err
+}
+
+type writes struct {
+	store kv.Store
+
+	mu    sync.Mutex
+	keys  []string // of acknowledged writes
+	found Failover
+}
+
+func (w *writes) write(key string) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	_, err := kv.One(ctx, w.store, kv.OpSet(key, []byte(key)))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case err == nil:
+		w.keys = append(w.keys, key)
+		w.found.Stored++
+	case errors.Is(err, kv.ErrUnclear):
+		w.found.Unclear++
+	}
+}
+
+func (w *writes) look() error {
+	const atOnce = 500
+	for keys := range slices.Chunk(w.keys, atOnce) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		got, err := kv.GetAll(ctx, w.store, keys...)
+		cancel()
+		if err != nil && !errors.Is(err, kv.ErrLost) {
+			return fmt.Errorf("look for what was acknowledged: %w", err)
+		}
+		var drops []kv.Op
+		for i, r := range got {
+			switch {
+			case errors.Is(r.Err, kv.ErrLost):
+				w.found.Said++
+			case r.Err != nil || string(r.Value) != keys[i]:
+				w.found.Lost++
+			}
+			drops = append(drops, kv.OpDelete(keys[i]))
+		}
+		// they only take up memory
+		_ = w.store.Do(context.Background(), drops)
+	}
+	return nil
 }

@@ -41,7 +41,6 @@ func startRedis(port string, args ...string) (*Process, error) {
 	return started(p)
 }
 
-// newRedis returns a redis-server with a folder of its own that is not started yet.
 func newRedis(port string, args ...string) (*Process, error) {
 	dir, err := os.MkdirTemp("", "ringtree-redis-")
 	if err != nil {
@@ -57,7 +56,6 @@ func newRedis(port string, args ...string) (*Process, error) {
 	}, nil
 }
 
-// started starts p, and removes its folder if that fails.
 func started(p *Process) (*Process, error) {
 	if err := p.Start(); err != nil {
 		os.RemoveAll(p.dir)
@@ -76,7 +74,6 @@ const (
 	clusterNodes   = 2 * clusterMasters
 )
 
-// slots is the number of slots in a Redis Cluster.
 const slots = 16384
 
 // RedisCluster starts a Redis Cluster and returns when all its nodes agree and every master has its
@@ -102,8 +99,7 @@ func RedisCluster() (*Cluster, error) {
 	return c, nil
 }
 
-// startNode starts a node of a cluster that uses ports. It need not meet the others, because its
-// file names them as if they had met before.
+// A node's file names the others as if they had met before.
 func startNode(i int, ports []string) (*Process, error) {
 	node, err := newRedis(ports[i],
 		"--cluster-enabled", "yes", "--cluster-port", ports[clusterNodes+i],
@@ -118,8 +114,7 @@ func startNode(i int, ports []string) (*Process, error) {
 	return started(node)
 }
 
-// nodesOf returns the file of node self of a cluster that uses ports. The first three nodes share
-// the slots, the others replicate them.
+// The first three nodes share the slots, the others replicate them.
 func nodesOf(self int, ports []string) string {
 	id := func(i int) string { return fmt.Sprintf("%040x", i+1) }
 	var file strings.Builder
@@ -159,7 +154,6 @@ func ready(node *Process) (bool, error) {
 		strings.Count(nodes, "slave ") == clusterNodes-clusterMasters, nil
 }
 
-// await waits until as has returned true for each node.
 func (c *Cluster) await(as func(*Process) (bool, error)) error {
 	end := time.Now().Add(2 * time.Minute)
 	for _, node := range c.nodes {
@@ -214,7 +208,6 @@ func (c *Cluster) Stop() {
 	}
 }
 
-// ask returns the server's answer to a command.
 func ask(p *Process, command ...string) (string, error) {
 	host, port, _ := net.SplitHostPort(p.Addr)
 	args := slices.Concat([]string{"-h", host, "-p", port, "-e"}, command)
@@ -225,7 +218,6 @@ func ask(p *Process, command ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-// order sends the server a command that must return OK.
 func order(p *Process, command ...string) error {
 	answer, err := ask(p, command...)
 	if err == nil && answer != "OK" {

@@ -52,7 +52,6 @@ func (g *Group) start(ports, args []string) (err error) {
 	return g.await()
 }
 
-// startSentinel starts a sentinel of the master with that name and port.
 func startSentinel(port, name, master string) (*Process, error) {
 	dir, err := os.MkdirTemp("", "ringtree-sentinel-")
 	if err != nil {
@@ -67,7 +66,6 @@ func startSentinel(port, name, master string) (*Process, error) {
 	return started(&Process{Addr: net.JoinHostPort("127.0.0.1", port), program: "redis-server", args: []string{file, "--sentinel"}, dir: dir})
 }
 
-// await waits until each sentinel knows the others and the replica.
 func (g *Group) await() error {
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		all := true
