@@ -9,6 +9,7 @@ import (
 
 	"github.com/ringtree/ringtree/examples/conduit/tour"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // A section is some rows that are measured one after another in a world of their own.
@@ -23,17 +24,16 @@ type section struct {
 // A row is a measured call.
 type row struct {
 	name   string
-	before func(*world) error // prepares the call
+	before func(*world) error // prepares the call, unmeasured
 	wait   time.Duration      // time that passes before the call; 0: seconds
-	do     func(context.Context, *world) error
+	do     func(*world) error
 	want   error
 }
 
-// definitionsLast is longer than a process caches the definition of a board.
-const definitionsLast = 6 * time.Second
-
-// atOnce is the wait of a row that needs the record in memory.
-const atOnce = time.Millisecond
+const (
+	definitionsLast = 6 * time.Second  // longer than a process caches the definition of a board
+	atOnce          = time.Millisecond // the wait of a row that needs the record in memory
+)
 
 // Table is the cost of a section's rows before the reply.
 type Table struct {
@@ -105,8 +105,10 @@ func (w *world) cost(r row) (kvmodel.Cost, error) {
 	if err := tour.Wait(w.ctx, w.db, w.clock.pass, cmp.Or(r.wait, tour.Pause)); err != nil {
 		return kvmodel.Cost{}, err
 	}
-	ctx, meter := kvmodel.Metered(w.ctx)
-	if err := r.do(ctx, w); !errors.Is(err, r.want) {
+	defer func() { w.ctx = w.own }()
+	var meter *kv.Meter
+	w.ctx, meter = kvmodel.Metered(w.own)
+	if err := r.do(w); !errors.Is(err, r.want) {
 		return kvmodel.Cost{}, fmt.Errorf("it returns %v, want %v", err, r.want)
 	}
 	return meter.Cost(), nil

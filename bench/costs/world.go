@@ -49,7 +49,8 @@ func (c *clock) pass(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 // world is the environment of a section's rows: a store of one kind, and the records in it.
 type world struct {
 	*Models
-	ctx   context.Context
+	own   context.Context // of calls that are not measured
+	ctx   context.Context // of a row's calls
 	store kvmodel.Store
 	clock *clock
 	db    *kvmodel.DB
@@ -59,7 +60,7 @@ type world struct {
 }
 
 func newWorld(ctx context.Context, on kind) (*world, error) {
-	w := &world{ctx: ctx, clock: new(clock)}
+	w := &world{own: ctx, ctx: ctx, clock: new(clock)}
 	w.store = on.of(memkv.New(memkv.Options{Now: w.clock.Now, Local: true}))
 	return w, w.open()
 }
