@@ -68,7 +68,6 @@ func fillListed(w *world) error {
 	return w.Listeds.CreateMulti(w.ctx, many(200, func(i int) *Listed { return listed(id(i+1), "ann") }))
 }
 
-// through reads all of a sequence.
 func through[T any](all iter.Seq2[T, error]) error {
 	for _, err := range all {
 		if err != nil {

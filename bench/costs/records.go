@@ -14,7 +14,6 @@ var sections = []section{
 	timelines, events, rankings, ties, words, counted, cascades, withSessions, processes,
 }
 
-// fillPlain makes 200 records.
 func fillPlain(w *world) error {
 	return w.Plains.CreateMulti(w.ctx, many(200, func(int) *Plain { return &Plain{ID: w.id(), Text: text} }))
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 )
 
-// browser is a visitor of a site with sessions.
 type browser struct {
 	store   *kvsession.Store
 	cookies []*http.Cookie
@@ -57,7 +56,7 @@ func (b *browser) signIn(ctx context.Context) error {
 	return b.answers(ctx, func(r *http.Request, w http.ResponseWriter) error { return b.store.SignIn(r, w, b.session, "ann") })
 }
 
-// signInIf signs in as if after checking a password.
+// signInIf signs in as after checking a password.
 func (b *browser) signInIf(ctx context.Context) error {
 	g, err := b.store.Generation(ctx, "ann")
 	if err != nil {
@@ -66,7 +65,6 @@ func (b *browser) signInIf(ctx context.Context) error {
 	return b.answers(ctx, func(r *http.Request, w http.ResponseWriter) error { return b.store.SignInIf(r, w, b.session, g) })
 }
 
-// begun makes the browser begin a request.
 func begun(w *world) error { return w.browser.get(w.ctx) }
 
 var withSessions = section{

@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A section is some rows that are measured one after another in a world of their own.
+// section is a table of the page: rows measured one after another in a world of their own.
 type section struct {
 	title string
 	text  string // the common text of the rows
@@ -21,7 +21,7 @@ type section struct {
 	rows  []row
 }
 
-// A row is a measured call.
+// row is a measured call.
 type row struct {
 	name   string
 	before func(*world) error // prepares the call, unmeasured
@@ -42,13 +42,11 @@ type Table struct {
 	Rows  []Row
 }
 
-// Row is the cost of a call on a store of each kind.
 type Row struct {
 	Name  string
 	Costs [3]kvmodel.Cost // by kinds
 }
 
-// Measure measures all sections.
 func Measure(ctx context.Context) ([]Table, error) {
 	var tables []Table
 	for _, s := range sections {
@@ -89,7 +87,7 @@ func (s section) measure(ctx context.Context) (Table, error) {
 	return t, nil
 }
 
-// cost returns the cost of a row after background work has ended.
+// cost measures a row after background work has ended.
 func (w *world) cost(r row) (kvmodel.Cost, error) {
 	if err := w.db.Repair(w.ctx); err != nil { // as it does by itself every 15 seconds
 		return kvmodel.Cost{}, err

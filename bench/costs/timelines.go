@@ -17,17 +17,14 @@ func fillNotes(w *world) error {
 	return nil
 }
 
-// post makes one by an author.
 func post(w *world, author string) *Post {
 	return &Post{ID: w.id(), Author: author, Made: w.clock.Now(), Text: text}
 }
 
-// authors is the number of authors with posts.
 const authors = 64
 
 func author(i int) string { return fmt.Sprint("author", i) }
 
-// authorNames returns the first n of them.
 func authorNames(n int) (all []string) {
 	for i := range n {
 		all = append(all, author(i))
@@ -138,7 +135,6 @@ var timelines = section{
 
 func rewriteNote(n *Note) error { n.Text += "!"; return nil }
 
-// visitors returns the name of the ith guest, and of the ith owner.
 func guest(i int) string { return fmt.Sprintf("guest%04d", i) }
 func owner(i int) string { return fmt.Sprintf("owner%04d", i) }
 
@@ -178,7 +174,6 @@ var events = section{
 	},
 }
 
-// each returns n results of f.
 func each[T any](n int, f func(i int) T) []T {
 	all := make([]T, n)
 	for i := range all {
