@@ -22,7 +22,6 @@ const (
 	templ    = "github.com/a-h/templ"
 )
 
-// A New is a site to create.
 type New struct {
 	Dir     string // created, or empty
 	Module  string // "": the name of the directory
@@ -34,8 +33,7 @@ func (n New) Write() error {
 	if n.Dir == "" {
 		return errors.New("kvgen new needs the directory of the site")
 	}
-	// In a directory reached by a link, .. differs between the system and shells; use the shells'
-	// meaning.
+	// In a directory reached by a link, .. means what it means in a shell.
 	dir, err := filepath.Abs(n.Dir)
 	if err != nil {
 		return err
@@ -69,7 +67,6 @@ func (n New) Write() error {
 	return nil
 }
 
-// site returns the site that n describes, in the directory dir.
 func (n New) site(dir string) (site.Site, error) {
 	err := n.empty(dir)
 	if err != nil {
@@ -88,7 +85,6 @@ func (n New) site(dir string) (site.Site, error) {
 	return s, err
 }
 
-// empty returns an error if dir contains anything.
 func (n New) empty(dir string) error {
 	all, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +96,7 @@ func (n New) empty(dir string) error {
 	return err
 }
 
-// versions returns the version of ringtree that is running, and its version of templ.
+// versions returns the running versions of ringtree and templ.
 func versions() (own, templs string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -117,8 +113,7 @@ func versions() (own, templs string) {
 	return own, templs
 }
 
-// replaced returns the directory of ringtree for a site in dir, relative to it; "" means the
-// release called version.
+// replaced returns the directory of ringtree, relative to dir; "" means the release called version.
 func (n New) replaced(dir, version string) (string, error) {
 	clone := n.Replace
 	if clone == "" {
@@ -143,7 +138,7 @@ func (n New) replaced(dir, version string) (string, error) {
 	return filepath.ToSlash(clone), nil
 }
 
-// cloneAround returns the clone of ringtree around the working directory, or "".
+// cloneAround returns the clone around the working directory, or "".
 func cloneAround() string {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Path}} {{.Dir}}").Output()
 	if path, dir, ok := strings.Cut(strings.TrimSpace(string(out)), " "); err == nil && ok && path == ringtree {

@@ -13,8 +13,8 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/output"
 )
 
-// Program writes main.go into the directory dir: a program that inspects databases with the models
-// of the package. The file must not exist yet.
+// Program writes dir/main.go, which must not exist: a program that inspects databases with the
+// models of the package.
 func (run Run) Program(dir string) error {
 	_, packages, err := run.load()
 	if err != nil {
@@ -35,8 +35,8 @@ func (run Run) Program(dir string) error {
 	return output.Create(filepath.Join(dir, "main.go"), text)
 }
 
-// placeOf returns the name of a program in dir for the models of p, and its argument for the go
-// command at the root of the module.
+// placeOf returns the name of a program in dir for p, and its argument for the go command at the
+// root of the module.
 func placeOf(p *model.Package, dir string) (name, target string, err error) {
 	if p.Name == "main" {
 		return "", "", errors.New("the models are in a package main, which no other program can import: move them to a package of their own")

@@ -15,15 +15,14 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/resolve"
 )
 
-// A Run is one run of kvgen over some packages.
 type Run struct {
 	Dir      string   // working directory; "": that of the process
 	Patterns []string // of packages, as for the go command; none: the one in the working directory
 	Accept   bool     // write even if the lock file refuses
 }
 
-// Generate updates the generated files and the lock file of the packages. If there is any problem,
-// it writes nothing.
+// Generate updates the generated files and the lock files. If there is a problem, it writes
+// nothing.
 func (run Run) Generate() error {
 	changes, err := run.changes()
 	if err != nil {
@@ -41,8 +40,7 @@ func (run Run) Check() (lines string, err error) {
 	return lines, err
 }
 
-// Plan returns the access plan of the packages: the content of their models, and the cost in trips
-// of each way to access it.
+// Plan returns the models of the packages, and the cost in trips of each way to access them.
 func (run Run) Plan() (string, error) {
 	_, packages, err := run.load()
 	if err != nil {
@@ -55,7 +53,7 @@ func (run Run) Plan() (string, error) {
 	return strings.Join(plans, "\n"), nil
 }
 
-// load returns the packages of the run, resolved and checked.
+// load returns the packages, resolved and checked.
 func (run Run) load() (*problem.Reporter, []*model.Package, error) {
 	dir, err := filepath.Abs(run.Dir)
 	if err != nil {
@@ -85,7 +83,6 @@ func (run Run) load() (*problem.Reporter, []*model.Package, error) {
 	return r, packages, r.Err()
 }
 
-// changes returns the necessary changes to the files of the packages.
 func (run Run) changes() ([]output.Change, error) {
 	r, packages, err := run.load()
 	if err != nil {

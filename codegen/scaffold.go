@@ -13,8 +13,8 @@ import (
 // Access decides which users may change the records of a model, and which fields.
 type Access = site.Access
 
-// Scaffold writes the pages of the model called name into the site in the run's directory. It
-// returns the written files, and a report of the users' rights on the pages.
+// Scaffold writes the pages of a model into the site in the run's directory. It returns the written
+// files, and a report of the users' rights on the pages.
 func (run Run) Scaffold(name string, a Access) (paths []string, report string, err error) {
 	_, packages, err := run.load()
 	if err != nil {
@@ -42,7 +42,6 @@ func (run Run) Scaffold(name string, a Access) (paths []string, report string, e
 	return append(paths, joined.Path), report, output.Replace(joined)
 }
 
-// modelCalled returns the model called name, and its package.
 func modelCalled(packages []*model.Package, name string) (*model.Package, *model.Model, error) {
 	var known []string
 	for _, p := range packages {

@@ -1,6 +1,5 @@
-// Command example-app serves the sample app, Ashiato: a small community with its members and their
-// pages in a key-value store alone. This package only wires it up: package ashiato is the domain,
-// and package web serves the pages.
+// Command example-app serves the sample app, Ashiato. This package wires it up; ashiato is the
+// domain, and web serves the pages.
 package main
 
 import (
@@ -9,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"os/signal"
@@ -46,9 +44,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := furnish(ctx, store, set, out); err != nil {
-		fmt.Fprintln(out, "example-app: the demo is incomplete:", err)
-	}
+	furnish(ctx, store, set, out)
 	db, err := kvmodel.Open(store)
 	if err != nil {
 		return errors.Join(err, store.Close())
@@ -69,26 +65,15 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", set.addr)
+	listener, err := set.listen()
 	if err != nil {
-		return fmt.Errorf("-addr %q: %w", set.addr, err)
-	}
-	if tcp, ok := listener.Addr().(*net.TCPAddr); !set.secure && ok && !tcp.IP.IsLoopback() {
-		slog.Warn("other machines can reach the app, and what they send is not encrypted: use -secure behind a proxy that speaks TLS", "addr", tcp)
+		return err
 	}
 	if set.demo > 0 {
-		defer crowd(ctx, app, set.crowd)()
+		defer demo.Crowd(ctx, app, set.crowd)()
 	}
 	fmt.Fprintf(out, "example-app: on http://%s/ with a %s store; stop it with Ctrl-C\n", listener.Addr(), set.kind())
 	return serve(ctx, listener, site)
-}
-
-// crowd starts n simulated visitors, until stop is called.
-func crowd(ctx context.Context, app *ashiato.Site, n int) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() { defer close(done); demo.Crowd(ctx, app, n) }()
-	return func() { cancel(); <-done }
 }
 
 // serve serves until ctx ends. Then it ends the streams and waits for the other requests.

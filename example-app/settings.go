@@ -9,6 +9,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,12 +22,11 @@ const (
 	command     = "example-app db"
 	defaultData = "example-app/data"
 
-	// keyVariable is the environment variable for a session key. It is not a flag because everybody
-	// on the machine can read flags.
+	// keyVariable is not a flag because everybody on the machine can read flags.
 	keyVariable = "ASHIATO_SESSION_KEY"
 )
 
-// The actions after the store has lost data.
+// The values of -after-loss.
 const (
 	accept = "accept"
 	refuse = "refuse"
@@ -50,7 +51,7 @@ the environment variable ` + keyVariable + ` sets it, as 64 hex digits.
 Flags:
 `
 
-// parse reads the flags, and the session key.
+// parse reads the flags and the session key.
 func parse(args []string, out io.Writer) (set settings, err error) {
 	flags := flag.NewFlagSet("example-app", flag.ContinueOnError)
 	flags.SetOutput(out)
@@ -96,7 +97,6 @@ func (s settings) kind() string {
 	return kind
 }
 
-// sessionKey returns the key from the environment, or the one in the data directory.
 func sessionKey(data string) ([]byte, error) {
 	text := os.Getenv(keyVariable)
 	if text == "" {
@@ -112,7 +112,19 @@ func sessionKey(data string) ([]byte, error) {
 	return key, nil
 }
 
-// demoPassword returns the password of the demo members. It does not reveal the key.
+// listen warns if other machines can reach the app without TLS.
+func (s settings) listen() (net.Listener, error) {
+	listener, err := net.Listen("tcp", s.addr)
+	if err != nil {
+		return nil, fmt.Errorf("-addr %q: %w", s.addr, err)
+	}
+	if tcp, ok := listener.Addr().(*net.TCPAddr); !s.secure && ok && !tcp.IP.IsLoopback() {
+		slog.Warn("other machines can reach the app, and what they send is not encrypted: use -secure behind a proxy that speaks TLS", "addr", tcp)
+	}
+	return listener, nil
+}
+
+// demoPassword returns the password of the demo members, which does not reveal the key.
 func (s settings) demoPassword() string {
 	mac := hmac.New(sha256.New, s.key)
 	mac.Write([]byte("the password of the demo members"))

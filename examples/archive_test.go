@@ -37,7 +37,7 @@ func memoIDs(l kvmodel.Lister[examples.Memo], n int) (ids []string) {
 
 func TestArchiveByTime_ShowsAllThatWereMadeInTheSameMillisecond(t *testing.T) {
 	clock := proof.NewClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	m, done := open(kvmodel.Clock(clock.Now))
+	_, m, done := open(kvmodel.Clock(clock.Now))
 	defer done()
 	memos := make([]*examples.Memo, 20)
 	for i := range memos {
@@ -54,7 +54,7 @@ func TestArchiveByTime_ShowsEachLiveRecordOnceWhateverHasComeBack(t *testing.T) 
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		clock := proof.NewClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-		m, done := open(kvmodel.Clock(clock.Now))
+		_, m, done := open(kvmodel.Clock(clock.Now))
 		live := map[string]bool{}
 		var made []string
 		for range 40 {
@@ -91,9 +91,8 @@ func TestArchiveByTime_ShowsEachLiveRecordOnceWhateverHasComeBack(t *testing.T) 
 // newest, whenever it was made; in the archive it is where it was.
 func Example_softDelete() {
 	clock := proof.NewClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	m, done := open(kvmodel.Clock(func() time.Time { clock.Advance(time.Second); return clock.Now() }))
+	ctx, m, done := open(kvmodel.Clock(func() time.Time { clock.Advance(time.Second); return clock.Now() }))
 	defer done()
-	ctx := context.Background()
 	for i := range 4 {
 		check(m.Memos.Create(ctx, &examples.Memo{ID: fmt.Sprint("m", i+1)}))
 	}

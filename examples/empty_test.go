@@ -1,7 +1,6 @@
 package examples_test
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -25,9 +24,8 @@ func empty(t *testing.T, what string) func(l any, err error) {
 func anyOf[V any](v V, err error) (any, error) { return v, err }
 
 func TestListings_OfNothingAreEmptyListsInJSON(t *testing.T) {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	bulletins := timeline.WithArchive(m.Bulletins.Newest,
 		func(b *examples.Bulletin) int64 { return b.ID },
 		m.Bulletins.Before)
@@ -49,4 +47,19 @@ func TestListings_OfNothingAreEmptyListsInJSON(t *testing.T) {
 	empty(t, "a table")(anyOf(m.Photos.TopViews.Table(ctx, "", 5)))
 	empty(t, "a part of a board")(anyOf(m.Photos.Archive.Between(time.Time{}, time.Now()).Page(ctx, "", 5)))
 	empty(t, "a board of a day that is gone")(anyOf(m.Photos.TopViewsByCategoryPerDay.On(time.Now().AddDate(-1, 0, 0)).Of("sea").Page(ctx, "", 5)))
+}
+
+// A page that hits before it has looked counts for whatever stands in its URL.
+func TestHit_OfNoRecordIsNoErrorAndARecordMadeLaterBeginsWithIt(t *testing.T) {
+	ctx, m, done := open()
+	defer done()
+	if n, err := m.Photos.Views.Hit(ctx, "sunset"); n != 1 || err != nil {
+		t.Errorf("a hit of no record: %d, %v", n, err)
+	}
+	check(m.Photos.Create(ctx, &examples.Photo{ID: "sunset"}))
+	photo, err := m.Photos.Get(ctx, "sunset")
+	check(err)
+	if photo.Views != 1 {
+		t.Errorf("a photo that was created later begins with %d views", photo.Views)
+	}
 }

@@ -15,12 +15,21 @@ import (
 
 // open returns the models in a database in memory, and what closes it. An app
 // has one database, opened when it starts: see package kvopen.
-func open(opts ...kvmodel.Option) (m models, done func()) {
-	db, err := kvmodel.Open(memkv.New(memkv.Options{Local: true}), opts...)
-	if err != nil {
-		log.Fatal(err)
-	}
-	return models{examples.New(db), db}, func() { check(db.Close(context.Background())) }
+func open(opts ...kvmodel.Option) (ctx context.Context, m models, done func()) {
+	return openStore(memkv.Options{Local: true}, opts...)
+}
+
+func openStore(o memkv.Options, opts ...kvmodel.Option) (ctx context.Context, m models, done func()) {
+	db, err := kvmodel.Open(memkv.New(o), opts...)
+	check(err)
+	ctx = context.Background()
+	return ctx, models{examples.New(db), db}, func() { check(db.Close(ctx)) }
+}
+
+// byMinutes is a clock that advances by a minute each time it is read.
+func byMinutes() kvmodel.Option {
+	var minutes atomic.Int64
+	return kvmodel.Clock(func() time.Time { return time.Unix(60*minutes.Add(1), 0) })
 }
 
 // models are the models in a database, which an app keeps side by side.
@@ -38,9 +47,8 @@ func check(err error) {
 // A record is created, loaded by its id, found by a unique value, changed and
 // deleted.
 func Example() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 
 	page := &examples.Page{Slug: "welcome", Title: "Welcome"}
 	check(m.Pages.Create(ctx, page)) // gives it an id
@@ -71,9 +79,8 @@ func Example() {
 // A record whose id is made of others' is an edge: its existence is the fact,
 // so no one votes twice, whatever happens at the same time.
 func ExampleVotes_Create() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 
 	vote := func() {
 		err := m.Votes.Create(ctx, &examples.Vote{User: "ann", Page: "welcome"})
@@ -99,9 +106,8 @@ func ExampleVotes_Create() {
 
 // A sign-up form shows which value is taken, and what Validate returns.
 func ExampleUsers_Create() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 
 	signUp := func(name, mail string) {
 		err := m.Users.Create(ctx, &examples.User{Name: name, Mail: mail})
@@ -130,9 +136,8 @@ func ExampleUsers_Create() {
 // A form carries the version that it shows. Put refuses it if another user has
 // saved the page in between.
 func ExamplePages_Put() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	check(m.Pages.Create(ctx, &examples.Page{ID: "welcome", Title: "Welcome"}))
 
 	anns, err := m.Pages.Get(ctx, "welcome")
@@ -153,9 +158,8 @@ func ExamplePages_Put() {
 // A page in the trash is still there by its id, but in none of the indexes: its
 // address is free.
 func ExamplePages_trash() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	old := &examples.Page{Slug: "news", Title: "Old news"}
 	check(m.Pages.Create(ctx, old))
 
@@ -183,9 +187,8 @@ func ExamplePages_trash() {
 
 // Upsert changes a record or makes it.
 func ExamplePages_Upsert() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 
 	for range 2 {
 		page, err := m.Pages.Upsert(ctx, "log", func(p *examples.Page) error {
@@ -203,8 +206,7 @@ func ExamplePages_Upsert() {
 // Work that follows a change, such as a mail, is done after the reply, and also
 // after a crash. It may run twice, so it looks first.
 func ExampleUsers_OnChange() {
-	m, done := open()
-	ctx := context.Background()
+	ctx, m, done := open()
 
 	m.Users.OnChange(func(ctx context.Context, c kvmodel.Change[examples.User, string]) error {
 		if c.Record == nil {
@@ -222,9 +224,8 @@ func ExampleUsers_OnChange() {
 
 // Load fetches what records refer to, each once, in one trip.
 func Example_load() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	check(m.Users.CreateMulti(ctx, []*examples.User{{ID: "1", Name: "ann"}, {ID: "2", Name: "bob"}}))
 
 	pages := []*examples.Page{
@@ -253,11 +254,8 @@ func Example_load() {
 func ExampleSessions_Create() {
 	start, later := time.Now(), new(atomic.Int64)
 	clock := func() time.Time { return start.Add(time.Duration(later.Load())) }
-	db, err := kvmodel.Open(memkv.New(memkv.Options{Now: clock}), kvmodel.Clock(clock))
-	check(err)
-	ctx := context.Background()
-	defer db.Close(ctx)
-	m := examples.New(db)
+	ctx, m, done := openStore(memkv.Options{Now: clock}, kvmodel.Clock(clock))
+	defer done()
 
 	check(m.Sessions.Create(ctx, &examples.Session{Token: "t", User: "1", Until: start.Add(time.Hour), Secret: "s"}))
 	session, err := m.Sessions.Get(ctx, "t")
@@ -277,11 +275,8 @@ func ExampleSessions_Create() {
 func ExampleSessions_Touch() {
 	start, later := time.Now(), new(atomic.Int64)
 	clock := func() time.Time { return start.Add(time.Duration(later.Load())) }
-	db, err := kvmodel.Open(memkv.New(memkv.Options{Now: clock}), kvmodel.Clock(clock))
-	check(err)
-	ctx := context.Background()
-	defer db.Close(ctx)
-	m := examples.New(db)
+	ctx, m, done := openStore(memkv.Options{Now: clock}, kvmodel.Clock(clock))
+	defer done()
 
 	const idle = time.Hour
 	visit := func(token string) (*examples.Session, error) {

@@ -78,9 +78,8 @@ func wantFilled[T any](t *testing.T, name string, l kvmodel.Lister[T], most int,
 }
 
 func TestListings_FillAPageOfWhichAFilterKeepsFew(t *testing.T) {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	var photos []*examples.Photo
 	var albums []*examples.Album
 	var stories []*examples.Story

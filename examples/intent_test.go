@@ -1,7 +1,6 @@
 package examples_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -12,9 +11,8 @@ import (
 
 // A transfer changes two accounts. Once it has begun, it ends, whatever dies in between.
 func ExampleNewTransfers() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	transfers := examples.NewTransfers(m.DB, m.Accounts) // at start-up, in every process
 
 	check(m.Accounts.Create(ctx, &examples.Account{ID: "ann", Balance: 10}))
@@ -36,9 +34,8 @@ func ExampleNewTransfers() {
 
 // A name stands in two records. A rename changes both, and one that comes late undoes nothing.
 func ExampleNewRenames() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	renames := examples.NewRenames(m.DB, m.Authors, m.Badges)
 
 	check(m.Authors.Create(ctx, &examples.Author{ID: "a1", Name: "Ann"}))

@@ -32,9 +32,8 @@ func titlesOf(albums []*examples.Album) []string {
 
 // What belongs to a record goes with it: after the reply to Delete, and after a crash.
 func Example_deletedTogether() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	page := &examples.Page{Slug: "tea", Title: "Tea"}
 	check(m.Pages.Create(ctx, page))
 	for _, user := range []string{"ann", "bob"} {
@@ -56,9 +55,8 @@ func Example_deletedTogether() {
 
 // A list has all the records with a value, by pages of records.
 func Example_list() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	addAlbums(ctx, m)
 
 	page, err := m.Albums.ByArtist.Of("ella").Page(ctx, "", 20)
@@ -88,9 +86,8 @@ func Example_list() {
 
 // The tags of a blog: the most used first, for a cloud, and in order, for an index.
 func Example_values() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	for _, a := range []examples.Article{
 		{ID: "tea", Tags: []string{"green", "travel"}},
 		{ID: "coffee", Tags: []string{"travel"}},
@@ -130,9 +127,8 @@ func Example_values() {
 // A list over several fields has the records in which all of them are the same. A
 // loop can go through all of it, by ids or by records.
 func Example_listOfSeveralFields() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	addAlbums(ctx, m)
 
 	shelf := m.Albums.ByShopShelf.Of(examples.ShopShelf{Shop: "quay", Shelf: 3})
@@ -149,9 +145,8 @@ func Example_listOfSeveralFields() {
 // An edge with a list on both sides answers two questions: what a user loves, and
 // who loves an album. The album has the number of its hearts.
 func Example_manyToMany() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	addAlbums(ctx, m)
 
 	check(m.Hearts.Create(ctx, &examples.Heart{User: "ann", Album: "a1"}))
@@ -182,9 +177,8 @@ func Example_manyToMany() {
 // A counter is not in the record but beside it: loading the record fills it in,
 // and writing the record leaves it alone.
 func Example_counter() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	addAlbums(ctx, m)
 
 	for range 3 {
@@ -199,9 +193,8 @@ func Example_counter() {
 
 // How many records a model has is kept in step with them, and costs one trip to ask.
 func ExampleAlbums_Count() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	addAlbums(ctx, m)
 
 	check(m.Albums.Delete(ctx, "a2"))
@@ -213,9 +206,8 @@ func ExampleAlbums_Count() {
 
 // Numbers are given in order, without a gap, however many create at the same time.
 func Example_sequence() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 
 	for _, text := range []string{"no sound", "too loud", "a scratch"} {
 		ticket := &examples.Ticket{Text: text}
@@ -237,9 +229,8 @@ func Example_sequence() {
 // Several workers take a part of a sequence each. One that was stopped continues
 // with a Range from where it was.
 func Example_sequenceInParts() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	for range 10 {
 		check(m.Tickets.Create(ctx, new(examples.Ticket)))
 	}
@@ -262,9 +253,8 @@ func Example_sequenceInParts() {
 
 // The last bodies of a record are kept, and any of them can be written again.
 func Example_history() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	addAlbums(ctx, m)
 
 	_, err := m.Albums.Update(ctx, "a3", func(a *examples.Album) error {
@@ -288,9 +278,8 @@ func Example_history() {
 
 // The score of a talk is the sum of its votes, also after a user has changed theirs.
 func Example_sum() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	check(m.Talks.Create(ctx, &examples.Talk{ID: "trees"}))
 	for user, value := range map[string]int64{"ann": 1, "bob": -1, "cy": -1} {
 		check(m.Ballots.Create(ctx, &examples.Ballot{User: user, Talk: "trees", Value: value}))

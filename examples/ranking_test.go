@@ -37,9 +37,8 @@ func seen(places []ranking.Place[examples.Photo, int64]) {
 
 // The photos seen most, and the next page of them.
 func Example_top() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	gallery(m, 30)
 
 	page, err := m.Photos.TopViews.Page(ctx, "", 20)
@@ -58,9 +57,8 @@ func Example_top() {
 // A ranking that is written to once in many plays, while each play is counted. It lags a
 // little, and a play costs one access to the store.
 func Example_sampled() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	check(m.Clips.Create(ctx, &examples.Clip{ID: "clip"}))
 	for range 2000 {
 		_, err := m.Clips.Plays.Hit(ctx, "clip")
@@ -80,9 +78,8 @@ func Example_sampled() {
 // Where one photo stands, what share of the others it has left behind, and who
 // stands around it: two or three trips among any number of them.
 func Example_yourRank() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	gallery(m, 21)
 
 	rank, err := m.Photos.TopViews.Rank(ctx, "p15")
@@ -114,9 +111,8 @@ func Example_yourRank() {
 // A catalog from A to Z, what begins with some letters for a search box that completes them,
 // and where a book stands.
 func Example_fromAToZ() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	for i, title := range []string{"The Trial", "Emma", "émigrés", "Embers", "Ulysses", "emma"} {
 		check(m.Books.Create(ctx, &examples.Book{ID: fmt.Sprint(i), Title: title, Language: "en"}))
 	}
@@ -150,9 +146,8 @@ func Example_fromAToZ() {
 // same rank. RankOf says which rank a score would have, without a record.
 func Example_equalScores() {
 	clock := proof.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-	m, done := open(kvmodel.Clock(clock.Now))
+	ctx, m, done := open(kvmodel.Clock(clock.Now))
 	defer done()
-	ctx := context.Background()
 	for i, id := range []string{"soup", "stew", "cake", "rolls", "salad"} {
 		clock.Advance(time.Second)
 		check(m.Recipes.Create(ctx, &examples.Recipe{ID: id, Stars: []int64{5, 4, 5, 5, 3}[i]}))
@@ -194,9 +189,8 @@ func Example_equalScores() {
 // The ranking of today and of yesterday, for each category.
 func Example_perDay() {
 	clock := proof.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-	m, done := open(kvmodel.Clock(clock.Now))
+	ctx, m, done := open(kvmodel.Clock(clock.Now))
 	defer done()
-	ctx := context.Background()
 	gallery(m, 4)
 
 	clock.Advance(24 * time.Hour)
@@ -226,9 +220,8 @@ func Example_perDay() {
 // What is due is taken from the front of a ranking by time, the first first.
 func Example_dueQueue() {
 	clock := proof.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-	m, done := open(kvmodel.Clock(clock.Now))
+	ctx, m, done := open(kvmodel.Clock(clock.Now))
 	defer done()
-	ctx := context.Background()
 	for i := range 4 {
 		check(m.Photos.Create(ctx, &examples.Photo{ID: fmt.Sprint("p", i), GoLive: clock.Now().Add(time.Duration(i) * time.Hour)}))
 	}
@@ -253,9 +246,8 @@ func Example_dueQueue() {
 
 // A whole archive by its months, however long it is.
 func Example_archive() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	for i := range 10 {
 		taken := time.Date(2026, 1, 1+9*i, 0, 0, 0, 0, time.UTC)
 		check(m.Photos.Create(ctx, &examples.Photo{ID: taken.Format("Jan02"), Taken: taken, Shown: true}))
@@ -283,9 +275,8 @@ func Example_archive() {
 // The front page of a news site: a ranking by a method, which follows the record
 // and its counters.
 func Example_frontPage() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for i := range 3 {
 		check(m.Photos.Create(ctx, &examples.Photo{ID: fmt.Sprint("day", i), Taken: day.AddDate(0, 0, i)}))

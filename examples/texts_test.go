@@ -21,9 +21,8 @@ func wantText(t *testing.T, err, kind error, text string) {
 }
 
 func TestErrors_OfCursorsNameTheIndexAndTheBeginningOfTheCursor(t *testing.T) {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	long := strings.Repeat("x", 500)
 	archived := timeline.WithArchive(m.Bulletins.Newest, func(b *examples.Bulletin) int64 { return b.ID }, m.Bulletins.Before)
 	other := kvmodel.Cursor("another", nil)
@@ -48,7 +47,7 @@ func TestErrors_OfCursorsNameTheIndexAndTheBeginningOfTheCursor(t *testing.T) {
 func second[V any](_ V, err error) error { return err }
 
 func TestErrors_OfAnIDThatIsTooLongQuoteItsBeginning(t *testing.T) {
-	m, done := open()
+	_, m, done := open()
 	defer done()
 	err := m.Memos.Create(context.Background(), &examples.Memo{ID: strings.Repeat("é", 1500)})
 	if !errors.Is(err, kvmodel.ErrTooLarge) || len(err.Error()) > 200 || !utf8.ValidString(err.Error()) ||
@@ -58,14 +57,14 @@ func TestErrors_OfAnIDThatIsTooLongQuoteItsBeginning(t *testing.T) {
 }
 
 func TestErrors_OfAPageOfNothingNameTheIndex(t *testing.T) {
-	m, done := open()
+	_, m, done := open()
 	defer done()
 	err := second(allMemos(m).Page(context.Background(), "", 0))
 	wantText(t, err, kvmodel.ErrInvalid, "Memo.Newest: invalid: a page of 0; it has 1 to 1000 items")
 }
 
 func TestErrors_OfTwoModelsWithOneNameSayWhatToDo(t *testing.T) {
-	m, done := open()
+	_, m, done := open()
 	defer done()
 	defer func() {
 		if text, _ := recover().(string); !strings.Contains(text, "has a model Account already") || !strings.Contains(text, `kv:"model,name=...`) {

@@ -24,9 +24,8 @@ func titles(stories []*examples.Story) []string {
 
 // A page of the newest stories, the one after it and the way back.
 func Example_newest() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	for i := range 5 {
 		check(m.Stories.Create(ctx, &examples.Story{Author: "ann", Title: fmt.Sprint("story ", i), Text: "..."}))
 	}
@@ -58,10 +57,8 @@ func Example_newest() {
 // put together when it is read. The clock only keeps two stories from falling into
 // one millisecond here.
 func Example_ofEach() {
-	var minutes atomic.Int64
-	m, done := open(kvmodel.Clock(func() time.Time { return time.Unix(60*minutes.Add(1), 0) }))
+	ctx, m, done := open(byMinutes())
 	defer done()
-	ctx := context.Background()
 	for i, author := range []string{"ann", "bob", "cid", "ann", "bob"} {
 		check(m.Stories.Create(ctx, &examples.Story{Author: author, Title: fmt.Sprint(author, " ", i), Text: "..."}))
 	}
@@ -79,10 +76,8 @@ func Example_ofEach() {
 // The newest stories with a tag, and with one of several. A change of the tags moves a story
 // only where something has changed for it.
 func Example_ofTags() {
-	var minutes atomic.Int64
-	m, done := open(kvmodel.Clock(func() time.Time { return time.Unix(60*minutes.Add(1), 0) }))
+	ctx, m, done := open(byMinutes())
 	defer done()
-	ctx := context.Background()
 	first := &examples.Story{Title: "green tea", Tags: []string{"tea", "china"}}
 	check(m.Stories.Create(ctx, first))
 	check(m.Stories.Create(ctx, &examples.Story{Title: "black tea", Tags: []string{"tea", "india"}}))
@@ -102,9 +97,8 @@ func Example_ofTags() {
 
 // How many stories are new since a reader looked, and whether any is: an ETag.
 func Example_since() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	check(m.Stories.Create(ctx, &examples.Story{Title: "old", Text: "..."}))
 	looked, err := m.Stories.Newest.Head(ctx)
 	check(err)
@@ -128,9 +122,8 @@ func Example_since() {
 
 // Footprints: who looked at my page, each once.
 func Example_footprints() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	looked := time.Now().Add(-time.Hour)
 	for _, guest := range []string{"bob", "cid", "bob", "dan", "cid"} {
 		check(m.Visits.Push(ctx, examples.Visit{Owner: "ann", Guest: guest, At: time.Now()}))
@@ -154,9 +147,8 @@ func Example_footprints() {
 // follower, 500 in a trip, and does so again after a crash. Each story is in a
 // feed once, so pushing it again does no harm.
 func Example_homeFeed() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	followers := map[string][]string{"ann": {"bob", "cid"}, "bob": {"cid"}}
 	m.Stories.OnChange(func(ctx context.Context, c kvmodel.Change[examples.Story, string]) error {
 		if !c.Created || c.Record == nil {
@@ -191,9 +183,8 @@ func Example_homeFeed() {
 // A ring forgets. Where it ends, an archive continues: here all bulletins by their
 // numbers. For memos a ranking by time does it.
 func Example_timelineEnd() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	for i := range 9 {
 		check(m.Bulletins.Create(ctx, &examples.Bulletin{Text: fmt.Sprint("notice ", i+1)}))
 	}
@@ -221,10 +212,8 @@ func Example_timelineEnd() {
 // A timeline that is spread over four rings, for very many writers, is read as
 // any other.
 func Example_shardedTimeline() {
-	var minutes atomic.Int64
-	m, done := open(kvmodel.Clock(func() time.Time { return time.Unix(60*minutes.Add(1), 0) }))
+	ctx, m, done := open(byMinutes())
 	defer done()
-	ctx := context.Background()
 	for i := range 6 {
 		check(m.Replies.Create(ctx, &examples.Reply{Text: fmt.Sprint("reply ", i)}))
 	}
@@ -248,9 +237,8 @@ func Example_shardedTimeline() {
 // The number at the bell, and what is behind it.
 func Example_notifications() {
 	var minutes atomic.Int64
-	m, done := open(kvmodel.Clock(func() time.Time { return time.Unix(60*minutes.Load(), 0) }))
+	ctx, m, done := open(kvmodel.Clock(func() time.Time { return time.Unix(60*minutes.Load(), 0) }))
 	defer done()
-	ctx := context.Background()
 	notify := func(text, about string) {
 		minutes.Add(1)
 		check(m.Notices.Push(ctx, examples.Notice{To: "ann", Text: text, About: about}))
@@ -281,9 +269,8 @@ func Example_notifications() {
 
 // The last few of something large, each under a key of its own.
 func Example_snapshots() {
-	m, done := open()
+	ctx, m, done := open()
 	defer done()
-	ctx := context.Background()
 	for i := range 8 {
 		check(m.Snapshots.Push(ctx, examples.Snapshot{Document: "plan", Text: fmt.Sprint("version ", i)}))
 	}
@@ -303,7 +290,7 @@ func Example_snapshots() {
 // A page that has not changed is not sent again: the head of the ring is its ETag,
 // and costs one trip.
 func Example_etag() {
-	m, done := open()
+	_, m, done := open()
 	defer done()
 	check(m.Stories.Create(context.Background(), &examples.Story{Title: "first", Text: "..."}))
 	serve := func(w http.ResponseWriter, r *http.Request) {

@@ -6,15 +6,14 @@ import (
 	"math"
 )
 
-// A bar shows the fill level of something, as a whole or in parts. A shut bar is a dashed outline.
+// bar shows how full something is, as a whole or in parts. A shut bar is a dashed outline.
 type bar struct {
 	x, y, width float64 // y is the middle
 	parts       []part
 	now, shut   bool
 }
 
-// A part is filled with live entries and, at half height, with stale ones. Both are shares of the
-// part.
+// part has the shares of live entries and, at half height, of stale ones.
 type part struct{ full, half float64 }
 
 func (b bar) Render(ctx context.Context, w io.Writer) error { return bars(b).Render(ctx, w) }
@@ -29,7 +28,6 @@ func (b bar) each() float64 {
 
 func (b bar) left(i int) float64 { return b.x + float64(i)*(b.each()+b.between()) }
 
-// share returns n as a share of room, between 0 and 1.
 func share(n, room int64) float64 {
 	if n <= 0 || room <= 0 {
 		return 0

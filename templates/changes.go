@@ -9,16 +9,15 @@ import (
 // Changes lists the differences between two versions of a text.
 type Changes []Change
 
-// Change is a run of words that is unchanged, if Before and After are equal, or replaced.
+// Change is a run of words that was replaced or, if Before and After are equal, kept.
 type Change struct{ Before, After string }
 
-// A run is a number of words in both versions, or in only one of them.
 type run struct {
 	text      string
 	gone, new bool
 }
 
-// runs returns the words of both versions, removed words before added ones.
+// runs returns the words of both versions, removed ones before added ones.
 func (c Changes) runs() []run {
 	var all []run
 	for _, change := range c {
@@ -32,49 +31,44 @@ func (c Changes) runs() []run {
 	return slices.DeleteFunc(all, func(r run) bool { return r.text == "" })
 }
 
-// Changed returns the changes from before to after, from the pieces of Compare.
+// Changed returns the changes from before to after, with the limits of Compare.
 func Changed(before, after string) Changes {
-	a, b := Compare(before, after)
-	var all Changes
+	a, b := wordOf.FindAllString(before, -1), wordOf.FindAllString(after, -1)
+	start := alike(len(a), len(b), func(i int) bool { return a[i] == b[i] })
+	end := alike(len(a)-start, len(b)-start, func(i int) bool { return a[len(a)-1-i] == b[len(b)-1-i] })
+	head, tail := strings.Join(a[:start], ""), strings.Join(a[len(a)-end:], "")
+	a, b = a[start:len(a)-end], b[start:len(b)-end]
+	common := longest(a, b)
+	all := Changes(nil).add(head, head)
 	for len(a) > 0 || len(b) > 0 {
-		var c Change
-		c.Before, a = cutDiffering(a)
-		c.After, b = cutDiffering(b)
-		if c == (Change{}) {
-			c.Before, a, b = cutCommon(a, b)
-			c.After = c.Before
+		switch {
+		case common.same(a, b):
+			all, a, b = all.add(a[0], b[0]), a[1:], b[1:]
+		case len(b) == 0 || len(a) > 0 && common.dropFirst(a, b):
+			all, a = all.add(a[0], ""), a[1:]
+		default:
+			all, b = all.add("", b[0]), b[1:]
 		}
-		all = append(all, c)
 	}
-	return all
+	return all.add(tail, tail)
 }
 
-// cutDiffering cuts the first piece if it differs.
-func cutDiffering(all []Piece) (text string, rest []Piece) {
-	if len(all) > 0 && all[0].Differs {
-		return all[0].Text, all[1:]
+// add joins a change with a last one of its kind.
+func (c Changes) add(before, after string) Changes {
+	if n := len(c); n > 0 && (c[n-1].Before == c[n-1].After) == (before == after) {
+		c[n-1].Before += before
+		c[n-1].After += after
+	} else if before != "" || after != "" {
+		c = append(c, Change{before, after})
 	}
-	return "", all
+	return c
 }
 
-// cutCommon cuts the common beginning of both.
-func cutCommon(a, b []Piece) (text string, restA, restB []Piece) {
-	n := min(len(a[0].Text), len(b[0].Text))
-	return a[0].Text[:n], cutText(a, n), cutText(b, n)
-}
-
-func cutText(all []Piece, n int) []Piece {
-	if len(all[0].Text) == n {
-		return all[1:]
-	}
-	return append([]Piece{{Text: all[0].Text[n:]}}, all[1:]...)
-}
-
-// besideChange is the number of unchanged characters that Excerpt keeps on each side.
+// besideChange is how many unchanged characters Excerpt keeps on each side.
 const besideChange = 40
 
-// Excerpt returns the changes with a few words around each, in about limit characters. An ellipsis
-// marks omissions.
+// Excerpt returns the changes with a few words around each, in about limit characters, with
+// ellipses.
 func (c Changes) Excerpt(limit int) Changes {
 	var all Changes
 	for i, change := range c {
@@ -92,8 +86,7 @@ func (c Changes) Excerpt(limit int) Changes {
 	return all
 }
 
-// middleLeftOut returns the beginning of text if a change precedes it, and its end if one follows
-// it.
+// middleLeftOut returns the beginning of text if a change precedes it, and its end if one follows.
 func middleLeftOut(text string, behind, before bool) string {
 	runes := []rune(text)
 	start, end := 0, len(runes)
@@ -110,7 +103,6 @@ func middleLeftOut(text string, behind, before bool) string {
 	return head[:strings.LastIndexAny(head, " \n")+1] + "…" + tail[max(0, strings.IndexAny(tail, " \n")):]
 }
 
-// firstOf returns at most limit characters of text.
 func firstOf(text string, limit int) string {
 	if runes := []rune(text); len(runes) > limit {
 		return string(runes[:limit]) + "…"

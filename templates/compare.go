@@ -8,21 +8,29 @@ import (
 // A word includes the blanks around it, so the joined words are the text.
 var wordOf = regexp.MustCompile(`\s*\S+\s*|\s+`)
 
-// compareCells bounds the cost of a comparison: the product of the numbers of words, without the
+// compareCells bounds the cost of a comparison, the product of the numbers of words between the
 // common beginning and end.
 const compareCells = 1 << 20
 
-// Compare returns two versions of a text in pieces: runs of words that both have,
-// in the same order, and runs that differ. The pieces of a version joined are the
-// version. If two long texts have too little in common at their beginning and
-// end, everything between counts as different.
+// Compare returns two versions of a text in pieces: runs of words that both have, in the same order,
+// and runs that differ. The pieces of a version joined are the version. If two long texts have too
+// little in common at their beginning and end, everything between counts as different.
 func Compare(theirs, mine string) (inTheirs, inMine []Piece) {
-	a, b := wordOf.FindAllString(theirs, -1), wordOf.FindAllString(mine, -1)
-	start := alike(len(a), len(b), func(i int) bool { return a[i] == b[i] })
-	end := alike(len(a)-start, len(b)-start, func(i int) bool { return a[len(a)-1-i] == b[len(b)-1-i] })
-	middleA, middleB := a[start:len(a)-end], b[start:len(b)-end]
-	differA, differB := longest(middleA, middleB).differing(middleA, middleB)
-	return pieces(a, start, differA), pieces(b, start, differB)
+	for _, c := range Changed(theirs, mine) {
+		inTheirs = addPiece(inTheirs, Piece{c.Before, c.Before != c.After})
+		inMine = addPiece(inMine, Piece{c.After, c.Before != c.After})
+	}
+	return inTheirs, inMine
+}
+
+// addPiece joins p with a last piece of its kind.
+func addPiece(all []Piece, p Piece) []Piece {
+	if n := len(all); n > 0 && all[n-1].Differs == p.Differs {
+		all[n-1].Text += p.Text
+	} else if p.Text != "" {
+		all = append(all, p)
+	}
+	return all
 }
 
 // ValuesOf returns the values of fields as one text, for Compare. It leaves out hidden fields.
@@ -36,41 +44,7 @@ func ValuesOf(fields []Field) string {
 	return b.String()
 }
 
-// differing reports for each word of a and of b whether only one of them has it.
-func (l lengths) differing(a, b []string) (ofA, ofB []bool) {
-	ofA, ofB = make([]bool, len(a)), make([]bool, len(b))
-	i, j := 0, 0
-	for i < len(a) || j < len(b) {
-		switch {
-		case l.same(a[i:], b[j:]):
-			i, j = i+1, j+1
-		case j == len(b) || i < len(a) && l.dropFirst(a[i:], b[j:]):
-			ofA[i] = true
-			i++
-		default:
-			ofB[j] = true
-			j++
-		}
-	}
-	return ofA, ofB
-}
-
-// pieces joins neighboring words of the same kind. For words from start on,
-// differ says which differ; all others are in both texts.
-func pieces(words []string, start int, differ []bool) []Piece {
-	differs := func(i int) bool { return i >= start && i < start+len(differ) && differ[i-start] }
-	var all []Piece
-	from := 0
-	for i := range words {
-		if i+1 == len(words) || differs(i+1) != differs(from) {
-			all = append(all, Piece{strings.Join(words[from:i+1], ""), differs(from)})
-			from = i + 1
-		}
-	}
-	return all
-}
-
-// alike returns the number of leading numbers, from 0, that satisfy same, at most n and at most m.
+// alike returns how many numbers from 0 satisfy same, at most n and m.
 func alike(n, m int, same func(int) bool) int {
 	for i := range min(n, m) {
 		if !same(i) {
@@ -80,8 +54,8 @@ func alike(n, m int, same func(int) bool) int {
 	return min(n, m)
 }
 
-// A lengths holds the length of the longest common subsequence of the remaining texts, by the
-// number of words remaining in each. It is nil if the texts are too long to compare.
+// lengths has the length of the longest common subsequence by the number of words that remain in
+// each text. It is nil if these are too long.
 type lengths [][]int32
 
 func longest(a, b []string) lengths {
@@ -104,7 +78,7 @@ func longest(a, b []string) lengths {
 	return table
 }
 
-// same reports whether both remaining texts begin with the same word.
+// same reports whether both texts begin with the same word.
 func (l lengths) same(a, b []string) bool {
 	return l != nil && len(a) > 0 && len(b) > 0 && a[0] == b[0]
 }

@@ -2,8 +2,8 @@ package templates
 
 import "time"
 
-// Days returns prints, which are newest first, by day in UTC: today, yesterday, the past week,
-// and earlier. Their times get the words that suit the heading.
+// Days returns prints, newest first, by day in UTC: today, yesterday, the past week, and earlier.
+// Their times get words that suit the heading.
 func Days(now time.Time, prints []Footprint) []Day {
 	var all []Day
 	for _, p := range prints {
@@ -18,7 +18,6 @@ func Days(now time.Time, prints []Footprint) []Day {
 	return all
 }
 
-// dayOf returns the heading of a time, and the layout of the time below it.
 func dayOf(now, at time.Time) (title, layout string) {
 	today := now.Truncate(24 * time.Hour)
 	switch {

@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// Fill sets the variables of fields to the values in sent, and the fields show these from then on.
-// A variable keeps its value if its field was not sent or its value is rejected. Fill returns the
-// problems by the names of fields, for Explain.
+// Fill sets the variables of fields to the values in sent, which the fields show from then on. A
+// variable whose field was not sent, or was rejected, keeps its value. Fill returns the problems by
+// field, for Explain.
 func (f Form) Fill(sent url.Values) (problems map[string]string) {
 	problems = map[string]string{}
 	for i := range f.Fields {
@@ -34,7 +34,6 @@ func (f Form) Fill(sent url.Values) (problems map[string]string) {
 	return problems
 }
 
-// fill sets the field's variable, or returns the problem with the typed value.
 func (f *Field) fill(typed string) (problem string) {
 	was := f.plain()
 	if was.Type == "hidden" {
@@ -53,7 +52,7 @@ func (f *Field) fill(typed string) (problem string) {
 	return set(typed)
 }
 
-// refused returns the problem with a text that no field accepts. A limit of 0 means none.
+// refused returns the problem with a text that no field accepts. Without a limit it is 0.
 func refused(typed string, limit int) (problem string) {
 	switch n := utf8.RuneCountInString(typed); {
 	case limit > 0 && n > limit:
@@ -66,8 +65,8 @@ func refused(typed string, limit int) (problem string) {
 	return ""
 }
 
-// Explain returns the form with problems, by the names of fields, beside these fields. Problems
-// of hidden or missing fields are added to the notice.
+// Explain returns the form with each problem beside its field. Those of hidden or missing fields
+// are in the notice.
 func (f Form) Explain(problems map[string]string) Form {
 	notices := []string{f.Notice}
 	for _, name := range slices.Sorted(maps.Keys(problems)) {
@@ -82,8 +81,7 @@ func (f Form) Explain(problems map[string]string) Form {
 	return f
 }
 
-// Again returns a form with the values of sent in hidden fields, to be sent again. A page that
-// reports an error keeps them in this way.
+// Again returns a form with the values of sent in hidden fields, to be sent again.
 func Again(sent url.Values) Form {
 	f := Form{Notice: "What you sent is kept here.", Buttons: []Button{{Text: "Send it again"}}}
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
@@ -94,8 +92,8 @@ func Again(sent url.Values) Form {
 	return f
 }
 
-// Digest returns a short text that is equal for forms with the same values. In a hidden field it
-// tells the app which values a visitor saw.
+// Digest returns a short text that is equal for forms with the same values, so an app can tell
+// which values a visitor saw.
 func (f Form) Digest() string {
 	sum := sha256.New()
 	for _, field := range f.Fields {

@@ -8,12 +8,9 @@ import (
 	"time"
 )
 
-// An Input connects a field of a form to a variable, which Form.Fill sets. Line, Text, Words,
-// Check, Number, Decimal, Time and Key return one. The field shows the value of the variable when
-// the Input was made.
-//
-// If a browser sends back that value, the variable is unchanged, even if the field cannot show all
-// of it, such as the seconds of a time.
+// Input connects a field of a form to a variable, which Form.Fill sets. The field shows the value
+// that the variable had when the Input was made. If a browser sends it back, the variable is
+// unchanged, even if the field cannot show all of it, such as the seconds of a time.
 type Input struct {
 	kind  string // of the input element; "" is text
 	value string // as the field shows it
@@ -24,15 +21,15 @@ type Input struct {
 	set  func(typed string) (problem string) // sets the variable, or returns the reason not to
 }
 
-// The limits of Inputs; Field.Max replaces the first two. A form with six texts of this length
-// in any script has less than 4 MB.
+// The limits of Inputs; Field.Max replaces the first two. A form with six such texts has less than
+// 4 MB.
 const (
 	maxLine  = 1_000
 	maxText  = 50_000
 	maxWords = 1_000 // number of words
 )
 
-// Line is the Input of a text of one line. Blanks around it are left out.
+// Line is the Input of a text of one line, without blanks around it.
 func Line[T ~string](to *T) *Input {
 	return &Input{value: string(*to), max: maxLine, sent: oneLine, set: func(typed string) string {
 		if typed = strings.TrimSpace(typed); strings.Contains(typed, "\n") {
@@ -45,7 +42,9 @@ func Line[T ~string](to *T) *Input {
 
 func oneLine(text string) string { return strings.NewReplacer("\r", "", "\n", "").Replace(text) }
 
-// Text is the Input of a text of several lines, with \n between them.
+// Text is the Input of a text of several lines, with
+//
+//	between them.
 func Text[T ~string](to *T) *Input {
 	return &Input{value: string(*to), rows: 10, max: maxText, sent: unixLines, set: func(typed string) string {
 		*to = T(typed)
@@ -91,7 +90,7 @@ func Number[T whole](to *T) *Input {
 	return numeric("number", fmt.Sprintf("%d", *to), "a whole number that fits", to, ParseNumber)
 }
 
-// ParseNumber returns the whole number in text, and whether there is one that fits a T.
+// ParseNumber returns the whole number in text, if one fits a T.
 func ParseNumber[T whole](text string) (T, bool) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && int64(T(n)) == n && T(n) < 0 == (n < 0) {
 		return T(n), true
@@ -111,7 +110,6 @@ func Decimal[T ~float32 | ~float64](to *T) *Input {
 	})
 }
 
-// minute is the format of a time in browsers.
 const minute = "2006-01-02T15:04"
 
 // Time is the Input of a time in UTC, to the minute. Nothing is the zero time.
@@ -122,7 +120,7 @@ func Time(to *time.Time) *Input {
 	})
 }
 
-// TimeValue returns a time to the minute, in UTC, as a field shows it: empty for the zero time.
+// TimeValue returns a time as a field shows it: to the minute, in UTC, empty for the zero time.
 func TimeValue(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -145,7 +143,6 @@ func numeric[T any](kind, value, what string, to *T, parse func(string) (T, bool
 	}}
 }
 
-// quoted returns the beginning of a text that may be long.
 func quoted(text string) string {
 	if all := []rune(text); len(all) > 40 {
 		return string(all[:40]) + "…"
@@ -153,8 +150,8 @@ func quoted(text string) string {
 	return text
 }
 
-// Key is the Input of a record's id. Once it is set, the field is hidden and the id stays. It
-// cannot be . or .., since browsers resolve these in an address.
+// Key is the Input of a record's id. Once set, it is hidden and stays. It cannot be . or .., which
+// browsers resolve in an address.
 func Key[T ~string](to *T) *Input {
 	in := Line(to)
 	if in.value != "" {
@@ -172,5 +169,5 @@ func Key[T ~string](to *T) *Input {
 
 const maxKey = 200
 
-// way reports whether browsers resolve a part of an address, as in a path of files.
+// way reports whether browsers resolve a part of an address.
 func way(part string) bool { return part == "." || part == ".." }

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// ListPicture draws the segments of a list, one below the other. It has at most 16
-// rows; the last one stands for all further segments.
+// ListPicture draws the segments of a list in at most 16 rows, the last one for all further
+// segments.
 type ListPicture struct {
 	Title    string // for screen readers
 	Segments []ListSegment
@@ -63,7 +63,6 @@ const (
 	listParts    = 4 // of the bar for all further segments
 )
 
-// A listRowDrawing is one row of the picture.
 type listRowDrawing struct {
 	bar
 	name, count string
@@ -73,7 +72,6 @@ func (l ListPicture) height() float64 {
 	return listRow * float64(max(1, min(listRows, len(l.Segments))))
 }
 
-// rows returns the rows from the top.
 func (l ListPicture) rows() []listRowDrawing {
 	shown := l.Segments
 	if len(shown) > listRows {
@@ -117,7 +115,7 @@ func (l ListPicture) folded(i int, rest []ListSegment) listRowDrawing {
 	return drawn
 }
 
-// part returns how full n segments are. Stale entries take at most the rest.
+// part returns how full n segments are.
 func (l ListPicture) part(live, stale, n int64) part {
 	full := share(live, n*l.Room)
 	return part{full: full, half: min(1-full, share(stale, n*l.Room))}

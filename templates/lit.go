@@ -6,8 +6,8 @@ import (
 	"github.com/a-h/templ"
 )
 
-// LitSince returns the picture now with what differs from the picture before lit: slots of a ring,
-// nodes of a tree. Other pictures stay as they are, as does one that was another kind before.
+// LitSince returns now with what differs from before lit: slots of a ring, nodes of a tree. Other
+// pictures stay as they are.
 func LitSince(now, before templ.Component) templ.Component {
 	switch p := now.(type) {
 	case RingPicture:
@@ -24,7 +24,6 @@ func LitSince(now, before templ.Component) templ.Component {
 	return now
 }
 
-// newSlots returns the slots of a ring that were not so before, counted over all segments.
 func newSlots(now, before RingPicture) (all []int) {
 	n := 0
 	for i, segment := range now.Segments {
@@ -39,8 +38,7 @@ func newSlots(now, before RingPicture) (all []int) {
 	return all
 }
 
-// newNodes returns the names of nodes of a tree, from now down, that held another number of
-// entries before.
+// newNodes returns the names of nodes, from now down, that held another number of entries before.
 func newNodes(now, before Node) (all []string) {
 	if now.Count != before.Count {
 		all = append(all, now.Name)

@@ -9,7 +9,7 @@ import (
 	"net/url"
 )
 
-// A FormError is the reason for rejecting a form before any of it is used.
+// FormError is the reason for rejecting a form before any of it is used.
 type FormError struct {
 	Status int    // of HTTP
 	Words  string // for the visitor
@@ -17,12 +17,12 @@ type FormError struct {
 
 func (e *FormError) Error() string { return e.Words }
 
-// maxDrained is the maximum number of bytes read and dropped after a form that is too long.
+// maxDrained is how much is read and dropped after a form that is too long.
 const maxDrained = 16 << 20
 
-// ReadForm returns the fields in the body of r, without those in its query. It returns nil for a
-// GET or HEAD. The error is a *FormError if the body has more than limit bytes, cannot be parsed or
-// has a type other than that of forms without files, or if the method is another one.
+// ReadForm returns the fields in the body of r, without those in its query; nil for a GET or HEAD.
+// The error is a *FormError if the body has more than limit bytes or cannot be parsed, or if its
+// type or the method is another one.
 func ReadForm(w http.ResponseWriter, r *http.Request, limit int64) (url.Values, error) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:

@@ -7,8 +7,7 @@ import (
 	"math"
 )
 
-// RingPicture draws a ring: its segments clockwise from the top, each with its
-// slots.
+// RingPicture draws a ring: its segments clockwise from the top, with their slots.
 type RingPicture struct {
 	Title    string // for screen readers
 	Segments []Segment
@@ -59,7 +58,6 @@ func (r RingPicture) headWords() string {
 	return ""
 }
 
-// head returns the name of the segment being written, or "".
 func (r RingPicture) head() string {
 	if r.Newest < 0 || r.Newest >= len(r.Segments) {
 		return ""
@@ -69,7 +67,6 @@ func (r RingPicture) head() string {
 
 func counted(n int, one, many string) string { return Counted(int64(n), one, many).Words() }
 
-// slots returns the slots of all segments.
 func (r RingPicture) slots() []Slot {
 	var all []Slot
 	for _, s := range r.Segments {
@@ -104,7 +101,6 @@ func (r RingPicture) key() []entry {
 	return key
 }
 
-// The measures of the drawing, in its own units.
 const (
 	ringWide    = 500.0
 	ringRadius  = 212.0 // of the outer end of strokes, if names are short
@@ -114,7 +110,6 @@ const (
 	ringNames   = 16  // with more segments, only some show their names
 )
 
-// A ringDrawing is a ring as paths.
 type ringDrawing struct {
 	height         float64
 	middle         point
@@ -157,8 +152,8 @@ func (r RingPicture) draw() *ringDrawing {
 	return d
 }
 
-// measure decides the sizes. The longest name limits the radius, and the number
-// of strokes limits their width.
+// measure decides the sizes. The longest name limits the radius, and the number of strokes their
+// width.
 func (r RingPicture) measure() *ringDrawing {
 	d := &ringDrawing{per: (len(r.slots())-1)/ringStrokes + 1}
 	longest := 0
@@ -178,8 +173,7 @@ func (r RingPicture) measure() *ringDrawing {
 
 const ringNameMax = 10
 
-// at returns the point at distance from the middle, in direction, which is
-// clockwise from the top.
+// at returns the point at a distance from the middle, in a direction clockwise from the top.
 func (d *ringDrawing) at(direction, distance float64) point {
 	sin, cos := math.Sincos(direction)
 	return point{d.middle.x + distance*sin, d.middle.y - distance*cos}
@@ -216,13 +210,12 @@ func (d *ringDrawing) arc(start, end float64) {
 	d.rim.add(" 0 "+large+" 1 ", to.x, to.y)
 }
 
-// direction returns where the stroke j of segment i is.
 func (d *ringDrawing) direction(i int, s Segment, j int) float64 {
 	strokes := (len(s.Slots) + d.per - 1) / d.per
 	return float64(i)*d.turn + d.gap/2 + (float64(j)+.5)*(d.turn-d.gap)/float64(strokes)
 }
 
-// stroke draws slots: a stroke as high as their filled share. If none is filled, it draws half a
+// stroke draws slots: a stroke as high as their filled share. If none is filled, it is half a
 // stroke if one is stale, or a dot if one is missing.
 func (d *ringDrawing) stroke(direction float64, slots []Slot, now bool) {
 	filled := float64(countOf(Filled, slots)) / float64(len(slots))
@@ -242,7 +235,7 @@ func (d *ringDrawing) stroke(direction float64, slots []Slot, now bool) {
 	}
 }
 
-// radial adds a line to p, from the rim outwards.
+// radial adds a line from the rim outwards.
 func (d *ringDrawing) radial(p *path, direction, height float64) {
 	inner := d.radius - ringStroke
 	from, to := d.at(direction, inner), d.at(direction, inner+height*ringStroke)
@@ -250,7 +243,7 @@ func (d *ringDrawing) radial(p *path, direction, height float64) {
 	p.add("L", to.x, to.y)
 }
 
-// head slots the hand, which extends beyond the strokes and inside the rim.
+// head adds the hand, from outside the strokes to inside the rim.
 func (d *ringDrawing) head(direction float64) {
 	outer := d.at(direction, d.radius+9)
 	d.knob = d.at(direction, d.radius-ringStroke-30)
@@ -258,7 +251,7 @@ func (d *ringDrawing) head(direction float64) {
 	d.hand.add("L", d.knob.x, d.knob.y)
 }
 
-// name slots the name of segment i outside the ring, at the segment's middle.
+// name adds the name of segment i outside the ring.
 func (d *ringDrawing) name(i int, name string, now bool) {
 	direction := (float64(i) + .5) * d.turn
 	at := d.at(direction, d.radius+11)

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Ruler shows one rank among all, on a logarithmic scale, which is as easy to read
-// at 10 as at 10,000,000.
+// Ruler shows one rank among all, on a logarithmic scale.
 type Ruler struct{ Rank, Of int64 }
 
 // Render writes the ruler, or nothing if there is nothing to rank.
@@ -26,14 +25,12 @@ const (
 	rulerGlyph = 7.9 // the width of a character
 )
 
-// A mark is text at a position on the ruler.
 type mark struct {
 	x      float64
 	anchor string
 	text   string
 }
 
-// at returns the position of rank n.
 func (r Ruler) at(n int64) float64 {
 	if r.Of == 1 {
 		return rulerLeft
@@ -42,8 +39,8 @@ func (r Ruler) at(n int64) float64 {
 	return rulerLeft + share*(rulerRight-rulerLeft)
 }
 
-// ticks returns the scale as one path, with long strokes at the powers of ten and
-// at the end, and short ones between.
+// ticks returns the scale as one path: long strokes at powers of ten and the end, short ones
+// between.
 func (r Ruler) ticks() string {
 	var path strings.Builder
 	path.WriteString(points("M", rulerLeft, 30) + points("H", rulerRight))
@@ -63,8 +60,8 @@ func (r Ruler) ticks() string {
 	return path.String()
 }
 
-// marks returns the numbers below the scale: the first and the last rank, and the
-// powers of ten that fit between.
+// marks returns the numbers below the scale: the first and last rank, and powers of ten that fit
+// between.
 func (r Ruler) marks() []mark {
 	first := mark{rulerLeft - 4, "start", "1"}
 	if r.Of == 1 {
@@ -88,7 +85,7 @@ func (r Ruler) marks() []mark {
 	return append(marks, last)
 }
 
-// you returns the mark above the dot, kept inside the picture.
+// you returns the mark above the dot, inside the picture.
 func (r Ruler) you() mark {
 	text := "#" + Grouped(r.Rank)
 	x, half := r.at(r.Rank), float64(len(text))*rulerGlyph/2

@@ -43,7 +43,6 @@ func (s StepsPicture) description() string {
 
 func (s StepsPicture) key() []entry { return nil }
 
-// The measures of the drawing, in its own units.
 const (
 	stepsWide    = 640.0
 	stepsLine    = 22.0
@@ -52,7 +51,6 @@ const (
 	stepsHoldMax = 32
 )
 
-// A stepsDrawing is the steps, each with its position.
 type stepsDrawing struct {
 	height float64
 	steps  []stepDrawing

@@ -13,10 +13,9 @@ var (
 	//go:embed ashiato.css
 	ownStyle []byte
 
-	// PictureStyle is the part of the stylesheet that pictures need, for a page that has
-	// another one. It takes the colors --ink, --soft, --ai, --edge, --line, --mist and
-	// --paper, and the fonts --mono and --serif.
-	//
+	// PictureStyle is the part that pictures need, for a page with another stylesheet. It takes the
+	// colors --ink, --soft, --ai, --edge, --line, --mist and --paper, and the fonts --mono and
+	// --serif.
 	//go:embed picture.css
 	PictureStyle string
 
@@ -25,12 +24,11 @@ var (
 
 var styleName = fmt.Sprintf("ashiato.%.6x.css", sha256.Sum256(style))
 
-// StyleName returns the stylesheet's file name. It changes with the stylesheet, so
-// clients may cache the file forever.
+// StyleName returns the stylesheet's file name, which changes with it, so clients may cache it
+// forever.
 func StyleName() string { return styleName }
 
-// Style returns a handler that serves the stylesheet at any path. Mount it at a
-// path that ends in StyleName.
+// Style returns a handler that serves the stylesheet at any path that ends in StyleName.
 func Style() http.Handler { return http.HandlerFunc(serveStyle) }
 
 func serveStyle(w http.ResponseWriter, r *http.Request) {

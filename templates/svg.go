@@ -19,8 +19,8 @@ type Picture interface {
 	key() []entry
 }
 
-// WriteSVG writes a picture as a self-contained SVG file, for use in a text: it includes the style
-// and the key, without the words. It is light or dark like the reader's system.
+// WriteSVG writes a picture as an SVG file with its style and key, without the words. It is light
+// or dark like the reader's system.
 func WriteSVG(ctx context.Context, w io.Writer, p Picture) error {
 	var page bytes.Buffer
 	if err := p.Render(ctx, &page); err != nil {
@@ -44,7 +44,6 @@ func WriteSVG(ctx context.Context, w io.Writer, p Picture) error {
 
 var firstSVG = regexp.MustCompile(`(?s)<svg (class="\w+" viewBox="0 0 ([\d.]+) ([\d.]+)") role="img">(.*?)</svg>`)
 
-// The measures of the space around the drawing, in the drawing's units.
 const (
 	aloneMargin = 20.0
 	keyLine     = 26.0
@@ -53,7 +52,6 @@ const (
 	keyBetween  = 24.0
 )
 
-// An aloneDrawing is a drawing with its key below it.
 type aloneDrawing struct {
 	inner, content string
 	wide, high     float64
@@ -66,7 +64,6 @@ type keyDrawing struct {
 	point
 }
 
-// placeKey places the entries in lines of a width.
 func placeKey(entries []entry, width float64) []keyDrawing {
 	var placed []keyDrawing
 	at := point{}
@@ -88,12 +85,11 @@ func keyHeight(key []keyDrawing) float64 {
 	return key[len(key)-1].y + keyLine + aloneMargin
 }
 
-// around returns the size of the file.
 func (a aloneDrawing) around() (wide, high string) {
 	return decimal(a.wide + 2*aloneMargin), decimal(a.high + a.keyHigh + 2*aloneMargin)
 }
 
-// frame returns the beginning of the file and of the drawing in it.
+// frame returns the beginning of the file, and of the drawing in it.
 func (a aloneDrawing) frame() string {
 	wide, high := a.around()
 	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %[1]s %[2]s\" width=\"%[1]s\" height=\"%[2]s\" role=\"img\">\n<style>\n%[3]s</style>\n"+
@@ -103,8 +99,7 @@ func (a aloneDrawing) frame() string {
 
 var colorToken = regexp.MustCompile(`(?m)^\t(--[\w-]+): (?:light-dark\((#\w+), (#\w+)\)|([^;]+));`)
 
-// aloneStyle returns the part of the stylesheet that pictures need. Viewers of SVG files may not
-// support light-dark.
+// aloneStyle returns the style for pictures. Viewers of SVG files may not support light-dark.
 func aloneStyle() string {
 	var light, dark strings.Builder
 	for _, t := range colorToken.FindAllStringSubmatch(string(style), -1) {

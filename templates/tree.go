@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// TreePicture draws the tree of a ranking, with the root on the left and the highest entries at the
-// top. It draws at most 16 rows and folds the rest, the path to one leaf last.
+// TreePicture draws the tree of a ranking, the root on the left and the highest entries at the top.
+// It draws at most 16 rows and folds the rest, the path to one leaf last.
 type TreePicture struct {
 	Title string // for screen readers
 	Root  Node
@@ -55,7 +55,6 @@ func (t TreePicture) key() []entry {
 	return key
 }
 
-// leads reports whether the node called name is n or below it.
 func leads(n Node, name string) bool {
 	if name == "" {
 		return false
@@ -63,7 +62,7 @@ func leads(n Node, name string) bool {
 	return n.Name == name || slices.ContainsFunc(n.Children, func(child Node) bool { return leads(child, name) })
 }
 
-// A branch is a drawn node: a router with its branches, or a row.
+// branch is a drawn node: a router with its branches, or a row.
 type branch struct {
 	node     Node
 	above    string // the first router of the chain that is folded into this node
@@ -79,8 +78,8 @@ const (
 	treeColumns = 3 // of routers
 )
 
-// grow returns the tree as it is drawn. It opens the routers on the way first,
-// then all others level by level, as long as there are rows left.
+// grow opens the routers on the way first, then all others level by level, as long as there are
+// rows left.
 func (t TreePicture) grow() *branch {
 	root := t.branch(t.Root, 0)
 	rows, shut := 1, []*branch{root}
@@ -101,8 +100,7 @@ func (t TreePicture) grow() *branch {
 	return root
 }
 
-// branch returns n as a row. If n begins a chain of routers with one open child each, the row is
-// the last of the chain.
+// branch returns n or, of a chain of routers with one open child each, the last.
 func (t TreePicture) branch(n Node, depth int) *branch {
 	first := n.Name
 	for {
@@ -128,7 +126,7 @@ func onlyRouter(n Node) (Node, bool) {
 	return open[0], true
 }
 
-// all returns b and its descendants in the drawing, each router before its branches.
+// all returns b and its descendants, each router before its branches.
 func (b *branch) all() []*branch {
 	all := []*branch{b}
 	for _, child := range b.branches {
@@ -137,12 +135,11 @@ func (b *branch) all() []*branch {
 	return all
 }
 
-// name returns the text at a row.
 func (b *branch) name() string {
 	return shortened(b.node.Name, treeNameMax)
 }
 
-// label returns the text at a router, which has less room than a row.
+// label is shorter than a row's name.
 func (b *branch) label() string {
 	if b.above != "" {
 		return shortened(b.above, treeLabelMax) + "…" + shortened(b.node.Name, treeLabelMax)
@@ -150,7 +147,6 @@ func (b *branch) label() string {
 	return shortened(b.node.Name, treeLabelMax)
 }
 
-// The measures of the drawing, in its own units.
 const (
 	treeNameMax  = 10
 	treeLabelMax = 8
@@ -164,7 +160,6 @@ const (
 	treeBarWidth = 70.0
 )
 
-// A treeDrawing is a tree with everything in its position.
 type treeDrawing struct {
 	height      float64
 	routers     []*branch
@@ -188,8 +183,7 @@ func (t TreePicture) draw() *treeDrawing {
 	return d
 }
 
-// placeRows positions the rows one below the other, with extra space after the
-// last row of each router.
+// placeRows leaves extra space after the last row of each router.
 func (d *treeDrawing) placeRows(root *branch) {
 	y := 14.0
 	parents := map[*branch]*branch{}
@@ -213,8 +207,8 @@ func (d *treeDrawing) placeRows(root *branch) {
 	}
 }
 
-// placeRouters positions each router in the column for its depth, halfway between
-// its first and last branch.
+// placeRouters puts each router into the column for its depth, halfway between its first and last
+// branch.
 func (d *treeDrawing) placeRouters() {
 	for _, b := range slices.Backward(d.routers) {
 		b.x = d.column(b.depth)
@@ -236,7 +230,6 @@ func (d *treeDrawing) column(depth int) float64 {
 	return treeRoot + (treeDeep-treeRoot)*float64(depth)/float64(deepest)
 }
 
-// wire draws the wires from b to its branches.
 func (d *treeDrawing) wire(b *branch) {
 	for _, child := range b.branches {
 		middle := (b.x + child.x) / 2
@@ -251,8 +244,7 @@ func (d *treeDrawing) wire(b *branch) {
 	}
 }
 
-// bar returns the bar of a row: one part for a leaf, or one for each child of a
-// router.
+// bar has one part for a leaf, or one for each child of a router.
 func (t TreePicture) bar(b *branch) bar {
 	drawn := bar{x: treeBars, y: b.y, width: treeBarWidth, now: b.onWay, shut: b.node.Shut}
 	switch {
@@ -267,7 +259,6 @@ func (t TreePicture) bar(b *branch) bar {
 	return drawn
 }
 
-// leavesOf returns how many leaves there are in n or below it.
 func leavesOf(n Node) int64 {
 	if len(n.Children) == 0 {
 		return 1
@@ -279,7 +270,6 @@ func leavesOf(n Node) int64 {
 	return leaves
 }
 
-// count returns the text after a row's bar.
 func (b *branch) count() string {
 	if b.node.Shut {
 		return "shut"
@@ -287,8 +277,7 @@ func (b *branch) count() string {
 	return Grouped(b.node.Count)
 }
 
-// text returns the mark of a router: centered on it, but at the edge in the first
-// column.
+// text is centered on a router, but at the edge in the first column.
 func (b *branch) text() mark {
 	if b.x < 30 {
 		return mark{2, "start", b.label()}
@@ -296,7 +285,6 @@ func (b *branch) text() mark {
 	return mark{b.x, "middle", b.label()}
 }
 
-// radius returns the radius of a router's dot; the root's is larger.
 func (b *branch) radius() float64 {
 	if b.depth == 0 {
 		return 7

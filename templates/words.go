@@ -17,8 +17,8 @@ type Link struct{ Text, Href string }
 // Render writes the link, isolated from the text direction around it.
 func (l Link) Render(ctx context.Context, w io.Writer) error { return linked(l).Render(ctx, w) }
 
-// LinksTo returns a link for each text: with before in front of it, to the path followed by
-// it. Empty texts are left out. Links of . and .. have no address, which browsers would resolve.
+// LinksTo returns a link for each text that is not empty: with before in front of it, to path
+// followed by it. Links of . and .. have no address, since browsers would resolve it.
 func LinksTo(before, path string, texts ...string) []Link {
 	var all []Link
 	for _, text := range texts {
@@ -60,8 +60,7 @@ func Grouped(n int64) string {
 	return digits
 }
 
-// Span returns which entries of a list a page shows: "1–10 of 3,456", or "1–10" if
-// of is 0, because the length of the list is not known.
+// Span returns the entries that a page shows: "1–10 of 3,456", or "1–10" if of is 0.
 func Span(from, to, of int64) string {
 	span := Grouped(from) + "–" + Grouped(to)
 	if of > 0 {
@@ -76,8 +75,7 @@ type Moment struct {
 	At    time.Time // zero if only the words are known
 }
 
-// Ago returns a time in the past as it reads in a list: "now", "2 min", "3 days", "Jan 2" or
-// "Jan 2006".
+// Ago returns a past time as a list shows it: "now", "2 min", "3 days", "Jan 2" or "Jan 2006".
 func Ago(now, t time.Time) Moment {
 	now, t = now.UTC(), t.UTC()
 	m := Moment{At: t}
@@ -103,7 +101,6 @@ func (m Moment) Render(ctx context.Context, w io.Writer) error { return moment(m
 
 func (m Moment) machine() string { return m.At.UTC().Format(time.RFC3339) }
 
-// initial returns the first letter or digit of name in upper case.
 func initial(name string) string {
 	for _, r := range name {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -113,8 +110,7 @@ func initial(name string) string {
 	return "·"
 }
 
-// shortened returns name in at most width characters. It keeps the end, where the
-// names of a tree or a list differ.
+// shortened returns name in at most width characters. It keeps the end, where names differ.
 func shortened(name string, width int) string {
 	runes := []rune(name)
 	if len(runes) <= width {
@@ -123,7 +119,7 @@ func shortened(name string, width int) string {
 	return "…" + string(runes[len(runes)-width+1:])
 }
 
-// decimal returns x as SVG writes it, to a tenth of a unit.
+// decimal returns x as SVG writes it, to a tenth.
 func decimal(x float64) string { return string(appendDecimal(nil, x)) }
 
 func appendDecimal(to []byte, x float64) []byte {
@@ -135,10 +131,9 @@ func appendDecimal(to []byte, x float64) []byte {
 	return to
 }
 
-// path is the drawing of an SVG path.
 type path []byte
 
-// add adds a command: its letter and its coordinates.
+// add adds a command with its coordinates.
 func (p *path) add(command string, coordinates ...float64) {
 	*p = append(*p, command...)
 	for i, x := range coordinates {
@@ -151,14 +146,12 @@ func (p *path) add(command string, coordinates ...float64) {
 
 func (p path) String() string { return string(p) }
 
-// points returns a command of a path.
 func points(command string, coordinates ...float64) string {
 	var p path
 	p.add(command, coordinates...)
 	return p.String()
 }
 
-// bytesOf returns a number of bytes in readable units.
 func bytesOf(n int64) Figure {
 	switch {
 	case n < 1000:
@@ -169,7 +162,6 @@ func bytesOf(n int64) Figure {
 	return Figure{brief(float64(n) / 1e6), "MB"}
 }
 
-// lasted returns a duration in readable units.
 func lasted(d time.Duration) Figure {
 	if d < time.Second {
 		return Figure{brief(float64(d) / 1e6), "ms"}
@@ -177,7 +169,7 @@ func lasted(d time.Duration) Figure {
 	return Figure{brief(d.Seconds()), "s"}
 }
 
-// brief returns x with one decimal below ten, and with none above.
+// brief returns one decimal below ten, none above.
 func brief(x float64) string {
 	if x < 9.95 {
 		return fmt.Sprintf("%.1f", x)

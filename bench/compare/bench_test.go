@@ -26,10 +26,13 @@ func BenchmarkStore(b *testing.B) {
 			continue
 		}
 		b.Run(strings.TrimPrefix(name, "ringtree-"), func(b *testing.B) {
-			s, err := loaded(b.Context(), job{Peer: name, Place: at, Size: benchSize, Work: true, Site: true})
+			s, err := open(b.Context(), job{Peer: name, Place: at, Size: benchSize, Load: [dataSets]bool{onPages: true, onSite: true}})
 			must(b, err)
 			defer s.close()
 			for _, w := range workloads {
+				if s.on[w.on] == nil {
+					continue
+				}
 				b.Run(w.name, func(b *testing.B) { s.bench(b, w) })
 			}
 		})

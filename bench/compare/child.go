@@ -12,24 +12,21 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/bench/compare/place"
-	"github.com/ringtree/ringtree/bench/compare/site"
 )
 
-// Each peer has its own process, so that none is affected by the heap of another. The process reads
-// tasks from its standard input and writes samples.
+// Each peer has its own process, so that none is affected by the heap of another. It reads tasks
+// from its standard input and writes samples.
 
 // childVariable is the environment variable with the job of a peer's process.
 const childVariable = "RINGTREE_COMPARE_PEER"
 
-// job selects the peer, and its data.
 type job struct {
-	Peer              string
-	Place             place.Place
-	Size              int
-	Work, Site, Forum bool // data sets to load
+	Peer  string
+	Place place.Place
+	Size  int
+	Load  [dataSets]bool // the data sets to load
 }
 
-// task is one measurement.
 type task struct {
 	Workload string
 	Clients  int
@@ -37,7 +34,6 @@ type task struct {
 	Writes   int // percentage of writes among the pages of an app
 }
 
-// child is the process of a peer.
 type child struct {
 	kind kind
 	cmd  *exec.Cmd
@@ -45,7 +41,7 @@ type child struct {
 	out  *json.Decoder
 }
 
-// startChild starts the process of a peer, which loads its data.
+// startChild starts a peer, which loads its data.
 func startChild(ctx context.Context, k kind, j job) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -90,7 +86,6 @@ func (c *child) measure(t task) (s sample, err error) {
 	return s, nil
 }
 
-// stop ends the process, which closes its peer.
 func (c *child) stop() error {
 	c.in.Close()
 	return c.cmd.Wait()
@@ -106,7 +101,7 @@ func beChild(ctx context.Context, text string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	out := json.NewEncoder(os.Stdout)
-	s, err := loaded(ctx, j)
+	s, err := open(ctx, j)
 	if err != nil {
 		return out.Encode(sample{Error: err.Error()})
 	}
@@ -125,84 +120,49 @@ func beChild(ctx context.Context, text string) error {
 	}
 }
 
-// loaded returns the peer of a job with its data.
-func loaded(ctx context.Context, j job) (*subject, error) {
+func open(ctx context.Context, j job) (*subject, error) {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == j.Peer })
 	if i < 0 {
 		return nil, fmt.Errorf("there is no peer %q", j.Peer)
 	}
-	k, s := kinds[i], &subject{pages: j.Size}
-	if s.server = j.Place.Pids[k.server]; j.Work && k.work != nil {
-		p, err := k.work.Open(ctx, j.Place)
-		if err != nil {
-			return nil, err
+	s := &subject{server: j.Place.Pids[kinds[i].server]}
+	for on, loader := range kinds[i].loaders {
+		if !j.Load[on] || loader == nil {
+			continue
 		}
-		s.work = p
-		if err := p.Load(ctx, j.Size); err != nil {
-			return nil, errors.Join(err, s.close())
-		}
-	}
-	if j.Site && k.site != nil {
-		p, err := k.site.Open(ctx, j.Place)
-		if err != nil {
-			return nil, errors.Join(err, s.close())
-		}
-		s.site, s.data = p, site.New(j.Size)
-		if err := p.Load(ctx, s.data); err != nil {
-			return nil, errors.Join(err, s.close())
-		}
-	}
-	if j.Forum && k.forum != nil {
-		p, err := k.forum.Open(ctx, j.Place)
-		if err != nil {
-			return nil, errors.Join(err, s.close())
-		}
-		s.forum, s.threads = p, site.NewThreads(j.Size)
-		if err := p.Load(ctx, s.threads); err != nil {
+		var err error
+		if s.on[on], err = loader.load(ctx, j.Place, j.Size); err != nil {
 			return nil, errors.Join(err, s.close())
 		}
 	}
 	return s, nil
 }
 
-func (s *subject) close() (err error) {
-	if s.work != nil {
-		err = s.work.Close()
-	}
-	if s.site != nil {
-		err = errors.Join(err, s.site.Close())
-	}
-	if s.forum != nil {
-		err = errors.Join(err, s.forum.Close())
+func (s *subject) close() error { return s.each(loaded.Close) }
+
+// flush returns when all writes are visible.
+func (s *subject) flush(ctx context.Context) error {
+	return s.each(func(p loaded) error { return p.Flush(ctx) })
+}
+
+func (s *subject) each(f func(loaded) error) (err error) {
+	for _, p := range s.on {
+		if p != nil {
+			err = errors.Join(err, f(p))
+		}
 	}
 	return err
 }
 
-// flush returns when all writes are visible in every answer.
-func (s *subject) flush(ctx context.Context) (err error) {
-	if s.work != nil {
-		err = s.work.Flush(ctx)
-	}
-	if s.site != nil {
-		err = errors.Join(err, s.site.Flush(ctx))
-	}
-	if s.forum != nil {
-		err = errors.Join(err, s.forum.Flush(ctx))
-	}
-	return err
-}
-
-// warmUp: the warm-up takes 1/warmUp of the measurement's time.
-const warmUp = 4
-
-// Before its first measurement a site is in use for a while, so that its caches are filled: visitors
-// clients read pages for visited times the time of a measurement.
 const (
+	warmUp = 4 // the warm-up takes 1/warmUp of the measurement's time
+
+	// Before its first measurement, a site's caches are filled: visitors clients read pages for visited
+	// times the time of a measurement.
 	visitors = 16
 	visited  = 8
 )
 
-// carryOut measures a task after a warm-up.
 func (s *subject) carryOut(ctx context.Context, t task) sample {
 	w := workloads[slices.IndexFunc(workloads, func(w workload) bool { return w.name == t.Workload })]
 	if w.on != onPages && s.visited != w.name {

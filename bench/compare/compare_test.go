@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/bench/compare/place"
-	"github.com/ringtree/ringtree/bench/compare/site"
 	"github.com/ringtree/ringtree/internal/proof/servers"
 )
 
@@ -65,27 +64,15 @@ func TestRun_MeasuresPeersInTurnsAndKeepsTheResults(t *testing.T) {
 }
 
 func TestMix_AsksForEachKindOfPageByItsShare(t *testing.T) {
-	data := site.New(1000)
-	at := place.Place{Dir: t.TempDir()}
-	s, err := site.All[slices.IndexFunc(site.All, func(k place.Kind[site.Site]) bool { return k.Name == "ringtree-memory" })].Open(t.Context(), at)
-	must(t, err)
-	defer s.Close()
-	must(t, s.Load(t.Context(), data))
+	s := inMemory(t, onSite, 1000)
 	for writes, want := range map[int]map[string]int{
 		10:  {"feed": 25, "article": 35, "profile": 15, "tag": 15, "favorite": 5, "comment": 3, "publish": 2},
 		100: {"favorite": 50, "comment": 30, "publish": 20},
 	} {
-		do, err := mix(t.Context(), &subject{site: s, data: data}, writes)
+		do, err := mix(t.Context(), s, writes)
 		must(t, err)
 		const n = 4000
-		got, r := map[string]int{}, rand.New(rand.NewPCG(1, 2))
-		for range n {
-			kind, err := do(t.Context(), r)
-			if err != nil {
-				t.Fatal(kind, err)
-			}
-			got[kind]++
-		}
+		got := counts(t, n, do)
 		for _, kind := range slices.Sorted(maps.Keys(got)) {
 			if percent := 100 * float64(got[kind]) / n; percent < 0.7*float64(want[kind])-1 || percent > 1.3*float64(want[kind])+1 {
 				t.Errorf("%.1f %% are %s, want about %d", percent, kind, want[kind])
@@ -95,6 +82,31 @@ func TestMix_AsksForEachKindOfPageByItsShare(t *testing.T) {
 			t.Errorf("with %d %% writes: %v", writes, got)
 		}
 	}
+}
+
+// inMemory returns ringtree in memory with a data set, until t ends.
+func inMemory(t *testing.T, on dataSet, size int) *subject {
+	t.Helper()
+	j := job{Peer: "ringtree-memory", Size: size}
+	j.Load[on] = true
+	s, err := open(t.Context(), j)
+	must(t, err)
+	t.Cleanup(func() { s.close() })
+	return s
+}
+
+// counts carries out n operations, and counts them by their kinds.
+func counts(t *testing.T, n int, do op) map[string]int {
+	t.Helper()
+	got, r := map[string]int{}, rand.New(rand.NewPCG(1, 2))
+	for range n {
+		kind, err := do(t.Context(), r)
+		if err != nil {
+			t.Fatal(kind, err)
+		}
+		got[kind]++
+	}
+	return got
 }
 
 func TestRun_BadArgumentsAreNamed(t *testing.T) {
@@ -164,7 +176,7 @@ func everything() (all []result) {
 		}
 		if w.on == onSite {
 			r.Writes = usualWrites
-			for _, v := range append(slices.Clone(reading), writing...) {
+			for _, v := range slices.Concat(reading, writing) {
 				r.Kinds[v.name] = latency{next().Median, next().Median}
 			}
 		}
@@ -320,5 +332,16 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+func TestForumMix_AsksForEachKindOfPageByItsShare(t *testing.T) {
+	do, err := forumMix(t.Context(), inMemory(t, onForum, 2000), 0)
+	must(t, err)
+	const n = 4000
+	got := counts(t, n, do)
+	for _, v := range forumViews {
+		if of1000 := 1000 * float64(got[v.name]) / n; of1000 < 0.7*float64(v.share)-2 || of1000 > 1.3*float64(v.share)+2 {
+			t.Errorf("%.1f in a thousand are %s, want about %d", of1000, v.name, v.share)
+		}
 	}
 }

@@ -25,15 +25,8 @@ func (m member) reader(r *rand.Rand) int {
 
 func (m member) anyone(r *rand.Rand) int { return r.IntN(m.data.Users) }
 
-// forumView is a kind of page, and its frequency in a thousand.
-type forumView struct {
-	name  string
-	share int
-	ask   func(m member, ctx context.Context, r *rand.Rand) error
-}
-
-// forumViews are the pages of a link site in the shares of a real one. Only two in a hundred write.
-var forumViews = []forumView{
+// forumViews are in the shares, in a thousand, of a real site. Only two in a hundred write.
+var forumViews = []view[member]{
 	{"story", 560, func(m member, ctx context.Context, r *rand.Rand) error {
 		page, err := m.Story(ctx, m.reader(r), m.data.Popular(r))
 		if err == nil && len(page.Stories) != 1 {
@@ -84,16 +77,11 @@ var forumViews = []forumView{
 	}},
 }
 
-// forumMix requests pages of a link site. Its share of writes is fixed.
+// forumMix requests pages of a link site, whose share of writes is fixed.
 func forumMix(_ context.Context, s *subject, _ int) (op, error) {
-	m := member{s.forum, s.threads}
+	m := s.on[onForum].(member)
 	return func(ctx context.Context, r *rand.Rand) (string, error) {
-		n := r.IntN(1000)
-		for _, v := range forumViews {
-			if n -= v.share; n < 0 {
-				return v.name, v.ask(m, ctx, r)
-			}
-		}
-		panic("the shares are less than a thousand")
+		v := chosen(r, forumViews)
+		return v.name, v.ask(m, ctx, r)
 	}, nil
 }

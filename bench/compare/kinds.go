@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -10,38 +12,80 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/site"
 )
 
-// kind is a peer of one or both packages, or with a forum.
+type dataSet int
+
+const (
+	onPages dataSet = iota // of package peers
+	onSite                 // of conduit
+	onForum
+	dataSets
+)
+
+// kind is a peer, with a loader for each data set that it supports.
 type kind struct {
 	name, server, durable string
-	work                  *place.Kind[peers.Peer]
-	site                  *place.Kind[site.Site]
-	forum                 *place.Kind[site.Forum]
+	loaders               [dataSets]loader
 }
 
-// kinds are all peers, those of ringtree last.
+// loader opens a peer with a data set of a size.
+type loader interface {
+	load(ctx context.Context, at place.Place, size int) (loaded, error)
+	files(at place.Place) []string // used by the peer
+}
+
+type loaded interface {
+	Flush(ctx context.Context) error
+	Close() error
+}
+
+// kinds has ringtree's last.
 var kinds = func() (all []kind) {
-	of := func(name, server, durable string) *kind {
-		i := slices.IndexFunc(all, func(k kind) bool { return k.name == name })
-		if i < 0 {
-			i = len(all)
-			all = append(all, kind{name: name, server: server, durable: durable})
-		}
-		return &all[i]
-	}
-	for i, k := range site.All {
-		of(k.Name, k.Server, k.Durable).site = &site.All[i]
-	}
-	for i, k := range site.Forums {
-		of(k.Name, k.Server, k.Durable).forum = &site.Forums[i]
-	}
-	for i, k := range peers.All {
-		of(k.Name, k.Server, k.Durable).work = &peers.All[i]
-	}
+	all = with(all, onSite, site.All, site.New, func(s site.Site, d *site.Data) loaded { return visitor{s, d} })
+	all = with(all, onForum, site.Forums, site.NewThreads, func(f site.Forum, d *site.Threads) loaded { return member{f, d} })
+	all = with(all, onPages, peers.All, func(n int) int { return n }, func(p peers.Peer, n int) loaded { return operator{p, n} })
 	slices.SortStableFunc(all, func(a, b kind) int { return cmp.Compare(a.ours(), b.ours()) })
 	return all
 }()
 
-// ours returns 1 for ringtree, and 0 for others.
+// with adds the loaders of peers for one data set. as combines a peer with its data.
+func with[P filled[D], D any](all []kind, on dataSet, peers []place.Kind[P], data func(size int) D, as func(P, D) loaded) []kind {
+	for _, p := range peers {
+		i := slices.IndexFunc(all, func(k kind) bool { return k.name == p.Name })
+		if i < 0 {
+			i = len(all)
+			all = append(all, kind{name: p.Name, server: p.Server, durable: p.Durable})
+		}
+		all[i].loaders[on] = source[P, D]{p, data, as}
+	}
+	return all
+}
+
+type filled[D any] interface {
+	loaded
+	Load(context.Context, D) error
+}
+
+type source[P filled[D], D any] struct {
+	kind place.Kind[P]
+	data func(size int) D
+	as   func(P, D) loaded
+}
+
+func (s source[P, D]) load(ctx context.Context, at place.Place, size int) (loaded, error) {
+	p, err := s.kind.Open(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	d := s.data(size)
+	if err := p.Load(ctx, d); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return s.as(p, d), nil
+}
+
+func (s source[P, D]) files(at place.Place) []string { return place.Files(s.kind, at) }
+
+// ours returns 1 for ringtree, else 0.
 func (k kind) ours() int {
 	if strings.HasPrefix(k.name, "ringtree-") {
 		return 1
@@ -49,27 +93,7 @@ func (k kind) ours() int {
 	return 0
 }
 
-// can reports whether a workload is for the peer.
-func (k kind) can(w workload) bool {
-	switch w.on {
-	case onSite:
-		return k.site != nil
-	case onForum:
-		return k.forum != nil
-	}
-	return k.work != nil
-}
-
-// files returns the names of the files used by a workload.
-func (k kind) files(w workload, at place.Place) []string {
-	switch w.on {
-	case onSite:
-		return place.Files(*k.site, at)
-	case onForum:
-		return place.Files(*k.forum, at)
-	}
-	return place.Files(*k.work, at)
-}
+func (k kind) can(w workload) bool { return k.loaders[w.on] != nil }
 
 func kindName(k kind) string         { return k.name }
 func workloadName(w workload) string { return w.name }

@@ -1,20 +1,11 @@
-// Command compare measures the pages of an app, and single operations, on ringtree and on its
-// alternatives, and prints the costs.
+// Command compare measures the pages of an app, and single operations, on ringtree and its
+// alternatives.
 //
 //	go run -tags mattn ./compare [-workloads W] [-peers P] [-clients C] [-n N] [-o FILE] [-page FOLDER]
 //	go run ./compare -from FILE -page FOLDER
 //
-// For example, only pages, half of them writes:
-//
-//	go run -tags mattn ./compare -workloads pages -writes 50 -peers ringtree-file-periodic,sqlite
-//
-// Or the pages of a link site, whose share of writes is fixed:
-//
-//	go run -tags mattn ./compare -workloads forum -peers sqlite,ringtree-file-periodic,ringtree-file-relaxed
-//
-// It starts the servers it needs and stops them. Each peer has its own process and data. In each
-// round of a workload the peers take turns; the results are the median of the rounds, the minimum
-// and the maximum.
+// It starts the servers it needs. Each peer has its own process and data. In each round of a
+// workload the peers take turns; the results are the median, minimum and maximum of the rounds.
 package main
 
 import (
@@ -50,7 +41,6 @@ func main() {
 	}
 }
 
-// run carries out the command line.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
 	flags.SetOutput(out)
@@ -103,7 +93,7 @@ func namesOf[T any](all []T, name func(T) string) []string {
 	return names
 }
 
-// choose sets chosen to the elements of all named in list, or to all of them if it is empty.
+// choose sets chosen to the elements of all named in list, or to all.
 func choose[T any](chosen *[]T, all []T, list string, name func(T) string) error {
 	if list == "" {
 		*chosen = slices.Clone(all)
@@ -119,7 +109,7 @@ func choose[T any](chosen *[]T, all []T, list string, name func(T) string) error
 	return nil
 }
 
-// numbers sets all to the numbers in a flag's list, from least to most.
+// numbers sets all to the numbers in a flag's list.
 func numbers(all *[]int, flag, list string, least, most int) error {
 	for text := range strings.SplitSeq(list, ",") {
 		n, err := strconv.Atoi(text)
@@ -131,7 +121,7 @@ func numbers(all *[]int, flag, list string, least, most int) error {
 	return nil
 }
 
-// check reports missing prerequisites and unfair settings.
+// check reports missing programs and unfair settings.
 func (p *plan) check() error {
 	p.able()
 	if p.rounds < 1 || p.lasts <= 0 || p.writes < 0 || p.writes > 100 {

@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// sample is the result of one measurement of a workload on a peer.
+// sample is the result of one measurement.
 type sample struct {
 	P50, P99  float64 // microseconds
 	Ops       float64 // per second
@@ -29,13 +29,10 @@ type sample struct {
 	Error  string // the first error of an op, or of the measurement
 }
 
-// latency is the latency of ops of one kind.
 type latency struct{ P50, P99 float64 } // microseconds
 
-// slowly is the duration from which an op counts as slow.
 const slowly = 5 * time.Millisecond
 
-// client is the result of one client.
 type client struct {
 	all    histogram
 	kinds  map[string]*histogram
@@ -44,7 +41,7 @@ type client struct {
 	first  error
 }
 
-// work makes the client call do until end, at least once.
+// work makes c do operations until end, at least once.
 func (c *client) work(ctx context.Context, do op, end time.Time) {
 	r := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	for now, again := time.Now(), true; again; again = now.Before(end) {
@@ -70,7 +67,6 @@ func (c *client) work(ctx context.Context, do op, end time.Time) {
 	}
 }
 
-// spent is the resource usage up to a moment.
 type spent struct {
 	at          time.Time
 	memory      runtime.MemStats
@@ -85,7 +81,6 @@ func (s *subject) spent() (now spent) {
 	return now
 }
 
-// measure makes clients call do for a while.
 func (s *subject) measure(ctx context.Context, do op, clients int, lasts time.Duration) sample {
 	found := make([]client, clients)
 	runtime.GC()
@@ -141,7 +136,7 @@ func (c *client) merge(other *client) {
 	c.slow, c.failed, c.first = c.slow+other.slow, c.failed+other.failed, cmp.Or(c.first, other.first)
 }
 
-// histogram counts durations in buckets that are less than 2 % wide.
+// histogram counts durations in buckets less than 2 % wide.
 type histogram struct {
 	buckets [64 * steps]uint32
 	count   int
@@ -162,7 +157,7 @@ func bucketOf(ns uint64) int {
 	return shift*steps + int(ns>>shift)
 }
 
-// floorOf returns the least duration in a bucket, in nanoseconds.
+// floorOf returns the least duration in a bucket.
 func floorOf(bucket int) uint64 {
 	if bucket < steps {
 		return uint64(bucket)
@@ -178,7 +173,7 @@ func (h *histogram) merge(other *histogram) {
 	}
 }
 
-// quantile returns the q-quantile of the durations, in microseconds.
+// quantile returns microseconds.
 func (h *histogram) quantile(q float64) float64 {
 	want := int(q*float64(h.count)) + 1
 	for i, n := range h.buckets {

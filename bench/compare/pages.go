@@ -9,7 +9,6 @@ import (
 	"github.com/ringtree/ringtree/examples/conduit"
 )
 
-// visitor asks a site for pages.
 type visitor struct {
 	site.Site
 	data *site.Data
@@ -19,14 +18,14 @@ func (v visitor) anyone(r *rand.Rand) int { return r.IntN(v.data.Users) }
 
 func (v visitor) article(r *rand.Rand) string { return site.Slug(v.data.Popular(r)) }
 
-// view is a kind of page, and its frequency.
-type view struct {
+// view is a kind of page.
+type view[V any] struct {
 	name  string
-	share int // among reads, or among writes
-	ask   func(v visitor, ctx context.Context, r *rand.Rand) error
+	share int // among the views of a list
+	ask   func(v V, ctx context.Context, r *rand.Rand) error
 }
 
-var reading = []view{
+var reading = []view[visitor]{
 	{"feed", 25, func(v visitor, ctx context.Context, r *rand.Rand) error {
 		_, err := v.Feed(ctx, v.anyone(r))
 		return err
@@ -49,7 +48,7 @@ var reading = []view{
 	}},
 }
 
-var writing = []view{
+var writing = []view[visitor]{
 	{"favorite", 5, func(v visitor, ctx context.Context, r *rand.Rand) error {
 		_, err := v.Favorite(ctx, v.anyone(r), v.article(r), r.IntN(2) == 0)
 		return err
@@ -74,9 +73,9 @@ var texts = func() (all [64]string) {
 	return all
 }()
 
-// mix requests pages of all kinds, with the given percentage of writes.
+// mix requests pages of all kinds.
 func mix(_ context.Context, s *subject, writes int) (op, error) {
-	v := visitor{s.site, s.data}
+	v := s.on[onSite].(visitor)
 	return func(ctx context.Context, r *rand.Rand) (string, error) {
 		of := reading
 		if r.IntN(100) < writes {
@@ -88,7 +87,7 @@ func mix(_ context.Context, s *subject, writes int) (op, error) {
 }
 
 // chosen returns one of all, weighted by their shares.
-func chosen(r *rand.Rand, all []view) view {
+func chosen[V any](r *rand.Rand, all []view[V]) view[V] {
 	sum := 0
 	for _, v := range all {
 		sum += v.share

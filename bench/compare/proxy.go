@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// proxy is in front of a server and delays each of its replies, like a network with that round-trip
-// time. Requests sent meanwhile are in flight, so pipelined requests wait together, and dependent
-// requests one after another.
+// proxy delays each reply of a server, like a network with that round-trip time: pipelined requests
+// wait together, and dependent ones one after another.
 type proxy struct {
 	listener net.Listener
 	server   string
@@ -53,7 +52,7 @@ func (p *proxy) serve() {
 	}
 }
 
-// late is a reply that must not be delivered before its time.
+// late is a reply that must not be delivered before due.
 type late struct {
 	data []byte
 	due  time.Time
@@ -82,7 +81,7 @@ func (p *proxy) hold(client io.Writer, server io.Reader) {
 	}
 }
 
-// sleepUntil is exact to a tenth of a millisecond, unlike time.Sleep on an otherwise idle machine.
+// sleepUntil is exact to a tenth of a millisecond. time.Sleep is not.
 func sleepUntil(due time.Time) {
 	for left := time.Until(due); left > 0; left = time.Until(due) {
 		span := syscall.NsecToTimespec(int64(left))

@@ -18,7 +18,7 @@ import (
 //go:embed head.txt
 var head string
 
-// writePage writes benchmarks.md into dir, and its table into the README.md beside dir.
+// writePage writes benchmarks.md into dir, and the table of the README.md beside dir.
 func writePage(dir string, at *machine, results []result) error {
 	if err := os.WriteFile(filepath.Join(dir, "benchmarks.md"), []byte(report(at, results)), 0o644); err != nil {
 		return err
@@ -36,7 +36,6 @@ func writePage(dir string, at *machine, results []result) error {
 	return os.WriteFile(file, []byte(before+readmeBegin+readmeTable(results)+readmeEnd+after), 0o644)
 }
 
-// report returns the page.
 func report(at *machine, results []result) string {
 	var text strings.Builder
 	text.WriteString(head)
@@ -75,13 +74,12 @@ func writeWork(text *strings.Builder) {
 	}
 }
 
-// operations are the workloads in the order of the page, and writes the writing ones among them.
+// operations are in the order of the page; writes are the writing ones.
 var (
 	operations = []string{"W1", "W2", "W2deep", "W3", "W4", "W5", "W6", "W7r", "W7w", "W8r", "W8w", "W9"}
 	writes     = []string{"W3", "W4", "W7w", "W8w", "W9"}
 )
 
-// sizeOf returns the most frequent size in results.
 func sizeOf(results []result) (most int) {
 	n := map[int]int{}
 	for _, r := range results {
@@ -92,17 +90,15 @@ func sizeOf(results []result) (most int) {
 	return most
 }
 
-// table is the results for one size and one RTT.
 type table struct {
 	results []result
 	size    int
 	rtt     float64
 }
 
-// usualWrites is the percentage of writes in the reported pages.
 const usualWrites = 10
 
-// find returns a result, nil if it was not measured.
+// find returns nil if it was not measured.
 func (t table) find(peer, workload string, clients int) *result {
 	i := slices.IndexFunc(t.results, func(r result) bool {
 		return r.Peer == peer && r.Workload == workload && r.Clients == clients && r.Size == t.size && r.RTT == t.rtt &&
@@ -114,7 +110,7 @@ func (t table) find(peer, workload string, clients int) *result {
 	return &t.results[i]
 }
 
-// writeSplit adds a section with a table for each kind of loss in a crash.
+// writeSplit adds a section with a table for each kind of loss.
 func (t table) writeSplit(text *strings.Builder, title, what string, rows func(of []kind) string) {
 	var parts strings.Builder
 	for _, durable := range place.Losses {
@@ -128,8 +124,7 @@ func (t table) writeSplit(text *strings.Builder, title, what string, rows func(o
 	}
 }
 
-// rowsOf returns a table with the columns, and a row for each peer that has one; "" if none
-// has.
+// rowsOf returns a table with a row for each peer that has a cell, or "".
 func rowsOf(of []kind, columns []string, cells func(peer string) []string) string {
 	var rows strings.Builder
 	for _, k := range of {
@@ -185,7 +180,7 @@ func (t table) operations(of []kind, work []string, clients int, value func(*res
 	})
 }
 
-// cell returns a value of a result, "-" if there is none.
+// cell returns "-" without a result.
 func cell(r *result, value func(*result) float64) string {
 	if r == nil {
 		return "-"
@@ -193,7 +188,6 @@ func cell(r *result, value func(*result) float64) string {
 	return short(value(r))
 }
 
-// kindCell returns the median of pages of one kind, "-" if there were none.
 func kindCell(r *result, kind string) string {
 	if r == nil || r.Kinds[kind].P50 == 0 {
 		return "-"
@@ -209,16 +203,16 @@ func cpuCell(r *result) string {
 	return text
 }
 
-// awayBy is the RTT of a server in another place.
+// awayBy is the RTT of a distant server.
 const awayBy = 500 * time.Microsecond
 
-// growing are the workloads reported for several sizes, of growers.
+// growing workloads of growers are reported for several sizes.
 var (
 	growing = []string{"W2", "W6"}
 	growers = []string{"gorm-sqlite", "pgx", "ringtree-file-periodic", "ringtree-redis"}
 )
 
-// writeGrowth adds p50 for larger data sets, if that was measured.
+// writeGrowth adds p50 by size, if that was measured.
 func writeGrowth(text *strings.Builder, results []result) {
 	sizes := map[int]bool{}
 	for _, r := range results {
@@ -256,13 +250,12 @@ const (
 	readmeEnd   = "<!-- end of pages -->"
 )
 
-// readmePeers are the peers in the README.
 var readmePeers = []string{
 	"gorm-postgres", "pgx", "sqlite-full", "ringtree-file",
 	"gorm-sqlite", "pgx-async", "sqlite", "ringtree-file-periodic", "ringtree-redis", "ringtree-redis-near", "ringtree-memcached",
 }
 
-// readmeTable returns the table of the README with its caption, "" without results.
+// readmeTable returns "" without results.
 func readmeTable(results []result) string {
 	t := table{results, sizeOf(results), 0}
 	var rows strings.Builder

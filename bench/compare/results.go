@@ -19,13 +19,12 @@ import (
 	"github.com/ringtree/ringtree/bench/internal/sqlite"
 )
 
-// line is a line of a file of results: the machine, at its beginning, or a result.
+// line is a line of the results: first the machine, then a result each.
 type line struct {
 	Machine *machine `json:"machine,omitempty"`
 	Result  *result  `json:"result,omitempty"`
 }
 
-// machine describes the environment of a run.
 type machine struct {
 	Date     string            `json:"date"`
 	CPU      string            `json:"cpu"`
@@ -62,7 +61,7 @@ type result struct {
 	Error     string             `json:"error,omitempty"`
 }
 
-// spread is the median of several rounds, the minimum and the maximum.
+// spread is the median, minimum and maximum of the rounds.
 type spread struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
@@ -80,7 +79,6 @@ func spreadOf(samples []sample, of func(sample) float64) spread {
 
 func medianOf(samples []sample, of func(sample) float64) float64 { return spreadOf(samples, of).Median }
 
-// summary returns the result of a task's rounds.
 func summary(k kind, t task, samples []sample) result {
 	r := result{
 		Peer: k.name, Durable: k.durable, Workload: t.Workload, Clients: t.Clients, Rounds: len(samples),
@@ -108,7 +106,6 @@ func summary(k kind, t task, samples []sample) result {
 	return r
 }
 
-// readLines returns the machine and the results in a file.
 func readLines(file string) (*machine, []result, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -133,7 +130,7 @@ func readLines(file string) (*machine, []result, error) {
 	}
 }
 
-// modules are those whose versions matter to the results.
+// The versions of modules matter to the results.
 var modules = []string{
 	"gorm.io/gorm", "gorm.io/driver/postgres", "github.com/jackc/pgx/v5", sqlite.Module,
 	"github.com/redis/rueidis", "go.etcd.io/bbolt", "github.com/bradfitz/gomemcache",
@@ -146,7 +143,6 @@ func load() string {
 	return one
 }
 
-// thisMachine describes the machine, the servers that the peers need, and the modules.
 func thisMachine(servers []string) *machine {
 	m := &machine{
 		Date: time.Now().UTC().Format(time.DateOnly), Cores: runtime.NumCPU(), CPU: runtime.GOARCH,

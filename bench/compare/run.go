@@ -16,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// plan is the plan of a run.
 type plan struct {
 	kinds     []kind
 	workloads []workload
@@ -30,16 +29,14 @@ type plan struct {
 	progress io.Writer
 }
 
-// able leaves out the peers that support none of the workloads, and with an RTT those without a
-// server.
+// able leaves out peers that support none of the workloads or, with an RTT, have no server.
 func (p *plan) able() {
 	p.kinds = slices.DeleteFunc(slices.Clone(p.kinds), func(k kind) bool {
 		return p.rtt > 0 && k.server == "" || !slices.ContainsFunc(p.workloads, k.can)
 	})
 }
 
-// run measures the plan with data of one size. In each round of a workload the peers take
-// turns.
+// run measures data of one size. In each round of a workload the peers take turns.
 func (p plan) run(ctx context.Context, size int, report func(result) error) error {
 	p.able()
 	var at place.Place
@@ -94,18 +91,16 @@ func (p plan) run(ctx context.Context, size int, report func(result) error) erro
 	return ctx.Err()
 }
 
-// inCache is the part of a peer's files in the page cache.
 type inCache struct{ cached, size int64 }
 
 func (c inCache) percent() float64 { return 100 * float64(c.cached) / float64(max(c.size, 1)) }
 
-// readFiles reads the files of each peer before a workload, since unmapped pages may have left the
-// page cache. It prints how much of them is in the cache.
+// readFiles reads the files of each peer, since unmapped pages may have left the page cache.
 func (p plan) readFiles(children []*child, w workload, at place.Place) (map[string]inCache, error) {
 	files := map[string]inCache{}
 	var told []string
 	for _, c := range children {
-		names := c.kind.files(w, at)
+		names := c.kind.loaders[w.on].files(at)
 		if len(names) == 0 {
 			continue
 		}
@@ -139,7 +134,6 @@ func (p plan) longest() (all time.Duration) {
 	return all
 }
 
-// measure has the peers of children carry out a task in turns.
 func (p plan) measure(ctx context.Context, children []*child, t task) ([]result, error) {
 	samples := make([][]sample, len(children))
 	for range p.rounds {
@@ -164,8 +158,7 @@ func (p plan) measure(ctx context.Context, children []*child, t task) ([]result,
 	return all, nil
 }
 
-// startServers starts the servers that the peers need, with a proxy in front of each if there is an
-// RTT.
+// startServers starts the servers, with a proxy in front of each if there is an RTT.
 func (p plan) startServers(at *place.Place) (stop func(), proxies []*proxy, err error) {
 	var stops []func()
 	stop = func() {
@@ -198,7 +191,6 @@ func (p plan) startServers(at *place.Place) (stop func(), proxies []*proxy, err 
 	return stop, proxies, nil
 }
 
-// servers returns the servers that the peers need.
 func (p plan) servers() []string {
 	all := map[string]bool{}
 	for _, k := range p.kinds {
@@ -209,12 +201,11 @@ func (p plan) servers() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// startPeers starts the peers, and returns them. A peer of another project that fails to start is
-// skipped.
+// startPeers starts the peers: ringtree's beside the others.
 func (p plan) startPeers(ctx context.Context, at place.Place, size int) ([]*child, error) {
 	j := job{Place: at, Size: size}
 	for _, w := range p.workloads {
-		j.Work, j.Site, j.Forum = j.Work || w.on == onPages, j.Site || w.on == onSite, j.Forum || w.on == onForum
+		j.Load[w.on] = true
 	}
 	all := make([]*child, len(p.kinds))
 	var telling sync.Mutex
@@ -247,7 +238,7 @@ func (p plan) away() plan {
 	return p
 }
 
-// growth is the plan for data of a tenth and of ten times the size.
+// growth is the plan for a tenth and ten times of the data.
 func (p plan) growth() plan {
 	p.clients, p.sizes = []int{1}, []int{p.sizes[0] / 10, p.sizes[0] * 10}
 	p.workloads = slices.DeleteFunc(slices.Clone(p.workloads), func(w workload) bool { return !slices.Contains(growing, w.name) })
@@ -255,7 +246,7 @@ func (p plan) growth() plan {
 	return p
 }
 
-// record measures plans, prints a line for each result, and writes it into a file.
+// record measures plans, and prints and writes a line for each result.
 func record(ctx context.Context, plans []plan, file string) (err error) {
 	f, err := os.Create(file)
 	if err != nil {

@@ -9,45 +9,30 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/bench/compare/peers"
-	"github.com/ringtree/ringtree/bench/compare/site"
 )
 
-// subject is a peer with its data.
 type subject struct {
-	work  peers.Peer // nil unless it does W1 to W9
-	pages int        // of its data set
-
-	site site.Site // nil unless it has the pages of an app
-	data *site.Data
-
-	forum   site.Forum // nil unless it has the pages of a link site
-	threads *site.Threads
-
+	on      [dataSets]loaded
 	visited string // the workload whose pages have been in use
-
-	server int // the process of its server, 0 if it has none
+	server  int    // the process of its server, 0 if it has none
 }
 
-// op is one operation of a workload. It returns the kind of operation, if there are several.
+// operator is a peer with pages 1 to n.
+type operator struct {
+	peers.Peer
+	n int
+}
+
+// op is one operation. It returns its kind, if there are several.
 type op func(ctx context.Context, r *rand.Rand) (kind string, err error)
 
-// dataSet is the data that a workload is for.
-type dataSet int
-
-const (
-	onPages dataSet = iota // of package peers
-	onSite                 // of conduit
-	onForum
-)
-
-// workload is one kind of operation, or a mix of some.
 type workload struct {
 	name   string
 	title  string
 	on     dataSet
 	longer time.Duration // factor of the measurement's time
 
-	// prepare returns the operation on s, with the given percentage of writes if they are optional.
+	// prepare returns the operation on s, with a percentage of writes.
 	prepare func(ctx context.Context, s *subject, writes int) (op, error)
 }
 
@@ -56,7 +41,7 @@ const (
 	depth = 10000 // of W2deep
 )
 
-// workloads are in the order of measurement: writes come last, since faster peers write more.
+// workloads are in the order of measurement: faster peers write more, so writes come last.
 var workloads = []workload{
 	alone("W1", "a page by id", get),
 	alone("W2", "newest 20 pages", newest(0)),
@@ -74,13 +59,13 @@ var workloads = []workload{
 	{"forum", "the pages of a link site", onForum, 5, forumMix},
 }
 
-// A call is an operation of one kind.
 type call func(ctx context.Context, r *rand.Rand) error
 
-// alone returns a workload of one kind of operation, on pages 1 to n.
+// alone returns a workload of one kind of operation.
 func alone(name, title string, prepare func(ctx context.Context, p peers.Peer, n int) (call, error)) workload {
 	return workload{name, title, onPages, 1, func(ctx context.Context, s *subject, _ int) (op, error) {
-		do, err := prepare(ctx, s.work, s.pages)
+		o := s.on[onPages].(operator)
+		do, err := prepare(ctx, o.Peer, o.n)
 		return func(ctx context.Context, r *rand.Rand) (string, error) { return "", do(ctx, r) }, err
 	}}
 }
@@ -94,7 +79,6 @@ func get(_ context.Context, p peers.Peer, n int) (call, error) {
 
 func anyPage(r *rand.Rand, n int) int64 { return 1 + r.Int64N(int64(n)) }
 
-// full returns an error unless rows has the wanted length.
 func full[T any](rows []T, want int, err error) error {
 	if err == nil && len(rows) != want {
 		err = fmt.Errorf("got %d rows, want %d", len(rows), want)
@@ -148,7 +132,7 @@ func followers(_ context.Context, p peers.Peer, n int) (call, error) {
 	}, nil
 }
 
-// hit counts views of pages, few of which are viewed often.
+// hit counts views, most of them of few pages.
 func hit(_ context.Context, p peers.Peer, n int) (call, error) {
 	return func(ctx context.Context, r *rand.Rand) error {
 		// About a Zipf distribution: the logarithm of a page's place is uniform.

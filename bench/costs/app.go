@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// AppRow is the cost of an endpoint of an app on a store of each kind.
 type AppRow struct {
 	tour.Call
 	Costs [3]tour.Cost
@@ -42,8 +41,8 @@ func MeasureApp(ctx context.Context) (rows []AppRow, err error) {
 	return rows, nil
 }
 
-// leave ends the background work of db. Some of that would wait for a time that never comes, since
-// the clock stands still.
+// leave ends the background work of db, which would wait for a time that never comes: the clock
+// stands still.
 func leave(ctx context.Context, db *kvmodel.DB) {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()

@@ -4,8 +4,7 @@ import "time"
 
 //go:generate go tool kvgen
 
-// Each model has one clause, so that its rows show the cost of that clause. A record is about a
-// KiB.
+// Each model has one clause, so that its rows show the cost of it.
 
 // Plain has no index.
 type Plain struct {

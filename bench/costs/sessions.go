@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 )
 
-// browser is a visitor of a site with sessions.
 type browser struct {
 	store   *kvsession.Store
 	cookies []*http.Cookie
@@ -57,7 +56,7 @@ func (b *browser) signIn(ctx context.Context) error {
 	return b.answers(ctx, func(r *http.Request, w http.ResponseWriter) error { return b.store.SignIn(r, w, b.session, "ann") })
 }
 
-// signInIf signs in as if after checking a password.
+// signInIf signs in as after checking a password.
 func (b *browser) signInIf(ctx context.Context) error {
 	g, err := b.store.Generation(ctx, "ann")
 	if err != nil {
@@ -66,52 +65,40 @@ func (b *browser) signInIf(ctx context.Context) error {
 	return b.answers(ctx, func(r *http.Request, w http.ResponseWriter) error { return b.store.SignInIf(r, w, b.session, g) })
 }
 
-// begun makes the browser begin a request.
 func begun(w *world) error { return w.browser.get(w.ctx) }
 
 var withSessions = section{
 	title: "Sessions",
 	text:  "Package kvsession, on a bare store.",
 	fill:  func(w *world) (err error) { w.browser, err = newBrowser(w.store); return err },
-	rows: []row{{
-		name: "Get without a cookie",
-		do:   func(ctx context.Context, w *world) error { return w.browser.get(ctx) },
-	}, {
-		name:   "SignIn",
-		before: begun,
-		do:     func(ctx context.Context, w *world) error { return w.browser.signIn(ctx) },
-	}, {
-		name: "Get with a cookie",
-		do:   func(ctx context.Context, w *world) error { return w.browser.get(ctx) },
-	}, {
-		name:   "Save of what has not changed",
-		before: begun,
-		do:     func(ctx context.Context, w *world) error { return w.browser.save(ctx) },
-	}, {
-		name:   "Save of a change",
-		before: begun,
-		do: func(ctx context.Context, w *world) error {
-			w.browser.session.Values["theme"] = "dark"
-			return w.browser.save(ctx)
+	rows: []row{
+		{name: "Get without a cookie", do: func(w *world) error { return w.browser.get(w.ctx) }},
+		{name: "SignIn", before: begun, do: func(w *world) error { return w.browser.signIn(w.ctx) }},
+		{name: "Get with a cookie", do: func(w *world) error { return w.browser.get(w.ctx) }},
+		{name: "Save of what has not changed", before: begun, do: func(w *world) error { return w.browser.save(w.ctx) }},
+		{
+			name: "Save of a change", before: begun,
+			do: func(w *world) error {
+				w.browser.session.Values["theme"] = "dark"
+				return w.browser.save(w.ctx)
+			},
 		},
-	}, {
-		name: "List of a user's sessions",
-		do:   func(ctx context.Context, w *world) error { return last(w.browser.store.List(ctx, "ann")) },
-	}, {
-		name:   "SignOut",
-		before: begun,
-		do: func(ctx context.Context, w *world) error {
-			return w.browser.answers(ctx, func(r *http.Request, rw http.ResponseWriter) error {
-				return w.browser.store.SignOut(r, rw, w.browser.session)
-			})
+		{name: "List of a user's sessions", do: func(w *world) error { return last(w.browser.store.List(w.ctx, "ann")) }},
+		{
+			name: "SignOut", before: begun,
+			do: func(w *world) error {
+				return w.browser.answers(w.ctx, func(r *http.Request, rw http.ResponseWriter) error {
+					return w.browser.store.SignOut(r, rw, w.browser.session)
+				})
+			},
 		},
-	}, {
-		name:   "RevokeAll of one session",
-		before: func(w *world) error { w.browser.cookies = nil; return errors.Join(begun(w), w.browser.signIn(w.ctx)) },
-		do:     func(ctx context.Context, w *world) error { return w.browser.store.RevokeAll(ctx, "ann") },
-	}, {
-		name:   "Generation and SignInIf",
-		before: func(w *world) error { w.browser.cookies = nil; return begun(w) },
-		do:     func(ctx context.Context, w *world) error { return w.browser.signInIf(ctx) },
-	}},
+		{
+			name: "RevokeAll of one session", before: func(w *world) error { w.browser.cookies = nil; return errors.Join(begun(w), w.browser.signIn(w.ctx)) },
+			do: func(w *world) error { return w.browser.store.RevokeAll(w.ctx, "ann") },
+		},
+		{
+			name: "Generation and SignInIf", before: func(w *world) error { w.browser.cookies = nil; return begun(w) },
+			do: func(w *world) error { return w.browser.signInIf(w.ctx) },
+		},
+	},
 }

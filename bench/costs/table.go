@@ -9,9 +9,10 @@ import (
 
 	"github.com/ringtree/ringtree/examples/conduit/tour"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A section is some rows that are measured one after another in a world of their own.
+// section is a table of the page: rows measured one after another in a world of their own.
 type section struct {
 	title string
 	text  string // the common text of the rows
@@ -20,20 +21,19 @@ type section struct {
 	rows  []row
 }
 
-// A row is a measured call.
+// row is a measured call.
 type row struct {
 	name   string
-	before func(*world) error // prepares the call
+	before func(*world) error // prepares the call, unmeasured
 	wait   time.Duration      // time that passes before the call; 0: seconds
-	do     func(context.Context, *world) error
+	do     func(*world) error
 	want   error
 }
 
-// definitionsLast is longer than a process caches the definition of a board.
-const definitionsLast = 6 * time.Second
-
-// atOnce is the wait of a row that needs the record in memory.
-const atOnce = time.Millisecond
+const (
+	definitionsLast = 6 * time.Second  // longer than a process caches the definition of a board
+	atOnce          = time.Millisecond // the wait of a row that needs the record in memory
+)
 
 // Table is the cost of a section's rows before the reply.
 type Table struct {
@@ -42,13 +42,11 @@ type Table struct {
 	Rows  []Row
 }
 
-// Row is the cost of a call on a store of each kind.
 type Row struct {
 	Name  string
 	Costs [3]kvmodel.Cost // by kinds
 }
 
-// Measure measures all sections.
 func Measure(ctx context.Context) ([]Table, error) {
 	var tables []Table
 	for _, s := range sections {
@@ -89,7 +87,7 @@ func (s section) measure(ctx context.Context) (Table, error) {
 	return t, nil
 }
 
-// cost returns the cost of a row after background work has ended.
+// cost measures a row after background work has ended.
 func (w *world) cost(r row) (kvmodel.Cost, error) {
 	if err := w.db.Repair(w.ctx); err != nil { // as it does by itself every 15 seconds
 		return kvmodel.Cost{}, err
@@ -105,8 +103,10 @@ func (w *world) cost(r row) (kvmodel.Cost, error) {
 	if err := tour.Wait(w.ctx, w.db, w.clock.pass, cmp.Or(r.wait, tour.Pause)); err != nil {
 		return kvmodel.Cost{}, err
 	}
-	ctx, meter := kvmodel.Metered(w.ctx)
-	if err := r.do(ctx, w); !errors.Is(err, r.want) {
+	defer func() { w.ctx = w.own }()
+	var meter *kv.Meter
+	w.ctx, meter = kvmodel.Metered(w.own)
+	if err := r.do(w); !errors.Is(err, r.want) {
 		return kvmodel.Cost{}, fmt.Errorf("it returns %v, want %v", err, r.want)
 	}
 	return meter.Cost(), nil

@@ -1,7 +1,6 @@
 package costs
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -18,17 +17,14 @@ func fillNotes(w *world) error {
 	return nil
 }
 
-// post makes one by an author.
 func post(w *world, author string) *Post {
 	return &Post{ID: w.id(), Author: author, Made: w.clock.Now(), Text: text}
 }
 
-// authors is the number of authors with posts.
 const authors = 64
 
 func author(i int) string { return fmt.Sprint("author", i) }
 
-// authorNames returns the first n of them.
 func authorNames(n int) (all []string) {
 	for i := range n {
 		all = append(all, author(i))
@@ -53,119 +49,92 @@ var timelines = section{
 		}
 		return errors.Join(err, w.Stories.Create(w.ctx, story(w, "a", "b", "c")))
 	},
-	rows: []row{{
-		name: "Create with a timeline",
-		do:   func(ctx context.Context, w *world) error { return w.Notes.Create(ctx, note(w.id())) },
-	}, {
-		name: "Create with a timeline of its author",
-		do:   func(ctx context.Context, w *world) error { return w.Posts.Create(ctx, post(w, author(3))) },
-	}, {
-		name: "Create with a timeline, the first of its author",
-		do:   func(ctx context.Context, w *world) error { return w.Posts.Create(ctx, post(w, "new")) },
-	}, {
-		name: "Create with timelines of three tags",
-		do:   func(ctx context.Context, w *world) error { return w.Stories.Create(ctx, story(w, "a", "b", "c")) },
-	}, {
-		name: "CreateMulti of 100 with a timeline",
-		do: func(ctx context.Context, w *world) error {
-			return w.Notes.CreateMulti(ctx, many(100, func(int) *Note { return note(w.id()) }))
+	rows: []row{
+		{name: "Create with a timeline", do: func(w *world) error { return w.Notes.Create(w.ctx, note(w.id())) }},
+		{name: "Create with a timeline of its author", do: func(w *world) error { return w.Posts.Create(w.ctx, post(w, author(3))) }},
+		{name: "Create with a timeline, the first of its author", do: func(w *world) error { return w.Posts.Create(w.ctx, post(w, "new")) }},
+		{name: "Create with timelines of three tags", do: func(w *world) error { return w.Stories.Create(w.ctx, story(w, "a", "b", "c")) }},
+		{name: "CreateMulti of 100 with a timeline", do: func(w *world) error {
+			return w.Notes.CreateMulti(w.ctx, many(100, func(int) *Note { return note(w.id()) }))
+		}},
+		{
+			name: "Update that takes it to the top, as the last ones of the model did",
+			before: func(w *world) error {
+				var err error
+				for i := range 4 {
+					err = errors.Join(err, last(w.Notes.Update(w.ctx, id(50+i), rewriteNote)))
+				}
+				return err
+			},
+			do: func(w *world) error { return last(w.Notes.Update(w.ctx, id(60), rewriteNote)) },
 		},
-	}, {
-		name: "Update that takes it to the top, as the last ones of the model did",
-		before: func(w *world) error {
-			var err error
-			for i := range 4 {
-				err = errors.Join(err, last(w.Notes.Update(w.ctx, id(50+i), rewriteNote)))
-			}
-			return err
+		{name: "Update that does not move it", do: func(w *world) error {
+			return last(w.Notes.Update(w.ctx, id(61), func(n *Note) error { n.Rest += "!"; return nil }))
+		}},
+		{
+			name: "Update that gives it another tag",
+			before: func(w *world) error {
+				return errors.Join(w.Stories.Create(w.ctx, story(w, "d")), w.Stories.Create(w.ctx, story(w, "a", "b", "c")))
+			},
+			do: func(w *world) error {
+				return last(w.Stories.Update(w.ctx, id(w.n), func(s *Story) error { s.Tags = []string{"a", "b", "d"}; return nil }))
+			},
 		},
-		do: func(ctx context.Context, w *world) error { return last(w.Notes.Update(ctx, id(60), rewriteNote)) },
-	}, {
-		name: "Update that does not move it",
-		do: func(ctx context.Context, w *world) error {
-			return last(w.Notes.Update(ctx, id(61), func(n *Note) error { n.Rest += "!"; return nil }))
+		{name: "Update that gives it a tag that is new", do: func(w *world) error {
+			return last(w.Stories.Update(w.ctx, id(w.n), func(s *Story) error { s.Tags = []string{"a", "b", "e"}; return nil }))
+		}},
+		{name: "Delete with a timeline", do: func(w *world) error { return w.Notes.Delete(w.ctx, id(62)) }},
+		{
+			name: "Page of 20, with something new",
+			before: func(w *world) error {
+				return errors.Join(last(w.Notes.Newest.Page(w.ctx, "", 20)), w.Notes.Create(w.ctx, note(w.id())))
+			},
+			do: func(w *world) error { return last(w.Notes.Newest.Page(w.ctx, "", 20)) },
 		},
-	}, {
-		name: "Update that gives it another tag",
-		do: func(ctx context.Context, w *world) error {
-			return last(w.Stories.Update(ctx, id(w.n), func(s *Story) error { s.Tags = []string{"a", "b", "d"}; return nil }))
-		},
-		before: func(w *world) error {
-			return errors.Join(w.Stories.Create(w.ctx, story(w, "d")), w.Stories.Create(w.ctx, story(w, "a", "b", "c")))
-		},
-	}, {
-		name: "Update that gives it a tag that is new",
-		do: func(ctx context.Context, w *world) error {
-			return last(w.Stories.Update(ctx, id(w.n), func(s *Story) error { s.Tags = []string{"a", "b", "e"}; return nil }))
-		},
-	}, {
-		name: "Delete with a timeline",
-		do:   func(ctx context.Context, w *world) error { return w.Notes.Delete(ctx, id(62)) },
-	}, {
-		name: "Page of 20, with something new",
-		before: func(w *world) error {
-			return errors.Join(last(w.Notes.Newest.Page(w.ctx, "", 20)), w.Notes.Create(w.ctx, note(w.id())))
-		},
-		do: func(ctx context.Context, w *world) error { return last(w.Notes.Newest.Page(ctx, "", 20)) },
-	}, {
-		name: "Page of 20, as it was read last",
-		do:   func(ctx context.Context, w *world) error { return last(w.Notes.Newest.Page(ctx, "", 20)) },
-	}, {
-		name: "Page of 20 further on",
-		do: func(ctx context.Context, w *world) error {
-			first, err := w.Notes.Newest.Page(w.ctx, "", 20)
+		{name: "Page of 20, as it was read last", do: func(w *world) error { return last(w.Notes.Newest.Page(w.ctx, "", 20)) }},
+		{name: "Page of 20 further on", do: func(w *world) error {
+			first, err := w.Notes.Newest.Page(w.own, "", 20)
 			if err != nil {
 				return err
 			}
-			return last(w.Notes.Newest.Page(ctx, first.Next, 20))
+			return last(w.Notes.Newest.Page(w.ctx, first.Next, 20))
+		}},
+		{
+			name: "Page of 20 of 4 authors", before: func(w *world) error { return last(w.Posts.NewestByAuthor.Of(authorNames(4)...).Page(w.ctx, "", 19)) },
+			do: func(w *world) error { return last(w.Posts.NewestByAuthor.Of(authorNames(4)...).Page(w.ctx, "", 20)) },
 		},
-	}, {
-		name:   "Page of 20 of 4 authors",
-		before: func(w *world) error { return last(w.Posts.NewestByAuthor.Of(authorNames(4)...).Page(w.ctx, "", 19)) },
-		do: func(ctx context.Context, w *world) error {
-			return last(w.Posts.NewestByAuthor.Of(authorNames(4)...).Page(ctx, "", 20))
+		{
+			name: "Page of 20 of 64 authors", before: func(w *world) error {
+				return last(w.Posts.NewestByAuthor.Of(authorNames(authors)...).Page(w.ctx, "", 19))
+			},
+			do: func(w *world) error {
+				return last(w.Posts.NewestByAuthor.Of(authorNames(authors)...).Page(w.ctx, "", 20))
+			},
 		},
-	}, {
-		name: "Page of 20 of 64 authors",
-		before: func(w *world) error {
-			return last(w.Posts.NewestByAuthor.Of(authorNames(authors)...).Page(w.ctx, "", 19))
-		},
-		do: func(ctx context.Context, w *world) error {
-			return last(w.Posts.NewestByAuthor.Of(authorNames(authors)...).Page(ctx, "", 20))
-		},
-	}, {
-		name: "All",
-		do:   func(ctx context.Context, w *world) error { return through(w.Notes.Newest.All(ctx)) },
-	}, {
-		name: "Head",
-		do:   func(ctx context.Context, w *world) error { return last(w.Notes.Newest.Head(ctx)) },
-	}, {
-		name: "Since, with nothing new",
-		do: func(ctx context.Context, w *world) error {
-			head, err := w.Notes.Newest.Head(w.ctx)
+		{name: "All", do: func(w *world) error { return through(w.Notes.Newest.All(w.ctx)) }},
+		{name: "Head", do: func(w *world) error { return last(w.Notes.Newest.Head(w.ctx)) }},
+		{name: "Since, with nothing new", do: func(w *world) error {
+			head, err := w.Notes.Newest.Head(w.own)
 			if err != nil {
 				return err
 			}
-			return last(w.Notes.Newest.Since(ctx, head))
-		},
-	}, {
-		name: "Since, with three that are new",
-		do: func(ctx context.Context, w *world) error {
-			head, err := w.Notes.Newest.Head(w.ctx)
+			return last(w.Notes.Newest.Since(w.ctx, head))
+		}},
+		{name: "Since, with three that are new", do: func(w *world) error {
+			head, err := w.Notes.Newest.Head(w.own)
 			for range 3 {
-				err = errors.Join(err, w.Notes.Create(w.ctx, note(w.id())))
+				err = errors.Join(err, w.Notes.Create(w.own, note(w.id())))
 			}
 			if err != nil {
 				return err
 			}
-			return last(w.Notes.Newest.Since(ctx, head))
-		},
-	}},
+			return last(w.Notes.Newest.Since(w.ctx, head))
+		}},
+	},
 }
 
 func rewriteNote(n *Note) error { n.Text += "!"; return nil }
 
-// visitors returns the name of the ith guest, and of the ith owner.
 func guest(i int) string { return fmt.Sprintf("guest%04d", i) }
 func owner(i int) string { return fmt.Sprintf("owner%04d", i) }
 
@@ -183,60 +152,28 @@ var events = section{
 		}
 		return err
 	},
-	rows: []row{{
-		name: "Push, append",
-		do: func(ctx context.Context, w *world) error {
-			return w.Visits.Push(ctx, Visit{Owner: owner(0), Guest: guest(99)})
-		},
-	}, {
-		name: "Push, packed",
-		do: func(ctx context.Context, w *world) error {
-			return w.AllPacked.Push(ctx, Packed{Owner: owner(0), Guest: guest(99)})
-		},
-	}, {
-		name: "Push, ring",
-		do: func(ctx context.Context, w *world) error {
-			return w.AllRinged.Push(ctx, Ringed{Owner: owner(0), Guest: guest(99)})
-		},
-	}, {
-		name: "Push to 500 owners, append",
-		do: func(ctx context.Context, w *world) error {
-			return w.Visits.Push(ctx, each(500, func(i int) Visit { return Visit{Owner: owner(i), Guest: guest(100)} })...)
-		},
-	}, {
-		name: "Push to 500 owners, packed",
-		do: func(ctx context.Context, w *world) error {
-			return w.AllPacked.Push(ctx, each(500, func(i int) Packed { return Packed{Owner: owner(i), Guest: guest(100)} })...)
-		},
-	}, {
-		name: "Push to 500 owners, ring",
-		do: func(ctx context.Context, w *world) error {
-			return w.AllRinged.Push(ctx, each(500, func(i int) Ringed { return Ringed{Owner: owner(i), Guest: guest(100)} })...)
-		},
-	}, {
-		name: "Latest 10, append",
-		do:   func(ctx context.Context, w *world) error { return last(w.Visits.Latest(ctx, owner(0), 10)) },
-	}, {
-		name: "Latest 10, packed",
-		do:   func(ctx context.Context, w *world) error { return last(w.AllPacked.Latest(ctx, owner(0), 10)) },
-	}, {
-		name: "Latest 10, ring",
-		do:   func(ctx context.Context, w *world) error { return last(w.AllRinged.Latest(ctx, owner(0), 10)) },
-	}, {
-		name: "Unread, append",
-		do: func(ctx context.Context, w *world) error {
-			return last(w.Visits.Unread(ctx, owner(0), w.clock.Now().Add(-time.Hour)))
-		},
-	}, {
-		name: "Clear, append",
-		do:   func(ctx context.Context, w *world) error { return w.Visits.Clear(ctx, owner(0)) },
-	}, {
-		name: "Clear, ring",
-		do:   func(ctx context.Context, w *world) error { return w.AllRinged.Clear(ctx, owner(0)) },
-	}},
+	rows: []row{
+		{name: "Push, append", do: func(w *world) error { return w.Visits.Push(w.ctx, Visit{Owner: owner(0), Guest: guest(99)}) }},
+		{name: "Push, packed", do: func(w *world) error { return w.AllPacked.Push(w.ctx, Packed{Owner: owner(0), Guest: guest(99)}) }},
+		{name: "Push, ring", do: func(w *world) error { return w.AllRinged.Push(w.ctx, Ringed{Owner: owner(0), Guest: guest(99)}) }},
+		{name: "Push to 500 owners, append", do: func(w *world) error {
+			return w.Visits.Push(w.ctx, each(500, func(i int) Visit { return Visit{Owner: owner(i), Guest: guest(100)} })...)
+		}},
+		{name: "Push to 500 owners, packed", do: func(w *world) error {
+			return w.AllPacked.Push(w.ctx, each(500, func(i int) Packed { return Packed{Owner: owner(i), Guest: guest(100)} })...)
+		}},
+		{name: "Push to 500 owners, ring", do: func(w *world) error {
+			return w.AllRinged.Push(w.ctx, each(500, func(i int) Ringed { return Ringed{Owner: owner(i), Guest: guest(100)} })...)
+		}},
+		{name: "Latest 10, append", do: func(w *world) error { return last(w.Visits.Latest(w.ctx, owner(0), 10)) }},
+		{name: "Latest 10, packed", do: func(w *world) error { return last(w.AllPacked.Latest(w.ctx, owner(0), 10)) }},
+		{name: "Latest 10, ring", do: func(w *world) error { return last(w.AllRinged.Latest(w.ctx, owner(0), 10)) }},
+		{name: "Unread, append", do: func(w *world) error { return last(w.Visits.Unread(w.ctx, owner(0), w.clock.Now().Add(-time.Hour))) }},
+		{name: "Clear, append", do: func(w *world) error { return w.Visits.Clear(w.ctx, owner(0)) }},
+		{name: "Clear, ring", do: func(w *world) error { return w.AllRinged.Clear(w.ctx, owner(0)) }},
+	},
 }
 
-// each returns n results of f.
 func each[T any](n int, f func(i int) T) []T {
 	all := make([]T, n)
 	for i := range all {
@@ -253,8 +190,7 @@ var cascades = section{
 			w.Folders.Create(w.ctx, &Folder{ID: id(1), Text: text}),
 			w.Files.CreateMulti(w.ctx, many(100, func(i int) *File { return &File{ID: id(i + 1), Folder: id(1), Text: text} })))
 	},
-	rows: []row{{
-		name: "Delete of a record to which others belong",
-		do:   func(ctx context.Context, w *world) error { return w.Folders.Delete(ctx, id(1)) },
-	}},
+	rows: []row{
+		{name: "Delete of a record to which others belong", do: func(w *world) error { return w.Folders.Delete(w.ctx, id(1)) }},
+	},
 }

@@ -21,13 +21,12 @@ const (
 	OnMemcached
 )
 
-// kind is a kind of stores.
 type kind struct {
 	name   string
 	powers func(kv.Powers) kv.Powers
 }
 
-// kinds are the simulated stores, in memory, each with the powers of its kind.
+// kinds are stores in memory with the powers of their namesakes.
 var kinds = []kind{
 	{"file", func(all kv.Powers) kv.Powers { return all }},
 	{"Redis", func(all kv.Powers) kv.Powers { return kv.Powers{Unless: true, Ordered: true, Keys: all.Keys} }},
@@ -39,17 +38,18 @@ func (k kind) of(mem *memkv.Store) kvmodel.Store {
 	return stores.With{Outliving: stores.Outliving{Store: mem}, Has: k.powers(mem.Powers())}
 }
 
-// clock stands still until time passes, even while thousands of records are made.
+// clock stands still until time passes.
 type clock struct{ ms atomic.Int64 }
 
 func (c *clock) Now() time.Time { return time.UnixMilli(1_800_000_000_000 + c.ms.Load()) }
 
 func (c *clock) pass(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 
-// world is the environment of a section's rows: a store of one kind, and the records in it.
+// world is a store of one kind with records.
 type world struct {
 	*Models
-	ctx   context.Context
+	own   context.Context // of calls that are not measured
+	ctx   context.Context // of a row's calls
 	store kvmodel.Store
 	clock *clock
 	db    *kvmodel.DB
@@ -59,7 +59,7 @@ type world struct {
 }
 
 func newWorld(ctx context.Context, on kind) (*world, error) {
-	w := &world{ctx: ctx, clock: new(clock)}
+	w := &world{own: ctx, ctx: ctx, clock: new(clock)}
 	w.store = on.of(memkv.New(memkv.Options{Now: w.clock.Now, Local: true}))
 	return w, w.open()
 }
@@ -74,7 +74,7 @@ func (w *world) open() (err error) {
 	return nil
 }
 
-// restart ends the process w, and makes it another one.
+// restart makes w another process.
 func (w *world) restart() error {
 	if err := w.db.Close(w.ctx); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (w *world) restart() error {
 	return w.open()
 }
 
-// id returns an unused id, as long as generated ones.
+// id is as long as generated ids.
 func (w *world) id() string {
 	w.n++
 	return id(w.n)
@@ -90,7 +90,7 @@ func (w *world) id() string {
 
 func id(n int) string { return fmt.Sprintf("id%024d", n) }
 
-// ids returns the first n ids assigned.
+// ids returns the first n ids.
 func ids(n int) []string {
 	all := make([]string, n)
 	for i := range all {
@@ -99,7 +99,6 @@ func ids(n int) []string {
 	return all
 }
 
-// many returns n results of f.
 func many[T any](n int, f func(i int) *T) []*T {
 	all := make([]*T, n)
 	for i := range all {
@@ -111,5 +110,4 @@ func many[T any](n int, f func(i int) *T) []*T {
 // text makes a record about a KiB long.
 var text = strings.Repeat("All work and no play. ", 40)
 
-// last returns the error of a call.
 func last[T any](_ T, err error) error { return err }

@@ -51,7 +51,7 @@ func run(ctx context.Context, file, url string) error {
 	return compare(ctx, old, db, m)
 }
 
-// move loads all rows of old. Called again, it continues where it ended.
+// move loads all rows. Called again, it continues where it ended.
 func move(ctx context.Context, old *sql.DB, m *site.Models) error {
 	users := rows(ctx, old, "SELECT id, name, password, joined FROM users ORDER BY joined, id", func(scan scan) (*site.User, error) {
 		var id, joined int64
@@ -96,7 +96,6 @@ func move(ctx context.Context, old *sql.DB, m *site.Models) error {
 	return load(ctx, "comments", m.Comments.Records, comments)
 }
 
-// text returns a number as the id of a record.
 func text(id int64) string { return strconv.FormatInt(id, 10) }
 
 type scan = func(...any) error
@@ -121,7 +120,7 @@ func rows[T any](ctx context.Context, old *sql.DB, query string, read func(scan)
 	}
 }
 
-// load stores all, and prints how many there were.
+// load prints how many records it stored.
 func load[T any, K comparable](ctx context.Context, table string, r *kvmodel.Records[T, K], all iter.Seq2[*T, error]) error {
 	began := time.Now()
 	n, err := r.Load(ctx, all, kvmodel.LoadOptions{})
@@ -129,7 +128,7 @@ func load[T any, K comparable](ctx context.Context, table string, r *kvmodel.Rec
 	return err
 }
 
-// compare returns an error if the store and old differ in numbers, or a check finds a fault.
+// compare returns an error if the numbers differ, or a check finds a fault.
 func compare(ctx context.Context, old *sql.DB, db *kvmodel.DB, m *site.Models) error {
 	if err := db.Flush(ctx); err != nil {
 		return err
@@ -163,7 +162,6 @@ func compare(ctx context.Context, old *sql.DB, db *kvmodel.DB, m *site.Models) e
 	return err
 }
 
-// count counts the records one by one.
 func count[T any, K comparable](ctx context.Context, r *kvmodel.Records[T, K]) (n int64, err error) {
 	for _, err := range r.All(ctx) {
 		if err != nil {

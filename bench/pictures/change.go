@@ -27,7 +27,7 @@ type mortal struct {
 
 func (m *mortal) Powers() kv.Powers { return kv.PowersOf(m.Store) }
 
-// Close does nothing: the store is shared.
+// The store is shared.
 func (m *mortal) Close() error { return nil }
 
 var errKilled = kv.Unavailable(errors.New("the process was killed"))
@@ -43,7 +43,7 @@ func (m *mortal) Do(ctx context.Context, ops []kv.Op) error {
 	return err
 }
 
-// begin makes w a process with recorded trips that has written before.
+// begin makes w a process that has written before, with recorded trips.
 func (w *world) begin() (*mortal, error) {
 	m := &mortal{Store: w.server()}
 	if err := w.open(m); err != nil {
@@ -55,13 +55,12 @@ func (w *world) begin() (*mortal, error) {
 	return m, err
 }
 
-// change is the change in the picture: a page gets another address.
+// change gives a page another address.
 func (w *world) change() error {
 	_, err := w.Pages.Update(w.ctx, "p1", func(p *examples.Page) error { p.Slug = "welcome"; return nil })
 	return err
 }
 
-// steps describes the trips of the change.
 var steps = []struct{ name, note string }{
 	{"A0: read the record", ""},
 	{"A1: a line in the journal, and the new entries", "Nobody sees these: an entry counts when its record says so."},
@@ -70,7 +69,7 @@ var steps = []struct{ name, note string }{
 	{"A4: they go, if nobody has changed them since", ""},
 }
 
-// process is the name of one, in a key.
+// process is the name of a process in a key.
 var process = regexp.MustCompile(`^(line|out):[^:]+`)
 
 func write(w *world) (templates.Picture, error) {
@@ -97,7 +96,6 @@ func write(w *world) (templates.Picture, error) {
 	return p, nil
 }
 
-// holds describes an op of the change.
 func holds(op kv.Op) string {
 	switch op.Key[:2] {
 	case "li":
@@ -110,7 +108,7 @@ func holds(op kv.Op) string {
 	return ""
 }
 
-// crash kills the process after each trip of the change, and shows the view of others at once and
+// crash kills the process after each trip of the change, and shows what others see, at once and
 // after their repair.
 func crash(w *world) (templates.Picture, error) {
 	p := templates.StepsPicture{Title: "How a change ends whose process is killed"}
@@ -175,8 +173,8 @@ func (w *world) killed(last int) (templates.Step, error) {
 	return step, nil
 }
 
-// seen lists the existing keys of addresses, and the ones that lead to the page. It looks up the
-// page second: a claim found to be stale is removed soon after.
+// seen lists the claims of addresses, and the addresses that lead to the page. A stale claim is
+// removed once it was looked up.
 func (w *world) seen(when string) (templates.StepKey, error) {
 	var claims []string
 	for _, key := range w.mem.Keys() {

@@ -16,10 +16,10 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// most is the number of members in the largest trees of the picture.
+// most is the number of members in the largest trees.
 const most = 1 << 14
 
-// way is the number of keys on the longest path in a tree of that many members.
+// way is the number of keys on the longest path in a tree of members.
 type way struct{ members, keys int }
 
 // depth draws the depth of the tree of package posttree, at its worst and as usual, and of a board.
@@ -37,8 +37,8 @@ func depth(ctx context.Context) ([]byte, error) {
 
 func inOrder(i int) int64 { return int64(i) }
 
-// postWays inserts members with these scores into the post's tree. It returns the longest path at
-// each power of two, and whether the tree ended early: then the last path is the one at its end.
+// postWays returns the longest path in the post's tree at each power of two, and whether the tree
+// ended early: then the last path is the one at its end.
 func postWays(ctx context.Context, score func(int) int64) (ways []way, ends bool, err error) {
 	tree := posttree.New(memkv.New(memkv.Options{}))
 	longest := 0
@@ -58,7 +58,6 @@ func postWays(ctx context.Context, score func(int) int64) (ways []way, ends bool
 	return ways, false, nil
 }
 
-// asJSON stores members.
 type asJSON struct{}
 
 func (asJSON) Append(dst []byte, m *posttree.Member) ([]byte, error) {
@@ -72,7 +71,7 @@ func (asJSON) Unmarshal(data []byte, m *posttree.Member) (bool, error) {
 
 func (asJSON) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
-// boardWays is postWays for ascending scores on a board of package ranking.
+// boardWays is postWays for a board of package ranking.
 func boardWays(ctx context.Context) (ways []way, err error) {
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
 	if err != nil {
@@ -103,15 +102,13 @@ func boardWays(ctx context.Context) (ways []way, err error) {
 
 func isPowerOfTwo(n int) bool { return n&(n-1) == 0 }
 
-// line is one line of the picture.
 type line struct {
 	label, color string
 	ways         []way
 	ends         bool // with a cross: the tree cannot grow any further
 }
 
-// The picture's measures: the origin of its axes, and the distance between two powers of two on
-// each.
+// The origin of the axes, and the distance between two powers of two on each.
 const (
 	left, bottom = 70, 380
 	stepX, stepY = 34, 42
@@ -122,7 +119,6 @@ const (
 func x(members int) float64 { return left + stepX*math.Log2(float64(members)) }
 func y(keys int) float64    { return bottom - stepY*math.Log2(float64(keys)) }
 
-// drawWays returns the picture of lines, with two logarithmic axes.
 func drawWays(lines ...line) string {
 	var b strings.Builder
 	b.WriteString(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 790 440" font-family="sans-serif" font-size="13" role="img" aria-labelledby="title">

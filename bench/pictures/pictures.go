@@ -1,6 +1,5 @@
 // Package pictures draws the stored form of each class of index, and the course of a change and of
-// a crash, for docs/choosing.md, docs/internals/write-path.md and docs/ranking.md. It draws the
-// keys of a store in memory, filled by the models of package examples.
+// a crash, for docs. It draws the keys of a store in memory with the models of package examples.
 package pictures
 
 import (
@@ -27,7 +26,6 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// files are the pictures by the names of their files.
 var files = map[string]func(*world) (templates.Picture, error){
 	"ring.svg":     ring,
 	"list.svg":     list,
@@ -62,7 +60,7 @@ func All(ctx context.Context) (map[string][]byte, error) {
 	return all, err
 }
 
-// A world is a process and its store, which has the powers of a Redis server.
+// world is a process and its store, which has the powers of a Redis server.
 type world struct {
 	*examples.Models
 	ctx   context.Context
@@ -77,12 +75,11 @@ func newWorld(ctx context.Context) (*world, error) {
 	return w, w.open(w.server())
 }
 
-// server returns the store as a Redis server.
 func (w *world) server() kv.Store {
 	return stores.With{Outliving: stores.Outliving{Store: w.mem}, Has: kv.Powers{Unless: true, Ordered: true, Keys: w.mem.Powers().Keys}}
 }
 
-// open makes w another process, on s.
+// open makes w another process.
 func (w *world) open(s kv.Store) (err error) {
 	w.db, err = kvmodel.Open(s, kvmodel.Clock(w.clock.Now), kvmodel.Log(slog.New(slog.DiscardHandler)))
 	if err == nil {
@@ -91,7 +88,7 @@ func (w *world) open(s kv.Store) (err error) {
 	return err
 }
 
-// holds describes the value of a key, in a few words.
+// holds describes the value of a key in a few words.
 func (w *world) holds(key string) (string, error) {
 	item, err := inspect.New(w.db).Key(w.ctx, key)
 	if err != nil || len(item.Lines) == 0 {
@@ -131,7 +128,6 @@ func ring(w *world) (templates.Picture, error) {
 	return p, nil
 }
 
-// inSegment finds the number of members in a segment of a list.
 var inSegment = regexp.MustCompile(`^segment of a list: (\d+) records`)
 
 func list(w *world) (templates.Picture, error) {
@@ -169,7 +165,7 @@ func list(w *world) (templates.Picture, error) {
 	return p, nil
 }
 
-// maxSegment is the approximate number of eight-byte members in a segment before it is divided.
+// maxSegment is about how many eight-byte members fit in a segment.
 const maxSegment = 1500
 
 func tree(w *world) (templates.Picture, error) {
@@ -211,7 +207,7 @@ func unique(w *world) (templates.Picture, error) {
 	}}, errors.Join(err, err2)
 }
 
-// row returns an operation on a key with the value of the key.
+// row describes an operation on a key.
 func (w *world) row(op, key string) (templates.StepKey, error) {
 	text, err := w.holds(key)
 	text, _, _ = strings.Cut(text, ", ")

@@ -1,9 +1,10 @@
-// Package sizing measures the keys and bytes taken by a record and each of its indexes, and writes
-// the tables of docs/sizing.md. The models are those of package costs, with one clause each.
+// Package sizing measures the keys and bytes of a record and of each index, and writes the tables
+// of docs/sizing.md. The models are those of package costs.
 package sizing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -18,7 +19,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// Records is the number of records measured.
 const Records = 2000
 
 // Size is the storage of a record besides its body.
@@ -26,158 +26,126 @@ type Size struct {
 	Keys, Bytes float64 // of keys and of values
 }
 
-// A row is a clause, and a function that creates records with it.
 type row struct {
 	clause string
 	values string // describes the records
-	fill   func(*world) error
+	fill   func() error
 }
 
-// A world is a database in memory, with the total size of its records' bodies.
+// world is a database in memory, with the size of its records' bodies.
 type world struct {
 	*costs.Models
 	ctx    context.Context
+	mem    *memkv.Store
 	db     *kvmodel.DB
 	bodies int // bytes
 }
 
-// id returns an id as long as generated ones.
+// id is as long as generated ids.
 func id(i int) string { return fmt.Sprintf("id%024d", i*7919%1_000_000) }
 
 // owner returns the owner of record i; each owner has that many.
 func owner(i, each int) string { return fmt.Sprintf("owner%06d", i/each) }
 
 // fill creates records and adds up the sizes of their bodies.
-func fill[T any](w *world, create func(context.Context, []*T) error, one func(i int) *T) error {
-	for from := 0; from < Records; from += 500 {
-		var some []*T
-		for i := from; i < from+500; i++ {
-			some = append(some, one(i))
-		}
-		if err := create(w.ctx, some); err != nil {
-			return err
-		}
-		for _, v := range some {
-			body, err := msgpack.Marshal(v)
-			if err != nil {
+func fill[T any](w *world, create func(context.Context, []*T) error, one func(i int) *T) func() error {
+	return func() error {
+		for from := 0; from < Records; from += 500 {
+			var some []*T
+			for i := from; i < from+500; i++ {
+				some = append(some, one(i))
+			}
+			if err := create(w.ctx, some); err != nil {
 				return err
 			}
-			w.bodies += len(body)
+			for _, v := range some {
+				body, err := msgpack.Marshal(v)
+				if err != nil {
+					return err
+				}
+				w.bodies += len(body)
+			}
 		}
+		return nil
 	}
-	return nil
 }
 
 var made = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-var rows = []row{
-	{"a record", "an id of 26 characters", func(w *world) error {
-		return fill(w, w.Plains.CreateMulti, func(i int) *costs.Plain { return &costs.Plain{ID: id(i)} })
-	}},
-	{"`id` on two fields", "an edge of two ids", func(w *world) error {
-		return fill(w, w.Votes.CreateMulti, func(i int) *costs.Vote { return &costs.Vote{User: id(i), Page: id(i / 20)} })
-	}},
-	{"`id,seq`", "", func(w *world) error {
-		return fill(w, w.Tickets.CreateMulti, func(i int) *costs.Ticket { return &costs.Ticket{} })
-	}},
-	{"`unique`", "texts of 14 characters", func(w *world) error {
-		return fill(w, w.Nameds.CreateMulti, func(i int) *costs.Named {
+// rows returns the rows, to be filled into w.
+func (w *world) rows() []row {
+	return []row{
+		{"a record", "an id of 26 characters", fill(w, w.Plains.CreateMulti, func(i int) *costs.Plain { return &costs.Plain{ID: id(i)} })},
+		{"`id` on two fields", "an edge of two ids", fill(w, w.Votes.CreateMulti, func(i int) *costs.Vote { return &costs.Vote{User: id(i), Page: id(i / 20)} })},
+		{"`id,seq`", "", fill(w, w.Tickets.CreateMulti, func(i int) *costs.Ticket { return &costs.Ticket{} })},
+		{"`unique`", "texts of 14 characters", fill(w, w.Nameds.CreateMulti, func(i int) *costs.Named {
 			return &costs.Named{ID: id(i), Slug: fmt.Sprintf("a-slug-%07d", i)}
-		})
-	}},
-	{"`list`, of 20", "20 records with each value", func(w *world) error {
-		return fill(w, w.Listeds.CreateMulti, func(i int) *costs.Listed { return &costs.Listed{ID: id(i), Owner: owner(i, 20)} })
-	}},
-	{"`list`, of 2,000", "all have the same value", func(w *world) error {
-		return fill(w, w.Listeds.CreateMulti, func(i int) *costs.Listed { return &costs.Listed{ID: id(i), Owner: "all"} })
-	}},
-	{"`list` on a slice", "three values, of 100", func(w *world) error {
-		return fill(w, w.Taggeds.CreateMulti, func(i int) *costs.Tagged {
+		})},
+		{"`list`, of 20", "20 records with each value", fill(w, w.Listeds.CreateMulti, func(i int) *costs.Listed { return &costs.Listed{ID: id(i), Owner: owner(i, 20)} })},
+		{"`list`, of 2,000", "all have the same value", fill(w, w.Listeds.CreateMulti, func(i int) *costs.Listed { return &costs.Listed{ID: id(i), Owner: "all"} })},
+		{"`list` on a slice", "three values, of 100", fill(w, w.Taggeds.CreateMulti, func(i int) *costs.Tagged {
 			return &costs.Tagged{ID: id(i), Tags: []string{tag(i), tag(i + 33), tag(i + 66)}}
-		})
-	}},
-	{"`list,values` on a slice", "the same", func(w *world) error {
-		return fill(w, w.Valueds.CreateMulti, func(i int) *costs.Valued {
+		})},
+		{"`list,values` on a slice", "the same", fill(w, w.Valueds.CreateMulti, func(i int) *costs.Valued {
 			return &costs.Valued{ID: id(i), Tags: []string{tag(i), tag(i + 33), tag(i + 66)}}
-		})
-	}},
-	{"`list` on both sides and `count=`", "likes, 20 for each photo", func(w *world) error {
-		return fill(w, w.Likes.CreateMulti, func(i int) *costs.Like { return &costs.Like{User: id(i % 50), Photo: owner(i, 20)} })
-	}},
-	{"`model,count`", "", func(w *world) error {
-		return fill(w, w.AllSummed.CreateMulti, func(i int) *costs.Summed { return &costs.Summed{ID: id(i)} })
-	}},
-	{"`timeline`", "the last 1,024 of 2,000", func(w *world) error {
-		return fill(w, w.Notes.CreateMulti, func(i int) *costs.Note { return &costs.Note{ID: id(i), Text: "x"} })
-	}},
-	{"`timeline,by=`", "20 of each author", func(w *world) error {
-		return fill(w, w.Posts.CreateMulti, func(i int) *costs.Post { return &costs.Post{ID: id(i), Author: owner(i, 20), Made: made} })
-	}},
-	{"`ranking`", "by an integer", func(w *world) error {
-		return fill(w, w.Priceds.CreateMulti, func(i int) *costs.Priced { return &costs.Priced{ID: id(i), Price: int64(i * 7919 % 100_000)} })
-	}},
-	{"`ranking,by=`", "20 categories", func(w *world) error {
-		return fill(w, w.Goods.CreateMulti, func(i int) *costs.Good {
+		})},
+		{"`list` on both sides and `count=`", "likes, 20 for each photo", fill(w, w.Likes.CreateMulti, func(i int) *costs.Like { return &costs.Like{User: id(i % 50), Photo: owner(i, 20)} })},
+		{"`model,count`", "", fill(w, w.AllSummed.CreateMulti, func(i int) *costs.Summed { return &costs.Summed{ID: id(i)} })},
+		{"`timeline`", "the last 1,024 of 2,000", fill(w, w.Notes.CreateMulti, func(i int) *costs.Note { return &costs.Note{ID: id(i), Text: "x"} })},
+		{"`timeline,by=`", "20 of each author", fill(w, w.Posts.CreateMulti, func(i int) *costs.Post { return &costs.Post{ID: id(i), Author: owner(i, 20), Made: made} })},
+		{"`ranking`", "by an integer", fill(w, w.Priceds.CreateMulti, func(i int) *costs.Priced { return &costs.Priced{ID: id(i), Price: int64(i * 7919 % 100_000)} })},
+		{"`ranking,by=`", "20 categories", fill(w, w.Goods.CreateMulti, func(i int) *costs.Good {
 			return &costs.Good{ID: id(i), Category: owner(i, 100), Price: int64(i * 7919 % 100_000)}
-		})
-	}},
-	{"`counter`", "each was hit", func(w *world) error {
-		err := fill(w, w.Seens.CreateMulti, func(i int) *costs.Seen { return &costs.Seen{ID: id(i)} })
-		return w.hit(err, w.Seens.Views.Add)
-	}},
-	{"`counter; ranking`", "each was hit", func(w *world) error {
-		err := fill(w, w.Vieweds.CreateMulti, func(i int) *costs.Viewed { return &costs.Viewed{ID: id(i)} })
-		return w.hit(err, w.Vieweds.Views.Add)
-	}},
-	{"`model,history=20`", "one change, with a body of its own", func(w *world) error {
-		return fill(w, w.Kepts.CreateMulti, func(i int) *costs.Kept { return &costs.Kept{ID: id(i)} })
-	}},
-	{"`events`", "30 of each owner, with two names", func(w *world) error {
-		for i := range Records {
-			v := costs.Visit{Owner: owner(i, 30), Guest: owner(i, 1)}
-			if err := w.Visits.Push(w.ctx, v); err != nil {
-				return err
+		})},
+		{"`counter`", "each was hit", w.hit(w.Seens.Views.Add, fill(w, w.Seens.CreateMulti, func(i int) *costs.Seen { return &costs.Seen{ID: id(i)} }))},
+		{"`counter; ranking`", "each was hit", w.hit(w.Vieweds.Views.Add, fill(w, w.Vieweds.CreateMulti, func(i int) *costs.Viewed { return &costs.Viewed{ID: id(i)} }))},
+		{"`model,history=20`", "one change, with a body of its own", fill(w, w.Kepts.CreateMulti, func(i int) *costs.Kept { return &costs.Kept{ID: id(i)} })},
+		{"`events`", "30 of each owner, with two names", func() error {
+			for i := range Records {
+				v := costs.Visit{Owner: owner(i, 30), Guest: owner(i, 1)}
+				if err := w.Visits.Push(w.ctx, v); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	}},
+			return nil
+		}},
+	}
 }
 
 func tag(i int) string { return fmt.Sprintf("tag%02d", i%100) }
 
-// hit adds to a counter of each record.
-func (w *world) hit(err error, add func(context.Context, string, int64) (int64, error)) error {
-	for i := 0; i < Records && err == nil; i++ {
-		_, err = add(w.ctx, id(i), int64(1+i%500))
+// hit counts each record.
+func (w *world) hit(add func(context.Context, string, int64) (int64, error), create func() error) func() error {
+	return func() error {
+		err := create()
+		for i := 0; i < Records && err == nil; i++ {
+			_, err = add(w.ctx, id(i), int64(1+i%500))
+		}
+		return err
 	}
-	return err
 }
 
-// processOnly are the classes of keys that belong to a process or a model and not to records.
+// processOnly are the classes of keys that belong to no record.
 var processOnly = []string{"out:", "line:", "procs", "fixed:", "built:", "build:", "rebuild", "format:", "ids:", "seq:"}
 
-// measure returns the storage of a row, including the record, without bodies.
-func measure(ctx context.Context, r row) (Size, error) {
+func newWorld(ctx context.Context) (*world, error) {
 	clock := new(tour.Clock)
 	mem := memkv.New(memkv.Options{Now: clock.Now})
 	db, err := kvmodel.Open(mem, kvmodel.Clock(clock.Now), kvmodel.Log(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		return Size{}, err
-	}
-	defer db.Close(ctx)
-	w := &world{ctx: ctx, Models: costs.New(db), db: db}
-	if err := r.fill(w); err != nil {
+	return &world{ctx: ctx, Models: costs.New(db), mem: mem, db: db}, err
+}
+
+// measure returns the storage of a row, without bodies.
+func (w *world) measure(r row) (Size, error) {
+	if err := errors.Join(r.fill(), w.db.Flush(w.ctx)); err != nil {
 		return Size{}, fmt.Errorf("%s: %w", r.clause, err)
 	}
-	if err := db.Flush(ctx); err != nil {
-		return Size{}, err
-	}
 	var keys, bytes int
-	for _, key := range mem.Keys() {
+	for _, key := range w.mem.Keys() {
 		if isOfProcess(key) {
 			continue
 		}
-		item, err := kv.One(ctx, mem, kv.OpGet(key))
+		item, err := kv.One(w.ctx, w.mem, kv.OpGet(key))
 		if err != nil {
 			return Size{}, err
 		}
@@ -196,10 +164,10 @@ func isOfProcess(key string) bool {
 	return false
 }
 
-// alone are rows that are records of their own; all others are in addition to a record.
+// alone are rows that are records themselves; all others come on top of a record.
 var alone = map[string]bool{"a record": true, "`id` on two fields": true, "`id,seq`": true, "`events`": true, "`list` on both sides and `count=`": true}
 
-// example lists the clauses of the article in the worked example.
+// example lists the clauses of the worked example.
 var example = []string{
 	"a record", "`unique`", "`list`, of 20", "`list,values` on a slice", "`timeline`", "`ranking`", "`counter; ranking`",
 }
@@ -209,13 +177,21 @@ const (
 	exampleRecords = 1_000_000 // articles
 )
 
-// Tables measures all rows and returns the tables of docs/sizing.md, with the text between them.
+// Tables returns the tables of docs/sizing.md, with the text between them.
 func Tables(ctx context.Context) (string, error) {
 	sizes := map[string]Size{}
 	text := "| | of | keys | bytes |\n|---|---|--:|--:|\n"
-	for _, r := range rows {
-		size, err := measure(ctx, r)
+	for i := 0; ; i++ {
+		w, err := newWorld(ctx)
 		if err != nil {
+			return "", err
+		}
+		if i == len(w.rows()) {
+			return text + "\n## A million articles\n\n" + worked(sizes), w.db.Close(ctx)
+		}
+		r := w.rows()[i]
+		size, err := w.measure(r)
+		if err := errors.Join(err, w.db.Close(ctx)); err != nil {
 			return "", err
 		}
 		if r.clause != example[0] && !alone[r.clause] {
@@ -225,10 +201,8 @@ func Tables(ctx context.Context) (string, error) {
 		sizes[r.clause] = size
 		text += fmt.Sprintf("| %s | %s | %.2f | %.0f |\n", r.clause, r.values, max(0, size.Keys), size.Bytes)
 	}
-	return text + "\n## A million articles\n\n" + worked(sizes), nil
 }
 
-// worked adds up the example.
 func worked(sizes map[string]Size) string {
 	text := fmt.Sprintf("Each has a body of %d bytes.\n\n| | million keys | MB |\n|---|--:|--:|\n| the bodies | - | %d |\n",
 		exampleBody, exampleBody*exampleRecords/1_000_000)

@@ -138,110 +138,109 @@ import (
 	"github.com/ringtree/ringtree/codegen"
 )
 
-// source holds the manual: this file's own first comment.
+// source has the manual: the comment above.
 //
 //go:embed main.go
 var source string
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run carries out the command line and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
-	if len(args) > 0 {
-		switch args[0] {
-		case "new":
-			return begin(args[1:], stdout, stderr)
-		case "scaffold":
-			return scaffold(args[1:], stdout, stderr)
-		}
+	if len(args) > 0 && args[0] == "new" {
+		return begin(args[1:], stdout, stderr)
 	}
-	flags := flag.NewFlagSet("kvgen", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {}
+	if len(args) > 0 && args[0] == "scaffold" {
+		return scaffold(args[1:], stdout, stderr)
+	}
+	flags := newFlags(stderr)
 	check := flags.Bool("check", false, "")
 	plan := flags.Bool("plan", false, "")
 	program := flags.String("cmd", "", "")
 	accept := flags.Bool("accept", false, "")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stdout, manual())
-		return 0
-	} else if err != nil {
-		fmt.Fprintln(stderr, "usage: kvgen [-check | -plan | -cmd DIR] [-accept] [packages]; kvgen -h prints the manual")
-		return 2
+	err := flags.Parse(args)
+	if err != nil {
+		const usage = "usage: kvgen [-check | -plan | -cmd DIR] [-accept] [packages]; kvgen -h prints the manual\n"
+		return misused(err, manual(), usage, stdout, stderr)
 	}
 	r := codegen.Run{Patterns: flags.Args(), Accept: *accept}
 	text, err := choose(r, *check, *plan, *program)
 	fmt.Fprint(stdout, text)
 	if err != nil {
-		fmt.Fprintln(stderr, err)
+		return failed(err, stderr)
 	}
-	if err != nil || *check && text != "" {
+	if *check && text != "" {
 		return 1
 	}
 	return 0
 }
 
-// begin carries out kvgen new.
-func begin(args []string, stdout, stderr io.Writer) int {
-	var n codegen.New
-	flags := flag.NewFlagSet("kvgen new", flag.ContinueOnError)
+// newFlags returns flags that say what is wrong with them.
+func newFlags(stderr io.Writer) *flag.FlagSet {
+	flags := flag.NewFlagSet("kvgen", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {}
+	return flags
+}
+
+// misused returns the exit code after err of the flags: with help it is 0.
+func misused(err error, help, usage string, stdout, stderr io.Writer) int {
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, help)
+		return 0
+	}
+	fmt.Fprint(stderr, usage)
+	return 2
+}
+
+func failed(err error, stderr io.Writer) int {
+	fmt.Fprintln(stderr, err)
+	return 1
+}
+
+func begin(args []string, stdout, stderr io.Writer) int {
+	var n codegen.New
+	flags := newFlags(stderr)
 	flags.StringVar(&n.Module, "module", "", "")
 	flags.StringVar(&n.Replace, "replace", "", "")
-	const usage = "usage: kvgen new [-module NAME] [-replace CLONE] DIR"
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(stdout, usage)
-		return 0
-	} else if err != nil || flags.NArg() != 1 {
-		fmt.Fprintln(stderr, usage)
-		return 2
+	err := flags.Parse(args)
+	if err != nil || flags.NArg() != 1 {
+		const usage = "usage: kvgen new [-module NAME] [-replace CLONE] DIR\n"
+		return misused(err, usage, usage, stdout, stderr)
 	}
 	n.Dir = flags.Arg(0)
 	if err := n.Write(); err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
+		return failed(err, stderr)
 	}
 	fmt.Fprintf(stdout, "%s is a site. Start it:\n\n\tcd %[1]s\n\tgo run .\n\nThen change models/models.go, and run go generate ./...\n", n.Dir)
 	return 0
 }
 
-// scaffold carries out kvgen scaffold.
 func scaffold(args []string, stdout, stderr io.Writer) int {
 	var a codegen.Access
-	flags := flag.NewFlagSet("kvgen scaffold", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {}
+	flags := newFlags(stderr)
 	flags.StringVar(&a.Owner, "owner", "", "")
 	flags.BoolVar(&a.Anyone, "anyone", false, "")
 	flags.BoolVar(&a.ReadOnly, "readonly", false, "")
 	flags.Func("fields", "", func(names string) error { a.Fields = strings.Split(names, ","); return nil })
-	const usage = "usage: kvgen scaffold [-owner FIELD | -anyone | -readonly] [-fields FIELD,FIELD...] MODEL"
 	err := flags.Parse(args)
 	model := flags.Arg(0)
 	if err == nil && model != "" {
 		err = flags.Parse(flags.Args()[1:]) // Flags may follow the model.
 	}
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintln(stdout, usage)
-		return 0
-	case err != nil || model == "" || flags.NArg() > 0 || a.Anyone && a.ReadOnly || a.Owner != "" && (a.Anyone || a.ReadOnly):
-		fmt.Fprintln(stderr, usage)
-		return 2
+	if err != nil || model == "" || flags.NArg() > 0 || a.Anyone && a.ReadOnly || a.Owner != "" && (a.Anyone || a.ReadOnly) {
+		const usage = "usage: kvgen scaffold [-owner FIELD | -anyone | -readonly] [-fields FIELD,FIELD...] MODEL\n"
+		return misused(err, usage, usage, stdout, stderr)
 	}
 	written, report, err := codegen.Run{Patterns: []string{"./models"}}.Scaffold(model, a)
 	if err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
+		return failed(err, stderr)
 	}
 	fmt.Fprintln(stdout, strings.Join(written, "\n"))
 	fmt.Fprint(stdout, report)
 	return 0
 }
 
-// choose carries out the flags and returns the text to print. program is the directory for a
-// program, or empty.
+// choose carries out the flags and returns the text to print.
 func choose(r codegen.Run, check, plan bool, program string) (text string, err error) {
 	switch {
 	case check && plan, program != "" && (check || plan):
@@ -256,7 +255,6 @@ func choose(r codegen.Run, check, plan bool, program string) (text string, err e
 	return "", r.Generate()
 }
 
-// manual returns the command's doc comment.
 func manual() string {
 	comment, _, _ := strings.Cut(source, "package main\n")
 	var text string

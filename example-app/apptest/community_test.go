@@ -2,6 +2,7 @@ package apptest
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -142,34 +143,16 @@ func TestRequests_HaveEveryFormAndWorkForAnn(t *testing.T) {
 // increases.
 func (c *community) state() string {
 	c.t.Helper()
-	var all []string
 	c.settle()
 	ctx, models := c.t.Context(), c.app.Models
-	note := func(what string, record any, err error) {
-		c.t.Helper()
-		c.must(err)
-		all = append(all, fmt.Sprintf("%s %+v", what, record))
-	}
+	var all []string
 	for page, err := range models.Pages.All(ctx) {
 		c.must(err)
 		page.Views = 0
-		note("page", *page, nil)
+		all = append(all, fmt.Sprintf("%+v", page))
 	}
-	for member, err := range models.Members.All(ctx) {
-		note("member", *member, err)
-	}
-	for comment, err := range models.Comments.All(ctx) {
-		note("comment", *comment, err)
-	}
-	for follow, err := range models.Follows.All(ctx) {
-		note("follow", *follow, err)
-	}
-	for like, err := range models.Likes.All(ctx) {
-		note("like", *like, err)
-	}
-	for interest, err := range models.Interests.All(ctx) {
-		note("interest", *interest, err)
-	}
+	all = slices.Concat(all, allOf(c, models.Members.All(ctx)), allOf(c, models.Comments.All(ctx)), allOf(c, models.Follows.All(ctx)),
+		allOf(c, models.Likes.All(ctx)), allOf(c, models.Interests.All(ctx)))
 	for i, v := range []*visitor{c.ann, c.annElsewhere, c.ben, c.guest} {
 		all = append(all, fmt.Sprintf("visitor %d signed in: %v, cookie %s", i, v.signedIn(), v.cookie()))
 	}
@@ -180,11 +163,13 @@ func (c *community) state() string {
 	return strings.Join(all, "\n")
 }
 
-func (c *community) must(err error) {
+func allOf[T any](c *community, records iter.Seq2[*T, error]) (all []string) {
 	c.t.Helper()
-	if err != nil {
-		c.t.Fatal(err)
+	for r, err := range records {
+		c.must(err)
+		all = append(all, fmt.Sprintf("%T %+v", r, r))
 	}
+	return all
 }
 
 // unchanged fails the test if anything differs from before.
@@ -193,14 +178,4 @@ func (c *community) unchanged(before, what string) {
 	if diff := cmp.Diff(strings.Split(before, "\n"), strings.Split(c.state(), "\n")); diff != "" {
 		c.t.Errorf("%s changed something (-want +got):\n%s", what, diff)
 	}
-}
-
-// id returns the id of a member.
-func (s *site) id(handle string) string {
-	s.t.Helper()
-	member, err := s.app.Find(s.t.Context(), handle)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return member.ID
 }

@@ -37,16 +37,12 @@ func (c *community) sights(t *testing.T) []sight {
 	forms := map[string]func(){
 		"refused page": func() {
 			ann.Open("/write")
-			ann.Fill("Title", "A bell")
-			ann.Fill("Text", "## Bronze\n\n> cast\n\n`code` and *words* and [a link](/p/tea)")
-			ann.Fill("Topics", "no-topic!")
-			ann.Submit("Save page")
+			ann.send("Save page", "Title", "A bell", "Text", "## Bronze\n\n> cast\n\n`code` and *words* and [a link](/p/tea)", "Topics", "no-topic!")
 		},
 		"conflict": func() {
 			ann.Open("/edit/" + c.page)
 			ann.Eval("document.querySelector('[name=version]').value = 1", nil)
-			ann.Fill("Text", "And another one.")
-			ann.Submit("Save page")
+			ann.send("Save page", "Text", "And another one.")
 		},
 	}
 	for _, name := range slices.Sorted(maps.Keys(forms)) {
@@ -54,9 +50,7 @@ func (c *community) sights(t *testing.T) []sight {
 	}
 	return append(all, sight{"refused log-in", stranger.Tab, func() {
 		stranger.Open("/login")
-		stranger.Fill("Handle", "ann")
-		stranger.Fill("Password", "wrong horse 17")
-		stranger.Submit("Log in")
+		stranger.send("Log in", "Handle", "ann", "Password", "wrong horse 17")
 	}})
 }
 

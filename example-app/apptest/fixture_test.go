@@ -13,7 +13,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -114,9 +113,20 @@ func (s *site) later() { s.ahead.Add(int64(time.Hour)) }
 // that was viewed.
 func (s *site) settle() {
 	s.t.Helper()
-	if err := s.app.DB().Flush(s.t.Context()); err != nil {
-		s.t.Fatal(err)
-	}
+	s.must(s.app.DB().Flush(s.t.Context()))
+}
+
+// id returns the id of a member.
+func (s *site) id(handle string) string {
+	s.t.Helper()
+	member, err := s.app.Find(s.t.Context(), handle)
+	s.must(err)
+	return member.ID
+}
+
+func (s *site) must(err error) {
+	s.t.Helper()
+	must(s.t, err)
 }
 
 // visitor is a browser without scripts.
@@ -203,22 +213,16 @@ func values(fields []string) url.Values {
 func (v *visitor) send(method, path, body string, header http.Header) reply {
 	v.t.Helper()
 	req, err := http.NewRequestWithContext(v.ctx, method, v.url+path, strings.NewReader(body))
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	v.must(err)
 	if method == "POST" {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	maps.Copy(req.Header, header)
 	resp, err := v.client.Do(req)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	v.must(err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	v.must(err)
 	return reply{path, resp.StatusCode, resp.Header, string(text)}
 }
 
@@ -232,15 +236,8 @@ func (v *visitor) fill(page, action string, fields ...string) reply {
 func (v *visitor) fields(page, action string) []string {
 	v.t.Helper()
 	got := v.get(page)
-	for _, f := range forms(got.body) {
-		if f.method != "POST" || f.action != action {
-			continue
-		}
-		var all []string
-		for _, name := range slices.Sorted(maps.Keys(f.fields)) {
-			all = append(all, name, f.fields[name])
-		}
-		return all
+	if fields, ok := forms(got.body)[action]; ok {
+		return fields
 	}
 	v.t.Fatalf("%s (status %d) has no form for %s:\n%s", page, got.status, action, got.body)
 	return nil
@@ -251,9 +248,7 @@ func (v *visitor) write(title, body, topics string) string {
 	v.t.Helper()
 	v.want(v.fill("/write", "/write", "title", title, "body", body, "topics", topics), 303)
 	page, err := v.app.Models.Pages.BySlug.Find(v.t.Context(), ashiato.SlugOf(title))
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	v.must(err)
 	return page.ID
 }
 

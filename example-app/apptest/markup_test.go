@@ -42,29 +42,21 @@ func (t tag) shape() string {
 	return strings.Join(append([]string{t.name}, slices.Sorted(maps.Keys(t.attrs))...), " ")
 }
 
-// form is a form of a page, with the fields that it would send.
-type form struct {
-	method, action string
-	fields         map[string]string
-}
-
-// forms returns the forms of a page, without fields outside of them.
-func forms(page string) []form {
-	var all []form
-	open := false
+// forms returns the names and values of the fields of each form that posts to an action.
+func forms(page string) map[string][]string {
+	all, open := map[string][]string{}, ""
 	for _, t := range tags(page) {
 		switch {
-		case t.name == "form":
-			all = append(all, form{strings.ToUpper(t.attrs["method"]), t.attrs["action"], map[string]string{}})
-			open = true
+		case t.name == "form" && strings.EqualFold(t.attrs["method"], "POST"):
+			open = t.attrs["action"]
+			all[open] = nil
 		case t.name == "/form":
-			open = false
-		case !open:
-		case t.name == "input" && t.attrs["type"] == "checkbox" && !has(t.attrs, "checked"):
+			open = ""
+		case open == "":
 		case t.name == "input":
-			all[len(all)-1].fields[t.attrs["name"]] = t.attrs["value"]
+			all[open] = append(all[open], t.attrs["name"], t.attrs["value"])
 		case t.name == "textarea":
-			all[len(all)-1].fields[t.attrs["name"]] = strings.TrimPrefix(t.text, "\n")
+			all[open] = append(all[open], t.attrs["name"], strings.TrimPrefix(t.text, "\n"))
 		}
 	}
 	return all

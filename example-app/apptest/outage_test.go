@@ -13,15 +13,19 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// frail is a store that can be down, or not answer the writes that it performs.
+// frail is a store that can be down, have lost its memory, or not answer the writes that it
+// performs.
 type frail struct {
 	kvmodel.Store
-	down, mute atomic.Bool
+	down, lost, mute atomic.Bool
 }
 
 func (f *frail) Do(ctx context.Context, ops []kv.Op) error {
 	if f.down.Load() {
 		return kv.Fail(ops, kvmodel.ErrUnavailable)
+	}
+	if f.lost.Load() {
+		return kv.Fail(ops, kvmodel.ErrLost)
 	}
 	err := f.Store.Do(ctx, ops)
 	if !f.mute.Load() {
@@ -103,24 +107,11 @@ func (bare) Close() error        { return nil }
 // A server that has lost its memory is not mistaken for an empty one: pages name the commands by
 // which an operator decides.
 func TestLoss_NamesWhatAnOperatorHasToDo(t *testing.T) {
-	store := &lossy{Store: memkv.New(memkv.Options{})}
+	store := &frail{Store: memkv.New(memkv.Options{})}
 	c := settleIn(t, store)
 	store.lost.Store(true)
 	c.ann.want(c.ann.get("/p/tea"), http.StatusServiceUnavailable, "The store has lost its data", "example-app db recover")
 	if got := c.ann.get("/healthz"); got.status != http.StatusServiceUnavailable || !strings.HasPrefix(got.body, "lost\n") {
 		t.Errorf("want lost, got %d %s", got.status, got.body)
 	}
-}
-
-// lossy is a store that can lose its memory.
-type lossy struct {
-	kvmodel.Store
-	lost atomic.Bool
-}
-
-func (l *lossy) Do(ctx context.Context, ops []kv.Op) error {
-	if l.lost.Load() {
-		return kv.Fail(ops, kvmodel.ErrLost)
-	}
-	return l.Store.Do(ctx, ops)
 }

@@ -115,10 +115,8 @@ func (s *site) conflict(w *walker) {
 	other := w.another()
 	other.Open("/p/a-gate-in-the-snow")
 	other.Follow("Edit page")
-	other.Fill("Text", "The gate was open in the morning, and there were two rows of marks that led out of it.")
-	other.Submit("Save page")
-	w.Fill("Text", "The gate was shut in the morning, and there was one row of marks that led out of it.")
-	w.Submit("Save page")
+	other.send("Save page", "Text", "The gate was open in the morning, and there were two rows of marks that led out of it.")
+	w.send("Save page", "Text", "The gate was shut in the morning, and there was one row of marks that led out of it.")
 }
 
 // fewColors reduces a picture to its 256 most frequent colors. A page of text has few

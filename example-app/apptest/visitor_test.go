@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,7 +72,11 @@ type walker struct {
 
 func newWalker(t *testing.T, url, handle string, scripts bool) *walker {
 	t.Helper()
-	w := &walker{browser.Open(t, url), t, handle, scripts}
+	return walkerIn(browser.Open(t, url), t, handle, scripts)
+}
+
+func walkerIn(tab *browser.Tab, t *testing.T, handle string, scripts bool) *walker {
+	w := &walker{tab, t, handle, scripts}
 	w.SetScripts(scripts)
 	w.SetColors("light")
 	return w
@@ -80,36 +85,35 @@ func newWalker(t *testing.T, url, handle string, scripts bool) *walker {
 // another opens another tab of the same browser.
 func (w *walker) another() *walker {
 	w.t.Helper()
-	other := &walker{w.Another(), w.t, w.handle, w.scripts}
-	other.SetScripts(w.scripts)
-	other.SetColors("light")
-	return other
+	return walkerIn(w.Another(), w.t, w.handle, w.scripts)
+}
+
+// send fills in fields of the page, given as labels and texts, and presses the button.
+func (w *walker) send(button string, fields ...string) {
+	w.t.Helper()
+	for pair := range slices.Chunk(fields, 2) {
+		w.Fill(pair[0], pair[1])
+	}
+	w.Submit(button)
 }
 
 func (w *walker) signUp() {
 	w.t.Helper()
 	w.Open("/")
 	w.Follow("Sign up")
-	w.Fill("Handle", w.handle)
-	w.Fill("Password", password)
-	w.Submit("Sign up")
+	w.send("Sign up", "Handle", w.handle, "Password", password)
 	w.WantText("This is you")
 }
 
 func (w *walker) logIn() {
 	w.t.Helper()
-	w.Fill("Handle", w.handle)
-	w.Fill("Password", password)
-	w.Submit("Log in")
+	w.send("Log in", "Handle", w.handle, "Password", password)
 }
 
 func (w *walker) write(title, text, topics string) {
 	w.t.Helper()
 	w.Follow("Write")
-	w.Fill("Title", title)
-	w.Fill("Text", text)
-	w.Fill("Topics", topics)
-	w.Submit("Save page")
+	w.send("Save page", "Title", title, "Text", text, "Topics", topics)
 	w.wantHeading(title)
 }
 
@@ -172,8 +176,7 @@ func walk(t *testing.T, s *site, scripts bool) {
 	guest.Submit("Like")
 	guest.WantText("Take back your like")
 	ben.Open("/p/the-figure-two")
-	ben.Fill("Your comment", "I saw it too: *二*")
-	ben.Submit("Post comment")
+	ben.send("Post comment", "Your comment", "I saw it too: *二*")
 	ann.Open("/p/the-figure-two")
 	ann.WantText("1 comment", "1 like", "I saw it too: 二")
 
@@ -212,9 +215,8 @@ func (s *site) look(slug string, times int) {
 	s.t.Helper()
 	for range times {
 		s.strangers++
-		if _, err := s.app.View(s.t.Context(), "", fmt.Sprint("stranger ", s.strangers), slug, ""); err != nil {
-			s.t.Fatal(err)
-		}
+		_, err := s.app.View(s.t.Context(), "", fmt.Sprint("stranger ", s.strangers), slug, "")
+		s.must(err)
 	}
 	s.settle()
 }
@@ -239,13 +241,10 @@ func conflict(t *testing.T, ann *walker) {
 	ann.Open("/p/snow-at-the-gate")
 	second := ann.another()
 	second.Open("/p/snow-at-the-gate")
-	for _, tab := range []*walker{ann, second} {
-		tab.Follow("Edit page")
-	}
-	ann.Fill("Text", "It fell in the first tab.")
-	ann.Submit("Save page")
-	second.Fill("Text", "It fell in the second tab.")
-	second.Submit("Save page")
+	ann.Follow("Edit page")
+	second.Follow("Edit page")
+	ann.send("Save page", "Text", "It fell in the first tab.")
+	second.send("Save page", "Text", "It fell in the second tab.")
 	if second.Status() != 409 {
 		t.Errorf("want a conflict, got status %d", second.Status())
 	}

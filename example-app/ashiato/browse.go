@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// pageSize is the number of pages, comments or members in a listing.
 const pageSize = 20
 
 // Entry is a page in a listing, with its author.
@@ -20,15 +19,13 @@ type Entry struct {
 	By *Member // nil if they have left
 }
 
-// Listing is a part of a list of pages, with the cursors of the next and the previous part. A
-// cursor is empty if there is no such part.
+// Listing is a part of a list of pages. Cursors are empty at its ends.
 type Listing struct {
 	Entries    []Entry
 	Next, Prev string
 }
 
-// Home is the content of the home page. A list that has to be rebuilt first is left out, and noted
-// in Rebuilding.
+// Home is the content of the home page, without lists that are Rebuilding.
 type Home struct {
 	Newest     Listing
 	Week       []Placed // the top of this week's ranking
@@ -39,7 +36,6 @@ type Home struct {
 
 const homeRanked = 10
 
-// Home returns the content of the home page.
 func (s *Site) Home(ctx context.Context) (*Home, error) {
 	home := &Home{}
 	var newest kvmodel.Listing[Page]
@@ -69,8 +65,8 @@ func (s *Site) Home(ctx context.Context) (*Home, error) {
 	return home, err
 }
 
-// orRebuilding returns err, or nil if err means that an index has to be rebuilt first. It sets
-// noted then, and the page leaves out the part that needs the index.
+// orRebuilding sets noted instead of returning ErrNeedsRebuild, so that a page can leave out one
+// list.
 func orRebuilding(noted *bool, err error) error {
 	if errors.Is(err, kvmodel.ErrNeedsRebuild) {
 		*noted = true
@@ -79,11 +75,10 @@ func orRebuilding(noted *bool, err error) error {
 	return err
 }
 
-// unlessRebuilding returns err, or nil if err means that an index has to be rebuilt first.
 func unlessRebuilding(err error) error { return orRebuilding(new(bool), err) }
 
-// Newest returns the latest published pages, from the cursor on. Pages that the ring no longer
-// holds come from the archive. It returns ErrBadCursor.
+// Newest returns the latest pages, from the cursor on. The archive continues the ring. It returns
+// ErrBadCursor.
 func (s *Site) Newest(ctx context.Context, cursor string) (Listing, error) {
 	all := timeline.WithArchive(s.Models.Pages.Newest,
 		func(p *Page) time.Time { return p.Published },
@@ -95,18 +90,15 @@ func (s *Site) Newest(ctx context.Context, cursor string) (Listing, error) {
 	return s.listing(ctx, page)
 }
 
-// listing returns page with its authors. One trip.
 func (s *Site) listing(ctx context.Context, page kvmodel.Listing[Page]) (Listing, error) {
 	authors, err := s.authors(ctx, page.Items)
 	return listingBy(page, authors), err
 }
 
-// authors returns the authors of pages, by their ids.
 func (s *Site) authors(ctx context.Context, pages []*Page) (map[string]*Member, error) {
 	return kvmodel.Load(ctx, s.Models.Members.Records, pages, func(p *Page) string { return p.Author })
 }
 
-// listingBy returns page with its authors from the map, by id.
 func listingBy(page kvmodel.Listing[Page], authors map[string]*Member) Listing {
 	l := Listing{Next: page.Next, Prev: page.Prev}
 	for _, p := range page.Items {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Follow makes a member follow the one with a handle, and adds the newest pages of that member to
-// the follower's feed. A second Follow changes nothing. It returns ErrNotFound or ErrYourself.
+// Follow makes a member follow another, whose newest pages enter the follower's feed. A second
+// Follow changes nothing. It returns ErrNotFound or ErrYourself.
 func (s *Site) Follow(ctx context.Context, who, handle string) error {
 	whom, err := s.Find(ctx, handle)
 	if err != nil {
@@ -33,8 +33,7 @@ func (s *Site) Follow(ctx context.Context, who, handle string) error {
 	return nil
 }
 
-// Unfollow ends the following of the member with a handle. Without a Follow before, it changes
-// nothing. It returns ErrNotFound.
+// Unfollow ends the following, if any. It returns ErrNotFound.
 func (s *Site) Unfollow(ctx context.Context, who, handle string) error {
 	whom, err := s.Find(ctx, handle)
 	if err != nil {

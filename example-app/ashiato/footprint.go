@@ -15,8 +15,8 @@ type Footprint struct {
 	New   bool // since the owner's last look
 }
 
-// Visit leaves a footprint of the guest on the profile of owner. A profile has one footprint per
-// guest, and none for its owner or for "".
+// Visit leaves a footprint of the guest on the profile of owner, unless they are the same or
+// nobody.
 func (s *Site) Visit(ctx context.Context, who, owner string) error {
 	if who == "" || who == owner {
 		return nil
@@ -24,8 +24,7 @@ func (s *Site) Visit(ctx context.Context, who, owner string) error {
 	return s.Models.Visits.Push(kvmodel.Relaxed(ctx), Visit{Owner: owner, Guest: who, At: s.now()})
 }
 
-// Footprints returns the footprints on the member's profile, newest first. Visit determines their
-// number and how long they are kept.
+// Footprints returns the footprints on the member's profile, newest first.
 func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) {
 	var owner *Member
 	var visits []Visit
@@ -51,8 +50,7 @@ func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) 
 	return prints, nil
 }
 
-// Looked marks the member's footprints up to the time at as seen. A time before an earlier call's
-// changes nothing.
+// Looked marks the member's footprints up to the time at as seen.
 func (s *Site) Looked(ctx context.Context, who string, at time.Time) error {
 	_, err := s.Models.Members.Update(ctx, who, func(m *Member) error {
 		if at.After(m.Looked) {

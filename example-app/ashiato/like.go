@@ -2,8 +2,7 @@ package ashiato
 
 import "context"
 
-// Like adds the member's like to the page with that slug. A second Like changes nothing. It returns
-// ErrNotFound or ErrYourself.
+// Like adds the member's like to a page, once. It returns ErrNotFound or ErrYourself.
 func (s *Site) Like(ctx context.Context, who, slug string) error {
 	p, err := s.Models.Pages.BySlug.Find(ctx, normal(slug))
 	if err != nil {
@@ -15,8 +14,7 @@ func (s *Site) Like(ctx context.Context, who, slug string) error {
 	return unlessThere(s.Models.Likes.Create(ctx, &Like{Member: who, Page: p.ID}))
 }
 
-// Unlike removes the member's like from the page with that slug. If there is none, it changes
-// nothing. It returns ErrNotFound.
+// Unlike removes the member's like, if any. It returns ErrNotFound.
 func (s *Site) Unlike(ctx context.Context, who, slug string) error {
 	p, err := s.Models.Pages.BySlug.Find(ctx, normal(slug))
 	if err != nil {

@@ -5,14 +5,13 @@ import (
 	"math"
 )
 
-// Visitor is the data on its visitor in the frame of every page.
+// Visitor is what the frame of every page shows of its visitor.
 type Visitor struct {
 	Member *Member
 	Unread int // unseen footprints, among the ones Visit keeps
 }
 
-// Visitor returns the visitor with that member id. For "" it returns nil without a trip. It returns
-// ErrNotFound if the member has left.
+// Visitor returns the visitor with that id, nil without a trip for "", or ErrNotFound.
 func (s *Site) Visitor(ctx context.Context, who string) (*Visitor, error) {
 	if who == "" {
 		return nil, nil
@@ -44,9 +43,8 @@ type Profile struct {
 	Pages    Listing
 }
 
-// Profile returns the profile of the member with that handle for the visitor, with the member's
-// pages from the cursor on. It leaves no footprint; Visit does. It returns ErrNotFound or
-// ErrBadCursor.
+// Profile returns a member's profile and pages, from the cursor on. It leaves no footprint; Visit
+// does. It returns ErrNotFound or ErrBadCursor.
 func (s *Site) Profile(ctx context.Context, who, handle, cursor string) (*Profile, error) {
 	m, err := s.Find(ctx, handle)
 	if err != nil {

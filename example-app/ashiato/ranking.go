@@ -8,11 +8,10 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// Order is the order of a ranking of the pages: one of the constants below.
+// Order is the order of a ranking of the pages, as in addresses.
 type Order string
 
-// The orders, as in addresses. All but the last are by views. Days and weeks are in UTC, and a week
-// begins on Monday.
+// All orders but the last are by views. Days and weeks are in UTC, and a week begins on Monday.
 const (
 	Today     Order = "today"
 	ThisWeek  Order = "week"
@@ -21,14 +20,13 @@ const (
 	MostLiked Order = "liked"
 )
 
-// Placed is a page with its rank.
 type Placed struct {
 	Entry
 	Rank  int
 	Score int64 // views in that time, or likes
 }
 
-// Ranks is a part of a ranking, with the cursors of the next and the previous part.
+// Ranks is a part of a ranking. Cursors are empty at its ends.
 type Ranks struct {
 	Order      Order
 	Rows       []Placed
@@ -43,7 +41,7 @@ type (
 	viewPlace = ranking.Place[Page, int64]
 )
 
-// board returns the board of an order, or nil for an unknown one.
+// board returns nil for an unknown order.
 func (s *Site) board(o Order) *viewBoard {
 	switch pages := s.Models.Pages; o {
 	case Today:
@@ -60,9 +58,8 @@ func (s *Site) board(o Order) *viewBoard {
 	return nil
 }
 
-// Ranking returns the first pages of an order, from the cursor on, and the neighbors of the page
-// with the id near, unless near is empty or not ranked. It returns ErrNotFound for an unknown
-// order, or ErrBadCursor.
+// Ranking returns the pages of an order, from the cursor on, and the neighbors of the page with the
+// id near, if any. It returns ErrNotFound for an unknown order, or ErrBadCursor.
 func (s *Site) Ranking(ctx context.Context, o Order, cursor, near string) (*Ranks, error) {
 	board := s.board(o)
 	if board == nil {

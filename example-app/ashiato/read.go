@@ -25,17 +25,17 @@ type Remark struct {
 	By *Member // nil if they have left
 }
 
-// viewTime is the time in which further views of a page by the same visitor do not count.
+// viewTime is how long further views of a page by a visitor do not count.
 const viewTime = time.Hour
 
-// Read returns the page with that slug for the reader, with its comments from the cursor on. It
-// returns ErrNotFound or ErrBadCursor.
+// Read returns a page for the reader, with its comments from the cursor on. It returns ErrNotFound
+// or ErrBadCursor.
 func (s *Site) Read(ctx context.Context, who, slug, cursor string) (*Reading, error) {
 	return s.View(ctx, who, "", slug, cursor)
 }
 
-// View is Read, and counts a view of the page, unless the reader has viewed it within the last
-// hour. A guest ("") is identified by the address from. Without an address, no view is counted.
+// View is Read, and counts a view by the member or, for a guest, by the address from. Without an
+// address it counts none.
 func (s *Site) View(ctx context.Context, who, from, slug, cursor string) (*Reading, error) {
 	p, err := s.Models.Pages.BySlug.Find(ctx, normal(slug))
 	if err != nil {
@@ -51,7 +51,6 @@ func (s *Site) View(ctx context.Context, who, from, slug, cursor string) (*Readi
 	return r, err
 }
 
-// count counts a view of p by a member, or by a guest at an address.
 func (s *Site) count(ctx context.Context, p *Page, who, from string) error {
 	if from == "" {
 		return nil
@@ -64,7 +63,7 @@ func (s *Site) count(ctx context.Context, p *Page, who, from string) error {
 	return unlessThere(err)
 }
 
-// discuss fills in the comments of r, their authors and the author of the page.
+// discuss fills in the comments of r, and all authors.
 func (s *Site) discuss(ctx context.Context, r *Reading, cursor string) error {
 	comments, err := s.Models.Comments.NewestByPage.Of(r.ID).Page(ctx, cursor, pageSize)
 	if err := orRebuilding(&r.Rebuilding, err); err != nil {
@@ -85,8 +84,7 @@ func (s *Site) discuss(ctx context.Context, r *Reading, cursor string) error {
 	return nil
 }
 
-// standing returns the rank by all views of the page with id, and the number of ranked pages. Both
-// are 0 if the page is not ranked yet, or the ranking has to be rebuilt first.
+// standing returns zeros if the page is not ranked yet, or the ranking has to be rebuilt.
 func (s *Site) standing(ctx context.Context, id string) (rank, of int, err error) {
 	standing, err := s.Models.Pages.TopViews.Standing(ctx, id)
 	return standing.Rank, standing.Len, unlessRebuilding(unlessGone(err))

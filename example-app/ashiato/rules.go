@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// The limits of input, in characters. The maximum of a password is in bytes.
+// The limits of input, in characters; MaxPassword is in bytes.
 const (
 	MinHandle, MaxHandle     = 2, 20
 	MinPassword, MaxPassword = 10, 200
@@ -22,11 +22,11 @@ const (
 	MaxComment               = 1_000
 )
 
-// Validate returns all Problems with a Member.
+// Validate returns Problems.
 func (m *Member) Validate() error {
 	p := kvmodel.Problems{}
 	p.Add("handle", handleProblem(m.Handle))
-	p.Add("about", textProblem("text", m.About, MaxAbout, "\n\t"))
+	p.Add("about", textProblem("", "text", m.About, MaxAbout, "\n\t"))
 	return p.Err()
 }
 
@@ -54,13 +54,11 @@ func passwordProblem(password string) string {
 	return ""
 }
 
-// Validate returns all Problems with a Page.
+// Validate returns Problems.
 func (p *Page) Validate() error {
 	problems := kvmodel.Problems{}
-	problems.Add("title", neededProblem("A page needs a title.", p.Title))
-	problems.Add("title", textProblem("title", p.Title, MaxTitle, ""))
-	problems.Add("body", neededProblem("A page needs text.", p.Body))
-	problems.Add("body", textProblem("text", p.Body, MaxBody, "\n\t"))
+	problems.Add("title", textProblem("A page needs a title.", "title", p.Title, MaxTitle, ""))
+	problems.Add("body", textProblem("A page needs text.", "text", p.Body, MaxBody, "\n\t"))
 	problems.Add("topics", topicsProblem(p.Topics))
 	return problems.Err()
 }
@@ -80,26 +78,19 @@ func topicsProblem(topics []string) string {
 	return ""
 }
 
-// Validate returns all Problems with a Comment.
+// Validate returns Problems.
 func (c *Comment) Validate() error {
 	problems := kvmodel.Problems{}
-	problems.Add("text", neededProblem("A comment needs text.", c.Text))
-	problems.Add("text", textProblem("comment", c.Text, MaxComment, "\n\t"))
+	problems.Add("text", textProblem("A comment needs text.", "comment", c.Text, MaxComment, "\n\t"))
 	return problems.Err()
 }
 
-// neededProblem returns problem if text has no visible character.
-func neededProblem(problem, text string) string {
-	if !visible(text) {
-		return problem
-	}
-	return ""
-}
-
-// textProblem describes the problem with a text, or returns "". A text may have limit characters,
-// and no control characters except the allowed ones.
-func textProblem(name, text string, limit int, allowed string) string {
+// textProblem returns "" for a text that has a visible character, unless needed is "", at most
+// limit characters, and no control characters but the allowed ones.
+func textProblem(needed, name, text string, limit int, allowed string) string {
 	switch n := utf8.RuneCountInString(text); {
+	case needed != "" && !visible(text):
+		return needed
 	case !utf8.ValidString(text):
 		return "This " + name + " is not valid UTF-8 text."
 	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(allowed, r) }):
@@ -110,7 +101,7 @@ func textProblem(name, text string, limit int, allowed string) string {
 	return ""
 }
 
-// formProblem describes the problem with the id of a form, which must be empty or from NewID.
+// formProblem accepts "" and an id from NewID.
 func formProblem(id string) string {
 	if id == "" || kvmodel.IsID(id) {
 		return ""
@@ -118,5 +109,9 @@ func formProblem(id string) string {
 	return "This form does not come from this site."
 }
 
-// lines returns a text in its stored form, with \n between its lines. Browsers send \r\n.
+// lines returns a text with
+//
+//	between its lines. Browsers send \r
+//
+// .
 func lines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }

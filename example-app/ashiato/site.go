@@ -11,10 +11,8 @@ import (
 )
 
 // A Site performs the actions of people in one database. Its methods take the acting person as the
-// id of a member, which must come from that member's session; "" is a visitor without a login. A
-// Site is safe for concurrent use.
-//
-// Its errors are the errors of kvmodel and of errors.go.
+// id of a member, which must come from that member's session; "" is a guest. It is safe for
+// concurrent use. Its errors are those of kvmodel and errors.go.
 type Site struct {
 	Models *Models
 
@@ -22,27 +20,26 @@ type Site struct {
 	passwords *guard.Passwords
 }
 
-// NewSite returns the Site in db. Call it once for a db, at start-up, before the first write. hash
-// is the cost of a password check: the zero value follows OWASP, and tests use less.
+// NewSite returns the Site in db. Call it once for a db, before the first write. The zero hash
+// follows OWASP; tests use less.
 func NewSite(db *kvmodel.DB, hash guard.HashCost) *Site {
 	s := &Site{Models: New(db), db: db, passwords: guard.NewPasswords(hash)}
 	s.Models.Pages.OnChange(s.spread)
 	return s
 }
 
-// Allow counts tries, and returns a *guard.TooManyError if one of them exceeds its limit.
+// Allow counts tries. It returns a *guard.TooManyError if one exceeds its limit.
 func (s *Site) Allow(ctx context.Context, tries ...guard.Try) error {
 	return guard.Allow(ctx, s.db.Store(), s.now(), tries...)
 }
 
-// DB returns the database.
 func (s *Site) DB() *kvmodel.DB { return s.db }
 
-// NewID returns an id for a form. A form creates one record, however often it is sent.
+// NewID returns an id for a form, which creates one record however often it is sent.
 func (s *Site) NewID() string { return kvmodel.NewID(s.db.Now()) }
 
-// once creates a record with the id of a form. If the form was sent before, it returns the record
-// created then, or ErrSentBefore unless same reports that the contents are equal.
+// once creates a record with the id of a form. If the form was sent before, it returns that record,
+// or ErrSentBefore if the contents differ.
 func once[T any](ctx context.Context, records *kvmodel.Records[T, string], id string, record *T, same func(there *T) bool) (*T, error) {
 	err := records.Create(ctx, record)
 	if err == nil {
@@ -58,7 +55,7 @@ func once[T any](ctx context.Context, records *kvmodel.Records[T, string], id st
 	return there, err
 }
 
-// exists reports whether the member has a record with that id. A guest ("") has none.
+// exists reports whether a member has a record with that id. A guest has none.
 func exists[T any, K comparable](ctx context.Context, who string, records *kvmodel.Records[T, K], id K) (bool, error) {
 	if who == "" {
 		return false, nil
@@ -79,8 +76,7 @@ func ModelLine(field string) string {
 
 func (s *Site) now() time.Time { return s.db.Now().UTC() }
 
-// Health makes a request to the store. It returns nil if the store answers, and
-// kvmodel.ErrUnavailable if it does not.
+// Health returns kvmodel.ErrUnavailable if the store does not answer.
 func (s *Site) Health(ctx context.Context) error {
 	_, err := s.Models.Members.Get(ctx, "nobody")
 	return unlessGone(err)

@@ -15,8 +15,8 @@ type TopicView struct {
 	Pages    Listing
 }
 
-// Topic returns the page of a topic for the visitor, with the pages on that topic from the cursor
-// on, in no particular order. It returns ErrNotFound or ErrBadCursor.
+// Topic returns a topic and its pages from the cursor on, in no particular order. It returns
+// ErrNotFound or ErrBadCursor.
 func (s *Site) Topic(ctx context.Context, who, name, cursor string) (*TopicView, error) {
 	v, name := &TopicView{}, normal(name)
 	err := s.db.SideBySide(ctx, func(ctx context.Context) (err error) {
@@ -35,14 +35,12 @@ func (s *Site) Topic(ctx context.Context, who, name, cursor string) (*TopicView,
 	return v, err
 }
 
-// Topics returns the ranking of the topics by number of pages, highest first, from the cursor on.
-// It returns ErrBadCursor.
+// Topics returns the topics with the most pages first, from the cursor on. It returns ErrBadCursor.
 func (s *Site) Topics(ctx context.Context, cursor string) (ranking.Table[Topic, int64], error) {
 	return s.Models.Topics.TopPages.Table(ctx, cursor, pageSize)
 }
 
-// FollowTopic makes a member follow a topic. A second FollowTopic changes nothing. It returns
-// ErrNotFound.
+// FollowTopic makes a member follow a topic. A second one changes nothing. It returns ErrNotFound.
 func (s *Site) FollowTopic(ctx context.Context, who, name string) error {
 	t, err := s.Models.Topics.Get(ctx, normal(name))
 	if err != nil {
@@ -51,12 +49,11 @@ func (s *Site) FollowTopic(ctx context.Context, who, name string) error {
 	return unlessThere(s.Models.Interests.Create(ctx, &Interest{Member: who, Topic: t.Name}))
 }
 
-// UnfollowTopic ends the following of a topic. Without a FollowTopic before, it changes nothing.
+// UnfollowTopic ends the following, if any.
 func (s *Site) UnfollowTopic(ctx context.Context, who, name string) error {
 	return unlessGone(s.Models.Interests.Delete(ctx, InterestID{Member: who, Topic: normal(name)}))
 }
 
-// addTopics creates the missing topics.
 func (s *Site) addTopics(ctx context.Context, names []string) error {
 	there, err := s.Models.Topics.GetMulti(ctx, names)
 	if err != nil {

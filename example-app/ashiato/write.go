@@ -18,18 +18,16 @@ type Draft struct {
 	Version     int64 // of the page at the start of the draft; Write ignores it
 }
 
-// fill copies d into p.
 func (d Draft) fill(p *Page) {
 	p.Title, p.Body, p.Topics = d.Title, lines(d.Body), topicsOf(d.Topics)
 }
 
-// says reports whether p and q have the same contents.
 func (p *Page) says(q *Page) bool {
 	return p.Title == q.Title && p.Body == q.Body && slices.Equal(p.Topics, q.Topics)
 }
 
-// Write creates a page. Its slug comes from its title, and stays when the title changes. A form
-// sent twice creates one page. It returns ErrSentBefore or Problems.
+// Write creates a page, once for a form. Its slug comes from its title, and stays when the title
+// changes. It returns ErrSentBefore or Problems.
 func (s *Site) Write(ctx context.Context, who string, d Draft) (*Page, error) {
 	p := &Page{ID: cmp.Or(d.ID, s.NewID()), Author: who, Published: s.now()}
 	d.fill(p)
@@ -46,7 +44,7 @@ func (s *Site) Write(ctx context.Context, who string, d Draft) (*Page, error) {
 	return s.withTopics(ctx, written, err)
 }
 
-// atFree calls try with the possible slugs of p, until one is not taken.
+// atFree calls try with the possible slugs of p, until one is free.
 func atFree(p *Page, try func(slug string) (*Page, error)) (done *Page, err error) {
 	for _, slug := range slugsFor(p.Title, p.ID) {
 		done, err = try(slug)
@@ -57,8 +55,8 @@ func atFree(p *Page, try func(slug string) (*Page, error)) (done *Page, err erro
 	return done, err
 }
 
-// withTopics creates the missing topics of p and returns p, unless err says that p was not saved.
-// After a failure, the form can be sent again.
+// withTopics creates the missing topics of p, unless err says that p was not saved. After a
+// failure, the form can be sent again.
 func (s *Site) withTopics(ctx context.Context, p *Page, err error) (*Page, error) {
 	if err == nil {
 		err = s.addTopics(ctx, p.Topics)
@@ -69,9 +67,8 @@ func (s *Site) withTopics(ctx context.Context, p *Page, err error) (*Page, error
 	return p, nil
 }
 
-// Edit saves d in the page and returns the page. If nothing differs, as after a form sent twice, it
-// changes nothing. It returns Problems, ErrNotFound, ErrNotYours, ErrTrashed, or an *EditConflict
-// if the page was saved after the start of d.
+// Edit saves d, unless nothing differs, as after a form sent twice. It returns Problems,
+// ErrNotFound, ErrNotYours, ErrTrashed, or an *EditConflict.
 func (s *Site) Edit(ctx context.Context, who, id string, d Draft) (*Page, error) {
 	d.Body = lines(d.Body)
 	edited, err := s.change(ctx, who, id, func(p *Page) error {
@@ -92,9 +89,8 @@ func (s *Site) Edit(ctx context.Context, who, id string, d Draft) (*Page, error)
 	return s.withTopics(ctx, edited, err)
 }
 
-// Trash moves the page to the trash, if it is not there already. It returns ErrNotFound,
-// ErrNotYours, or an *EditConflict if the page was saved after version, so that authors never trash
-// changes they have not seen.
+// Trash moves a page to the trash. It returns ErrNotFound, ErrNotYours, or an *EditConflict, so
+// that authors never trash changes they have not seen.
 func (s *Site) Trash(ctx context.Context, who, id string, version int64) (*Page, error) {
 	return s.change(ctx, who, id, func(p *Page) error {
 		if !p.Live() {
@@ -108,8 +104,8 @@ func (s *Site) Trash(ctx context.Context, who, id string, version int64) (*Page,
 	})
 }
 
-// Restore takes the page out of the trash, if it is there. If another page has taken its slug, the
-// new slug contains a part of its id. It returns ErrNotFound or ErrNotYours.
+// Restore takes a page out of the trash. If its slug is taken, the new one has a part of its id. It
+// returns ErrNotFound or ErrNotYours.
 func (s *Site) Restore(ctx context.Context, who, id string) (*Page, error) {
 	p, err := s.Own(ctx, who, id)
 	if err != nil {
@@ -125,8 +121,7 @@ func (s *Site) Restore(ctx context.Context, who, id string) (*Page, error) {
 	})
 }
 
-// Trashed returns the member's pages in the trash, the latest first, from the cursor on. It returns
-// ErrBadCursor.
+// Trashed returns the member's pages in the trash, the latest first. It returns ErrBadCursor.
 func (s *Site) Trashed(ctx context.Context, who, cursor string) (Listing, error) {
 	page, err := s.Models.Pages.TrashByAuthor.Of(who).Page(ctx, cursor, pageSize)
 	return listingBy(page, nil), err
@@ -142,10 +137,9 @@ func (s *Site) change(ctx context.Context, who, id string, f func(*Page) error) 
 	})
 }
 
-// keptRevisions is the maximum number of revisions of a page.
 const keptRevisions = 20
 
-// History returns the page and its revisions, newest first, to its author, even from the trash. It
+// History returns a page, even from the trash, and its revisions to its author, newest first. It
 // returns ErrNotFound or ErrNotYours.
 func (s *Site) History(ctx context.Context, who, id string) (*Page, []kvmodel.Revision[Page], error) {
 	p, err := s.Own(ctx, who, id)
@@ -156,8 +150,7 @@ func (s *Site) History(ctx context.Context, who, id string) (*Page, []kvmodel.Re
 	return p, revisions, err
 }
 
-// Own returns the page with that id to its author, even from the trash. It returns ErrNotFound or
-// ErrNotYours.
+// Own returns a page to its author, even from the trash, ErrNotFound or ErrNotYours.
 func (s *Site) Own(ctx context.Context, who, id string) (*Page, error) {
 	p, err := s.Models.Pages.Get(ctx, id)
 	if err != nil {

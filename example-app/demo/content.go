@@ -15,10 +15,10 @@ import (
 //go:embed texts.json
 var textsFile []byte
 
-// texts are the building blocks of the demo.
+// texts are the building blocks of the demo. Endings make duplicate titles different.
 var texts = func() (t struct {
 	Handles, Abouts, Comments []string
-	Endings                   []string // make duplicate titles different
+	Endings                   []string
 	Pages                     []struct {
 		Title, Body string
 		Topics      []string
@@ -60,7 +60,6 @@ func memberID(i int) string { return fmt.Sprintf("demo-member-%d", i+1) }
 // pageID returns the id of page i, in the form of a form's id.
 func pageID(i int) string { return fmt.Sprintf("%026d", i+1) }
 
-// page returns the author and the text of page i.
 func page(i int) (author string, d ashiato.Draft) {
 	d.ID = pageID(i)
 	if i < len(texts.Pages) {
@@ -83,7 +82,6 @@ func page(i int) (author string, d ashiato.Draft) {
 	return memberID(min(r.IntN(n), r.IntN(n))), d // A few members write most of the pages.
 }
 
-// body returns a text made of sentences of a theme, each used once.
 func body(r *rand.Rand, theme theme) string {
 	sentences := some(r, theme.Sentences, 4+r.IntN(4))
 	cut := 1 + r.IntN(len(sentences)-1)
@@ -94,6 +92,6 @@ func body(r *rand.Rand, theme theme) string {
 	return strings.Join(blocks, "\n\n")
 }
 
-// views returns the number of views of page i on its day of publication. It follows Zipf's law: the
-// page with the tenth most views has a tenth of the views of the first.
+// views returns the views of page i on its first day, by Zipf's law: the page of rank 10 has a
+// tenth of the views of the first.
 func views(i int) int64 { return 1 + int64(2/(chanceOf("views", i).Float64()+.0004)) }

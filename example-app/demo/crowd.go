@@ -11,16 +11,16 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 )
 
-// pace is the average time between two actions of a visitor.
 const pace = 2 * time.Second
 
-// Crowd simulates n visitors of a filled site until ctx ends. They read, view, like and write.
-func Crowd(ctx context.Context, site *ashiato.Site, n int) {
+// Crowd lets n visitors view, like and write on a filled site, until ctx ends or stop is called.
+func Crowd(ctx context.Context, site *ashiato.Site, n int) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	for range n {
 		all.Go(func() { visit(ctx, site, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))) })
 	}
-	all.Wait()
+	return func() { cancel(); all.Wait() }
 }
 
 // visit simulates one visitor until ctx ends.

@@ -1,5 +1,4 @@
-// Package demo fills a site with members, their pages and their activity, and simulates a crowd of
-// visitors.
+// Package demo fills a site with members, pages and activity, and simulates a crowd of visitors.
 package demo
 
 import (
@@ -28,13 +27,10 @@ const (
 	acts     = 100 // of members on a day
 )
 
-// Fill adds the missing pages of plan to the store, and the members' activity in the two weeks up
-// to now. It returns the number of pages added. The data is always the same, except for the times.
-// Pages changed or trashed by people stay as they are. Fill may be stopped at any time; another
-// call continues from there.
-//
-// Fill goes through the two weeks with a clock of its own, so nothing else should use the store at
-// the same time. It leaves the store open.
+// Fill adds the missing pages of plan, and the members' activity in the two weeks up to now, and
+// returns the number of pages added. The data is always the same, except for the times. Pages
+// changed or trashed by people stay as they are. Fill can be stopped at any time and called again.
+// It uses a clock of its own, so nothing else should use the store meanwhile.
 func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err error) {
 	if plan.Pages <= 0 {
 		return 0, nil
@@ -76,7 +72,7 @@ func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err er
 	return made, nil
 }
 
-// unclosed is a store that stays open when its DB is closed.
+// unclosed stays open when its DB is closed.
 type unclosed struct{ kvmodel.Store }
 
 func (u unclosed) Powers() kv.Powers { return kv.PowersOf(u.Store) }
@@ -101,7 +97,6 @@ func join(ctx context.Context, site *ashiato.Site, password string) (err error) 
 	return nil
 }
 
-// write makes page i, and reports whether it is new.
 func write(ctx context.Context, site *ashiato.Site, i int) (isNew bool, err error) {
 	if _, err := site.Models.Pages.Get(ctx, pageID(i)); !errors.Is(err, kvmodel.ErrNotFound) {
 		return false, err
@@ -111,7 +106,6 @@ func write(ctx context.Context, site *ashiato.Site, i int) (isNew bool, err erro
 	return true, err
 }
 
-// live adds views to the pages from begin to end, and lets members act like a crowd.
 func live(ctx context.Context, site *ashiato.Site, day, begin, end int) error {
 	for i := begin; i < end; i++ {
 		if _, err := site.Models.Pages.Views.Add(ctx, pageID(i), views(i)); err != nil {

@@ -13,9 +13,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvfault"
 )
 
-// KillWriter starts writing a page to the store of a filled site in a simulated process, which is
-// killed just before it writes the record. It returns the topic of the page. An error comes from
-// the store before the kill.
+// KillWriter writes a page in a simulated process that dies just before it writes the record. It
+// returns the topic of the page. An error comes from the store before the kill.
 func KillWriter(ctx context.Context, store kvmodel.Store) (topic string, err error) {
 	topic = texts.Themes[0].Topic
 	var killed atomic.Bool

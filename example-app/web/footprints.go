@@ -9,13 +9,10 @@ import (
 
 func (s *Site) footprints(v *visit, member string) error {
 	all, err := s.app.Footprints(v.Context(), member)
-	if err != nil {
-		return err
-	}
-	return v.show(frame{Title: "Footprints", Here: "/footprints"}, footprintsPage(all, s.now()))
+	return v.show(frame{Title: "Footprints", Here: "/footprints"}, footprintsPage(all, s.now()), err)
 }
 
-// seen marks the footprints as seen that existed when the page with the button was made.
+// seen marks the footprints as seen that the form's page showed.
 func (s *Site) seen(v *visit, member string) error {
 	until, err := v.number("until")
 	if err != nil {
@@ -28,7 +25,6 @@ func (s *Site) seen(v *visit, member string) error {
 	return v.redirect("/footprints", s.app.Looked(v.Context(), member, at))
 }
 
-// unreadOf returns the number of new footprints.
 func unreadOf(all []ashiato.Footprint) (unread int) {
 	for _, print := range all {
 		if print.New {

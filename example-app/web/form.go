@@ -8,11 +8,10 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// line returns a field without the spaces around it.
+// line returns a field without surrounding spaces.
 func (v *visit) line(name string) string { return strings.TrimSpace(v.PostFormValue(name)) }
 
-// formID returns the form's id for the record it creates. With that id, a form sent twice creates
-// one record.
+// formID returns the id of the record that the form creates, once even if sent twice.
 func (v *visit) formID() (string, error) {
 	id := v.PostFormValue("id")
 	if !kvmodel.IsID(id) {
@@ -21,7 +20,7 @@ func (v *visit) formID() (string, error) {
 	return id, nil
 }
 
-// whole returns an error if the form lacks a field. A missing field must not be saved as empty.
+// whole returns an error if a field is missing, which must not be saved as empty.
 func (v *visit) whole(fields ...string) error {
 	for _, field := range fields {
 		if !v.PostForm.Has(field) {
@@ -31,8 +30,7 @@ func (v *visit) whole(fields ...string) error {
 	return nil
 }
 
-// number returns the positive number in a field, such as the version of the page at the start of
-// the form.
+// number returns the positive number in a field.
 func (v *visit) number(name string) (int64, error) {
 	n, err := strconv.ParseInt(v.PostFormValue(name), 10, 64)
 	if err != nil || n < 1 {
@@ -43,8 +41,7 @@ func (v *visit) number(name string) (int64, error) {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// refuse explains err in a form: a problem beside each wrong field, or a notice above the form. The
-// visit's answer gets the status of err.
+// refuse explains err beside the wrong fields or above the form, and sets the status of the answer.
 func (v *visit) refuse(form *templates.Form, err error) {
 	if err == nil {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// frame surrounds every page. What a handler does not set is set when the page is shown.
+// frame surrounds every page. show sets the second part.
 type frame struct {
 	Title  string // of the page; empty on the home page
 	Here   string // this page's address in the main navigation
@@ -31,7 +31,7 @@ func (f frame) title() string {
 	return f.Title + " · Ashiato"
 }
 
-// document is a whole page: body in its frame.
+// document is a whole page.
 func document(f frame, body templ.Component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

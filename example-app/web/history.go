@@ -6,17 +6,16 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// history shows the edits of the page with the id in the path to its author.
+// history shows the edits of a page to its author.
 func (s *Site) history(v *visit, member string) error {
 	page, edits, err := s.app.History(v.Context(), member, v.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return v.show(frame{Title: "History of " + page.Title}, historyPage(page, edits, s.now()))
+	return v.show(frame{Title: "History of " + page.Title}, historyPage(page, edits, s.now()), nil)
 }
 
-// changeOf returns the markup of the change made by edit i, or words if it is unknown. edits are
-// newest first.
+// changeOf returns the markup of the change made by edit i, or words. edits are newest first.
 func changeOf(edits []kvmodel.Revision[ashiato.Page], i int) (templates.Changes, string) {
 	switch {
 	case edits[i].Item == nil:
@@ -33,17 +32,12 @@ func changeOf(edits []kvmodel.Revision[ashiato.Page], i int) (templates.Changes,
 	return templates.Changed(before, after).Excerpt(400), ""
 }
 
-// trashed lists the pages in the member's trash.
 func (s *Site) trashed(v *visit, member string) error {
 	list, err := s.app.Trashed(v.Context(), member, v.FormValue("at"))
-	if err != nil {
-		return err
-	}
-	return v.show(frame{Title: "Trash"}, trashPage(list, s.now()))
+	return v.show(frame{Title: "Trash"}, trashPage(list, s.now()), err)
 }
 
-// trash moves the page with the id in the path to the trash, unless the page has changed since the
-// form was shown.
+// trash moves a page to the trash, unless it has changed since the form was shown.
 func (s *Site) trash(v *visit, member string) error {
 	version, err := v.number("version")
 	if err != nil {
@@ -53,7 +47,6 @@ func (s *Site) trash(v *visit, member string) error {
 	return v.redirect("/trash", err)
 }
 
-// restore takes the page with the id in the path out of the trash.
 func (s *Site) restore(v *visit, member string) error {
 	page, err := s.app.Restore(v.Context(), member, v.PathValue("id"))
 	if err != nil {

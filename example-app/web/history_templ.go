@@ -178,7 +178,7 @@ func historyPage(p *ashiato.Page, edits []kvmodel.Revision[ashiato.Page], now ti
 	})
 }
 
-// trashPage lists the pages that a member has deleted. The history of each can restore it.
+// trashPage lists the deleted pages of a member. The history of each can restore it.
 func trashPage(l ashiato.Listing, now time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -8,56 +8,49 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 )
 
-// homeNow is the current content of the home page.
+// homeNow is the current content of the home page, without pictures if they are hidden.
 type homeNow struct {
 	*ashiato.Home
-	Ring, Tree drawing // of the newest pages and of the ranking; without pictures if they are hidden
+	Ring, Tree drawing // of the newest pages and of the ranking
 }
 
-// home shows the newest and the most popular pages.
 func (s *Site) home(v *visit) error {
 	now, err := s.readHome(v.Context(), !v.hides())
-	if err != nil {
-		return err
-	}
 	var trips func() int
 	if s.config.Development {
 		trips = func() int { return v.meter.Cost().Trips }
 	}
-	return v.show(frame{Here: "/", Script: "/live.js"}, homePage(now, trips, v.hides(), s.now()))
+	return v.show(frame{Here: "/", Script: "/live.js"}, homePage(now, trips, v.hides(), s.now()), err)
 }
 
 // keysAtHome is the approximate number of keys read for a drawing on the home page.
 const keysAtHome = 30
 
-// readHome reads the content of the home page.
 func (s *Site) readHome(ctx context.Context, drawings bool) (*homeNow, error) {
 	now := &homeNow{}
-	works := []func(ctx context.Context) error{func(ctx context.Context) (err error) { now.Home, err = s.app.Home(ctx); return err }}
-	if drawings {
-		works = append(works,
-			func(ctx context.Context) (err error) {
-				now.Ring, err = s.draw(ctx, newestList, "", keysAtHome)
-				return err
-			},
-			func(ctx context.Context) (err error) {
-				now.Tree, err = s.draw(ctx, weekList, "", keysAtHome)
-				return err
-			})
+	read := func(ctx context.Context) (err error) { now.Home, err = s.app.Home(ctx); return err }
+	if !drawings {
+		return now, read(ctx)
 	}
-	return now, s.app.DB().SideBySide(ctx, works...)
+	return now, s.app.DB().SideBySide(ctx, read,
+		func(ctx context.Context) (err error) {
+			now.Ring, err = s.draw(ctx, newestList, "", keysAtHome)
+			return err
+		},
+		func(ctx context.Context) (err error) {
+			now.Tree, err = s.draw(ctx, weekList, "", keysAtHome)
+			return err
+		})
 }
 
-// hiding is the cookie of visitors without the drawings on the home page.
 const hiding = "drawings"
 
-// hides reports whether the visitor has hidden the drawings.
+// hides reports whether the visitor has hidden the drawings of the home page.
 func (v *visit) hides() bool {
 	c, err := v.Cookie(hiding)
 	return err == nil && c.Value == "hidden"
 }
 
-// setDrawings hides the drawings of the home page, or shows them again.
 func (s *Site) setDrawings(v *visit) error {
 	http.SetCookie(v.w, &http.Cookie{
 		Name: hiding, Value: v.PostFormValue("drawings"), Path: "/", MaxAge: int(365 * 24 * time.Hour / time.Second),

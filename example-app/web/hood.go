@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// A list is an index that visitors see, and that is drawn under the hood.
+// list is an index that is drawn under the hood.
 type list struct{ index, title string }
 
 var (
@@ -26,11 +26,10 @@ var (
 		{"Topic.TopPages", "Largest topics"}, {"Member.Newcomers", "Newest members"}, topicList}
 )
 
-// killed is the value of ?list= after a writer was killed: it draws the lists that would have its
-// page.
+// killed, as ?list=, draws the lists that would have the page of a killed writer.
 const killed = "killed"
 
-// A drawing shows the current keys of a list in the store.
+// drawing shows the current keys of a list in the store.
 type drawing struct {
 	list
 	Of         string // the topic
@@ -38,25 +37,24 @@ type drawing struct {
 	Rebuilding bool // the list has to be rebuilt first
 }
 
-// hood draws one list of the site, or the newest pages and the ranking.
+// hood draws one list of the site, or by default two.
 func (s *Site) hood(v *visit) error {
 	index, of := v.FormValue("list"), v.FormValue("of")
 	all, err := s.drawAll(v.Context(), index, of)
-	if err != nil {
-		return err
-	}
 	var killing templ.Component = templ.NopComponent
 	if s.config.Kill != nil {
 		killing = killSection(kv.PowersOf(s.app.DB().Store()).Atomic != nil, index == killed)
 	}
-	page := hoodPage(all, s.storeWords(), with("/live", "show", "hood", "list", index, "of", of), killing)
-	return v.show(frame{Title: "Under the hood", Here: "/hood", Script: "/live.js"}, page)
+	where := "Everything is in one store (" + s.config.Kind + ")"
+	if s.config.Tenant != "" {
+		where += ", under keys that start with " + s.config.Tenant
+	}
+	page := hoodPage(all, where+".", with("/live", "show", "hood", "list", index, "of", of), killing)
+	return v.show(frame{Title: "Under the hood", Here: "/hood", Script: "/live.js"}, page, err)
 }
 
-// kills limits the writers killed from one address.
 var kills = guard.Limit{What: "kills-from", Times: 20, Per: time.Hour}
 
-// kill kills a writer, in a demo.
 func (s *Site) kill(v *visit) error {
 	if s.config.Kill == nil {
 		return errNoSuchPage
@@ -91,8 +89,7 @@ func (s *Site) drawAll(ctx context.Context, index, of string) ([]drawing, error)
 	return all, nil
 }
 
-// draw draws a list, of a topic if it is the topics list. It reads about as many keys as allowed by
-// keys.
+// draw draws a list, of a topic if it is topicList, from about so many keys.
 func (s *Site) draw(ctx context.Context, l list, of string, keys int) (d drawing, err error) {
 	d.list = l
 	if l == topicList {
@@ -108,7 +105,7 @@ func (s *Site) draw(ctx context.Context, l list, of string, keys int) (d drawing
 	return d, err
 }
 
-// litSince returns the drawing with the changes since before highlighted.
+// litSince highlights the changes since before.
 func (d drawing) litSince(before drawing) drawing {
 	lit := make([]templ.Component, len(d.Pictures))
 	for i, p := range d.Pictures {
@@ -118,12 +115,4 @@ func (d drawing) litSince(before drawing) drawing {
 	}
 	d.Pictures = lit
 	return d
-}
-
-func (s *Site) storeWords() string {
-	words := "Everything is in one store (" + s.config.Kind + ")"
-	if s.config.Tenant != "" {
-		words += ", under keys that start with " + s.config.Tenant
-	}
-	return words + "."
 }

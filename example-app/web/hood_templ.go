@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import "github.com/ringtree/ringtree/templates"
 
 // hoodPage shows how the store holds lists of this site. live is the address of the stream of newer
-// pictures. killing is below them.
+// pictures.
 func hoodPage(all []drawing, where, live string, killing templ.Component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -108,7 +108,7 @@ func hoodPage(all []drawing, where, live string, killing templ.Component) templ.
 	})
 }
 
-// killSection explains what a killed writer leaves, and has a button that kills one.
+// killSection has the button that kills a writer.
 func killSection(atomic, killed bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -175,8 +175,7 @@ func killSection(atomic, killed bool) templ.Component {
 	})
 }
 
-// linksToLists returns links to the lists of the whole site, without an address for the one that is
-// shown.
+// linksToLists returns links to the lists of the whole site, without an address for the shown one.
 func linksToLists(shown []drawing) (links []templates.Link) {
 	for _, l := range lists {
 		link := templates.Link{Text: l.title, Href: with("/hood", "list", l.index)}
@@ -219,7 +218,7 @@ func drawings(all []drawing) templ.Component {
 			var templ_7745c5c3_Var8 string
 			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(d.index)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `hood.templ`, Line: 61, Col: 23}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `hood.templ`, Line: 60, Col: 23}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 			if templ_7745c5c3_Err != nil {

@@ -11,15 +11,12 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// passwordHint describes the accepted passwords.
 var passwordHint = "At least " + number(ashiato.MinPassword) + " characters. A phrase of several words works well."
 
-// newPassword returns the field for a new password.
 func newPassword(label, hint string) templates.Field {
 	return templates.Field{Name: "password", Label: label, Type: "password", Required: true, Complete: "new-password", Hint: hint}
 }
 
-// joining limits the sign-ups from one address.
 var joining = guard.Limit{What: "sign-ups-from", Times: 100, Per: time.Hour}
 
 func (s *Site) signUpForm(v *visit) error { return s.askToSignUp(v, s.app.NewID(), nil) }
@@ -40,7 +37,7 @@ func (s *Site) askToSignUp(v *visit, id string, err error) error {
 		Buttons: []templates.Button{{Text: "Sign up"}},
 	}
 	v.refuse(&form, err)
-	return v.show(frame{Title: "Sign up"}, signUpPage(form, with("/login", "next", v.next())))
+	return v.show(frame{Title: "Sign up"}, signUpPage(form, with("/login", "next", v.next())), nil)
 }
 
 func (s *Site) signUp(v *visit) error {
@@ -83,10 +80,9 @@ func (s *Site) askToLogIn(v *visit, err error) error {
 		Buttons: []templates.Button{{Text: "Log in"}},
 	}
 	v.refuse(&form, err)
-	return v.show(frame{Title: "Log in"}, logInPage(form, with("/signup", "next", v.next())))
+	return v.show(frame{Title: "Log in"}, logInPage(form, with("/signup", "next", v.next())), nil)
 }
 
-// logIn logs a member in and redirects to the requested page.
 func (s *Site) logIn(v *visit) error {
 	var sessions kvsession.Generation
 	begin := func(ctx context.Context, id string) (err error) {
@@ -100,9 +96,9 @@ func (s *Site) logIn(v *visit) error {
 	return s.begin(v, sessions, v.next())
 }
 
-// begin logs a member in under a new cookie, and redirects to next. The old cookie becomes
-// worthless, because an attacker may have planted it. The session belongs to sessions, the
-// generation read before the password: if it has changed since, nobody is logged in.
+// begin logs a member in under a new cookie, since an attacker may have planted the old one, and
+// redirects to next. If sessions, the generation read before the password, has changed since,
+// nobody is logged in.
 func (s *Site) begin(v *visit, sessions kvsession.Generation, next string) error {
 	session, err := v.session()
 	if err == nil {
@@ -111,7 +107,6 @@ func (s *Site) begin(v *visit, sessions kvsession.Generation, next string) error
 	return v.redirect(next, err)
 }
 
-// logOut ends the session, if any.
 func (s *Site) logOut(v *visit) error {
 	// A damaged session ends as well, so the error does not matter here.
 	session, _ := v.session()
@@ -123,5 +118,5 @@ func (s *Site) logOut(v *visit) error {
 	return v.redirect("/", nil)
 }
 
-// next returns the address for a guest after logging in or signing up.
+// next returns the address to go to after logging in or signing up.
 func (v *visit) next() string { return guard.Local(v.FormValue("next")) }

@@ -8,23 +8,20 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// The addresses of pages, members and topics.
-
 func pagePath(slug string) string     { return "/p/" + url.PathEscape(slug) }
 func memberPath(handle string) string { return "/m/" + url.PathEscape(handle) }
 func topicPath(name string) string    { return "/t/" + url.PathEscape(name) }
 func editPath(id string) string       { return "/edit/" + url.PathEscape(id) }
 func historyPath(id string) string    { return "/history/" + url.PathEscape(id) }
 
-// logInPath returns the address of the log-in form, followed by next.
+// logInPath returns the address of the log-in form, which leads on to next.
 func logInPath(next string) string { return with("/login", "next", guard.Local(next)) }
 
-// rankPath returns the address of part of a ranking, with the neighbors of page.
 func rankPath(o ashiato.Order, cursor, page string) string {
 	return with("/ranking", "span", string(o), "at", cursor, "page", page)
 }
 
-// with returns path with a query of names and values. It leaves out empty values.
+// with adds a query of names and values, without empty values, to path.
 func with(path string, query ...string) string {
 	values := url.Values{}
 	for i := 0; i < len(query); i += 2 {
@@ -38,7 +35,6 @@ func with(path string, query ...string) string {
 	return path + "?" + values.Encode()
 }
 
-// at returns a function from cursors to the addresses of the parts of a list.
 func at(path string) func(cursor string) string {
 	return func(cursor string) string { return with(path, "at", cursor) }
 }
@@ -47,7 +43,7 @@ func pageLink(p *ashiato.Page) templates.Link {
 	return templates.Link{Text: p.Title, Href: pagePath(p.Slug)}
 }
 
-// linkTo returns a link to a member. A deleted member has no address.
+// linkTo returns a link to a member. A former member has no address.
 func linkTo(m *ashiato.Member) templates.Link {
 	if m == nil {
 		return templates.Link{Text: "former member"}

@@ -2,25 +2,16 @@ package web
 
 func (s *Site) newest(v *visit) error {
 	list, err := s.app.Newest(v.Context(), v.FormValue("at"))
-	if err != nil {
-		return err
-	}
-	return v.show(frame{Title: "Newest", Here: "/newest"}, newestPage(list, s.now()))
+	return v.show(frame{Title: "Newest", Here: "/newest"}, newestPage(list, s.now()), err)
 }
 
 func (s *Site) feed(v *visit, member string) error {
 	list, err := s.app.Feed(v.Context(), member, v.FormValue("at"))
-	if err != nil {
-		return err
-	}
-	return v.show(frame{Title: "Feed", Here: "/feed"}, feedPage(list, s.now()))
+	return v.show(frame{Title: "Feed", Here: "/feed"}, feedPage(list, s.now()), err)
 }
 
-// search shows the pages whose titles begin with the visitor's input, or all pages.
+// search shows the pages whose titles begin with the visitor's input.
 func (s *Site) search(v *visit) error {
 	found, err := s.app.Search(v.Context(), v.FormValue("q"), v.FormValue("at"))
-	if err != nil {
-		return err
-	}
-	return v.show(frame{Title: "Search", Query: found.Query}, searchPage(found, s.now()))
+	return v.show(frame{Title: "Search", Query: found.Query}, searchPage(found, s.now()), err)
 }

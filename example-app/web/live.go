@@ -14,19 +14,17 @@ import (
 )
 
 const (
-	// pulse is the time between two checks of a stream for changes.
+	// pulse is the time between two looks for changes.
 	pulse = 3 * time.Second
 
-	// streamLife is the lifetime of a stream. After that the browser opens another if it still
-	// shows the page.
+	// streamLife is how long a stream lives. Then the browser opens another.
 	streamLife = 5 * time.Minute
 )
 
-// A source returns the live parts of a page in their current state, and highlights the changes
-// since the last call.
+// source returns the live parts of a page, with the changes since the last call highlighted.
 type source func(ctx context.Context) (templ.Component, error)
 
-// source returns the source of the parts of the home page or, with ?show=hood, of that page.
+// source returns the source of the home page or, with ?show=hood, of that page.
 func (s *Site) source(query url.Values) source {
 	var before []drawing
 	lit := func(now []drawing) (all []drawing) {
@@ -56,7 +54,7 @@ func (s *Site) source(query url.Values) source {
 	}
 }
 
-// live sends server-sent events: the parts of a page, whenever they have changed.
+// live sends the parts of a page as server-sent events, whenever they have changed.
 func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	leave, ok := s.streams.Enter(guard.Address(r, !s.config.Development))
 	if !ok {
@@ -80,7 +78,6 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	stream(ctx, w, "retry: 10000\n"+event, tell)
 }
 
-// eventOf returns the event with the current parts from tell.
 func eventOf(ctx context.Context, tell source) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -93,8 +90,7 @@ func eventOf(ctx context.Context, tell source) (string, error) {
 	return "data: " + strings.ReplaceAll(markup.String(), "\n", " ") + "\n\n", err
 }
 
-// stream sends event, and another event whenever the parts from tell have changed. It ends when ctx
-// ends or the visitor leaves.
+// stream sends event, and others when the parts change, until ctx ends or the visitor leaves.
 func stream(ctx context.Context, w http.ResponseWriter, event string, tell source) {
 	control := http.NewResponseController(w)
 	tick := time.NewTicker(pulse)

@@ -15,7 +15,7 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// Errors of a request, independent of the stored data.
+// These errors come from the request, not from the data.
 var (
 	errNoSuchPage = errors.New("page not found")
 	errOtherSite  = errors.New("the form was sent from another site")
@@ -30,8 +30,7 @@ type outcome struct {
 	title, says string
 }
 
-// outcomes maps errors to messages for visitors. The first match counts, so failures of the store
-// come before its answers.
+// The first match counts, so failures of the store come before its answers.
 var outcomes = []outcome{
 	{kvmodel.ErrUnclear, 0, "The store did not confirm that this was saved", "Send it again. It will not be saved twice."},
 	{kvmodel.ErrLost, 0, "The store has lost its data", "Try again in a moment. If this stays, the people who run this site have to decide: example-app db recover says what is gone, and brings back what is left."},
@@ -58,7 +57,6 @@ var outcomes = []outcome{
 	{errBadForm, http.StatusBadRequest, "This form is incomplete", "Nothing was changed. Open the page again and resend the form."},
 }
 
-// outcomeOf returns the outcome of err.
 func outcomeOf(err error) outcome {
 	o := outcome{err, http.StatusInternalServerError, "Something went wrong", "The error has been logged. Try again in a moment."}
 	if at := slices.IndexFunc(outcomes, func(o outcome) bool { return errors.Is(err, o.err) }); at >= 0 {
@@ -76,8 +74,7 @@ func outcomeOf(err error) outcome {
 	return o
 }
 
-// report returns the outcome of err. It logs errors caused by the site, and tells the browser when
-// to try again.
+// report logs errors caused by the site, and tells the browser when to try again.
 func (v *visit) report(err error) outcome {
 	o := outcomeOf(err)
 	v.site.config.Recovery.Notice(err)

@@ -8,7 +8,6 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// page shows the page with the slug in the path, and counts the view.
 func (s *Site) page(v *visit) error { return s.showPage(v, v.PathValue("slug"), nil) }
 
 // showPage shows a page and, if a comment was refused, its text with the reason.
@@ -17,7 +16,11 @@ func (s *Site) showPage(v *visit, slug string, refused error) error {
 	if err != nil {
 		return err
 	}
-	reading, err := s.read(v, member, slug)
+	cursor, from := v.FormValue("comments"), ""
+	if v.looks() && cursor == "" {
+		from = v.from() // Counts a view.
+	}
+	reading, err := s.app.View(v.Context(), member, from, slug, cursor)
 	if err != nil {
 		return err
 	}
@@ -30,24 +33,11 @@ func (s *Site) showPage(v *visit, slug string, refused error) error {
 		Buttons: []templates.Button{{Text: "Post comment"}},
 	}
 	v.refuse(&form, refused)
-	return v.show(frame{Title: reading.Title}, articlePage(reading, member, form, s.now()))
+	return v.show(frame{Title: reading.Title}, articlePage(reading, member, form, s.now()), nil)
 }
 
-// read returns the page. It counts a view, unless the request is a prefetch, an embed, or for
-// further comments.
-func (s *Site) read(v *visit, member, slug string) (*ashiato.Reading, error) {
-	cursor, from := v.FormValue("comments"), ""
-	if v.looks() && cursor == "" {
-		from = v.from()
-	}
-	return s.app.View(v.Context(), member, from, slug, cursor)
-}
-
-// commenting limits the comments of a member.
 var commenting = guard.Limit{What: "comments", Times: 60, Per: time.Hour}
 
-// comment adds a comment to the page with the id in the path. If it is refused, the page shows its
-// text and the reason.
 func (s *Site) comment(v *visit) error {
 	form, err := v.formID()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Page is one page that a member wrote, as who reads it. The form is for a new comment.
+// articlePage is a page, as who reads it. The form is for a new comment.
 func articlePage(r *ashiato.Reading, who string, form templates.Form, now time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -228,8 +228,7 @@ func articlePage(r *ashiato.Reading, who string, form templates.Form, now time.T
 	})
 }
 
-// comments are the comments on a page, newest first, and for members the form for a new one. Guests
-// also see it if it has been refused.
+// comments are newest first. Guests see the form only if it was refused.
 func comments(r *ashiato.Reading, who string, form templates.Form, now time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -284,7 +283,7 @@ func comments(r *ashiato.Reading, who string, form templates.Form, now time.Time
 				var templ_7745c5c3_Var8 string
 				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(" · ")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `page.templ`, Line: 84, Col: 16}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `page.templ`, Line: 83, Col: 16}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 				if templ_7745c5c3_Err != nil {
@@ -336,7 +335,7 @@ func comments(r *ashiato.Reading, who string, form templates.Form, now time.Time
 			var templ_7745c5c3_Var9 templ.SafeURL
 			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinURLErrs(logInPath(pagePath(r.Slug)))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `page.templ`, Line: 103, Col: 56}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `page.templ`, Line: 102, Col: 56}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 			if templ_7745c5c3_Err != nil {
@@ -355,7 +354,6 @@ func comments(r *ashiato.Reading, who string, form templates.Form, now time.Time
 	})
 }
 
-// standing returns the rank of a page, if it has one yet.
 func standing(r *ashiato.Reading) templates.Fact {
 	if r.Rank == 0 {
 		return templates.Fact{}

@@ -1,6 +1,6 @@
 package web
 
-// profile shows the member with the handle in the path, and leaves a footprint.
+// profile shows a member, and leaves a footprint.
 func (s *Site) profile(v *visit) error {
 	member, err := v.member()
 	if err != nil {
@@ -15,5 +15,5 @@ func (s *Site) profile(v *visit) error {
 			return err
 		}
 	}
-	return v.show(frame{Title: profile.Member.Handle}, profilePage(profile, member, s.now()))
+	return v.show(frame{Title: profile.Member.Handle}, profilePage(profile, member, s.now()), nil)
 }

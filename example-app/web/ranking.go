@@ -8,21 +8,17 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// ranking shows part of a ranking: this week's, unless the query names another. If the query names
-// a page, its neighbors in the all-time ranking are shown too.
+// ranking shows this week's ranking, unless the query names another. If it names a page, its
+// neighbors are shown too, by default of all time.
 func (s *Site) ranking(v *visit) error {
 	span, page := ashiato.ThisWeek, v.FormValue("page")
 	if page != "" {
 		span = ashiato.AllTime
 	}
 	ranks, err := s.app.Ranking(v.Context(), cmp.Or(ashiato.Order(v.FormValue("span")), span), v.FormValue("at"), page)
-	if err != nil {
-		return err
-	}
-	return v.show(frame{Title: "Ranking", Here: "/ranking"}, rankingPage(ranks, page))
+	return v.show(frame{Title: "Ranking", Here: "/ranking"}, rankingPage(ranks, page), err)
 }
 
-// order is a ranking and its words.
 type order struct {
 	order     ashiato.Order
 	tab       string
@@ -43,7 +39,7 @@ func orderOf(o ashiato.Order) order {
 	return orders[slices.IndexFunc(orders, func(known order) bool { return known.order == o })]
 }
 
-// around returns the rank of the page with that id, and its neighbors.
+// around returns the rank of a page, and its neighbors.
 func around(ranks *ashiato.Ranks, page string) templates.Around {
 	o := orderOf(ranks.Order)
 	a := templates.Around{Of: int64(ranks.Of), Rows: ranked(ranks.Near, 0, o)}

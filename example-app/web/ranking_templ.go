@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// rankingPage is part of a ranking. Beside it, it shows the neighbors of the page with that id.
+// rankingPage is a part of a ranking, and the neighbors of the page with that id.
 func rankingPage(r *ashiato.Ranks, page string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

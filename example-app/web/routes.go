@@ -8,17 +8,14 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 )
 
-// route is a method and a path of the site, with its handler.
 type route struct {
 	method, path string
 	handle       handler
 }
 
-// routes lists every page and every form. The comment after a form gives the words on its button
-// and the names of its fields.
-//
-// A handler in members runs only for members. The forms for a page or a comment check the member
-// themselves, so that they can show guests what they typed.
+// routes lists every page and form. After a form, a comment has the words on its button and its
+// fields. A handler in members runs only for members. The forms for a page or a comment check the
+// member themselves, so that they can show guests what they typed.
 var routes = []route{
 	{"GET", "/{$}", (*Site).home},              // newest and popular pages; for members, also their feed
 	{"POST", "/drawings", (*Site).setDrawings}, // Hide the drawings, Show the drawings: drawings
@@ -67,9 +64,8 @@ var routes = []route{
 	{"POST", "/hood/kill", (*Site).kill}, // Kill a writer
 }
 
-// deed returns the handler of a button on the page at base and the path value called name. The
-// handler calls do for the thing on that page. It sends guests to log in first, and back to the
-// page.
+// deed returns the handler of a button on the page at base and the path value called name. It sends
+// guests to log in first, and back to the page.
 func deed(base, name string, do func(app *ashiato.Site, ctx context.Context, member, name string) error) handler {
 	return func(s *Site, v *visit) error {
 		page := base + url.PathEscape(v.PathValue(name))

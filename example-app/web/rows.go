@@ -7,7 +7,6 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// rows returns pages as rows of a feed, with their authors if known.
 func rows(entries []ashiato.Entry, now time.Time) []templates.Row {
 	var all []templates.Row
 	for _, e := range entries {
@@ -24,8 +23,7 @@ func rows(entries []ashiato.Entry, now time.Time) []templates.Row {
 	return all
 }
 
-// ranked returns pages as rows of a ranking, with bars relative to the score of the first. If that
-// is 0, there are no bars.
+// ranked returns rows with bars relative to first, or without if that is 0.
 func ranked(placed []ashiato.Placed, first int64, o order) []templates.Ranked {
 	var all []templates.Ranked
 	for _, p := range placed {
@@ -41,7 +39,7 @@ func ranked(placed []ashiato.Placed, first int64, o order) []templates.Ranked {
 	return all
 }
 
-// withSpan adds the range of the ranks in rows to p. of is the length of the ranking.
+// withSpan adds the range of the ranks in rows to p.
 func withSpan(p templates.Pager, rows []templates.Ranked, of int) templates.Pager {
 	if n := len(rows); n > 0 {
 		p.Words = templates.Span(rows[0].Rank, rows[n-1].Rank, int64(of))
@@ -59,10 +57,8 @@ func counted(n int64, one, many string) string {
 	return templates.Counted(n, one, many).Words()
 }
 
-// on returns a day in the form used in sentences.
 func on(t time.Time) string { return t.UTC().Format("January 2, 2006") }
 
-// moment returns a time in the form used in sentences.
 func moment(t time.Time) string { return t.UTC().Format("January 2, 2006, 15:04 UTC") }
 
 // unlessRebuilding returns empty, or a message that the list has to be rebuilt first.

@@ -12,8 +12,8 @@ func (s *Site) settings(v *visit, member string) error {
 	return s.showSettings(v, member, nil, nil)
 }
 
-// showSettings shows the settings, and the reason if the form of the profile or of the password was
-// refused. The password form includes the handle, for password managers.
+// showSettings shows the settings, and why a form was refused. The password form has the handle,
+// for password managers.
 func (s *Site) showSettings(v *visit, member string, badProfile, badPassword error) error {
 	me, err := s.app.Models.Members.Get(v.Context(), member)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Site) showSettings(v *visit, member string, badProfile, badPassword err
 	}
 	v.refuse(&profile, badProfile)
 	v.refuse(&password, badPassword)
-	return v.show(frame{Title: "Settings"}, settingsPage(profile, password, v.URL.Query().Has("saved")))
+	return v.show(frame{Title: "Settings"}, settingsPage(profile, password, v.URL.Query().Has("saved")), nil)
 }
 
 func (s *Site) describe(v *visit, member string) error {
@@ -52,14 +52,13 @@ func (s *Site) describe(v *visit, member string) error {
 	return v.redirect("/settings?saved", nil)
 }
 
-// A passwordChange is the data of the intent that changes a password.
+// passwordChange is the data of the intent that changes a password.
 type passwordChange struct {
 	ashiato.PasswordChange
 	Keep string // the session to keep
 }
 
-// setPassword changes the password, and ends all sessions but one. Anyone logged in with the old
-// password is logged out.
+// setPassword changes the password, and ends all sessions but one.
 func (s *Site) setPassword(ctx context.Context, c passwordChange) error {
 	if err := s.app.SetPassword(ctx, c.PasswordChange); err != nil {
 		return err
@@ -67,8 +66,8 @@ func (s *Site) setPassword(ctx context.Context, c passwordChange) error {
 	return s.sessions.RevokeAll(ctx, c.Member, c.Keep)
 }
 
-// changePassword gives this session a new cookie, and starts the intent to change the password. The
-// change completes even if the visitor leaves or this process ends.
+// changePassword gives this session a new cookie. The intent completes even if the visitor leaves
+// or this process ends.
 func (s *Site) changePassword(v *visit, member string) error {
 	change, err := s.app.NewPassword(v.Context(), member, v.PostFormValue("old"), v.PostFormValue("password"))
 	if err != nil {
@@ -84,7 +83,6 @@ func (s *Site) changePassword(v *visit, member string) error {
 	return v.redirect("/settings?saved", err)
 }
 
-// endSessions logs the member out everywhere, including here.
 func (s *Site) endSessions(v *visit, member string) error {
 	if err := s.sessions.RevokeAll(context.WithoutCancel(v.Context()), member); err != nil {
 		return err

@@ -30,7 +30,7 @@ import (
 
 //go:generate go tool templ generate -include-version=false -log-level=error
 
-// Config configures a site.
+// Config is how a site is run.
 type Config struct {
 	Keys        [][]byte // sign session cookies, new ones with the first key; 32 random bytes each
 	Development bool     // pages show their cost, and cookies work without TLS; if false, a proxy in front must speak TLS
@@ -39,16 +39,11 @@ type Config struct {
 	Admin       string   // the id of the member with access to the database pages; "" is nobody
 	Command     string   // opens the database on a terminal
 
-	// Kill starts another process, which begins to write a page on a topic and is killed. If Kill
-	// is nil, there is no button for it under the hood.
-	Kill func(ctx context.Context) (topic string, err error)
-
-	// Recovery restores the data after a loss. If it is nil, nobody does.
-	Recovery *inspect.Recovery
+	Kill     func(ctx context.Context) (topic string, err error) // kills a writer, and returns its topic; nil: no button
+	Recovery *inspect.Recovery                                   // restores the data after a loss; nil: nobody does
 }
 
-// cookie returns the name of the cookie. Behind TLS it begins with __Host-: a browser accepts such
-// a cookie from this host alone, and over TLS.
+// Browsers accept a cookie that begins with __Host- from this host alone, and over TLS.
 func (c Config) cookie() string {
 	if c.Development {
 		return "ashiato"
@@ -74,17 +69,14 @@ type Site struct {
 }
 
 const (
-	// patience is the time that a visitor waits for the store.
-	patience = 5 * time.Second
-
-	// maxForm is the maximum size of a form in bytes. It has room for the longest page, escaped.
-	maxForm = 256 << 10
+	patience = 5 * time.Second // of a visitor, for the store
+	maxForm  = 256 << 10       // bytes; the longest page has room, escaped
 )
 
 //go:embed mark.svg live.js
 var files embed.FS
 
-// New returns a site for app. An error reports a problem with c.
+// New returns a site for app, or what is wrong with c.
 func New(app *ashiato.Site, c Config) (*Site, error) {
 	sessions, err := kvsession.New(app.DB().Store(), kvsession.Options{Keys: c.Keys, Insecure: c.Development})
 	if err != nil {
@@ -104,10 +96,15 @@ func New(app *ashiato.Site, c Config) (*Site, error) {
 	mux.Handle("GET /style/"+templates.StyleName(), templates.Style())
 	mux.Handle("GET /", s.failing(errNoSuchPage))
 	s.root = s.guarded(mux)
-	return s, s.mountInspect(mux)
+	pages, err := inspect.Handler(s.database, inspect.HandlerOptions{Guard: s.isAdmin, Base: "/inspect", Command: c.Command, Editable: true})
+	if err != nil {
+		return nil, err
+	}
+	mux.Handle("GET /inspect/", pages)
+	mux.Handle("POST /inspect/", pages)
+	return s, nil
 }
 
-// ServeHTTP answers any request.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.root.ServeHTTP(w, r) }
 
 // Close ends the open streams, which would otherwise keep a server from shutting down.
@@ -115,18 +112,7 @@ func (s *Site) Close() { s.end() }
 
 func (s *Site) now() time.Time { return s.app.DB().Now() }
 
-// mountInspect adds the database pages for the member with access.
-func (s *Site) mountInspect(mux *http.ServeMux) error {
-	pages, err := inspect.Handler(s.database, inspect.HandlerOptions{Guard: s.isAdmin, Base: "/inspect", Command: s.config.Command, Editable: true})
-	if err != nil {
-		return err
-	}
-	mux.Handle("GET /inspect/", pages)
-	mux.Handle("POST /inspect/", pages)
-	return nil
-}
-
-// isAdmin refuses everyone without access to the database pages.
+// isAdmin guards the database pages.
 func (s *Site) isAdmin(r *http.Request) error {
 	session, err := s.sessions.New(r, s.config.cookie())
 	if err == nil && (s.config.Admin == "" || s.sessions.User(session) != s.config.Admin) {
@@ -135,7 +121,7 @@ func (s *Site) isAdmin(r *http.Request) error {
 	return err
 }
 
-// guarded refuses forms from other sites, and limits the duration of a request.
+// guarded refuses forms from other sites, and limits the time of a request.
 func (s *Site) guarded(next http.Handler) http.Handler {
 	origin := http.NewCrossOriginProtection()
 	origin.SetDenyHandler(s.failing(errOtherSite))
@@ -152,11 +138,10 @@ func (s *Site) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// A handler reads the data, and calls show or redirect of the visit. An error becomes a page by the
-// table in outcome.go.
+// A handler reads the data, and calls show or redirect of the visit. outcome.go makes a page of an
+// error.
 type handler func(*Site, *visit) error
 
-// serve answers requests with handle, after it has read the form.
 func (s *Site) serve(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := s.visit(w, r)
@@ -170,13 +155,12 @@ func (s *Site) serve(handle handler) http.Handler {
 	})
 }
 
-// failing answers requests with err.
 func (s *Site) failing(err error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.visit(w, r).fail(err) })
 }
 
-// members returns a handler for members only, which also receives the member's id. Guests log in
-// first and come back; their forms are refused.
+// members returns a handler for members. Guests log in first and come back; their forms are
+// refused.
 func members(handle func(s *Site, v *visit, member string) error) handler {
 	return func(s *Site, v *visit) error {
 		member, err := v.signedIn()
@@ -190,8 +174,8 @@ func members(handle func(s *Site, v *visit, member string) error) handler {
 	}
 }
 
-// health reports the state of the data: "ok" or "rebuilding" with status 200, since the site still
-// serves most pages, "lost" or an unresponsive store with 503.
+// health answers "ok" or "rebuilding" with status 200, since most pages are served, and a lost or
+// silent store with 503.
 func (s *Site) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")

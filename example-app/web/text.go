@@ -15,8 +15,8 @@ import (
 	"github.com/ringtree/ringtree/guard"
 )
 
-// markdown supports paragraphs, headings, quotes, lists, code, emphasis and links. Everything else,
-// such as tags, is text.
+// markdown supports paragraphs, headings, quotes, lists, code, emphasis and links; the rest is
+// text.
 var markdown = goldmark.New(goldmark.WithRendererOptions(html.WithHardWraps()), goldmark.WithParser(parser.NewParser(
 	parser.WithBlockParsers(
 		util.Prioritized(parser.NewListParser(), 1), util.Prioritized(parser.NewListItemParser(), 2),
@@ -29,7 +29,6 @@ var markdown = goldmark.New(goldmark.WithRendererOptions(html.WithHardWraps()), 
 	parser.WithASTTransformers(util.Prioritized(tame{}, 1)),
 )))
 
-// written returns a member's text as markup.
 func written(words string) templ.Component {
 	var b strings.Builder
 	// A strings.Builder never fails.
@@ -37,7 +36,7 @@ func written(words string) templ.Component {
 	return templ.Raw(strings.ReplaceAll(b.String(), "<pre>", `<pre tabindex="0">`)) // The keyboard can scroll it.
 }
 
-// tame removes unsafe links, and images. Headings are below the page's own, and skip no level.
+// tame removes images and unsafe links. Headings are below the page's own, and skip no level.
 type tame struct{}
 
 func (tame) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {

@@ -2,13 +2,9 @@ package web
 
 func (s *Site) topics(v *visit) error {
 	table, err := s.app.Topics(v.Context(), v.FormValue("at"))
-	if err != nil {
-		return err
-	}
-	return v.show(frame{Title: "Topics", Here: "/topics"}, topicsPage(table))
+	return v.show(frame{Title: "Topics", Here: "/topics"}, topicsPage(table), err)
 }
 
-// topic shows the pages on a topic, and its number of followers.
 func (s *Site) topic(v *visit) error {
 	member, err := v.member()
 	if err != nil {
@@ -18,5 +14,5 @@ func (s *Site) topic(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show(frame{Title: view.Topic.Name, Here: "/topics"}, topicPage(view, s.now()))
+	return v.show(frame{Title: view.Topic.Name, Here: "/topics"}, topicPage(view, s.now()), nil)
 }

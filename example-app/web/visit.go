@@ -22,8 +22,7 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// visit is one request and its visitor. The site looks up the visitor while the handler loads the
-// data, so a handler waits only where it needs the result.
+// visit is one request and its visitor, who is looked up while the handler loads the data.
 type visit struct {
 	*http.Request
 	w       http.ResponseWriter
@@ -38,7 +37,7 @@ type visit struct {
 	visitor func() (*ashiato.Visitor, error) // nil: a guest
 }
 
-// visit starts to look up the visitor of the request r.
+// visit starts to look up the visitor of r.
 func (s *Site) visit(w http.ResponseWriter, r *http.Request) *visit {
 	ctx, meter := kvmodel.Metered(r.Context())
 	v := &visit{Request: r.WithContext(ctx), w: w, site: s, id: rand.Text()[:8], nonce: rand.Text(), begun: time.Now(), meter: meter}
@@ -68,7 +67,7 @@ func (v *visit) member() (string, error) {
 	return v.who, err
 }
 
-// signedIn returns the id of the logged-in member, or errSignedOut.
+// signedIn is member, but returns errSignedOut instead of "".
 func (v *visit) signedIn() (string, error) {
 	member, err := v.member()
 	if err == nil && member == "" {
@@ -77,7 +76,7 @@ func (v *visit) signedIn() (string, error) {
 	return member, err
 }
 
-// allowed returns the id of the logged-in member, unless the limit is exceeded.
+// allowed is signedIn, and counts a try of the member against limit.
 func (v *visit) allowed(limit guard.Limit) (string, error) {
 	member, err := v.signedIn()
 	if err == nil {
@@ -86,18 +85,17 @@ func (v *visit) allowed(limit guard.Limit) (string, error) {
 	return member, err
 }
 
-// from returns the origin of the request, in the form used by limits.
+// from returns the origin of the request, as limits take it.
 func (v *visit) from() string { return guard.Address(v.Request, !v.site.config.Development) }
 
-// looks reports whether a person is viewing the page, rather than a browser that prefetches it or
-// embeds it in another page.
+// looks reports whether a person is viewing the page, not a browser that prefetches or embeds it.
 func (v *visit) looks() bool {
 	dest := v.Header.Get("Sec-Fetch-Dest")
 	ahead := v.Header.Get("Sec-Purpose") + v.Header.Get("Purpose")
 	return v.Method == http.MethodGet && (dest == "" || dest == "document") && !strings.Contains(ahead, "prefetch")
 }
 
-// keepAlive saves the session, which usually costs nothing. An ended session is not an error.
+// keepAlive saves the session, which usually costs nothing.
 func (v *visit) keepAlive() error {
 	session, err := v.session()
 	if err != nil || v.who == "" {
@@ -109,9 +107,13 @@ func (v *visit) keepAlive() error {
 	return err
 }
 
-// show answers with a page: body in its frame. If it returns an error, it has written nothing. A
-// page about a failure of the store is shown even to an unknown visitor.
-func (v *visit) show(f frame, body templ.Component) error {
+// show answers with a page: body in its frame. If err is not nil, it returns err instead. If it
+// returns an error, it has written nothing. A page about a failure of the store is shown even to an
+// unknown visitor.
+func (v *visit) show(f frame, body templ.Component, err error) error {
+	if err != nil {
+		return err
+	}
 	visitor, err := v.visitor()
 	if err == nil {
 		err = v.keepAlive()
@@ -123,7 +125,6 @@ func (v *visit) show(f frame, body templ.Component) error {
 	return nil
 }
 
-// write writes a page for the visitor.
 func (v *visit) write(f frame, visitor *ashiato.Visitor, body templ.Component) {
 	f.Visitor, f.Nonce, f.Cost = visitor, v.nonce, v.cost()
 	var page bytes.Buffer
@@ -144,7 +145,7 @@ func (v *visit) write(f frame, visitor *ashiato.Visitor, body templ.Component) {
 	_, _ = v.w.Write(page.Bytes())
 }
 
-// redirect answers with another address of the site. If err is not nil, it returns err instead.
+// redirect answers with another address of the site, unless err is not nil.
 func (v *visit) redirect(path string, err error) error {
 	if err == nil {
 		err = v.keepAlive()
@@ -157,7 +158,7 @@ func (v *visit) redirect(path string, err error) error {
 	return err
 }
 
-// cost returns, in development, the cost of the visit in the store. It also sends it as a header.
+// cost returns, in development, the cost of the visit, and sends it as a header.
 func (v *visit) cost() *templates.Cost {
 	if !v.site.config.Development {
 		return nil

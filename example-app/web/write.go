@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// writing limits the page saves of a member.
 var writing = guard.Limit{What: "pages", Times: 60, Per: time.Hour}
 
 func (s *Site) writeForm(v *visit, _ string) error {
@@ -41,8 +40,7 @@ func (s *Site) write(v *visit) error {
 	return v.redirect(pagePath(page.Slug), nil)
 }
 
-// editForm shows the form for the page with the id in the path, or, with ?edit=, for its text after
-// that edit.
+// editForm shows the form for a page or, with ?edit=, for its text after that edit.
 func (s *Site) editForm(v *visit, member string) error {
 	page, err := s.app.Own(v.Context(), member, v.PathValue("id"))
 	if err == nil && !page.Live() {
@@ -88,8 +86,8 @@ func (s *Site) edit(v *visit) error {
 	return v.redirect(pagePath(page.Slug), nil)
 }
 
-// editing shows the form for an existing page with the member's input, and explains err. After a
-// conflict it also shows the saved version. If the page is gone, the form creates a new one.
+// editing shows the form again and explains err. After a conflict it also shows the saved version.
+// If the page is gone, the form creates a new one.
 func (s *Site) editing(v *visit, d ashiato.Draft, err error) error {
 	if conflict, ok := errors.AsType[*ashiato.EditConflict](err); ok {
 		v.status = http.StatusConflict
@@ -102,8 +100,7 @@ func (s *Site) editing(v *visit, d ashiato.Draft, err error) error {
 	return v.showDraft(d, err, nil)
 }
 
-// theirs returns the notice that a page changed while its author was editing it. The notice shows
-// both versions side by side.
+// theirs returns the notice of an edit conflict, with both versions side by side.
 func theirs(c *ashiato.EditConflict) *templates.Notice {
 	saved := c.Saved
 	theirs, mine := templates.Compare(valuesOf(draftOf(saved)), valuesOf(c.Yours))
@@ -132,14 +129,12 @@ func (v *visit) draft() ashiato.Draft {
 	return ashiato.Draft{Title: v.line("title"), Body: v.PostFormValue("body"), Topics: topicsIn(v.line("topics"))}
 }
 
-// topicsIn splits text into topics, separated by commas or spaces of any script, perhaps with a #
-// before each.
+// topicsIn splits text at commas, spaces of any script, and #.
 func topicsIn(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return unicode.Is(unicode.Zs, r) || strings.ContainsRune("\t#,，、،", r) })
 }
 
-// draftForm returns the form for a page: an existing one if the draft has its version, or else a
-// new one.
+// draftForm returns the form for an existing page if the draft has its version, or for a new one.
 func draftForm(d ashiato.Draft) templates.Form {
 	form := templates.Form{
 		ID: "draft", Action: "/write",
@@ -166,8 +161,7 @@ func draftForm(d ashiato.Draft) templates.Form {
 
 func valuesOf(d ashiato.Draft) string { return templates.ValuesOf(draftForm(d).Fields) }
 
-// showDraft shows the form for the page in d, and explains err. theirs, if not nil, is above the
-// form.
+// showDraft shows the form for d, and explains err. theirs may be nil.
 func (v *visit) showDraft(d ashiato.Draft, err error, theirs *templates.Notice) error {
 	form := draftForm(d)
 	v.refuse(&form, err)
@@ -175,5 +169,5 @@ func (v *visit) showDraft(d ashiato.Draft, err error, theirs *templates.Notice) 
 	if d.Version > 0 {
 		title = "Edit page"
 	}
-	return v.show(frame{Title: title}, writePage(title, d, form, theirs))
+	return v.show(frame{Title: title}, writePage(title, d, form, theirs), nil)
 }

@@ -84,10 +84,7 @@ func (a *App) listed(ctx context.Context, viewer string, board *ranking.Board[Ar
 			}
 			return err
 		},
-		func(ctx context.Context) (err error) {
-			total, err = board.Len(ctx)
-			return err
-		},
+		func(ctx context.Context) (err error) { total, err = board.Len(ctx); return err },
 	)
 	if err != nil {
 		return nil, err

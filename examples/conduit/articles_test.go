@@ -75,16 +75,11 @@ func TestUpdateArticle_NewTagsMoveItBetweenLists(t *testing.T) {
 			t.Errorf("tags mismatch (-want +got):\n%s", diff)
 		}
 		for tag, want := range map[string][]string{"drinks": {"Coffee"}, "green": {"Tea"}, "leaves": {"Tea"}, "none": {}} {
-			got, total := s.list("", conduit.Filter{Tag: tag}, ten)
-			if diff := cmp.Diff(want, got); diff != "" || total != len(want) {
-				t.Errorf("%s: %d in all, mismatch (-want +got):\n%s", tag, total, diff)
-			}
+			s.lists("", conduit.Filter{Tag: tag}, ten, len(want), want...)
 		}
 		tags = nil
 		must(t, done(s.UpdateArticle(t.Context(), s.ids["ann"], "tea", conduit.ArticleChange{TagList: &tags})))
-		if got, total := s.list("", conduit.Filter{Tag: "green"}, ten); total != 0 || len(got) != 0 {
-			t.Errorf("without tags: %v, %d in all", got, total)
-		}
+		s.lists("", conduit.Filter{Tag: "green"}, ten, 0)
 	})
 }
 
@@ -100,11 +95,8 @@ func TestDeleteArticle_TakesCommentsAndFavoritesAlong(t *testing.T) {
 			}
 		}
 		must(t, s.DeleteArticle(ctx, s.ids["ann"], "tea"))
-		for what, f := range map[string]conduit.Filter{"all": {}, "of the tag": {Tag: "drinks"}, "of the author": {Author: "ann"}, "bob's favorites": {Favorited: "bob"}} {
-			got, total := s.list("bob", f, ten)
-			if diff := cmp.Diff([]string{"Coffee"}, got); diff != "" || total != 1 {
-				t.Errorf("%s: %d in all, mismatch (-want +got):\n%s", what, total, diff)
-			}
+		for _, f := range []conduit.Filter{{}, {Tag: "drinks"}, {Author: "ann"}, {Favorited: "bob"}} {
+			s.lists("bob", f, ten, 1, "Coffee")
 		}
 		// Those of the other article are left.
 		if diff := cmp.Diff(map[string]int{"comments": 2, "favorites": 2}, s.left()); diff != "" {
@@ -152,11 +144,8 @@ func TestList_HasTheNewestFirstAndHowManyThereAre(t *testing.T) {
 			{conduit.Filter{Favorited: "nobody"}, nil},
 		} {
 			for _, part := range []conduit.Part{{Limit: 10}, {Limit: 10, Offset: 7}, {Limit: 10, Offset: 20}, {Limit: 10, Offset: 25}, {Limit: 10, Offset: 1000}, {Offset: 3}} {
-				got, total := s.list("cid", test.filter, part)
-				want := append([]string{}, test.of[min(part.Offset, len(test.of)):min(part.Offset+part.Limit, len(test.of))]...)
-				if diff := cmp.Diff(want, got); diff != "" || total != len(test.of) {
-					t.Errorf("%+v, %+v: %d in all, want %d; mismatch (-want +got):\n%s", test.filter, part, total, len(test.of), diff)
-				}
+				want := test.of[min(part.Offset, len(test.of)):min(part.Offset+part.Limit, len(test.of))]
+				s.lists("cid", test.filter, part, len(test.of), want...)
 			}
 		}
 	})
@@ -164,21 +153,17 @@ func TestList_HasTheNewestFirstAndHowManyThereAre(t *testing.T) {
 
 func TestList_ShowsEachViewerTheirOwn(t *testing.T) {
 	onStores(t, func(t *testing.T, s *site) {
-		ctx := t.Context()
 		s.publish("ann", "Tea")
 		s.publish("bob", "Coffee")
-		must(t, done(s.Follow(ctx, s.ids["cid"], "bob")))
-		must(t, done(s.Favorite(ctx, s.ids["cid"], "tea")))
-		s.flush()
+		must(t, done(s.Follow(t.Context(), s.ids["cid"], "bob")))
+		must(t, done(s.Favorite(t.Context(), s.ids["cid"], "tea")))
 		for viewer, want := range map[string]string{
 			"cid": "Coffee by bob: following true, favorited false, 0; Tea by ann: following false, favorited true, 1; ",
 			"bob": "Coffee by bob: following false, favorited false, 0; Tea by ann: following false, favorited false, 1; ",
 			"":    "Coffee by bob: following false, favorited false, 0; Tea by ann: following false, favorited false, 1; ",
 		} {
-			p, err := s.List(ctx, s.ids[viewer], conduit.Filter{}, ten)
-			must(t, err)
 			got := ""
-			for _, x := range p.Articles {
+			for _, x := range s.lists(viewer, conduit.Filter{}, ten, 2, "Coffee", "Tea").Articles {
 				if x.Body != "" {
 					t.Errorf("a list has the body %q", x.Body)
 				}
@@ -199,9 +184,7 @@ func TestFeed_IsOfThoseWhomTheReaderFollows(t *testing.T) {
 			s.flush()
 			p, err := s.Feed(ctx, cid, part)
 			must(t, err)
-			if diff := cmp.Diff(append([]string{}, want...), titles(p)); diff != "" || p.ArticlesCount != total {
-				t.Errorf("%+v: %d in all, want %d; mismatch (-want +got):\n%s", part, p.ArticlesCount, total, diff)
-			}
+			hasTitles(t, p, total, want...)
 			for _, x := range p.Articles {
 				if !x.Author.Following {
 					t.Errorf("%s is by %+v", x.Title, x.Author)
@@ -245,9 +228,7 @@ func TestFeed_IsOfAnyNumberOfAuthors(t *testing.T) {
 	s.flush()
 	p, err := s.Feed(t.Context(), s.ids["cid"], conduit.Part{Limit: 30, Offset: 5})
 	must(t, err)
-	if diff := cmp.Diff(want[5:35], titles(p)); diff != "" || p.ArticlesCount != authors {
-		t.Errorf("%d in all; mismatch (-want +got):\n%s", p.ArticlesCount, diff)
-	}
+	hasTitles(t, p, authors, want[5:35]...)
 }
 
 func TestTags_AreThoseThatArticlesHaveTheCommonestFirst(t *testing.T) {
@@ -260,19 +241,13 @@ func TestTags_AreThoseThatArticlesHaveTheCommonestFirst(t *testing.T) {
 				t.Errorf("%v, tags mismatch (-want +got):\n%s", err, diff)
 			}
 		}
-		ann := s.ids["ann"]
-		write := func(title string, tags ...string) string {
-			x, err := s.CreateArticle(t.Context(), ann, conduit.NewArticle{Title: title, Description: "d", Body: "b", TagList: tags})
-			must(t, err)
-			return x.Slug
-		}
-		write("One", "go")
-		two := write("Two", "go", "tea")
+		s.publish("ann", "One", "go")
+		two := s.publish("ann", "Two", "go", "tea")
 		wantTags("go", "tea")
 		tags := []string{"rings"}
-		must(t, done(s.UpdateArticle(t.Context(), ann, two, conduit.ArticleChange{TagList: &tags})))
-		write("Three", "rings")
-		write("Four", "rings")
+		must(t, done(s.UpdateArticle(t.Context(), s.ids["ann"], two, conduit.ArticleChange{TagList: &tags})))
+		s.publish("ann", "Three", "rings")
+		s.publish("ann", "Four", "rings")
 		wantTags("rings", "go")
 	})
 }

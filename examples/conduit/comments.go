@@ -50,10 +50,7 @@ func (a *App) AddComment(ctx context.Context, viewer, slug, body string) (*Comme
 	var x *Article
 	var authors map[string]Profile
 	err := a.db.SideBySide(ctx,
-		func(ctx context.Context) (err error) {
-			x, err = a.article(ctx, slug)
-			return err
-		},
+		func(ctx context.Context) (err error) { x, err = a.article(ctx, slug); return err },
 		func(ctx context.Context) (err error) {
 			authors, err = a.profiles(ctx, viewer, []byline{{author: viewer}})
 			return err
@@ -75,10 +72,7 @@ func (a *App) DeleteComment(ctx context.Context, viewer, slug string, id int64) 
 	var x *Article
 	var c *Comment
 	err := a.db.SideBySide(ctx,
-		func(ctx context.Context) (err error) {
-			x, err = a.article(ctx, slug)
-			return err
-		},
+		func(ctx context.Context) (err error) { x, err = a.article(ctx, slug); return err },
 		func(ctx context.Context) (err error) {
 			c, err = a.m.Comments.Get(ctx, id)
 			return about("comment", err)

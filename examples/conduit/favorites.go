@@ -30,10 +30,7 @@ func (a *App) favorited(ctx context.Context, viewer, user string, part Part) (*A
 			articles, err = kvmodel.Load(ctx, a.m.Articles.Records, shown, func(b byline) string { return b.article })
 			return err
 		},
-		func(ctx context.Context) (err error) {
-			s, err = a.see(ctx, viewer, shown)
-			return err
-		},
+		func(ctx context.Context) (err error) { s, err = a.see(ctx, viewer, shown); return err },
 	)
 	if err != nil {
 		return nil, err
@@ -83,10 +80,7 @@ func (a *App) like(ctx context.Context, viewer, slug string, likes bool, change 
 			more, err = change(ctx, FavoriteID{User: viewer, Article: x.ID, Author: x.Author})
 			return err
 		},
-		func(ctx context.Context) (err error) {
-			authors, err = a.profiles(ctx, viewer, bylines(x))
-			return err
-		},
+		func(ctx context.Context) (err error) { authors, err = a.profiles(ctx, viewer, bylines(x)); return err },
 	)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,9 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/ringtree/ringtree/examples/conduit"
 	"github.com/ringtree/ringtree/examples/conduit/tour"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -90,21 +93,25 @@ func (s *site) flush() {
 	must(s.t, s.db.Flush(s.t.Context()))
 }
 
-// list returns the titles on a page, and the total.
-func (s *site) list(viewer string, f conduit.Filter, part conduit.Part) ([]string, int) {
+// lists asserts that a page, which it returns, has these titles, of total.
+func (s *site) lists(viewer string, f conduit.Filter, part conduit.Part, total int, want ...string) *conduit.ArticlePage {
 	s.t.Helper()
 	s.flush()
 	p, err := s.List(s.t.Context(), s.ids[viewer], f, part)
 	must(s.t, err)
-	return titles(p), p.ArticlesCount
+	hasTitles(s.t, p, total, want...)
+	return p
 }
 
-func titles(p *conduit.ArticlePage) []string {
-	all := []string{}
+func hasTitles(t *testing.T, p *conduit.ArticlePage, total int, want ...string) {
+	t.Helper()
+	var got []string
 	for _, x := range p.Articles {
-		all = append(all, x.Title)
+		got = append(got, x.Title)
 	}
-	return all
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || p.ArticlesCount != total {
+		t.Errorf("%d in all, want %d; mismatch (-want +got):\n%s", p.ArticlesCount, total, diff)
+	}
 }
 
 // done returns the error of a call.

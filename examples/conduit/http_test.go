@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,10 +16,9 @@ import (
 	"github.com/ringtree/ringtree/examples/conduit/tour"
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
-	"github.com/ringtree/ringtree/kvmodel/memcachekv"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
-	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
 // client is a client of the API.
@@ -101,13 +99,15 @@ func (c *client) signUp(name string) string {
 }
 
 func TestHandler_ServesTheWholeAPIOnEveryStore(t *testing.T) {
-	for name, open := range map[string]func(*testing.T) kvmodel.Store{
-		"memkv":      func(*testing.T) kvmodel.Store { return memkv.New(memkv.Options{}) },
-		"boltkv":     onBolt,
-		"memcachekv": onMemcached,
-		"rediskv":    onRedis,
+	for name, url := range map[string]func(*testing.T) string{
+		"memory": func(*testing.T) string { return "mem:" },
+		"file":   onBolt,
+		"memcached": func(t *testing.T) string {
+			return "memcached://" + started(t, servers.Memcached, "memcached") + "?volatile=on"
+		},
+		"redis": func(t *testing.T) string { return "redis://" + started(t, servers.Redis, "redis-server") },
 	} {
-		t.Run(name, func(t *testing.T) { theWholeAPI(newClient(t, open(t))) })
+		t.Run(name, func(t *testing.T) { theWholeAPI(newClient(t, storeAt(t, url(t)))) })
 	}
 }
 
@@ -224,28 +224,21 @@ func TestHandler_LimitsAndOffsetsAreBounded(t *testing.T) {
 	}
 }
 
-func onBolt(t *testing.T) kvmodel.Store {
-	s, err := boltkv.Open(filepath.Join(t.TempDir(), "conduit.db"), boltkv.Options{Durability: boltkv.Unsynced})
+func onBolt(t *testing.T) string { return "bolt:" + t.TempDir() + "/conduit.db?durability=unsynced" }
+
+func storeAt(t *testing.T, url string) kvmodel.Store {
+	t.Helper()
+	s, err := kvopen.Store(t.Context(), url, all.Engines)
 	must(t, err)
 	return s
 }
 
-func onMemcached(t *testing.T) kvmodel.Store {
-	servers.Need(t, "memcached")
-	p, err := servers.Memcached()
+// started returns the address of a server of the test.
+func started(t *testing.T, start func(...string) (*servers.Process, error), program string) string {
+	t.Helper()
+	servers.Need(t, program)
+	p, err := start()
 	must(t, err)
 	t.Cleanup(p.Stop)
-	s, err := memcachekv.OpenVolatile([]string{p.Addr}, memcachekv.Options{})
-	must(t, err)
-	return s
-}
-
-func onRedis(t *testing.T) kvmodel.Store {
-	servers.Need(t, "redis-server")
-	p, err := servers.Redis()
-	must(t, err)
-	t.Cleanup(p.Stop)
-	s, err := rediskv.Open(t.Context(), rediskv.Options{Addrs: []string{p.Addr}})
-	must(t, err)
-	return s
+	return p.Addr
 }

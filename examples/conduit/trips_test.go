@@ -10,7 +10,7 @@ import (
 )
 
 func TestTrips_AChangeIsOneCommitOfTheFile(t *testing.T) {
-	s := onBolt(t)
+	s := storeAt(t, onBolt(t))
 	eachCall(t, tour.Committing{Store: s}, func(t *testing.T, call tour.Call, c tour.Cost) {
 		want := 1
 		if call.Reads {

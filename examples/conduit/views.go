@@ -96,10 +96,7 @@ func (a *App) see(ctx context.Context, viewer string, of []byline) (seen, error)
 	var favorites map[FavoriteID]*Favorite
 	s := seen{favorites: map[string]bool{}}
 	err := a.db.SideBySide(ctx,
-		func(ctx context.Context) (err error) {
-			s.profiles, err = a.profiles(ctx, viewer, of)
-			return err
-		},
+		func(ctx context.Context) (err error) { s.profiles, err = a.profiles(ctx, viewer, of); return err },
 		func(ctx context.Context) (err error) {
 			favorites, err = kvmodel.Load(ctx, a.m.Favorites.Records, of, func(b byline) FavoriteID { return FavoriteID{viewer, b.article, b.author} })
 			return err

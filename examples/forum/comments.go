@@ -50,7 +50,7 @@ func (f *Forum) Story(ctx context.Context, name, id string) (*Page, error) {
 		var story *Story
 		var comments []*Comment
 		err := f.db.SideBySide(ctx,
-			into(&story, func(ctx context.Context) (*Story, error) { return f.m.Stories.Get(ctx, id) }),
+			func(ctx context.Context) (err error) { story, err = f.m.Stories.Get(ctx, id); return err },
 			func(ctx context.Context) error {
 				for cursor := ""; ; {
 					some, err := f.m.Comments.ByStory.Of(id).Page(ctx, cursor, kvmodel.MaxPage)
@@ -115,9 +115,10 @@ func (f *Forum) addComments(ctx context.Context, name string, p *Page, from kvmo
 	p.Next = found.Next
 	var stories map[string]*Story
 	err = f.db.SideBySide(ctx,
-		into(&stories, func(ctx context.Context) (map[string]*Story, error) {
-			return kvmodel.Load(ctx, f.m.Stories.Records, found.Items, func(c *Comment) string { return c.Story })
-		}),
+		func(ctx context.Context) (err error) {
+			stories, err = kvmodel.Load(ctx, f.m.Stories.Records, found.Items, func(c *Comment) string { return c.Story })
+			return err
+		},
 		func(ctx context.Context) error { return f.show(ctx, name, p, nil, found.Items) },
 	)
 	for i := range p.Comments {

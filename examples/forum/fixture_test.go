@@ -2,7 +2,6 @@ package forum_test
 
 import (
 	"context"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,11 +12,9 @@ import (
 	"github.com/ringtree/ringtree/examples/forum"
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/memcachekv"
-	"github.com/ringtree/ringtree/kvmodel/memkv"
-	"github.com/ringtree/ringtree/kvmodel/rediskv"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
 // clock advances by a millisecond each time it is read, so that no two things have the same time.
@@ -37,17 +34,30 @@ type site struct {
 
 // onEngines calls f with a new site on each engine.
 func onEngines(t *testing.T, f func(s *site)) {
-	for name, open := range map[string]func(*testing.T, *clock) kvmodel.Store{
-		"memory":    onMemory,
-		"file":      onFile,
-		"memcached": onMemcached,
-		"redis":     onRedis,
+	for name, url := range map[string]func(*testing.T) string{
+		"memory": func(*testing.T) string { return "mem:" },
+		"file":   func(t *testing.T) string { return "bolt:" + t.TempDir() + "/forum.db?durability=unsynced" },
+		"memcached": func(t *testing.T) string {
+			return "memcached://" + started(t, servers.Memcached, "memcached") + "?volatile=on"
+		},
+		"redis": func(t *testing.T) string { return "redis://" + started(t, servers.Redis, "redis-server") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := new(clock)
-			f(newSite(t, open(t, c), c))
+			store, err := kvopen.Store(t.Context(), url(t), all.Engines)
+			must(t, err)
+			f(newSite(t, store, new(clock)))
 		})
 	}
+}
+
+// started returns the address of a server of the test.
+func started(t *testing.T, start func(...string) (*servers.Process, error), program string) string {
+	t.Helper()
+	servers.Need(t, program)
+	p, err := start()
+	must(t, err)
+	t.Cleanup(p.Stop)
+	return p.Addr
 }
 
 func newSite(t *testing.T, store kvmodel.Store, c *clock) *site {
@@ -56,34 +66,6 @@ func newSite(t *testing.T, store kvmodel.Store, c *clock) *site {
 	must(t, err)
 	t.Cleanup(func() { _ = db.Close(context.WithoutCancel(t.Context())) })
 	return &site{forum.Open(db), t, db, c}
-}
-
-func onMemory(_ *testing.T, c *clock) kvmodel.Store { return memkv.New(memkv.Options{Now: c.Now}) }
-
-func onFile(t *testing.T, c *clock) kvmodel.Store {
-	s, err := boltkv.Open(filepath.Join(t.TempDir(), "forum.db"), boltkv.Options{Durability: boltkv.Unsynced, Now: c.Now})
-	must(t, err)
-	return s
-}
-
-func onMemcached(t *testing.T, _ *clock) kvmodel.Store {
-	servers.Need(t, "memcached")
-	p, err := servers.Memcached()
-	must(t, err)
-	t.Cleanup(p.Stop)
-	s, err := memcachekv.OpenVolatile([]string{p.Addr}, memcachekv.Options{})
-	must(t, err)
-	return s
-}
-
-func onRedis(t *testing.T, _ *clock) kvmodel.Store {
-	servers.Need(t, "redis-server")
-	p, err := servers.Redis()
-	must(t, err)
-	t.Cleanup(p.Stop)
-	s, err := rediskv.Open(t.Context(), rediskv.Options{Addrs: []string{p.Addr}})
-	must(t, err)
-	return s
 }
 
 // serverLike can do what Redis can.
@@ -120,37 +102,6 @@ func (s *site) comment(name, story, parent, text string) *forum.Comment {
 	c, err := s.Comment(s.t.Context(), name, story, parent, text)
 	must(s.t, err)
 	return c
-}
-
-// look returns a page once all changes are on it.
-func look(s *site, page func(ctx context.Context) (*forum.Page, error)) *forum.Page {
-	s.t.Helper()
-	s.flush()
-	p, err := page(s.t.Context())
-	must(s.t, err)
-	return p
-}
-
-func (s *site) front(name string) *forum.Page {
-	s.t.Helper()
-	return look(s, func(ctx context.Context) (*forum.Page, error) { return s.Front(ctx, name, "") })
-}
-
-func (s *site) story(name, id string) *forum.Page {
-	s.t.Helper()
-	return look(s, func(ctx context.Context) (*forum.Page, error) { return s.Story(ctx, name, id) })
-}
-
-func (s *site) user(name, of string) *forum.Page {
-	s.t.Helper()
-	return look(s, func(ctx context.Context) (*forum.Page, error) { return s.User(ctx, name, of) })
-}
-
-func titles(p *forum.Page) (all []string) {
-	for _, s := range p.Stories {
-		all = append(all, s.Title)
-	}
-	return all
 }
 
 func same(t *testing.T, what string, want, got any) {

@@ -73,14 +73,6 @@ func (f *Forum) page(ctx context.Context, name string, fill func(context.Context
 	)
 }
 
-// into returns a function for SideBySide that sets to.
-func into[T any](to *T, get func(context.Context) (T, error)) func(context.Context) error {
-	return func(ctx context.Context) (err error) {
-		*to, err = get(ctx)
-		return err
-	}
-}
-
 // show adds stories and comments to the page of a reader, in one trip.
 func (f *Forum) show(ctx context.Context, name string, p *Page, stories []*Story, comments []*Comment) error {
 	var votes map[VoteID]*Vote
@@ -94,12 +86,14 @@ func (f *Forum) show(ctx context.Context, name string, p *Page, stories []*Story
 			ids = append(ids, VoteID{User: name, Item: c.ID})
 		}
 		err := f.db.SideBySide(ctx,
-			into(&votes, func(ctx context.Context) (map[VoteID]*Vote, error) {
-				return kvmodel.Load(ctx, f.m.Votes.Records, ids, func(id VoteID) VoteID { return id })
-			}),
-			into(&saves, func(ctx context.Context) (map[SaveID]*Save, error) {
-				return kvmodel.Load(ctx, f.m.Saves.Records, stories, func(s *Story) SaveID { return SaveID{User: name, Story: s.ID} })
-			}),
+			func(ctx context.Context) (err error) {
+				votes, err = kvmodel.Load(ctx, f.m.Votes.Records, ids, func(id VoteID) VoteID { return id })
+				return err
+			},
+			func(ctx context.Context) (err error) {
+				saves, err = kvmodel.Load(ctx, f.m.Saves.Records, stories, func(s *Story) SaveID { return SaveID{User: name, Story: s.ID} })
+				return err
+			},
 		)
 		if err != nil {
 			return err
@@ -135,7 +129,7 @@ func (f *Forum) Leave(ctx context.Context, name string) error { return f.m.Users
 func (f *Forum) User(ctx context.Context, name, of string) (*Page, error) {
 	return f.page(ctx, name, func(ctx context.Context, p *Page) error {
 		err := f.db.SideBySide(ctx,
-			into(&p.User, func(ctx context.Context) (*User, error) { return f.m.Users.Get(ctx, of) }),
+			func(ctx context.Context) (err error) { p.User, err = f.m.Users.Get(ctx, of); return err },
 			func(ctx context.Context) error {
 				return f.addStories(ctx, name, p, f.m.Stories.NewestByAuthor.Of(of), "")
 			},

@@ -139,7 +139,7 @@ func (l *life) submits(name string) {
 		n.Tags = append(n.Tags, tags[i])
 	}
 	if l.r.IntN(3) > 0 {
-		n.URL = fmt.Sprintf("https://example.com/%d", l.r.IntN(1000))
+		n.URL = fmt.Sprintf("https://example.com/%d", l.r.IntN(100))
 	}
 	holder := ""
 	for id, s := range l.ref.stories {
@@ -217,12 +217,11 @@ func (l *life) saves(name, story string) {
 	if l.ref.stories[story] == nil {
 		return
 	}
-	key := [2]string{name, story}
-	if _, saved := l.ref.saves[key]; saved && l.r.IntN(2) == 0 {
-		must(l.t, l.Save(l.t.Context(), name, story, false))
+	key, saved := [2]string{name, story}, l.r.IntN(3) > 0
+	must(l.t, l.Save(l.t.Context(), name, story, saved))
+	if _, before := l.ref.saves[key]; !saved {
 		delete(l.ref.saves, key)
-		return
-	} else if must(l.t, l.Save(l.t.Context(), name, story, true)); !saved {
+	} else if !before {
 		l.ref.saves[key] = l.clock.Now()
 	}
 }
@@ -231,7 +230,7 @@ func (l *life) hides(name, story string) {
 	if l.ref.stories[story] == nil {
 		return
 	}
-	key, hidden := [2]string{name, story}, l.r.IntN(4) > 0
+	key, hidden := [2]string{name, story}, l.r.IntN(3) > 0
 	must(l.t, l.Hide(l.t.Context(), name, story, hidden))
 	delete(l.ref.hides, key)
 	if hidden {
@@ -279,14 +278,21 @@ func (l *life) leaves(name string) {
 	must(l.t, l.Leave(l.t.Context(), name))
 	l.ref.deleteUser(name)
 	l.flush()
+	l.wants(l.Leave(l.t.Context(), name), kvmodel.ErrNotFound)
+	_, err := l.Front(l.t.Context(), name, "")
+	l.wants(err, kvmodel.ErrNotFound)
 }
 
-// compare compares the pages of some readers.
+// compare compares the pages of some readers, and the number of records that belong to others.
 func (l *life) compare() {
 	l.t.Helper()
 	l.flush()
 	l.ref.count()
 	l.best()
+	m := l.Models()
+	same(l.t, "numbers of comments, votes, saves and hides",
+		[]int{len(l.ref.comments), len(l.ref.votes), len(l.ref.saves), len(l.ref.hides)},
+		[]int{number(l, m.Comments.Records), number(l, m.Votes.Records), number(l, m.Saves.Records), number(l, m.Hides.Records)})
 	for _, name := range append([]string{""}, l.members[:3]...) {
 		if name != "" && l.ref.users[name] == nil {
 			continue
@@ -299,6 +305,15 @@ func (l *life) compare() {
 			l.reading(name, id)
 		}
 	}
+}
+
+func number[T any, K comparable](l *life, records *kvmodel.Records[T, K]) (n int) {
+	l.t.Helper()
+	for _, err := range records.All(l.t.Context()) {
+		must(l.t, err)
+		n++
+	}
+	return n
 }
 
 // lists compares all pages of each list.

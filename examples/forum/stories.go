@@ -93,7 +93,7 @@ func (f *Forum) wanted(ctx context.Context, name string) (func(*Story) bool, err
 	var u *User
 	hidden := map[string]bool{}
 	err := f.db.SideBySide(ctx,
-		into(&u, func(ctx context.Context) (*User, error) { return f.m.Users.Get(ctx, name) }),
+		func(ctx context.Context) (err error) { u, err = f.m.Users.Get(ctx, name); return err },
 		func(ctx context.Context) error {
 			for id, err := range f.m.Hides.ByUser.Of(name).IDs(ctx) {
 				if err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// The buckets of the raw engine. An order is a bucket whose keys are a number and an
-// id, so its cursor walks the order.
+// An order is a bucket with keys of a number and an id.
 var (
 	bktPages     = []byte("pages")
 	bktSlugs     = []byte("slugs")
@@ -25,7 +24,6 @@ var (
 	bktFollowers = []byte("follows") // topic, user
 )
 
-// bboltPeer uses the engine of ringtree's embedded store directly.
 type bboltPeer struct{ db *bbolt.DB }
 
 func openBbolt(_ context.Context, at place.Place) (Peer, error) {
@@ -33,7 +31,7 @@ func openBbolt(_ context.Context, at place.Place) (Peer, error) {
 	return bboltPeer{db}, err
 }
 
-// key returns the numbers as a key that sorts by them.
+// key returns a key that sorts by the numbers.
 func key(numbers ...int64) []byte {
 	var k []byte
 	for _, n := range numbers {
@@ -54,28 +52,27 @@ func (b bboltPeer) Load(_ context.Context, n int) error {
 				return err
 			}
 		}
+		for owner, visits := range owners() {
+			for _, v := range visits {
+				if err := visit(tx, owner, v); err != nil {
+					return err
+				}
+			}
+		}
+		for user := range followers() {
+			if err := tx.Bucket(bktFollowers).Put(key(Topic, user), []byte{}); err != nil {
+				return err
+			}
+		}
 		return tx.Bucket(bktPages).SetSequence(uint64(n))
 	})
 	if err != nil {
 		return err
 	}
-	err = eachBatch(n, 1000, func(ps []Page) error {
-		return b.db.Update(func(tx *bbolt.Tx) error {
+	for ps := range batches(n, 1000) {
+		err := b.db.Update(func(tx *bbolt.Tx) error {
 			for i := range ps {
 				if err := put(tx, nil, &ps[i]); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	})
-	if err != nil {
-		return err
-	}
-	err = b.db.Update(func(tx *bbolt.Tx) error {
-		err := eachOwner(func(owner int64, vs []Visit) error {
-			for _, v := range vs {
-				if err := visit(tx, owner, v); err != nil {
 					return err
 				}
 			}
@@ -84,10 +81,6 @@ func (b bboltPeer) Load(_ context.Context, n int) error {
 		if err != nil {
 			return err
 		}
-		return eachFollower(func(user int64) error { return tx.Bucket(bktFollowers).Put(key(Topic, user), []byte{}) })
-	})
-	if err != nil {
-		return err
 	}
 	return b.db.Sync()
 }
@@ -145,7 +138,7 @@ func (b bboltPeer) Get(_ context.Context, id int64) (row Row, err error) {
 	return row, err
 }
 
-// last returns the pages at the end of an order, downward from a key or from the highest.
+// last returns the pages at the end of an order, below a key if there is one.
 func (b bboltPeer) last(order, below []byte, limit int) (all []Row, err error) {
 	err = b.db.View(func(tx *bbolt.Tx) error {
 		c := tx.Bucket(order).Cursor()

@@ -2,12 +2,16 @@ package peers
 
 import (
 	"fmt"
+	"iter"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// The contents of every data set besides its pages.
+// A data set has more than its pages.
 const (
 	Owners     = 1000 // with Kept visits each
 	Topic      = 1    // the topic that users follow
@@ -16,8 +20,8 @@ const (
 
 var words = strings.Fields("data layer ring key value store record page newest ranking popular list topic follow visit batch tree packed tomb stone round trip slot shard cache 東京 検索 人気")
 
-// MakePage returns page i of a data set of n, numbered from 1. All UpdatedAt and Views are
-// distinct, in orders unrelated to the numbers.
+// MakePage returns page i of n, from 1. All UpdatedAt and Views are distinct, and in orders of
+// their own.
 func MakePage(i int64, n int) Page {
 	byViews := spread(i, n, 104729)
 	return Page{
@@ -34,7 +38,7 @@ func MakePage(i int64, n int) Page {
 
 func word(i int64) string { return words[i%int64(len(words))] }
 
-// spread permutes the numbers 1..n, to numbers from 0; prime must not divide n.
+// spread permutes 1..n, to numbers from 0; prime must not divide n.
 func spread(i int64, n int, prime int64) int64 { return i * prime % int64(n) }
 
 // MakeBody returns a text of about a KiB.
@@ -47,56 +51,64 @@ func MakeBody(seed uint64) string {
 	return b.String()
 }
 
-// eachPage calls f with the pages of a data set in the order of their changes.
-func eachPage(n int, f func(Page) error) error {
+// inOrder returns the numbers of the pages in the order of their changes.
+func inOrder(n int) []int64 {
 	order := make([]int64, n)
-	for i := int64(1); i <= int64(n); i++ {
-		order[spread(i, n, 7919)] = i
+	for i := range int64(n) {
+		order[spread(i+1, n, 7919)] = i + 1
 	}
-	for _, i := range order {
-		if err := f(MakePage(i, n)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return order
 }
 
-// eachBatch is eachPage with many pages in each call.
-func eachBatch(n, size int, f func([]Page) error) error {
-	var batch []Page
-	return eachPage(n, func(p Page) error {
-		batch = append(batch, p)
-		n--
-		if len(batch) < size && n > 0 {
-			return nil
-		}
-		err := f(batch)
-		batch = nil
-		return err
-	})
-}
-
-// eachOwner calls f with the visits of each owner of a data set, oldest first.
-func eachOwner(f func(owner int64, vs []Visit) error) error {
-	for owner := int64(1); owner <= Owners; owner++ {
-		vs := make([]Visit, Kept)
-		for i := range vs {
-			n := (owner-1)*Kept + int64(i) + 1
-			vs[i] = Visit{Visitor: n, At: n}
-		}
-		if err := f(owner, vs); err != nil {
-			return err
+// batches yields the pages in the order of their changes, size at once.
+func batches(n, size int) iter.Seq[[]Page] {
+	return func(yield func([]Page) bool) {
+		for some := range slices.Chunk(inOrder(n), size) {
+			batch := make([]Page, len(some))
+			for i, number := range some {
+				batch[i] = MakePage(number, n)
+			}
+			if !yield(batch) {
+				return
+			}
 		}
 	}
-	return nil
 }
 
-// eachFollower calls f with the followers of Topic.
-func eachFollower(f func(user int64) error) error {
-	for user := int64(2); user <= TopicUsers; user += 2 {
-		if err := f(user); err != nil {
-			return err
+// owners yields each owner with the visits there, oldest first.
+func owners() iter.Seq2[int64, []Visit] {
+	return func(yield func(int64, []Visit) bool) {
+		for owner := int64(1); owner <= Owners; owner++ {
+			visits := make([]Visit, Kept)
+			for i := range visits {
+				n := (owner-1)*Kept + int64(i) + 1
+				visits[i] = Visit{Visitor: n, At: n}
+			}
+			if !yield(owner, visits) {
+				return
+			}
 		}
 	}
-	return nil
 }
+
+func followers() iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for user := int64(2); user <= TopicUsers && yield(user); user += 2 {
+		}
+	}
+}
+
+// tablesOf returns the data set. tags converts tags to their stored form.
+func tablesOf(n int, tags func([]string) any) []place.Table {
+	order := inOrder(n)
+	return []place.Table{
+		place.NewTable("pages", pageColumns, n, func(i int) []any {
+			p := MakePage(order[i], n)
+			return []any{p.ID, p.Slug, p.Title, p.Body, p.Author, tags(p.Tags), p.UpdatedAt, p.Views}
+		}),
+		place.NewTable("footprints", "owner visitor at", Owners*Kept, func(i int) []any { return []any{i/Kept + 1, i + 1, i + 1} }),
+		place.NewTable("followers", "topic user_id", TopicUsers/2, func(i int) []any { return []any{Topic, 2*i + 2} }),
+	}
+}
+
+const pageColumns = "id slug title body author tags updated_at views"

@@ -2,14 +2,17 @@ package peers
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+
+	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// footprint and follower are the rows of GORM's other tables.
+// footprint and follower are GORM's other tables.
 type footprint struct {
 	Owner   int64 `gorm:"primaryKey;autoIncrement:false;index:latest,priority:1"`
 	Visitor int64 `gorm:"primaryKey;autoIncrement:false"`
@@ -21,60 +24,27 @@ type follower struct {
 	User  int64 `gorm:"primaryKey;autoIncrement:false;column:user_id"`
 }
 
-// gormPeer is GORM on any database.
-type gormPeer struct {
-	db   *gorm.DB
-	load func(ctx context.Context, db *gorm.DB, n int) error // fills the tables
-}
+type gormPeer struct{ place.Gorm }
 
-func (g *gormPeer) Load(ctx context.Context, n int) error {
-	if err := g.db.AutoMigrate(&Page{}, &footprint{}, &follower{}); err != nil {
+func onGorm(g place.Gorm) Peer { return gormPeer{g} }
+
+func (g gormPeer) Load(ctx context.Context, n int) error {
+	if err := g.AutoMigrate(&Page{}, &footprint{}, &follower{}); err != nil {
 		return err
 	}
-	if err := g.load(ctx, g.db.WithContext(ctx), n); err != nil {
-		return err
-	}
-	return g.db.Exec("ANALYZE").Error
+	return g.Fill(ctx, "", tablesOf(n, func(tags []string) any {
+		text, _ := json.Marshal(tags) // It cannot fail.
+		return string(text)
+	}))
 }
 
-// loadGorm fills the tables by GORM's own batches, in one transaction.
-func loadGorm(_ context.Context, db *gorm.DB, n int) error {
-	return db.Transaction(func(tx *gorm.DB) error {
-		err := eachBatch(n, 100, func(ps []Page) error { return tx.Create(&ps).Error })
-		if err != nil {
-			return err
-		}
-		var visits []footprint
-		eachOwner(func(owner int64, vs []Visit) error {
-			for _, v := range vs {
-				visits = append(visits, footprint{owner, v.Visitor, v.At})
-			}
-			return nil
-		})
-		var followers []follower
-		eachFollower(func(user int64) error {
-			followers = append(followers, follower{Topic, user})
-			return nil
-		})
-		return errors.Join(tx.CreateInBatches(&visits, 1000).Error, tx.CreateInBatches(&followers, 1000).Error)
-	})
-}
-
-func (g *gormPeer) Close() error {
-	pool, err := g.db.DB()
-	if err != nil {
-		return err
-	}
-	return pool.Close()
-}
-
-func (g *gormPeer) Get(ctx context.Context, id int64) (Row, error) {
+func (g gormPeer) Get(ctx context.Context, id int64) (Row, error) {
 	var p Page
-	return &p, g.db.WithContext(ctx).First(&p, id).Error
+	return &p, g.WithContext(ctx).First(&p, id).Error
 }
 
-func (g *gormPeer) Newest(ctx context.Context, at string, limit int) ([]Row, error) {
-	db := g.db.WithContext(ctx).Order("updated_at DESC").Limit(limit)
+func (g gormPeer) Newest(ctx context.Context, at string, limit int) ([]Row, error) {
+	db := g.WithContext(ctx).Order("updated_at DESC").Limit(limit)
 	if at != "" {
 		before, err := momentOf(at)
 		if err != nil {
@@ -87,43 +57,43 @@ func (g *gormPeer) Newest(ctx context.Context, at string, limit int) ([]Row, err
 	return rows(ps), err
 }
 
-func (g *gormPeer) Link(ctx context.Context, offset int) (string, error) {
+func (g gormPeer) Link(ctx context.Context, offset int) (string, error) {
 	var last Page
-	err := g.db.WithContext(ctx).Order("updated_at DESC").Offset(offset - 1).Limit(1).Take(&last).Error
+	err := g.WithContext(ctx).Order("updated_at DESC").Offset(offset - 1).Limit(1).Take(&last).Error
 	return momentLink(last.UpdatedAt), err
 }
 
-func (g *gormPeer) Top(ctx context.Context, limit int) ([]Row, error) {
+func (g gormPeer) Top(ctx context.Context, limit int) ([]Row, error) {
 	var ps []*Page
-	err := g.db.WithContext(ctx).Order("views DESC").Limit(limit).Find(&ps).Error
+	err := g.WithContext(ctx).Order("views DESC").Limit(limit).Find(&ps).Error
 	return rows(ps), err
 }
 
-func (g *gormPeer) Rank(ctx context.Context, id int64) (int, error) {
-	db := g.db.WithContext(ctx)
+func (g gormPeer) Rank(ctx context.Context, id int64) (int, error) {
+	db := g.WithContext(ctx)
 	var above int64
 	err := db.Model(&Page{}).Where("views > (?)", db.Model(&Page{}).Select("views").Where("id = ?", id)).Count(&above).Error
 	return int(above) + 1, err
 }
 
-func (g *gormPeer) Update(ctx context.Context, id int64, body string) error {
-	return g.db.WithContext(ctx).Model(&Page{ID: id}).Updates(Page{Body: body, UpdatedAt: time.Now().UTC()}).Error
+func (g gormPeer) Update(ctx context.Context, id int64, body string) error {
+	return g.WithContext(ctx).Model(&Page{ID: id}).Updates(Page{Body: body, UpdatedAt: time.Now().UTC()}).Error
 }
 
-func (g *gormPeer) View(ctx context.Context, id int64) error {
-	return g.db.WithContext(ctx).Model(&Page{ID: id}).UpdateColumn("views", gorm.Expr("views + ?", 1)).Error
+func (g gormPeer) View(ctx context.Context, id int64) error {
+	return g.WithContext(ctx).Model(&Page{ID: id}).UpdateColumn("views", gorm.Expr("views + ?", 1)).Error
 }
 
-func (g *gormPeer) Insert(ctx context.Context, p *Page) error {
-	err := g.db.WithContext(ctx).Create(p).Error
+func (g gormPeer) Insert(ctx context.Context, p *Page) error {
+	err := g.WithContext(ctx).Create(p).Error
 	if errors.Is(err, gorm.ErrDuplicatedKey) {
 		return ErrTaken
 	}
 	return err
 }
 
-func (g *gormPeer) Visit(ctx context.Context, owner int64, v Visit) error {
-	return g.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+func (g gormPeer) Visit(ctx context.Context, owner int64, v Visit) error {
+	return g.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		err := tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&footprint{owner, v.Visitor, v.At}).Error
 		if err != nil {
 			return err
@@ -133,24 +103,22 @@ func (g *gormPeer) Visit(ctx context.Context, owner int64, v Visit) error {
 	})
 }
 
-func (g *gormPeer) Visits(ctx context.Context, owner int64, limit int) ([]Visit, error) {
+func (g gormPeer) Visits(ctx context.Context, owner int64, limit int) ([]Visit, error) {
 	var found []Visit
-	err := g.db.WithContext(ctx).Model(&footprint{}).Where("owner = ?", owner).Order("at DESC").Limit(limit).Find(&found).Error
+	err := g.WithContext(ctx).Model(&footprint{}).Where("owner = ?", owner).Order("at DESC").Limit(limit).Find(&found).Error
 	return found, err
 }
 
-func (g *gormPeer) Follow(ctx context.Context, topic, user int64) error {
-	return g.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&follower{topic, user}).Error
+func (g gormPeer) Follow(ctx context.Context, topic, user int64) error {
+	return g.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&follower{topic, user}).Error
 }
 
-func (g *gormPeer) Unfollow(ctx context.Context, topic, user int64) error {
-	return g.db.WithContext(ctx).Delete(&follower{topic, user}).Error
+func (g gormPeer) Unfollow(ctx context.Context, topic, user int64) error {
+	return g.WithContext(ctx).Delete(&follower{topic, user}).Error
 }
 
-func (g *gormPeer) Followers(ctx context.Context, topic int64, limit int) ([]int64, error) {
+func (g gormPeer) Followers(ctx context.Context, topic int64, limit int) ([]int64, error) {
 	var users []int64
-	err := g.db.WithContext(ctx).Model(&follower{}).Where("topic = ?", topic).Limit(limit).Pluck("user_id", &users).Error
+	err := g.WithContext(ctx).Model(&follower{}).Where("topic = ?", topic).Limit(limit).Pluck("user_id", &users).Error
 	return users, err
 }
-
-func (g *gormPeer) Flush(context.Context) error { return nil }

@@ -1,17 +1,17 @@
-// Package peers implements single operations, W1 to W9, on ringtree and its alternatives: each peer
-// in a file of its own, written as its documentation advises, with prepared statements and the
-// necessary indexes.
+// Package peers implements single operations, W1 to W9, on ringtree and its alternatives, each as
+// its documentation advises, with prepared statements and the necessary indexes.
 package peers
 
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// Page is the record of every workload. Its tags are those of GORM.
+// Page is the record of every workload, with GORM's tags.
 type Page struct {
 	ID        int64     `gorm:"primaryKey"`
 	Slug      string    `gorm:"uniqueIndex;not null"`
@@ -23,18 +23,17 @@ type Page struct {
 	Views     int64     `gorm:"index;not null"`
 }
 
-// Page returns p.
 func (p *Page) Page() *Page { return p }
 
-// Row is a page in the native form of a peer, so that none of them pays for conversions.
+// Row is a page in a peer's own form, so that none pays for conversions.
 type Row interface{ Page() *Page }
 
 // Visit is a footprint: Visitor was at someone's page at the time At.
 type Visit struct{ Visitor, At int64 } // in microseconds since 1970
 
-// Peer carries out the workloads. It must be safe for concurrent use.
+// Peer must be safe for concurrent use.
 type Peer interface {
-	// Load creates the pages, visits and followers of a data set of n pages. The peer is empty.
+	// Load fills an empty peer with a data set of n pages.
 	Load(ctx context.Context, n int) error
 	Close() error
 
@@ -53,7 +52,7 @@ type Peer interface {
 	Unfollow(ctx context.Context, topic, user int64) error                  // no effect if it does not exist
 	Followers(ctx context.Context, topic int64, limit int) ([]int64, error) // in any order
 
-	// Flush returns when all writes are visible in every answer.
+	// Flush returns when all writes are visible.
 	Flush(ctx context.Context) error
 }
 
@@ -65,34 +64,32 @@ const Kept = 30
 
 // All are the peers, ringtree's stores last.
 var All = []place.Kind[Peer]{
-	{Name: "gorm-postgres", Server: place.Postgres, Durable: place.Nothing, Open: openGormPostgres},
-	{Name: "gorm-sqlite-full", Durable: place.Nothing, File: "gorm-full", Open: openGormSQLite("gorm-full.db", "FULL")},
-	{Name: "gorm-sqlite", Durable: place.LastWrites, File: "gorm-normal", Open: openGormSQLite("gorm-normal.db", "NORMAL")},
-	{Name: "pgx", Server: place.Postgres, Durable: place.Nothing, Open: openPgx},
+	{Name: "gorm-postgres", Server: place.Postgres, Durable: place.Nothing, Open: place.Over(place.GormPostgres("gorm"), onGorm)},
+	{Name: "gorm-sqlite-full", Durable: place.Nothing, File: "gorm-full", Open: place.Over(place.GormSQLite("gorm-full.db", "FULL"), onGorm)},
+	{Name: "gorm-sqlite", Durable: place.LastWrites, File: "gorm-normal", Open: place.Over(place.GormSQLite("gorm-normal.db", "NORMAL"), onGorm)},
+	{Name: "pgx", Server: place.Postgres, Durable: place.Nothing, Open: place.Over(place.Pgx("pgx", "on"), onPgx)},
 	{Name: "bbolt", Durable: place.Nothing, File: "bbolt", Open: openBbolt},
 	{Name: "rueidis", Server: place.Redis, Durable: place.Everything, Open: openRueidis},
-	{Name: "ringtree-file", Durable: place.Nothing, File: "ringtree-synced", Open: openRingtree("bolt:%s/ringtree-synced.db?durability=synced")},
-	{Name: "ringtree-file-periodic", Durable: place.LastWrites, File: "ringtree-periodic", Open: openRingtree("bolt:%s/ringtree-periodic.db?durability=periodic")},
-	{Name: "ringtree-memory", Durable: place.Everything, Open: openRingtree("mem:")},
-	{Name: "ringtree-redis", Server: place.Redis, Durable: place.Everything, Open: openRingtree("redis://%redis/0")},
-	{Name: "ringtree-redis-near", Server: place.Redis, Durable: place.Everything, Open: openRingtree("redis://%redis/2?near=256MB")},
-	{Name: "ringtree-memcached", Server: place.Memcached, Durable: place.Everything, Open: openRingtree("memcached://%memcached")},
+	{Name: "ringtree-file", Durable: place.Nothing, File: "ringtree-synced", Open: onStore("bolt:%s/ringtree-synced.db?durability=synced")},
+	{Name: "ringtree-file-periodic", Durable: place.LastWrites, File: "ringtree-periodic", Open: onStore("bolt:%s/ringtree-periodic.db?durability=periodic")},
+	{Name: "ringtree-memory", Durable: place.Everything, Open: onStore("mem:")},
+	{Name: "ringtree-redis", Server: place.Redis, Durable: place.Everything, Open: onStore("redis://%redis/0")},
+	{Name: "ringtree-redis-near", Server: place.Redis, Durable: place.Everything, Open: onStore("redis://%redis/2?near=256MB")},
+	{Name: "ringtree-memcached", Server: place.Memcached, Durable: place.Everything, Open: onStore("memcached://%memcached")},
 }
 
-// rows returns ps as rows.
+// A link to pages older than t is its microseconds since 1970.
+func momentLink(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
+
+func momentOf(link string) (time.Time, error) {
+	us, err := strconv.ParseInt(link, 10, 64)
+	return time.UnixMicro(us).UTC(), err
+}
+
 func rows[T Row](ps []T) []Row {
 	all := make([]Row, len(ps))
 	for i, p := range ps {
 		all[i] = p
-	}
-	return all
-}
-
-// pages returns the addresses of ps.
-func pages(ps []Page) []Row {
-	all := make([]Row, len(ps))
-	for i := range ps {
-		all[i] = &ps[i]
 	}
 	return all
 }

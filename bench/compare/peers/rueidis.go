@@ -11,9 +11,8 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// rueidisPeer uses Redis directly: a page is a value, and each order a sorted set. The views are
-// the scores of one of them, so a page is complete with its score. Nothing protects a page against
-// two concurrent changes, or a crash between two commands.
+// rueidisPeer stores a page as a value, and each order as a sorted set. The views are the scores of
+// one. Nothing protects against concurrent changes of a page, or a crash between two commands.
 type rueidisPeer struct{ rueidis.Client }
 
 func openRueidis(_ context.Context, at place.Place) (Peer, error) {
@@ -32,7 +31,7 @@ func slugKey(slug string) string   { return "slug:" + slug }
 func visitsKey(owner int64) string { return "visits:" + number(owner) }
 func topicKey(topic int64) string  { return "topic:" + number(topic) }
 
-// all sends commands in one flight and returns the first error.
+// all sends commands in one flight.
 func (r rueidisPeer) all(ctx context.Context, commands ...rueidis.Completed) error {
 	for _, answer := range r.DoMulti(ctx, commands...) {
 		if err := answer.Error(); err != nil {
@@ -42,7 +41,7 @@ func (r rueidisPeer) all(ctx context.Context, commands ...rueidis.Completed) err
 	return nil
 }
 
-// set returns the commands that store p and its position in the order of updates.
+// set returns the commands that store p and its place by update.
 func (r rueidisPeer) set(p *Page) ([]rueidis.Completed, error) {
 	data, err := msgpack.Marshal(p)
 	id := number(p.ID)
@@ -57,7 +56,7 @@ func (r rueidisPeer) addViews(p *Page) rueidis.Completed {
 }
 
 func (r rueidisPeer) Load(ctx context.Context, n int) error {
-	err := eachBatch(n, 500, func(ps []Page) error {
+	for ps := range batches(n, 500) {
 		var commands []rueidis.Completed
 		for i := range ps {
 			set, err := r.set(&ps[i])
@@ -67,22 +66,19 @@ func (r rueidisPeer) Load(ctx context.Context, n int) error {
 			commands = append(append(commands, set...), r.addViews(&ps[i]),
 				r.B().Set().Key(slugKey(ps[i].Slug)).Value(number(ps[i].ID)).Build())
 		}
-		return r.all(ctx, commands...)
-	})
-	if err != nil {
-		return err
+		if err := r.all(ctx, commands...); err != nil {
+			return err
+		}
 	}
 	commands := []rueidis.Completed{r.B().Set().Key("pages:last").Value(strconv.Itoa(n)).Build()}
-	eachOwner(func(owner int64, vs []Visit) error {
-		for _, v := range vs {
+	for owner, visits := range owners() {
+		for _, v := range visits {
 			commands = append(commands, r.visit(owner, v)...)
 		}
-		return nil
-	})
-	eachFollower(func(user int64) error {
+	}
+	for user := range followers() {
 		commands = append(commands, r.B().Sadd().Key(topicKey(Topic)).Member(number(user)).Build())
-		return nil
-	})
+	}
 	return r.all(ctx, commands...)
 }
 

@@ -17,13 +17,24 @@ type truth struct {
 
 func (t *truth) Load(_ context.Context, n int) error {
 	t.visits = map[int64][]Visit{}
-	eachPage(n, func(p Page) error { t.pages = append(t.pages, p); return nil })
-	eachOwner(func(owner int64, vs []Visit) error {
-		slices.Reverse(vs)
-		t.visits[owner] = vs
-		return nil
-	})
-	return eachFollower(func(user int64) error { t.follows = append(t.follows, user); return nil })
+	for ps := range batches(n, n) {
+		t.pages = ps
+	}
+	for owner, visits := range owners() {
+		slices.Reverse(visits)
+		t.visits[owner] = visits
+	}
+	t.follows = slices.Collect(followers())
+	return nil
+}
+
+// pages returns the addresses of ps.
+func pages(ps []Page) []Row {
+	all := make([]Row, len(ps))
+	for i := range ps {
+		all[i] = &ps[i]
+	}
+	return all
 }
 
 func (t *truth) Close() error                { return nil }

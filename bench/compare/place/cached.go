@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// Read reads whole files, to bring them into the page cache as far as there is room, and returns
-// the number of their bytes in the cache.
+// Read brings files into the page cache as far as there is room, and returns how many of their
+// bytes are there.
 func Read(files []string) (cached, size int64, err error) {
 	var errs []error
 	for _, name := range files {
@@ -35,7 +35,7 @@ func read(name string) (cached, size int64, err error) {
 	return cached, size, err
 }
 
-// resident returns the number of bytes of f in the page cache.
+// resident returns how many bytes of f are in the page cache.
 func resident(f *os.File, size int64) (int64, error) {
 	data, err := syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {

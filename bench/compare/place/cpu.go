@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// OwnCPU returns the processor time used by this process.
+// OwnCPU returns the CPU time of this process.
 func OwnCPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -18,10 +18,10 @@ func OwnCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// tick is Linux's unit for the processor time of other processes.
+// tick is Linux's unit in /proc/PID/stat.
 const tick = 10 * time.Millisecond
 
-// CPU returns the processor time used by the process pid and its children, 0 if unknown.
+// CPU returns the CPU time of a process and its children, 0 if unknown.
 func CPU(pid int) (used time.Duration) {
 	if pid == 0 {
 		return 0
@@ -51,7 +51,7 @@ func CPU(pid int) (used time.Duration) {
 	return used
 }
 
-// Written returns the number of bytes written by this process, to files or elsewhere, 0 if unknown.
+// Written returns how many bytes this process has written, 0 if unknown.
 func Written() int64 {
 	text, _ := os.ReadFile("/proc/self/io")
 	for line := range strings.Lines(string(text)) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
@@ -13,45 +12,70 @@ import (
 	"github.com/ringtree/ringtree/bench/internal/sqlite"
 )
 
+// Gorm is a database by GORM.
+type Gorm struct{ *gorm.DB }
+
 // GormPostgres opens GORM on an empty database of PostgreSQL.
-func (p Place) GormPostgres(ctx context.Context, name string) (*gorm.DB, error) {
-	dsn, err := p.NewDatabase(ctx, name)
-	if err != nil {
-		return nil, err
+func GormPostgres(name string) Opener[Gorm] {
+	return func(ctx context.Context, p Place) (Gorm, error) {
+		dsn, err := p.NewDatabase(ctx, name)
+		if err != nil {
+			return Gorm{}, err
+		}
+		return openGorm(postgres.Open(dsn))
 	}
-	return openGorm(postgres.Open(dsn))
 }
 
 // GormSQLite opens GORM on a file of SQLite, with a connection for each client.
-func (p Place) GormSQLite(file, synchronous string) (*gorm.DB, error) {
-	db, err := openGorm(sqlite.Gorm(sqlite.DSN(filepath.Join(p.Dir, file), synchronous)))
-	if err != nil {
-		return nil, err
+func GormSQLite(file, synchronous string) Opener[Gorm] {
+	return func(_ context.Context, p Place) (Gorm, error) {
+		g, err := openGorm(sqlite.Gorm(sqlite.DSN(filepath.Join(p.Dir, file), synchronous)))
+		if err != nil {
+			return g, err
+		}
+		pool, err := g.DB.DB()
+		if err != nil {
+			return g, err
+		}
+		pool.SetMaxOpenConns(Clients)
+		pool.SetMaxIdleConns(Clients)
+		return g, nil
 	}
-	pool, err := db.DB()
-	if err != nil {
-		return nil, err
-	}
-	pool.SetMaxOpenConns(Clients)
-	pool.SetMaxIdleConns(Clients)
-	return db, nil
 }
 
-// openGorm opens GORM with its defaults.
-func openGorm(dialect gorm.Dialector) (*gorm.DB, error) {
-	return gorm.Open(dialect, &gorm.Config{Logger: logger.Discard, TranslateError: true})
+// openGorm leaves GORM's defaults.
+func openGorm(dialect gorm.Dialector) (Gorm, error) {
+	db, err := gorm.Open(dialect, &gorm.Config{Logger: logger.Discard, TranslateError: true})
+	return Gorm{db}, err
 }
 
-// OnConn calls f with a connection of GORM on PostgreSQL, for COPY, which GORM does not support.
-func OnConn(ctx context.Context, db *gorm.DB, f func(*pgx.Conn) error) error {
-	pool, err := db.DB()
+// Fill runs schema and fills tables, faster than GORM does.
+func (g Gorm) Fill(ctx context.Context, schema string, tables []Table) error {
+	pool, err := g.DB.DB()
 	if err != nil {
 		return err
+	}
+	if g.Name() != "postgres" {
+		return InsertAll(ctx, pool, schema, tables)
 	}
 	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	return conn.Raw(func(driver any) error { return f(driver.(*stdlib.Conn).Conn()) })
+	return conn.Raw(func(driver any) error {
+		return CopyAll(ctx, driver.(*stdlib.Conn).Conn(), schema, tables)
+	})
 }
+
+// Close closes the database.
+func (g Gorm) Close() error {
+	pool, err := g.DB.DB()
+	if err != nil {
+		return err
+	}
+	return pool.Close()
+}
+
+// Flush has nothing to wait for.
+func (g Gorm) Flush(context.Context) error { return nil }

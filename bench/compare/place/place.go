@@ -1,5 +1,5 @@
 // Package place provides storage for the peers of a comparison: a folder, and servers that it
-// starts and observes.
+// starts.
 package place
 
 import (
@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// Place is the storage for the peers of a run.
 type Place struct {
 	Dir                        string // for files
 	Postgres, Redis, Memcached string // HOST:PORT of empty servers
@@ -30,20 +29,33 @@ type Kind[T any] struct {
 	Server  string // the program of its server; "" means none
 	Durable string // the loss in a crash of the machine or the server
 	File    string // prefix of its file names, in the folder of a place
-	Open    func(context.Context, Place) (T, error)
+	Open    Opener[T]
 }
 
-// The losses of a peer in a crash of the machine or the server.
+// Opener opens a database, or a peer, in a place.
+type Opener[T any] func(context.Context, Place) (T, error)
+
+// Over returns the opener of a peer over a database.
+func Over[D, T any](open Opener[D], peer func(D) T) Opener[T] {
+	return func(ctx context.Context, at Place) (p T, err error) {
+		db, err := open(ctx, at)
+		if err == nil {
+			p = peer(db)
+		}
+		return p, err
+	}
+}
+
+// The losses of a peer in a crash, least first.
 const (
 	Nothing    = "nothing"
 	LastWrites = "the last writes"
 	Everything = "everything"
 )
 
-// Losses are the kinds of losses, least first.
+// Losses has the least first.
 var Losses = []string{Nothing, LastWrites, Everything}
 
-// Files returns the names of the data files of a kind.
 func Files[T any](k Kind[T], at Place) []string {
 	switch {
 	case k.File != "":

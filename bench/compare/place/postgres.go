@@ -8,13 +8,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// dsn returns the connection string of a database of the server.
 func (p Place) dsn(database string) (string, error) {
 	host, port, err := net.SplitHostPort(p.Postgres)
 	return "host=" + host + " port=" + port + " user=" + postgresUser + " sslmode=disable dbname=" + database, err
 }
 
-// NewDatabase creates an empty database, and returns its connection string.
+// NewDatabase creates a database, and returns its connection string.
 func (p Place) NewDatabase(ctx context.Context, name string) (string, error) {
 	admin, err := p.dsn("postgres")
 	if err != nil {
@@ -31,18 +30,20 @@ func (p Place) NewDatabase(ctx context.Context, name string) (string, error) {
 	return p.dsn(name)
 }
 
-// NewPool opens an empty database, with a connection for each client. With synchronousCommit off, a
+// Pgx opens an empty database, with a connection for each client. With synchronousCommit off, a
 // crash loses the last writes.
-func (p Place) NewPool(ctx context.Context, name, synchronousCommit string) (*pgxpool.Pool, error) {
-	dsn, err := p.NewDatabase(ctx, name)
-	if err != nil {
-		return nil, err
+func Pgx(name, synchronousCommit string) Opener[*pgxpool.Pool] {
+	return func(ctx context.Context, p Place) (*pgxpool.Pool, error) {
+		dsn, err := p.NewDatabase(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		config, err := pgxpool.ParseConfig(dsn)
+		if err != nil {
+			return nil, err
+		}
+		config.MaxConns = Clients
+		config.ConnConfig.RuntimeParams["synchronous_commit"] = synchronousCommit
+		return pgxpool.NewWithConfig(ctx, config)
 	}
-	config, err := pgxpool.ParseConfig(dsn)
-	if err != nil {
-		return nil, err
-	}
-	config.MaxConns = Clients
-	config.ConnConfig.RuntimeParams["synchronous_commit"] = synchronousCommit
-	return pgxpool.NewWithConfig(ctx, config)
 }

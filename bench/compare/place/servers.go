@@ -20,14 +20,14 @@ import (
 	"github.com/ringtree/ringtree/internal/proof/servers"
 )
 
-// The servers, by their required programs.
+// The servers, by their programs.
 const (
 	Postgres  = "postgres"
 	Redis     = "redis-server"
 	Memcached = "memcached"
 )
 
-// Missing returns an error with installation advice for a missing server; "" requires none.
+// Missing returns an error with advice if a server is not installed.
 func Missing(server string) error {
 	if server == "" {
 		return nil
@@ -38,7 +38,7 @@ func Missing(server string) error {
 	return nil
 }
 
-// Program returns the path of a program. Debian puts few of PostgreSQL's on the PATH.
+// Program returns the path of a program. Debian leaves most of PostgreSQL's off the PATH.
 func Program(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil {
@@ -51,8 +51,7 @@ func Program(name string) (string, error) {
 	return found[len(found)-1], nil
 }
 
-// Start starts a server on the loopback address and sets its address in at. stop ends it and
-// removes its data.
+// Start starts a server and sets its address in at. stop ends it and removes its data.
 func Start(server string, at *Place) (stop func(), err error) {
 	if at.Pids == nil {
 		at.Pids = map[string]int{}
@@ -85,8 +84,8 @@ func (p *Place) started(server string, addr *string) func(*servers.Process, erro
 
 const postgresUser = "compare"
 
-// startPostgres starts PostgreSQL with its data in a new folder. It is durable, and configured as
-// its documentation advises: a quarter of the memory for its buffers.
+// startPostgres starts PostgreSQL, durable and configured as its documentation advises, in a new
+// folder.
 func startPostgres(at *Place) (stop func(), err error) {
 	who, err := ordinaryUser()
 	if err != nil {
@@ -166,7 +165,6 @@ func (p *Place) servePostgres(who *syscall.SysProcAttr, dir string) (stop func()
 	return stop, nil
 }
 
-// awaitPostgres returns when the server accepts connections.
 func (p *Place) awaitPostgres(exited <-chan struct{}) error {
 	dsn, err := p.dsn("postgres")
 	if err != nil {
@@ -186,8 +184,8 @@ func (p *Place) awaitPostgres(exited <-chan struct{}) error {
 	return errors.New("it took no connection within a minute")
 }
 
-// ordinaryUser returns the attributes for starting a program that refuses root: nil if this process
-// is not root's.
+// ordinaryUser returns the attributes for a program that refuses root; nil if this process is not
+// root's.
 func ordinaryUser() (*syscall.SysProcAttr, error) {
 	if os.Getuid() != 0 {
 		return nil, nil
@@ -204,7 +202,7 @@ func ordinaryUser() (*syscall.SysProcAttr, error) {
 	return nil, errors.New("PostgreSQL refuses root, and there is neither a user postgres nor a user nobody")
 }
 
-// Memory returns the memory of the machine in bytes, or a GB if that is unknown.
+// Memory returns the memory of the machine in bytes, or a GB if unknown.
 func Memory() int {
 	text, _ := os.ReadFile("/proc/meminfo")
 	for line := range strings.Lines(string(text)) {

@@ -19,11 +19,16 @@ type Database struct {
 	options []kvmodel.Option
 }
 
-// OpenDatabase opens the database in the store at url, with values filled in by [Place.Fill].
-func (p Place) OpenDatabase(ctx context.Context, url string, options ...kvmodel.Option) (*Database, error) {
-	d := &Database{url: p.Fill(url), options: options}
-	return d, d.open(ctx, d.url)
+// Ringtree opens the database in the store at url, with values filled in by [Place.Fill].
+func Ringtree(url string, options ...kvmodel.Option) Opener[*Database] {
+	return func(ctx context.Context, p Place) (*Database, error) {
+		d := &Database{url: p.Fill(url), options: options}
+		return d, d.open(ctx, d.url)
+	}
 }
+
+// Close closes the database.
+func (d *Database) Close() error { return d.DB.Close(context.Background()) }
 
 func (d *Database) open(ctx context.Context, url string) error {
 	store, err := kvopen.Store(ctx, url, all.Engines)
@@ -33,9 +38,8 @@ func (d *Database) open(ctx context.Context, url string) error {
 	return err
 }
 
-// Load fills the database by calling load. A file is not synced meanwhile, and closed at the end;
-// if another file was filled in the same way, it is copied instead. Load calls opened whenever it
-// opens the database.
+// Load fills the database with load. A file is not synced meanwhile; if another file was filled in
+// the same way, it is copied instead. opened is called whenever the database is opened.
 func (d *Database) Load(ctx context.Context, opened func(), load func() error) error {
 	file, isFile := strings.CutPrefix(d.url, "bolt:")
 	if !isFile {
@@ -43,7 +47,7 @@ func (d *Database) Load(ctx context.Context, opened func(), load func() error) e
 		return load()
 	}
 	file, _, _ = strings.Cut(file, "?")
-	if err := d.Close(ctx); err != nil {
+	if err := d.Close(); err != nil {
 		return err
 	}
 	filled := strings.TrimSuffix(file, ".db") // without the part that distinguishes it
@@ -53,7 +57,7 @@ func (d *Database) Load(ctx context.Context, opened func(), load func() error) e
 			return err
 		}
 		opened()
-		if err := errors.Join(load(), d.Close(ctx)); err != nil {
+		if err := errors.Join(load(), d.Close()); err != nil {
 			return err
 		}
 	}

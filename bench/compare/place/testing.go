@@ -2,7 +2,7 @@ package place
 
 import "testing"
 
-// StartAll starts the servers that are installed, until t ends, and returns where they are.
+// StartAll starts the installed servers, until t ends.
 func StartAll(t testing.TB) Place {
 	t.Helper()
 	var at Place

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Data is the initial content of a site. Users and articles are numbered from 0, articles in the
-// order of writing.
+// Data is the content of a site. Users and articles are numbered from 0, articles in the order of
+// writing.
 type Data struct {
 	Users     int
 	Articles  []Article
@@ -17,16 +17,14 @@ type Data struct {
 	Comments  [][2]int // user, article
 }
 
-// Article is an article of some user.
 type Article struct {
 	Author int
 	Tags   [3]int
 }
 
-// Tags is the number of tags.
 const Tags = 50
 
-// New returns the data of a site of about n records. It is deterministic.
+// New returns a site of about n records, the same each time.
 func New(n int) *Data {
 	d := &Data{Users: n / 50}
 	rng := rand.New(rand.NewPCG(uint64(n), 1))
@@ -45,7 +43,6 @@ func New(n int) *Data {
 	return d
 }
 
-// pairs returns n different pairs.
 func pairs(n int, next func() [2]int) (all [][2]int) {
 	seen := map[[2]int]bool{}
 	for len(all) < n {
@@ -57,8 +54,7 @@ func pairs(n int, next func() [2]int) (all [][2]int) {
 	return all
 }
 
-// popular returns one of 0..n-1, preferring low numbers: the first hundredth comes up one time in
-// twenty.
+// popular returns one of 0..n-1, low ones more often: the first hundredth one time in twenty.
 func popular(rng *rand.Rand, n int) int { return int(float64(n) * math.Pow(rng.Float64(), 1.5)) }
 
 // Popular returns an article, preferring new ones.
@@ -66,9 +62,6 @@ func (d *Data) Popular(rng *rand.Rand) int {
 	return len(d.Articles) - 1 - popular(rng, len(d.Articles))
 }
 
-// The content of records.
-
-// Username returns the name of a user.
 func Username(user int) string { return fmt.Sprint("user", user) }
 
 func email(user int) string { return Username(user) + "@example.com" }
@@ -78,10 +71,8 @@ func image(user int) string { return fmt.Sprintf("https://example.com/faces/%d.p
 func title(article int) string       { return fmt.Sprint("Rings and trees ", article) }
 func description(article int) string { return fmt.Sprint("What number ", article, " keeps, and where") }
 
-// Slug returns the slug of an article.
 func Slug(article int) string { return fmt.Sprint("rings-and-trees-", article) }
 
-// Tag returns a tag.
 func Tag(tag int) string { return fmt.Sprint("tag", tag) }
 
 func (a Article) tags() []string { return []string{Tag(a.Tags[0]), Tag(a.Tags[1]), Tag(a.Tags[2])} }
@@ -102,6 +93,5 @@ func Body(seed int) string {
 	return string(text)
 }
 
-// made returns the creation time of the article, comment, or other thing loaded as number n, for
-// peers that accept one.
+// made returns the time of the loaded article, comment or other thing number n.
 func made(n int) time.Time { return time.Unix(1_700_000_000+int64(n), 0).UTC() }

@@ -11,9 +11,9 @@ import (
 )
 
 // Forum is a link site, [forum], on a peer. It must be safe for concurrent use. A reader is the
-// number of a user, -1 for a guest; stories and comments are those of its data.
+// number of a user, -1 for a guest.
 type Forum interface {
-	// Load stores d. The site is empty.
+	// Load fills the empty site.
 	Load(ctx context.Context, d *Threads) error
 	Close() error
 
@@ -22,17 +22,17 @@ type Forum interface {
 	User(ctx context.Context, reader, user int) (*forum.Page, error)
 	NewestComments(ctx context.Context, reader int) (*forum.Page, error)
 
-	// VoteStory and VoteComment return forum.ErrOwn if it is the reader's own.
+	// The votes return forum.ErrOwn for the reader's own.
 	VoteStory(ctx context.Context, reader, story int, value int64) error
 	VoteComment(ctx context.Context, reader, comment int, value int64) error
 	Comment(ctx context.Context, reader, story, parent int, text string) error // parent -1: on the story
 	Submit(ctx context.Context, reader int, n forum.NewStory) error
 
-	// Flush returns when all writes are visible in every answer.
+	// Flush returns when all writes are visible.
 	Flush(ctx context.Context) error
 }
 
-// Threads is the initial content of a forum. All are numbered from 0, in the order of writing.
+// Threads is the content of a forum, numbered from 0 in the order of writing.
 type Threads struct {
 	Users    int
 	Muted    []int // a tag, by user; -1: none
@@ -43,22 +43,21 @@ type Threads struct {
 	Hides    [][2]int // user, story
 }
 
-// Post is a story.
 type Post struct {
 	Author int
 	Tags   [2]int
 }
 
-// Remark is a comment. Parent is -1 for one on the story.
+// Remark is a comment, with Parent -1 if it is on the story.
 type Remark struct{ Author, Story, Parent int }
 
-// Ballot is a vote for a story or, if Comment is not -1, for a comment.
+// Ballot is a vote for a story, with Comment -1, or for a comment.
 type Ballot struct {
 	User, Story, Comment int
 	Value                int64
 }
 
-// NewThreads returns the data of a forum of about n records. It is deterministic.
+// NewThreads returns a forum of about n records, the same each time.
 func NewThreads(n int) *Threads {
 	d := &Threads{Users: n / 50}
 	rng := rand.New(rand.NewPCG(uint64(n), 2))
@@ -93,7 +92,7 @@ func NewThreads(n int) *Threads {
 	return d
 }
 
-// vote adds n votes, of which none is for the voter's own.
+// vote adds n votes, none for the voter's own.
 func (d *Threads) vote(rng *rand.Rand, n int) {
 	seen := map[[3]int]bool{}
 	for len(d.Votes) < n {
@@ -113,12 +112,11 @@ func (d *Threads) vote(rng *rand.Rand, n int) {
 	}
 }
 
-// Popular returns a story, preferring new ones.
+// Popular prefers new stories.
 func (d *Threads) Popular(rng *rand.Rand) int {
 	return len(d.Stories) - 1 - popular(rng, len(d.Stories))
 }
 
-// numbers are the derived numbers of a story or a comment.
 type numbers struct{ score, votes, comments int64 }
 
 // count returns the numbers of stories and comments, and the karma of users.
@@ -141,7 +139,7 @@ func (d *Threads) count() (stories, comments []numbers, karma []int64) {
 	return stories, comments, karma
 }
 
-// to returns the author of the story or comment that a comment answers, -1 if it is the same.
+// to returns the author whom a comment answers, -1 if it is the same.
 func (d *Threads) to(c Remark) int {
 	to := d.Stories[c.Story].Author
 	if c.Parent >= 0 {
@@ -153,8 +151,6 @@ func (d *Threads) to(c Remark) int {
 	return to
 }
 
-// The content of records.
-
 func headline(story int) string { return "Rings and trees of number " + strconv.Itoa(story) }
 func link(story int) string     { return "https://example.com/stories/" + strconv.Itoa(story) }
 func remark(n int) string {
@@ -163,7 +159,6 @@ func remark(n int) string {
 
 func (p Post) tags() []string { return []string{Tag(p.Tags[0]), Tag(p.Tags[1])} }
 
-// submitted is the time of a loaded story, and spoken that of a comment, which come later than all of
-// the stories.
+// submitted is the time of a loaded story, and spoken of a comment: later than all stories.
 func submitted(story int) time.Time { return made(100 * story) }
 func spoken(comment int) time.Time  { return made(50_000_000 + comment) }

@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/ringtree/ringtree/bench/compare/place"
@@ -9,28 +10,19 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// ringtreeForum is the unmodified forum, on any store.
 type ringtreeForum struct {
 	*place.Database
 	app *forum.Forum
 }
 
-func openForumRingtree(url string) func(context.Context, place.Place) (Forum, error) {
-	return func(ctx context.Context, at place.Place) (Forum, error) {
-		d, err := at.OpenDatabase(ctx, url, kvmodel.Tenant("forum"))
-		return &ringtreeForum{Database: d}, err
-	}
+func forumOnStore(url string) place.Opener[Forum] {
+	return place.Over(place.Ringtree(url, kvmodel.Tenant("forum")), func(d *place.Database) Forum { return &ringtreeForum{Database: d} })
 }
 
-// relaxedForum need not wait for the disk to acknowledge a vote.
+// relaxedForum does not wait for the disk when it votes.
 type relaxedForum struct{ Forum }
 
-func openForumRelaxed(url string) func(context.Context, place.Place) (Forum, error) {
-	return func(ctx context.Context, at place.Place) (Forum, error) {
-		f, err := openForumRingtree(url)(ctx, at)
-		return relaxedForum{f}, err
-	}
-}
+func relaxed(f Forum) Forum { return relaxedForum{f} }
 
 func (r relaxedForum) VoteStory(ctx context.Context, reader, story int, value int64) error {
 	return r.Forum.VoteStory(kvmodel.Relaxed(ctx), reader, story, value)
@@ -40,12 +32,9 @@ func (r relaxedForum) VoteComment(ctx context.Context, reader, comment int, valu
 	return r.Forum.VoteComment(kvmodel.Relaxed(ctx), reader, comment, value)
 }
 
-func (r *ringtreeForum) Close() error { return r.DB.Close(context.Background()) }
-
 func storyID(story int) string     { return fmt.Sprintf("s%025d", story) }
 func commentID(comment int) string { return fmt.Sprintf("c%025d", comment) }
 
-// readerName returns "" for a guest.
 func readerName(reader int) string {
 	if reader < 0 {
 		return ""
@@ -58,68 +47,43 @@ func (r *ringtreeForum) Load(ctx context.Context, d *Threads) error {
 	return r.Database.Load(ctx, opened, func() error { return r.load(ctx, d) })
 }
 
-// load creates everything in the order of writing, which timelines keep.
+// load keeps the order of writing, as timelines do.
 func (r *ringtreeForum) load(ctx context.Context, d *Threads) error {
 	m := r.app.Models()
-	var users []*forum.User
-	for i := range d.Users {
-		u := &forum.User{Name: Username(i), About: bio(i), Looked: spoken(len(d.Comments) * 9 / 10)}
-		if d.Muted[i] >= 0 {
-			u.Muted = []string{Tag(d.Muted[i])}
-		}
-		users = append(users, u)
-	}
-	if err := inBatches(ctx, users, m.Users.CreateMulti); err != nil {
-		return err
-	}
-	var stories []*forum.Story
-	for i, p := range d.Stories {
-		stories = append(stories, &forum.Story{ID: storyID(i), URL: link(i), Title: headline(i), Author: Username(p.Author), Tags: p.tags(), Made: submitted(i)})
-	}
-	if err := inBatches(ctx, stories, m.Stories.CreateMulti); err != nil {
-		return err
-	}
-	var comments []*forum.Comment
-	for i, c := range d.Comments {
-		x := &forum.Comment{ID: commentID(i), Story: storyID(c.Story), Author: Username(c.Author), To: readerName(d.to(c)), Text: remark(i), Made: spoken(i)}
-		if c.Parent >= 0 {
-			x.Parent = commentID(c.Parent)
-		}
-		comments = append(comments, x)
-	}
-	if err := inBatches(ctx, comments, m.Comments.CreateMulti); err != nil {
-		return err
-	}
-	var votes []*forum.Vote
-	for _, v := range d.Votes {
-		x := &forum.Vote{User: Username(v.User), Value: v.Value}
-		if v.Comment < 0 {
-			x.Story, x.Author = storyID(v.Story), Username(d.Stories[v.Story].Author)
-			x.Item = x.Story
-		} else {
-			x.Comment, x.Author = commentID(v.Comment), Username(d.Comments[v.Comment].Author)
-			x.Item = x.Comment
-		}
-		votes = append(votes, x)
-	}
-	if err := inBatches(ctx, votes, m.Votes.CreateMulti); err != nil {
-		return err
-	}
-	var saves []*forum.Save
-	for i, s := range d.Saves {
-		saves = append(saves, &forum.Save{User: Username(s[0]), Story: storyID(s[1]), Made: spoken(i)})
-	}
-	if err := inBatches(ctx, saves, m.Saves.CreateMulti); err != nil {
-		return err
-	}
-	var hides []*forum.Hide
-	for _, h := range d.Hides {
-		hides = append(hides, &forum.Hide{User: Username(h[0]), Story: storyID(h[1])})
-	}
-	if err := inBatches(ctx, hides, m.Hides.CreateMulti); err != nil {
-		return err
-	}
-	return r.Flush(ctx)
+	return errors.Join(
+		create(ctx, m.Users.CreateMulti, d.Users, func(i int) *forum.User {
+			u := &forum.User{Name: Username(i), About: bio(i), Looked: spoken(len(d.Comments) * 9 / 10)}
+			if d.Muted[i] >= 0 {
+				u.Muted = []string{Tag(d.Muted[i])}
+			}
+			return u
+		}),
+		create(ctx, m.Stories.CreateMulti, len(d.Stories), func(i int) *forum.Story {
+			p := d.Stories[i]
+			return &forum.Story{ID: storyID(i), URL: link(i), Title: headline(i), Author: Username(p.Author), Tags: p.tags(), Made: submitted(i)}
+		}),
+		create(ctx, m.Comments.CreateMulti, len(d.Comments), func(i int) *forum.Comment {
+			c := d.Comments[i]
+			x := &forum.Comment{ID: commentID(i), Story: storyID(c.Story), Author: Username(c.Author), To: readerName(d.to(c)), Text: remark(i), Made: spoken(i)}
+			if c.Parent >= 0 {
+				x.Parent = commentID(c.Parent)
+			}
+			return x
+		}),
+		create(ctx, m.Votes.CreateMulti, len(d.Votes), func(i int) *forum.Vote {
+			v := d.Votes[i]
+			if v.Comment < 0 {
+				return &forum.Vote{User: Username(v.User), Value: v.Value, Item: storyID(v.Story), Story: storyID(v.Story), Author: Username(d.Stories[v.Story].Author)}
+			}
+			return &forum.Vote{User: Username(v.User), Value: v.Value, Item: commentID(v.Comment), Comment: commentID(v.Comment), Author: Username(d.Comments[v.Comment].Author)}
+		}),
+		create(ctx, m.Saves.CreateMulti, len(d.Saves), func(i int) *forum.Save {
+			return &forum.Save{User: Username(d.Saves[i][0]), Story: storyID(d.Saves[i][1]), Made: spoken(i)}
+		}),
+		create(ctx, m.Hides.CreateMulti, len(d.Hides), func(i int) *forum.Hide {
+			return &forum.Hide{User: Username(d.Hides[i][0]), Story: storyID(d.Hides[i][1])}
+		}),
+		r.Flush(ctx))
 }
 
 func (r *ringtreeForum) Front(ctx context.Context, reader int) (*forum.Page, error) {

@@ -3,7 +3,6 @@ package site
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,58 +12,16 @@ import (
 	"github.com/ringtree/ringtree/examples/forum"
 )
 
-// sqlForum is the forum in handwritten SQL, with an index for each page of the site, even those that
-// are not asked for here, and the numbers of stories, comments and users in columns, which each vote
-// and comment changes.
+// sqlForum is the forum in handwritten SQL, with an index for each page of the site, and the
+// numbers of stories, comments and users in columns.
 type sqlForum struct {
 	database
-	lock string // of the rows that are read to be changed
+	lock string // added to a query for rows to be changed
 }
 
-func openForumPgx(name, synchronousCommit string) func(context.Context, place.Place) (Forum, error) {
-	return func(ctx context.Context, at place.Place) (Forum, error) {
-		pool, err := at.NewPool(ctx, name, synchronousCommit)
-		return sqlForum{pgxDatabase{pool}, " FOR UPDATE"}, err
-	}
-}
-
-func openForumSQLite(name, synchronous string) func(context.Context, place.Place) (Forum, error) {
-	return func(ctx context.Context, at place.Place) (Forum, error) {
-		s, err := openSQLite(name, synchronous)(ctx, at)
-		if err != nil {
-			return nil, err
-		}
-		return sqlForum{s.(sqlSite).database, ""}, nil
-	}
-}
-
-// A getter also reads in a transaction.
-type getter interface {
-	execer
-	// get scans the row of a query, and reports whether there is one.
-	get(ctx context.Context, sql string, args []any, to ...any) (bool, error)
-}
-
-func (t sqliteTx) get(ctx context.Context, statement string, args []any, to ...any) (bool, error) {
-	s, err := t.prepare(ctx, statement)
-	if err != nil {
-		return false, err
-	}
-	err = t.tx.StmtContext(ctx, s).QueryRowContext(ctx, args...).Scan(to...)
-	if err == sql.ErrNoRows {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-func (tx pgxTx) get(ctx context.Context, statement string, args []any, to ...any) (found bool, err error) {
-	rows, _ := tx.Query(ctx, statement, args...)
-	err = eachRow(rows, func(scan func(...any) error) error {
-		found = true
-		return scan(to...)
-	})
-	return found, err
-}
+// forumOnPgx locks the rows that it reads to change them. SQLite has one writer.
+func forumOnPgx(d database) Forum    { return sqlForum{d, " FOR UPDATE"} }
+func forumOnSQLite(d database) Forum { return sqlForum{d, ""} }
 
 const forumSchema = `
 CREATE TABLE users (id SERIAL, name text NOT NULL UNIQUE, about text NOT NULL, looked bigint NOT NULL, karma bigint NOT NULL);
@@ -92,24 +49,10 @@ CREATE TABLE hides (user_id bigint, story bigint, PRIMARY KEY (user_id, story));
 CREATE INDEX hides_by_story ON hides (story);
 `
 
-// rows returns the rows of n things.
-func rows(n int, row func(i int) []any) func(yield func([]any) bool) {
-	return func(yield func([]any) bool) {
-		for i := 0; i < n; i++ {
-			if r := row(i); r != nil && !yield(r) {
-				return
-			}
-		}
-	}
-}
-
 func (s sqlForum) Load(ctx context.Context, d *Threads) error {
 	stories, comments, karma := d.count()
-	var tags, words [][]any
-	for i, p := range d.Stories {
-		for _, tag := range p.tags() {
-			tags = append(tags, []any{i + 1, tag})
-		}
+	var words [][]any
+	for i := range d.Stories {
 		for _, word := range wordsOf(headline(i)) {
 			words = append(words, []any{word, i + 1})
 		}
@@ -126,37 +69,37 @@ func (s sqlForum) Load(ctx context.Context, d *Threads) error {
 			return []any{v.User + 1, v.Story + 1, v.Value}
 		}
 	}
-	ballot := []string{"user_id", "item", "value"}
+	ballot := "user_id item value"
 	return s.load(ctx, forumSchema,
-		table{"users", []string{"id", "name", "about", "looked", "karma"}, rows(d.Users, func(i int) []any {
+		place.NewTable("users", "id name about looked karma", d.Users, func(i int) []any {
 			return []any{i + 1, Username(i), bio(i), spoken(len(d.Comments) * 9 / 10).UnixMicro(), karma[i]}
-		})},
-		table{"mutes", []string{"user_id", "tag"}, rows(d.Users, func(i int) []any {
+		}),
+		place.NewTable("mutes", "user_id tag", d.Users, func(i int) []any {
 			if d.Muted[i] < 0 {
 				return nil
 			}
 			return []any{i + 1, Tag(d.Muted[i])}
-		})},
-		table{"stories", []string{"id", "url", "title", "text", "author", "tags", "made", "comments", "votes", "score", "heat"}, rows(len(d.Stories), func(i int) []any {
+		}),
+		place.NewTable("stories", "id url title text author tags made comments votes score heat", len(d.Stories), func(i int) []any {
 			p, n := d.Stories[i], stories[i]
 			return []any{i + 1, link(i), headline(i), "", p.Author + 1, strings.Join(p.tags(), ","), submitted(i).UnixMicro(), n.comments, n.votes, n.score, heat(n.score, submitted(i))}
-		})},
-		table{"story_tags", []string{"story", "tag"}, slices.Values(tags)},
-		table{"story_words", []string{"word", "story"}, slices.Values(words)},
-		table{"comments", []string{"id", "story", "parent", "author", "to_user", "text", "made", "votes", "score"}, rows(len(d.Comments), func(i int) []any {
+		}),
+		place.NewTable("story_tags", "story tag", 2*len(d.Stories), func(i int) []any { return []any{i/2 + 1, Tag(d.Stories[i/2].Tags[i%2])} }),
+		place.NewTable("story_words", "word story", len(words), func(i int) []any { return words[i] }),
+		place.NewTable("comments", "id story parent author to_user text made votes score", len(d.Comments), func(i int) []any {
 			c, n := d.Comments[i], comments[i]
 			return []any{i + 1, c.Story + 1, orNull(c.Parent), c.Author + 1, orNull(d.to(c)), remark(i), spoken(i).UnixMicro(), n.votes, n.score}
-		})},
-		table{"story_votes", ballot, rows(len(d.Votes), votes(false))},
-		table{"comment_votes", ballot, rows(len(d.Votes), votes(true))},
-		table{"saves", []string{"user_id", "story", "made"}, rows(len(d.Saves), func(i int) []any {
+		}),
+		place.NewTable("story_votes", ballot, len(d.Votes), votes(false)),
+		place.NewTable("comment_votes", ballot, len(d.Votes), votes(true)),
+		place.NewTable("saves", "user_id story made", len(d.Saves), func(i int) []any {
 			return []any{d.Saves[i][0] + 1, d.Saves[i][1] + 1, spoken(i).UnixMicro()}
-		})},
-		table{"hides", []string{"user_id", "story"}, pairsOf(d.Hides)},
+		}),
+		pairsOf("hides", "user_id story", d.Hides),
 	)
 }
 
-// wordsOf returns the words of a title, each once, for a search by prefix.
+// wordsOf returns the words of a title, each once.
 func wordsOf(title string) []string {
 	words := strings.Fields(strings.ToLower(title))
 	slices.Sort(words)
@@ -166,7 +109,6 @@ func wordsOf(title string) []string {
 func (s sqlForum) Close() error                { return s.close() }
 func (s sqlForum) Flush(context.Context) error { return nil }
 
-// orNull returns the id of number n, nil for -1.
 func orNull(n int) any {
 	if n < 0 {
 		return nil
@@ -174,7 +116,6 @@ func orNull(n int) any {
 	return n + 1
 }
 
-// heat is the order of the front page.
 func heat(score int64, made time.Time) float64 {
 	return (&forum.Story{Score: score, Made: made}).Heat()
 }
@@ -189,7 +130,6 @@ const (
 	commentViews   = commentColumns + `, ` + onStory + commentTables + `JOIN stories s ON s.id = c.story JOIN users su ON su.id = s.author `
 )
 
-// storyRow receives the columns of a story.
 type storyRow struct {
 	forum.Story
 	id, made int64
@@ -205,7 +145,7 @@ func (r *storyRow) story() *forum.Story {
 	return &r.Story
 }
 
-// stories returns a query for stories of a page.
+// stories queries the stories of a page.
 func stories(p *forum.Page, reader int, where string, args ...any) query {
 	return query{storyViews + where, append([]any{of(reader)}, args...), func(scan func(...any) error) error {
 		var r storyRow
@@ -219,7 +159,6 @@ func stories(p *forum.Page, reader int, where string, args ...any) query {
 	}}
 }
 
-// commentRow receives the columns of a comment.
 type commentRow struct {
 	forum.Comment
 	id, parent, made, vote int64
@@ -234,7 +173,7 @@ func (r *commentRow) view() forum.CommentView {
 	return forum.CommentView{Comment: &r.Comment, Vote: r.vote}
 }
 
-// remarks returns a query for comments of a page, with their stories.
+// remarks queries the comments of a page, with their stories.
 func remarks(p *forum.Page, reader int, where string, args ...any) query {
 	return query{commentViews + where, append([]any{of(reader)}, args...), func(scan func(...any) error) error {
 		var r commentRow
@@ -249,7 +188,7 @@ func remarks(p *forum.Page, reader int, where string, args ...any) query {
 	}}
 }
 
-// page reads a page with the number of unread replies.
+// page reads a page and the number of unread replies.
 func (s sqlForum) page(ctx context.Context, reader int, p *forum.Page, queries ...query) (*forum.Page, error) {
 	if reader >= 0 {
 		queries = append(queries, query{"SELECT count(*) FROM comments WHERE to_user = $1 AND made >= (SELECT looked FROM users WHERE id = $1)",
@@ -322,18 +261,17 @@ func (s sqlForum) VoteComment(ctx context.Context, reader, comment int, value in
 	return s.vote(ctx, "comments", "comment_votes", of(reader), of(comment), value)
 }
 
-// vote sets a vote for a row of items, 0 for none, and the numbers that follow from it.
+// vote sets a vote, 0 for none, and the numbers that follow from it.
 func (s sqlForum) vote(ctx context.Context, items, votes string, reader, item, value int64) error {
-	return s.change(ctx, func(tx execer) error {
-		in := tx.(getter)
+	return s.change(ctx, func(tx transaction) error {
 		var author, made, score, before int64
-		if _, err := in.get(ctx, "SELECT author, made, score FROM "+items+" WHERE id = $1"+s.lock, []any{item}, &author, &made, &score); err != nil {
+		if _, err := tx.get(ctx, "SELECT author, made, score FROM "+items+" WHERE id = $1"+s.lock, []any{item}, &author, &made, &score); err != nil {
 			return err
 		}
 		if author == reader {
 			return forum.ErrOwn
 		}
-		voted, err := in.get(ctx, "SELECT value FROM "+votes+" WHERE user_id = $1 AND item = $2", []any{reader, item}, &before)
+		voted, err := tx.get(ctx, "SELECT value FROM "+votes+" WHERE user_id = $1 AND item = $2", []any{reader, item}, &before)
 		if err != nil || before == value {
 			return err
 		}
@@ -369,9 +307,9 @@ func (s sqlForum) Comment(ctx context.Context, reader, story, parent int, text s
 	if parent >= 0 {
 		to, on = "SELECT author FROM comments WHERE id = $1", of(parent)
 	}
-	return s.change(ctx, func(tx execer) error {
+	return s.change(ctx, func(tx transaction) error {
 		var author int64
-		if _, err := tx.(getter).get(ctx, to, []any{on}, &author); err != nil {
+		if _, err := tx.get(ctx, to, []any{on}, &author); err != nil {
 			return err
 		}
 		answers := any(author)
@@ -389,9 +327,9 @@ func (s sqlForum) Comment(ctx context.Context, reader, story, parent int, text s
 
 func (s sqlForum) Submit(ctx context.Context, reader int, n forum.NewStory) error {
 	now := time.Now()
-	return s.change(ctx, func(tx execer) error {
+	return s.change(ctx, func(tx transaction) error {
 		var id int64
-		_, err := tx.(getter).get(ctx, `INSERT INTO stories (url, title, text, author, tags, made, comments, votes, score, heat)
+		_, err := tx.get(ctx, `INSERT INTO stories (url, title, text, author, tags, made, comments, votes, score, heat)
 			VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, $7) RETURNING id`,
 			[]any{n.URL, n.Title, n.Text, of(reader), strings.Join(n.Tags, ","), now.UnixMicro(), heat(0, now)}, &id)
 		for _, tag := range n.Tags {

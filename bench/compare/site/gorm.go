@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/examples/conduit"
 )
 
-// The rows of the tables, in the style of GORM's guides.
 type (
 	gormUser struct {
 		ID                          int64
@@ -58,49 +56,16 @@ func (gormTag) TableName() string      { return "article_tags" }
 func (gormFavorite) TableName() string { return "favorites" }
 func (gormComment) TableName() string  { return "comments" }
 
-// gormSite is the app in GORM, with its defaults, on the tables of the handwritten SQL.
-type gormSite struct {
-	db   *gorm.DB
-	fill func(ctx context.Context, db *gorm.DB, schema string, tables []table) error
-}
+// gormSite is the app in GORM, with its defaults, on the tables of sqlSite.
+type gormSite struct{ place.Gorm }
 
-func openGormPostgres(ctx context.Context, at place.Place) (Site, error) {
-	db, err := at.GormPostgres(ctx, "gorm_site")
-	return gormSite{db, func(ctx context.Context, db *gorm.DB, schema string, tables []table) error {
-		return place.OnConn(ctx, db, func(conn *pgx.Conn) error { return copyAll(ctx, conn, schema, tables) })
-	}}, err
-}
+func onGorm(g place.Gorm) Site { return gormSite{g} }
 
-func openGormSQLite(name, synchronous string) func(context.Context, place.Place) (Site, error) {
-	return func(_ context.Context, at place.Place) (Site, error) {
-		db, err := at.GormSQLite(name, synchronous)
-		return gormSite{db, func(ctx context.Context, db *gorm.DB, schema string, tables []table) error {
-			pool, err := db.DB()
-			if err != nil {
-				return err
-			}
-			return insertAll(ctx, pool, schema, tables)
-		}}, err
-	}
-}
+func (g gormSite) Load(ctx context.Context, d *Data) error { return g.Fill(ctx, schema, tablesOf(d)) }
 
-func (g gormSite) Load(ctx context.Context, d *Data) error {
-	return g.fill(ctx, g.db, schema, tablesOf(d))
-}
-
-func (g gormSite) Close() error {
-	pool, err := g.db.DB()
-	if err != nil {
-		return err
-	}
-	return pool.Close()
-}
-
-func (g gormSite) Flush(context.Context) error { return nil }
-
-// page returns the newest articles selected by scope, as viewer sees them.
+// page returns the newest articles of scope, as viewer sees them.
 func (g gormSite) page(ctx context.Context, viewer int, scope func(*gorm.DB) *gorm.DB) (*conduit.ArticlePage, error) {
-	db := g.db.WithContext(ctx)
+	db := g.WithContext(ctx)
 	var total int64
 	if err := db.Model(&gormArticle{}).Scopes(scope).Count(&total).Error; err != nil {
 		return nil, err
@@ -113,14 +78,13 @@ func (g gormSite) page(ctx context.Context, viewer int, scope func(*gorm.DB) *go
 	return &conduit.ArticlePage{Articles: views, ArticlesCount: int(total)}, err
 }
 
-// views returns articles as viewer sees them.
 func (g gormSite) views(ctx context.Context, viewer int, found []gormArticle) ([]conduit.ArticleView, error) {
 	var ids, authors []int64
 	for _, a := range found {
 		ids, authors = append(ids, a.ID), append(authors, a.AuthorID)
 	}
 	var liked []gormFavorite
-	if err := g.db.WithContext(ctx).Where("user_id = ? AND article IN ?", of(viewer), ids).Find(&liked).Error; err != nil {
+	if err := g.WithContext(ctx).Where("user_id = ? AND article IN ?", of(viewer), ids).Find(&liked).Error; err != nil {
 		return nil, err
 	}
 	likes := map[int64]bool{}
@@ -142,10 +106,10 @@ func (g gormSite) views(ctx context.Context, viewer int, found []gormArticle) ([
 	return views, nil
 }
 
-// follows returns the authors that viewer follows.
+// follows returns which authors viewer follows.
 func (g gormSite) follows(ctx context.Context, viewer int, authors []int64) (map[int64]bool, error) {
 	var found []gormFollow
-	err := g.db.WithContext(ctx).Where("reader = ? AND author IN ?", of(viewer), authors).Find(&found).Error
+	err := g.WithContext(ctx).Where("reader = ? AND author IN ?", of(viewer), authors).Find(&found).Error
 	follows := map[int64]bool{}
 	for _, f := range found {
 		follows[f.Author] = true
@@ -162,7 +126,7 @@ func profileOf(u *gormUser, following bool) conduit.Profile {
 
 func (g gormSite) Feed(ctx context.Context, viewer int) (*conduit.ArticlePage, error) {
 	page, err := g.page(ctx, viewer, func(db *gorm.DB) *gorm.DB {
-		return db.Where("author IN (?)", g.db.Model(&gormFollow{}).Select("author").Where("reader = ?", of(viewer)))
+		return db.Where("author IN (?)", g.Model(&gormFollow{}).Select("author").Where("reader = ?", of(viewer)))
 	})
 	if err == nil {
 		page.ArticlesCount = min(page.ArticlesCount, 1000)
@@ -178,7 +142,7 @@ func (g gormSite) Tag(ctx context.Context, viewer int, tag string) (*conduit.Art
 
 func (g gormSite) Profile(ctx context.Context, viewer int, username string) (*Author, error) {
 	var u gormUser
-	if err := g.db.WithContext(ctx).Where("username = ?", username).First(&u).Error; err != nil {
+	if err := g.WithContext(ctx).Where("username = ?", username).First(&u).Error; err != nil {
 		return nil, err
 	}
 	follows, err := g.follows(ctx, viewer, []int64{u.ID})
@@ -190,9 +154,8 @@ func (g gormSite) Profile(ctx context.Context, viewer int, username string) (*Au
 	return &Author{&p, articles}, err
 }
 
-// article returns the article at slug, and as viewer sees it.
 func (g gormSite) article(ctx context.Context, viewer int, slug string) (a gormArticle, v *conduit.ArticleView, err error) {
-	if err := g.db.WithContext(ctx).Preload("Author").Where("slug = ?", slug).First(&a).Error; err != nil {
+	if err := g.WithContext(ctx).Preload("Author").Where("slug = ?", slug).First(&a).Error; err != nil {
 		return a, nil, err
 	}
 	views, err := g.views(ctx, viewer, []gormArticle{a})
@@ -208,7 +171,7 @@ func (g gormSite) Article(ctx context.Context, viewer int, slug string) (*Readin
 		return nil, err
 	}
 	var found []gormComment
-	if err := g.db.WithContext(ctx).Preload("Author").Where("article = ?", a.ID).Order("id").Limit(1000).Find(&found).Error; err != nil {
+	if err := g.WithContext(ctx).Preload("Author").Where("article = ?", a.ID).Order("id").Limit(1000).Find(&found).Error; err != nil {
 		return nil, err
 	}
 	var authors []int64
@@ -231,7 +194,7 @@ func commentOf(c *gormComment, author conduit.Profile) conduit.CommentView {
 }
 
 func (g gormSite) Favorite(ctx context.Context, viewer int, slug string, likes bool) (*conduit.ArticleView, error) {
-	err := g.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err := g.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		var a gormArticle
 		if err := tx.Select("id").Where("slug = ?", slug).First(&a).Error; err != nil {
 			return err
@@ -256,7 +219,7 @@ func (g gormSite) Favorite(ctx context.Context, viewer int, slug string, likes b
 }
 
 func (g gormSite) Comment(ctx context.Context, viewer int, slug, body string) (*conduit.CommentView, error) {
-	db, now := g.db.WithContext(ctx), time.Now().UnixMicro()
+	db, now := g.WithContext(ctx), time.Now().UnixMicro()
 	var a gormArticle
 	if err := db.Select("id").Where("slug = ?", slug).First(&a).Error; err != nil {
 		return nil, err
@@ -293,7 +256,7 @@ func (g gormSite) Publish(ctx context.Context, viewer int, n conduit.NewArticle)
 }
 
 func (g gormSite) publish(ctx context.Context, a *gormArticle, tags []string) error {
-	return g.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	return g.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		if err := tx.Omit("Author").Create(a).Error; err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,20 +12,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// ringtree is the unmodified app, on any store.
 type ringtree struct {
 	*place.Database
 	app *conduit.App
 }
 
-func openRingtree(url string) func(context.Context, place.Place) (Site, error) {
-	return func(ctx context.Context, at place.Place) (Site, error) {
-		d, err := at.OpenDatabase(ctx, url, kvmodel.Tenant("site"))
-		return &ringtree{Database: d}, err
-	}
+func onStore(url string) place.Opener[Site] {
+	return place.Over(place.Ringtree(url, kvmodel.Tenant("site")), func(d *place.Database) Site { return &ringtree{Database: d} })
 }
-
-func (r *ringtree) Close() error { return r.DB.Close(context.Background()) }
 
 func (r *ringtree) Load(ctx context.Context, d *Data) error {
 	opened := func() { r.app = conduit.NewApp(r.DB, conduit.Options{Passes: 1}) }
@@ -34,65 +29,48 @@ func (r *ringtree) Load(ctx context.Context, d *Data) error {
 func userID(user int) string       { return fmt.Sprintf("u%025d", user) }
 func articleID(article int) string { return fmt.Sprintf("a%025d", article) }
 
-// many is the number of records created at once.
-const many = 500
-
-// load creates the articles one after another, in their natural order.
+// load creates the articles one after another, as writers would.
 func (r *ringtree) load(ctx context.Context, d *Data) error {
 	m := r.app.Models()
-	var users []*conduit.User
-	for i := range d.Users {
-		users = append(users, &conduit.User{
-			ID: userID(i), Username: Username(i), Email: email(i), Bio: bio(i), Image: image(i), Password: conduit.Hash{Key: []byte("none")},
+	err := create(ctx, m.Users.CreateMulti, d.Users, func(i int) *conduit.User {
+		return &conduit.User{ID: userID(i), Username: Username(i), Email: email(i), Bio: bio(i), Image: image(i), Password: conduit.Hash{Key: []byte("none")}}
+	})
+	for i := 0; i < len(d.Articles) && err == nil; i++ {
+		a := d.Articles[i]
+		err = m.Articles.Create(ctx, &conduit.Article{
+			ID: articleID(i), Slug: Slug(i), Title: title(i), Description: description(i), Body: Body(i), Author: userID(a.Author), Tags: a.tags(), Made: made(i),
 		})
-	}
-	if err := inBatches(ctx, users, m.Users.CreateMulti); err != nil {
-		return err
-	}
-	for i, a := range d.Articles {
-		err := m.Articles.Create(ctx, &conduit.Article{
-			ID: articleID(i), Slug: Slug(i), Title: title(i), Description: description(i), Body: Body(i), Author: userID(a.Author), Tags: a.tags(),
-			Made: made(i),
-		})
-		if err != nil {
-			return err
-		}
 		nextMillisecond()
 	}
-	follows := make([]*conduit.Follow, len(d.Follows))
-	for i, f := range d.Follows {
-		follows[i] = &conduit.Follow{Reader: userID(f[0]), Author: userID(f[1])}
-	}
-	if err := inBatches(ctx, follows, m.Follows.CreateMulti); err != nil {
-		return err
-	}
-	favorites := make([]*conduit.Favorite, len(d.Favorites))
-	for i, f := range d.Favorites {
-		favorites[i] = &conduit.Favorite{User: userID(f[0]), Article: articleID(f[1]), Author: userID(d.Articles[f[1]].Author)}
-	}
-	if err := inBatches(ctx, favorites, m.Favorites.CreateMulti); err != nil {
-		return err
-	}
-	comments := make([]*conduit.Comment, len(d.Comments))
-	for i, c := range d.Comments {
-		comments[i] = &conduit.Comment{Author: userID(c[0]), Article: articleID(c[1]), Body: comment(i), Made: made(i)}
-	}
-	if err := inBatches(ctx, comments, m.Comments.CreateMulti); err != nil {
-		return err
-	}
-	return r.Flush(ctx)
+	return errors.Join(err,
+		create(ctx, m.Follows.CreateMulti, len(d.Follows), func(i int) *conduit.Follow {
+			return &conduit.Follow{Reader: userID(d.Follows[i][0]), Author: userID(d.Follows[i][1])}
+		}),
+		create(ctx, m.Favorites.CreateMulti, len(d.Favorites), func(i int) *conduit.Favorite {
+			f := d.Favorites[i]
+			return &conduit.Favorite{User: userID(f[0]), Article: articleID(f[1]), Author: userID(d.Articles[f[1]].Author)}
+		}),
+		create(ctx, m.Comments.CreateMulti, len(d.Comments), func(i int) *conduit.Comment {
+			c := d.Comments[i]
+			return &conduit.Comment{Author: userID(c[0]), Article: articleID(c[1]), Body: comment(i), Made: made(i)}
+		}),
+		r.Flush(ctx))
 }
 
-// nextMillisecond waits for the next millisecond. Articles of one millisecond would be in no
-// particular order in timelines.
+// nextMillisecond waits: articles of one millisecond are in no particular order in a timeline.
 func nextMillisecond() {
 	for now := time.Now().UnixMilli(); time.Now().UnixMilli() == now; time.Sleep(50 * time.Microsecond) {
 	}
 }
 
-func inBatches[T any](ctx context.Context, all []*T, create func(context.Context, []*T) error) error {
-	for some := range slices.Chunk(all, many) {
-		if err := create(ctx, some); err != nil {
+// create creates n records, 500 at once.
+func create[T any](ctx context.Context, createMulti func(context.Context, []*T) error, n int, record func(i int) *T) error {
+	all := make([]*T, n)
+	for i := range all {
+		all[i] = record(i)
+	}
+	for some := range slices.Chunk(all, 500) {
+		if err := createMulti(ctx, some); err != nil {
 			return err
 		}
 	}

@@ -1,5 +1,5 @@
-// Package site has the pages of an app, [conduit], on ringtree and its alternatives: each peer in a
-// file of its own, written as its documentation advises. All of them show the same.
+// Package site has the pages of two apps, [conduit] and [forum], on ringtree and its alternatives,
+// each written as its documentation advises. All show the same.
 package site
 
 import (
@@ -8,24 +8,21 @@ import (
 	"github.com/ringtree/ringtree/examples/conduit"
 )
 
-// Reading is a page of one article.
 type Reading struct {
 	Article  *conduit.ArticleView
 	Comments []conduit.CommentView // oldest first
 }
 
-// Author is the page of a user.
 type Author struct {
 	Profile  *conduit.Profile
 	Articles *conduit.ArticlePage // the newest
 }
 
-// Shown is the number of articles in a list.
 const Shown = 20
 
-// Site is an app on a peer. It must be safe for concurrent use; a viewer is the number of a user.
+// Site is an app on a peer. It must be safe for concurrent use. A viewer is the number of a user.
 type Site interface {
-	// Load stores d. The site is empty.
+	// Load fills the empty site.
 	Load(ctx context.Context, d *Data) error
 	Close() error
 
@@ -38,6 +35,6 @@ type Site interface {
 	Comment(ctx context.Context, viewer int, slug, body string) (*conduit.CommentView, error)
 	Publish(ctx context.Context, viewer int, n conduit.NewArticle) (*conduit.ArticleView, error)
 
-	// Flush returns when all writes are visible in every answer.
+	// Flush returns when all writes are visible.
 	Flush(ctx context.Context) error
 }

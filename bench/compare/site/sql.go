@@ -5,52 +5,48 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"time"
 
+	"github.com/ringtree/ringtree/bench/compare/place"
 	"github.com/ringtree/ringtree/examples/conduit"
 )
 
-// A database runs handwritten SQL. Parameters are $1, $2, ...
+// database runs SQL. Parameters are $1, $2, ...
 type database interface {
 	// read runs queries, in one flight where there is a network.
 	read(ctx context.Context, queries ...query) error
 	// write runs statements, all or none, in one flight where there is a network.
 	write(ctx context.Context, statements ...query) error
 	// change runs f in a transaction.
-	change(ctx context.Context, f func(tx execer) error) error
+	change(ctx context.Context, f func(tx transaction) error) error
 	// load runs the schema, and fills tables with rows.
-	load(ctx context.Context, schema string, tables ...table) error
+	load(ctx context.Context, schema string, tables ...place.Table) error
 	close() error
 }
 
-type execer interface {
+type transaction interface {
 	exec(ctx context.Context, sql string, args ...any) (affected int64, err error)
+	// get scans the row of a query, and reports whether there is one.
+	get(ctx context.Context, sql string, args []any, to ...any) (bool, error)
 }
 
-// query is a statement and a function for each row of its answer.
+// query is a statement with a function for each row of its answer.
 type query struct {
 	sql  string
 	args []any
 	row  func(scan func(...any) error) error
 }
 
-// table is a table with its rows.
-type table struct {
-	name    string
-	columns []string
-	rows    iter.Seq[[]any]
-}
-
 // errTaken means that a unique value is taken.
 var errTaken = errors.New("taken")
 
-// sqlSite is the app in handwritten SQL, with an index for each of its pages, and the favorites and
-// tags of an article in columns beside their tables.
+// sqlSite is the app in handwritten SQL, with an index for each page, and an article's favorites
+// and tags in columns too.
 type sqlSite struct{ database }
 
-// schema has SERIAL for automatic numbers.
+func onSQL(d database) Site { return sqlSite{d} }
+
 const schema = `
 CREATE TABLE users (id SERIAL, username text NOT NULL UNIQUE, email text NOT NULL UNIQUE, bio text NOT NULL, image text NOT NULL);
 CREATE TABLE follows (reader bigint, author bigint, PRIMARY KEY (reader, author));
@@ -64,54 +60,35 @@ CREATE TABLE comments (id SERIAL, article bigint NOT NULL, author bigint NOT NUL
 CREATE INDEX comments_by_article ON comments (article, id);
 `
 
-// tablesOf returns the rows of d. Records are numbered from 1 there.
-func tablesOf(d *Data) []table {
+// tablesOf numbers the records from 1.
+func tablesOf(d *Data) []place.Table {
 	favorites := make([]int, len(d.Articles))
 	for _, f := range d.Favorites {
 		favorites[f[1]]++
 	}
 	at := func(n int) int64 { return made(n).UnixMicro() }
-	return []table{
-		{"users", []string{"id", "username", "email", "bio", "image"}, func(yield func([]any) bool) {
-			for i := 0; i < d.Users && yield([]any{i + 1, Username(i), email(i), bio(i), image(i)}); i++ {
-			}
-		}},
-		{"follows", []string{"reader", "author"}, pairsOf(d.Follows)},
-		{"articles", []string{"id", "slug", "title", "description", "body", "author", "tags", "made", "edited", "favorites"}, func(yield func([]any) bool) {
-			for i, a := range d.Articles {
-				if !yield([]any{i + 1, Slug(i), title(i), description(i), Body(i), a.Author + 1, strings.Join(a.tags(), ","), at(i), at(i), favorites[i]}) {
-					return
-				}
-			}
-		}},
-		{"article_tags", []string{"tag", "article"}, func(yield func([]any) bool) {
-			for i, a := range d.Articles {
-				for _, tag := range a.tags() {
-					if !yield([]any{tag, i + 1}) {
-						return
-					}
-				}
-			}
-		}},
-		{"favorites", []string{"user_id", "article"}, pairsOf(d.Favorites)},
-		{"comments", []string{"id", "article", "author", "body", "made", "edited"}, func(yield func([]any) bool) {
-			for i, c := range d.Comments {
-				if !yield([]any{i + 1, c[1] + 1, c[0] + 1, comment(i), at(i), at(i)}) {
-					return
-				}
-			}
-		}},
+	return []place.Table{
+		place.NewTable("users", "id username email bio image", d.Users, func(i int) []any {
+			return []any{i + 1, Username(i), email(i), bio(i), image(i)}
+		}),
+		pairsOf("follows", "reader author", d.Follows),
+		place.NewTable("articles", "id slug title description body author tags made edited favorites", len(d.Articles), func(i int) []any {
+			a := d.Articles[i]
+			return []any{i + 1, Slug(i), title(i), description(i), Body(i), a.Author + 1, strings.Join(a.tags(), ","), at(i), at(i), favorites[i]}
+		}),
+		place.NewTable("article_tags", "tag article", 3*len(d.Articles), func(i int) []any {
+			return []any{Tag(d.Articles[i/3].Tags[i%3]), i/3 + 1}
+		}),
+		pairsOf("favorites", "user_id article", d.Favorites),
+		place.NewTable("comments", "id article author body made edited", len(d.Comments), func(i int) []any {
+			c := d.Comments[i]
+			return []any{i + 1, c[1] + 1, c[0] + 1, comment(i), at(i), at(i)}
+		}),
 	}
 }
 
-func pairsOf(all [][2]int) iter.Seq[[]any] {
-	return func(yield func([]any) bool) {
-		for _, p := range all {
-			if !yield([]any{p[0] + 1, p[1] + 1}) {
-				return
-			}
-		}
-	}
+func pairsOf(table, columns string, all [][2]int) place.Table {
+	return place.NewTable(table, columns, len(all), func(i int) []any { return []any{all[i][0] + 1, all[i][1] + 1} })
 }
 
 func (s sqlSite) Load(ctx context.Context, d *Data) error {
@@ -131,7 +108,6 @@ const (
 	articleTables = ` FROM articles a JOIN users u ON u.id = a.author `
 )
 
-// profile scans the profile in a row.
 type profile struct{ bio, image string }
 
 func (p *profile) into(to *conduit.Profile) []any {
@@ -147,7 +123,7 @@ func (p *profile) fill(to *conduit.Profile) {
 	}
 }
 
-// scanArticle returns an article without its body; more are the remaining columns.
+// scanArticle returns an article without its body; more are further columns.
 func scanArticle(scan func(...any) error, more ...any) (v conduit.ArticleView, err error) {
 	var tags string
 	var made, edited int64
@@ -160,8 +136,8 @@ func scanArticle(scan func(...any) error, more ...any) (v conduit.ArticleView, e
 	return v, err
 }
 
-// list returns a query for the newest articles that satisfy where, with parameter $2, and another
-// one for their number, with $1.
+// list queries the newest articles that satisfy where, with parameter $2, and their number, with
+// $1.
 func list(page *conduit.ArticlePage, viewer int, where, count string, of2 any) []query {
 	page.Articles = make([]conduit.ArticleView, 0, Shown)
 	return []query{
@@ -206,7 +182,6 @@ func (s sqlSite) Profile(ctx context.Context, viewer int, username string) (*Aut
 	return page, err
 }
 
-// oneArticle returns a query for an article.
 func oneArticle(to *conduit.ArticleView, viewer int, slug string) query {
 	return query{articleColumns + ", a.body" + articleTables + "WHERE a.slug = $2", []any{of(viewer), slug}, func(scan func(...any) error) (err error) {
 		var body string
@@ -237,7 +212,7 @@ func (s sqlSite) Favorite(ctx context.Context, viewer int, slug string, likes bo
 	if likes {
 		edge, count = "INSERT INTO favorites SELECT CAST($1 AS bigint), id FROM articles WHERE slug = $2 ON CONFLICT DO NOTHING", "UPDATE articles SET favorites = favorites + 1 WHERE slug = $1"
 	}
-	err := s.change(ctx, func(tx execer) error {
+	err := s.change(ctx, func(tx transaction) error {
 		changed, err := tx.exec(ctx, edge, of(viewer), slug)
 		if err == nil && changed > 0 {
 			_, err = tx.exec(ctx, count, slug)

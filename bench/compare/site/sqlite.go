@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -13,29 +12,28 @@ import (
 	"github.com/ringtree/ringtree/bench/internal/sqlite"
 )
 
-// sqliteDatabase is a file of SQLite by database/sql. Each statement is prepared once. Writers
-// wait for each other here, since in SQLite they would sleep and try again.
+// sqliteDatabase prepares each statement once. Writers wait for each other here; in SQLite they
+// would sleep and try again.
 type sqliteDatabase struct {
 	db       *sql.DB
 	prepared sync.Map // *sql.Stmt, by the statement
 	writing  sync.Mutex
 }
 
-func openSQLite(name, synchronous string) func(context.Context, place.Place) (Site, error) {
-	return func(_ context.Context, at place.Place) (Site, error) {
+func onSQLite(name, synchronous string) place.Opener[database] {
+	return func(_ context.Context, at place.Place) (database, error) {
 		db, err := sql.Open(sqlite.Driver, sqlite.DSN(filepath.Join(at.Dir, name), synchronous))
 		if err != nil {
 			return nil, err
 		}
 		db.SetMaxOpenConns(place.Clients)
 		db.SetMaxIdleConns(place.Clients)
-		return sqlSite{&sqliteDatabase{db: db}}, nil
+		return &sqliteDatabase{db: db}, nil
 	}
 }
 
 func (d *sqliteDatabase) close() error { return d.db.Close() }
 
-// numbered returns a statement with the parameters in SQLite's syntax.
 func numbered(statement string) string { return strings.ReplaceAll(statement, "$", "?") }
 
 func (d *sqliteDatabase) prepare(ctx context.Context, statement string) (*sql.Stmt, error) {
@@ -56,7 +54,6 @@ func (d *sqliteDatabase) read(ctx context.Context, queries ...query) error {
 	return d.each(ctx, queries, func(s *sql.Stmt) *sql.Stmt { return s })
 }
 
-// each runs queries on in.
 func (d *sqliteDatabase) each(ctx context.Context, queries []query, in func(*sql.Stmt) *sql.Stmt) error {
 	for _, q := range queries {
 		s, err := d.prepare(ctx, q.sql)
@@ -128,50 +125,22 @@ func (t sqliteTx) exec(ctx context.Context, statement string, args ...any) (int6
 	return done.RowsAffected()
 }
 
-func (d *sqliteDatabase) change(ctx context.Context, f func(tx execer) error) error {
+func (t sqliteTx) get(ctx context.Context, statement string, args []any, to ...any) (bool, error) {
+	s, err := t.prepare(ctx, statement)
+	if err != nil {
+		return false, err
+	}
+	err = t.tx.StmtContext(ctx, s).QueryRowContext(ctx, args...).Scan(to...)
+	if err == sql.ErrNoRows {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (d *sqliteDatabase) change(ctx context.Context, f func(tx transaction) error) error {
 	return d.inTx(ctx, func(tx *sql.Tx) error { return f(sqliteTx{d, tx}) })
 }
 
-func (d *sqliteDatabase) load(ctx context.Context, schema string, tables ...table) error {
-	return insertAll(ctx, d.db, schema, tables)
-}
-
-// keysAlone finds the end of a table with only a key.
-var keysAlone = regexp.MustCompile(`(PRIMARY KEY \(\w+, \w+\)\));`)
-
-// insertAll fills tables in one transaction. A table that is all key is its own index.
-func insertAll(ctx context.Context, db *sql.DB, schema string, tables []table) error {
-	schema = strings.ReplaceAll(schema, "SERIAL", "INTEGER PRIMARY KEY")
-	schema = keysAlone.ReplaceAllString(schema, "$1 WITHOUT ROWID;")
-	if _, err := db.ExecContext(ctx, schema); err != nil {
-		return err
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	for _, t := range tables {
-		if err := insertRows(ctx, tx, t); err != nil {
-			return errors.Join(err, tx.Rollback())
-		}
-	}
-	if err := tx.Commit(); err != nil {
-		return err
-	}
-	_, err = db.ExecContext(ctx, "ANALYZE")
-	return err
-}
-
-func insertRows(ctx context.Context, tx *sql.Tx, t table) error {
-	s, err := tx.PrepareContext(ctx, "INSERT INTO "+t.name+" ("+strings.Join(t.columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(t.columns)-1)+")")
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	for row := range t.rows {
-		if _, err := s.ExecContext(ctx, row...); err != nil {
-			return err
-		}
-	}
-	return nil
+func (d *sqliteDatabase) load(ctx context.Context, schema string, tables ...place.Table) error {
+	return place.InsertAll(ctx, d.db, schema, tables)
 }

@@ -20,8 +20,8 @@ var (
 	from, to = begun.Add(10 * time.Minute), begun.Add(20 * time.Minute)
 )
 
-// Reads and Writes are the code in the tables, by the first cells of their rows. Each returns its
-// result, in the form of package before.
+// Reads and Writes are the code in the tables, by the first cells of their rows. Results are in the
+// form of package before.
 var Reads = map[string]func(ctx context.Context, m *Models) (any, error){
 	"SELECT … WHERE id = ?": func(ctx context.Context, m *Models) (any, error) {
 		post, err := m.Posts.Get(ctx, id)
@@ -137,7 +137,6 @@ var Reads = map[string]func(ctx context.Context, m *Models) (any, error){
 	},
 }
 
-// Writes are the changes: see Reads.
 var Writes = map[string]func(ctx context.Context, m *Models) (any, error){
 	"INSERT": func(ctx context.Context, m *Models) (any, error) {
 		post := Post{ID: "new", Slug: "new", Title: title, Author: ann, Made: begun, Tags: []string{tag}}
@@ -199,7 +198,7 @@ var Writes = map[string]func(ctx context.Context, m *Models) (any, error){
 	},
 }
 
-// unmetered returns a context for data that a row needs from an earlier request.
+// unmetered is for data from an earlier request.
 func unmetered(ctx context.Context) context.Context {
 	ctx, _ = kvmodel.Metered(ctx)
 	return ctx
@@ -223,7 +222,6 @@ func Fill(ctx context.Context, m *Models) error {
 		m.Comments.Create(ctx, &Comment{ID: "c1", Post: id, Text: "Fine."}))
 }
 
-// add creates post i.
 func add(ctx context.Context, m *Models, i int) error {
 	p := &Post{
 		ID: fmt.Sprintf("p%02d", i), Slug: fmt.Sprintf("slug%02d", i), Title: "On rings", Author: ann, Status: "public",

@@ -20,8 +20,8 @@ var (
 	from, to = begun.Add(10 * time.Minute), begun.Add(20 * time.Minute)
 )
 
-// Rows is the code in the table, by the first cells of its rows. Each returns its result, in the
-// form of package after.
+// Rows is the code in the table, by the first cells of its rows. Results are in the form of package
+// after.
 var Rows = map[string]func(db *gorm.DB) (any, error){
 	"SELECT … WHERE id = ?": func(db *gorm.DB) (any, error) {
 		var post Post
@@ -199,7 +199,7 @@ func slugs(posts []Post) (all []string) {
 	return all
 }
 
-// Fill creates the tables, with the data of package after.
+// Fill creates the tables.
 func Fill(db *gorm.DB) error {
 	if err := db.AutoMigrate(&User{}, &Post{}, &PostTag{}, &Comment{}, &Like{}); err != nil {
 		return err

@@ -26,47 +26,47 @@ func lockOf(p *model.Package) *lock {
 	return l
 }
 
-// lockedOf returns the stored data of m. f determines the forms of its fields.
+// lockedOf returns the stored data of m.
 func lockedOf(m *model.Model, f *stored.Forms) *lockedModel {
 	w := &fieldWalk{Forms: f, open: map[types.Type]bool{m.Type: true}}
 	w.walk(m.Type, "")
-	k := &lockedModel{name: m.Stored, source: m, version: m.Version, fields: w.found}
+	k := &lockedModel{name: m.Stored, source: m, version: m.Version, items: map[string][]lockedItem{"field": w.found}}
 	for _, p := range m.ID {
 		form := stored.KeyKind(p.Type)
 		if m.Sequential {
 			form += " seq"
 		}
-		k.id = append(k.id, lockedItem{name: p.Stored, form: form})
+		k.add("id", lockedItem{name: p.Stored, form: form})
 	}
 	for _, c := range m.Counters {
-		k.counters = append(k.counters, lockedItem{name: c.Stored, form: "int"})
+		k.add("counter", lockedItem{name: c.Stored, form: "int"})
 	}
 	for _, x := range m.Indexes {
 		if x.Values {
-			k.indexes = append(k.indexes, lockedItem{name: x.ValuesStored(), form: "values", pos: x.Pos})
+			k.add("index", lockedItem{name: x.ValuesStored(), form: "values", pos: x.Pos})
 		}
 		if x.Values && !x.Counted() {
-			k.counters = append(k.counters, lockedItem{name: x.ValuesStored(), form: "int"})
+			k.add("counter", lockedItem{name: x.ValuesStored(), form: "int"})
 		}
 	}
 	if e := m.Events; e != nil {
-		k.id = append(k.id, lockedItem{name: e.By.Stored, form: stored.KeyKind(e.By.Type) + " events " + e.Layout})
-		k.events = eventsKeys(e)
+		k.add("id", lockedItem{name: e.By.Stored, form: stored.KeyKind(e.By.Type) + " events " + e.Layout})
+		k.add("events", eventsKeys(e)...)
 	}
 	if m.History > 0 {
-		k.history = []lockedItem{{name: "keep", form: strconv.Itoa(m.History)}}
+		k.add("history", lockedItem{name: "keep", form: strconv.Itoa(m.History)})
 	}
 	if m.Total {
-		k.indexes = append(k.indexes, lockedItem{name: model.TotalName, form: "total", pos: m.TotalAt})
+		k.add("index", lockedItem{name: model.TotalName, form: "total", pos: m.TotalAt})
 	}
-	k.gone = goneOf(&m.Gone)
+	k.add("gone", goneOf(&m.Gone)...)
 	for _, x := range m.Indexes {
-		k.indexes = append(k.indexes, lockedItem{name: x.Stored, form: formOf(x), pos: x.Pos})
+		k.add("index", lockedItem{name: x.Stored, form: formOf(x), pos: x.Pos})
 	}
 	return k
 }
 
-// eventsKeys returns the options that the keys of e depend on.
+// eventsKeys returns the options that the keys of events depend on.
 func eventsKeys(e *model.Events) []lockedItem {
 	switch e.Layout {
 	case "ring":
@@ -77,7 +77,7 @@ func eventsKeys(e *model.Events) []lockedItem {
 	return nil
 }
 
-// formOf returns the definition of x. The library adds the shape to that of a timeline.
+// formOf adds the shape to the definition of a timeline, as the library does.
 func formOf(x *model.Index) string {
 	if x.Ring == nil {
 		return x.Def
@@ -90,15 +90,14 @@ func formOf(x *model.Index) string {
 	return form
 }
 
-// A fieldWalk collects the fields of a struct, and of the structs in it, under their stored names.
+// fieldWalk collects the fields of structs, also nested ones, under their stored names.
 type fieldWalk struct {
 	*stored.Forms
 	found []lockedItem
 	open  map[types.Type]bool // types on the path, so that recursion ends
 }
 
-// walk collects the fields of the struct t, with the prefix of their names. A field with older
-// names is listed under each.
+// walk lists a field with older names under each.
 func (w *fieldWalk) walk(t types.Type, prefix string) {
 	for _, f := range w.Fields(t, t.Underlying().(*types.Struct), "", token.NoPos) {
 		for i, name := range f.Names {
@@ -108,8 +107,7 @@ func (w *fieldWalk) walk(t types.Type, prefix string) {
 	}
 }
 
-// form returns the stored form of type t: types of one form can read each other's values. The
-// fields of a struct are collected under name.
+// form returns the stored form of t: types of one form can read each other's values.
 func (w *fieldWalk) form(t types.Type, name string) string {
 	switch {
 	case stored.IsTime(t) || w.IsTimeLike(t):
@@ -136,7 +134,6 @@ func (w *fieldWalk) form(t types.Type, name string) string {
 	return types.TypeString(t, nil)
 }
 
-// structForm collects the fields of the struct t under name.
 func (w *fieldWalk) structForm(t types.Type, name string) string {
 	if w.open[t] {
 		return types.TypeString(t, func(p *types.Package) string { return p.Name() })

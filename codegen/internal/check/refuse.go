@@ -12,15 +12,14 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/problem"
 )
 
-// A comparison looks for stored data that would become unreadable if now replaced old.
+// comparison looks for stored data that would become unreadable if now replaced old.
 type comparison struct {
 	*problem.Reporter
 	old, now *lock
 }
 
-// Lock returns the lock file of p. Unless accept is set, it compares that with the current lock
-// file, and reports changes that would orphan stored data. In either case it notes former features
-// on the models of p.
+// Lock returns the lock file of p. Unless accept is set, it reports changes that would orphan
+// stored data. It notes former features on the models.
 func Lock(r *problem.Reporter, p *model.Package, accept bool) output.File {
 	if accept {
 		// Replace an unreadable lock file.
@@ -35,8 +34,7 @@ func Lock(r *problem.Reporter, p *model.Package, accept bool) output.File {
 	return output.File{Path: now.path, Text: now.text()}
 }
 
-// refuse reports the changes from old to now that would orphan stored data, each with its remedy.
-// Additions are fine.
+// refuse reports each such change with its remedy. Additions are fine.
 func (c comparison) refuse() {
 	for _, was := range c.old.models {
 		is := c.now.model(was.name)
@@ -54,7 +52,6 @@ func (c comparison) refuse() {
 	}
 }
 
-// gone reports a removal, at a line of the lock file.
 func (c comparison) gone(line int, format string, args ...any) {
 	c.Line(c.old.path, line, format, args...)
 }
@@ -67,18 +64,17 @@ func (c comparison) modelGone(was *lockedModel) {
 	c.gone(was.line, "no model is stored as %s anymore, and its records would be left behind: %s; if they are not needed, run kvgen -accept, and call DropModel of the DB with that name", was.name, remedy)
 }
 
-// heir returns the new model that shares the most fields with was, nil if none shares more than
-// half of them.
+// heir returns the new model that shares the most fields with was, more than half, or nil.
 func (c comparison) heir(was *lockedModel) *lockedModel {
 	var best *lockedModel
-	most := max(1, len(was.fields)/2)
+	most := max(1, len(was.items["field"])/2)
 	for _, m := range c.now.models {
 		if c.old.model(m.name) != nil {
 			continue
 		}
 		shared := 0
-		for _, f := range was.fields {
-			if _, ok := find(m.fields, f.name); ok {
+		for _, f := range was.items["field"] {
+			if _, ok := m.find("field", f.name); ok {
 				shared++
 			}
 		}
@@ -95,23 +91,22 @@ func (c comparison) version(was, is *lockedModel) {
 	}
 }
 
-// id reports an id that makes other keys: the records would stay under the old ones.
+// id reports an id that makes other keys: records would stay under the old ones.
 func (c comparison) id(was, is *lockedModel) {
 	sameForm := func(a, b lockedItem) bool { return a.form == b.form }
-	if !slices.EqualFunc(was.id, is.id, sameForm) || isOther(was.id, is) {
+	if !slices.EqualFunc(was.items["id"], is.items["id"], sameForm) || isOther(was.items["id"], is) {
 		c.At(is.source.Pos, "the id of %s was %s and is %s: its records would stay under their old keys; keep the old id, or export the records, run kvgen -accept and import them",
-			is.source.Name, describeID(was.id), describeID(is.id))
+			is.source.Name, describeID(was.items["id"]), describeID(is.items["id"]))
 	}
 }
 
-// isOther reports whether a part of the id was is another field in is: either a former other part,
-// or one that exists beside the former field. A renamed field is the same.
+// isOther reports whether a part of the id was is another field now, and not only renamed.
 func isOther(was []lockedItem, is *lockedModel) bool {
 	for i, part := range was {
-		if is.id[i].name == part.name {
+		if is.items["id"][i].name == part.name {
 			continue
 		}
-		if old, ok := find(is.fields, part.name); ok && !old.alias {
+		if old, ok := is.find("field", part.name); ok && !old.alias {
 			return true
 		}
 	}
@@ -126,24 +121,22 @@ func describeID(id []lockedItem) string {
 	return "(" + strings.Join(parts, ", ") + ")"
 }
 
-// fields reports stored fields that are no longer read, or are read in another form.
 func (c comparison) fields(was, is *lockedModel) {
-	for _, f := range was.fields {
-		now, ok := find(is.fields, f.name)
+	for _, f := range was.items["field"] {
+		now, ok := is.find("field", f.name)
 		switch {
 		case !ok:
 			c.gone(f.line, "%s.%s is stored, but no field reads it anymore: %s; if it is not needed, run kvgen -accept (the stored values stay in the records)", is.source.Name, f.name, c.renamed(f, was, is))
-		case now.form != f.form && index(was.id, f.name) < 0:
+		case now.form != f.form && index(was.items["id"], f.name) < 0:
 			c.gone(f.line, "%s.%s is stored as %s, but is %s now, which cannot read it: store the new form in a field of another name and fill it in Upgrade; if there are no such records, run kvgen -accept", is.source.Name, f.name, f.form, now.form)
 		}
 	}
 }
 
-// renamed returns the remedy if the field gone was renamed.
 func (c comparison) renamed(gone lockedItem, was, is *lockedModel) string {
 	var fresh []string
-	for _, f := range is.fields {
-		_, old := find(was.fields, f.name)
+	for _, f := range is.items["field"] {
+		_, old := was.find("field", f.name)
 		if !old && f.form == gone.form && path.Dir(slashed(f.name)) == path.Dir(slashed(gone.name)) {
 			fresh = append(fresh, f.name)
 		}
@@ -157,19 +150,17 @@ func (c comparison) renamed(gone lockedItem, was, is *lockedModel) string {
 	return fmt.Sprintf("if %s, put `msgpack:%q` on that", heir, path.Base(slashed(gone.name)))
 }
 
-// slashed returns the path of a stored field with slashes instead of dots.
 func slashed(name string) string { return strings.ReplaceAll(name, ".", "/") }
 
-// indexes reports entries that are no longer read, or are read in another form.
 func (c comparison) indexes(was, is *lockedModel) {
-	for _, x := range was.indexes {
-		now, ok := find(is.indexes, x.name)
+	for _, x := range was.items["index"] {
+		now, ok := is.find("index", x.name)
 		list, values := model.ValuesOf(x.name)
 		switch {
 		case !ok && x.name == model.TotalName:
 			c.gone(x.line, "the records of %s are not counted anymore, and their numbers would be left behind: say model,count again; if they are not needed, run kvgen -accept, and Rebuild drops them", is.source.Name)
 		case !ok && values:
-			if _, ok := find(is.indexes, list); ok {
+			if _, ok := is.find("index", list); ok {
 				c.gone(x.line, "the values of %s.%s are not kept anymore, and what is stored of them would be left behind: say values on that list again; if they are not needed, run kvgen -accept, and Rebuild drops them",
 					is.source.Name, list)
 			}
@@ -183,21 +174,19 @@ func (c comparison) indexes(was, is *lockedModel) {
 	}
 }
 
-// events reports events that are no longer read.
 func (c comparison) events(was, is *lockedModel) {
-	for _, x := range was.events {
-		if now, ok := find(is.events, x.name); ok && now.form != x.form {
+	for _, x := range was.items["events"] {
+		if now, ok := is.find("events", x.name); ok && now.form != x.form {
 			c.At(is.source.Pos, "%s of %s was %s and is %s: its events would stay under their old keys; keep it, or give the new ones a name of their own by name=; if the old ones are not needed, run kvgen -accept",
 				x.name, is.source.Name, x.form, now.form)
 		}
 	}
 }
 
-// counters reports counters that are no longer read.
 func (c comparison) counters(was, is *lockedModel) {
-	for _, x := range was.counters {
-		_, ok := find(is.counters, x.name)
-		_, kept := find(is.indexes, x.name)
+	for _, x := range was.items["counter"] {
+		_, ok := is.find("counter", x.name)
+		_, kept := is.find("index", x.name)
 		list, values := model.ValuesOf(x.name)
 		switch {
 		case ok || values && !kept: // Dropped values have been reported already.
@@ -211,16 +200,14 @@ func (c comparison) counters(was, is *lockedModel) {
 	}
 }
 
-// history reports earlier bodies of records that are no longer read.
 func (c comparison) history(was, is *lockedModel) {
-	if len(was.history) > 0 && len(is.history) == 0 {
-		c.gone(was.history[0].line, "%s has no history anymore, and the earlier bodies of its records would be left behind: say history=%s again; if they are not needed, run kvgen -accept, and Rebuild drops them",
-			is.source.Name, was.history[0].form)
+	if len(was.items["history"]) > 0 && len(is.items["history"]) == 0 {
+		c.gone(was.items["history"][0].line, "%s has no history anymore, and the earlier bodies of its records would be left behind: say history=%s again; if they are not needed, run kvgen -accept, and Rebuild drops them",
+			is.source.Name, was.items["history"][0].form)
 	}
 }
 
-// entries returns the form of an index's entries without its condition and the time for which they
-// count, since a rebuild handles these.
+// entries leaves out the condition and the time for which entries count: a rebuild handles these.
 func entries(form string) string {
 	text, _, _ := strings.Cut(form, " if ")
 	text, _, _ = strings.Cut(text, " for ")

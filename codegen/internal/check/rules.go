@@ -13,14 +13,13 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// rules checks one model as a whole.
 type rules struct {
 	*problem.Reporter
 	source *load.Source
 	model  *model.Model
 }
 
-// Models reports problems of the models of p, declared in s, each taken as a whole.
+// Models reports problems of the models of p, each taken as a whole.
 func Models(r *problem.Reporter, s *load.Source, p *model.Package) {
 	for _, m := range p.Models {
 		c := rules{r, s, m}
@@ -34,15 +33,13 @@ func Models(r *problem.Reporter, s *load.Source, p *model.Package) {
 	}
 }
 
-// recordMethods are the methods that a generated type inherits from kvmodel.Records; an index of
-// that name would hide one.
+// recordMethods are those of kvmodel.Records, which an index of that name would hide.
 var recordMethods = []string{
 	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "IDs", "Last", "Load", "Before", "AcceptLoss", "Purge",
 	"Get", "GetMulti", "All", "Each", "Create", "CreateMulti", "Put", "PutMulti",
 	"Touch", "Update", "UpdateMulti", "Upsert", "Delete", "DeleteMulti", "OnChange", "Plug",
 }
 
-// hookShapes are the methods that the library looks for on a model.
 var hookShapes = []struct {
 	stored.MethodShape
 	form string // for messages
@@ -51,8 +48,7 @@ var hookShapes = []struct {
 	{stored.MethodShape{Name: "Validate", Results: "error"}, "func() error"},
 }
 
-// hooks reports methods with the name of a hook but another signature, which the library would not
-// call.
+// hooks reports methods that the library would not call because of their signature.
 func (c rules) hooks() {
 	methods := types.NewMethodSet(types.NewPointer(c.model.Type))
 	for _, hook := range hookShapes {
@@ -63,7 +59,6 @@ func (c rules) hooks() {
 	}
 }
 
-// kept reports incompatible storage options.
 func (c rules) kept() {
 	m := c.model
 	if m.Sequential && len(m.ID) == 1 && m.IDType != nil && !strings.HasSuffix(stored.KeyKind(m.IDType), "int") {
@@ -80,8 +75,7 @@ func (c rules) kept() {
 	}
 }
 
-// held reports unique values for a time that nothing gives the beginning of, or that end with their
-// record.
+// held reports unique values held for a time that has no beginning, or that end with their record.
 func (c rules) held() {
 	for _, x := range c.model.Indexes {
 		switch {
@@ -95,7 +89,7 @@ func (c rules) held() {
 	}
 }
 
-// counted reports lists, models and rankings of expiring records, which nothing would count down.
+// counted reports counts of expiring records, which nothing would count down.
 func (c rules) counted() {
 	if c.model.Total && c.model.Expires != "" {
 		c.At(c.model.TotalAt, "count: records of %s end by themselves, and nothing counts them down: leave count out; Size and Count of a list know when its members end",
@@ -119,7 +113,6 @@ func (c rules) counted() {
 	}
 }
 
-// tied reports rankings that break ties by creation time, in a model without that.
 func (c rules) tied() {
 	for _, x := range c.model.Indexes {
 		if x.Ranking != nil && x.Ranking.ByTime() && c.model.Created == "" {
@@ -128,7 +121,6 @@ func (c rules) tied() {
 	}
 }
 
-// names reports counters and indexes whose names clash.
 func (c rules) names() {
 	taken := map[string]string{}
 	for _, name := range recordMethods {
@@ -159,7 +151,7 @@ func (c rules) names() {
 	}
 }
 
-// total claims the names used by a model with count, or reports a clash.
+// total claims the names that count adds.
 func (c rules) total(taken map[string]string) {
 	if !c.model.Total {
 		return
@@ -172,8 +164,7 @@ func (c rules) total(taken map[string]string) {
 	}
 }
 
-// codec reports handwritten methods that kvgen generates, or that would never be called beside its
-// output.
+// codec reports handwritten methods that kvgen generates, or that would never be called.
 func (c rules) codec() {
 	own := c.source.Methods(c.model.Type.Obj().Name())
 	for _, name := range []string{"EncodeMsgpack", "DecodeMsgpack", "MarshalMsgpack", "UnmarshalMsgpack"} {

@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// class writes the data class of m and its codec.
 func (w *printer) class(m *model.Model) {
 	codec := w.codecs.emit(m.Type)
 	if m.Events != nil {
@@ -27,7 +26,7 @@ func (w *printer) class(m *model.Model) {
 	w.Write(codec)
 }
 
-// collection writes the type that holds the records and indexes of m.
+// collection writes the type with the records and indexes of m.
 func (w *printer) collection(m *model.Model) {
 	w.printf("// %s\n", strings.Join(doc(m), "\n// "))
 	w.printf("type %s struct {\n*%s.Records[%s]", m.Collection, w.names.runtime("kvmodel"), w.args(m))
@@ -52,12 +51,10 @@ func (w *printer) collection(m *model.Model) {
 	w.printf("}\n\n")
 }
 
-// args returns the type arguments for the record and id of m.
 func (w *printer) args(m *model.Model) string {
 	return w.names.typeString(m.Type) + ", " + w.names.typeString(m.IDType)
 }
 
-// key writes a key type.
 func (w *printer) key(k model.Key) {
 	w.printf("// %s is %s.\ntype %s struct {\n", k.Name, k.About, k.Name)
 	for _, p := range k.Parts {
@@ -66,7 +63,6 @@ func (w *printer) key(k model.Key) {
 	w.printf("}\n\n")
 }
 
-// constructor writes the function that makes the collection of m.
 func (w *printer) constructor(m *model.Model) {
 	kvmodel := w.names.runtime("kvmodel")
 	w.printf("// New%s returns the %s in db.\nfunc New%s(db *%s.DB) *%s {\n", m.Collection, m.Collection, m.Collection, kvmodel, m.Collection)
@@ -98,7 +94,6 @@ func (w *printer) constructor(m *model.Model) {
 	w.printf("return c\n}\n\n")
 }
 
-// made writes the collection of m with these handles.
 func (w *printer) made(m *model.Model, all []handle) {
 	w.printf("&%s{\nRecords: r,\n", m.Collection)
 	if m.Total {
@@ -110,7 +105,7 @@ func (w *printer) made(m *model.Model, all []handle) {
 	w.printf("}\n")
 }
 
-// identity writes functions that get and set the id of a record, and make it a key.
+// identity writes how to get and set an id, and make it a key.
 func (w *printer) identity(m *model.Model) {
 	v, typ, id := variable(m), m.Type.Obj().Name(), w.names.typeString(m.IDType)
 	get, set := v+"."+m.ID[0].Name, "id"
@@ -123,7 +118,6 @@ func (w *printer) identity(m *model.Model) {
 	w.printf("Key: %s,\n", keyExpr(m.IDType, w.names))
 }
 
-// times writes functions for the fields that the library fills in.
 func (w *printer) times(m *model.Model) {
 	v := variable(m)
 	for _, f := range []struct{ schema, name string }{
@@ -140,9 +134,8 @@ func (w *printer) times(m *model.Model) {
 	}
 }
 
-// guard writes lines that stop compiling when the struct, its tags or its methods change: struct
-// types are assignable only if their tags are the same. The compiler then prints the names of the
-// types, which say how to fix it.
+// guard writes lines that stop compiling when the struct, its tags or its methods change. Struct
+// types are assignable only if their tags are the same; the names of the types say how to fix it.
 func (w *printer) guard(m *model.Model) {
 	typ := m.Type.Obj().Name()
 	w.printf("// These lines stop compiling when %s changes: run go generate again.\n", typ)
@@ -163,7 +156,6 @@ func (w *printer) guard(m *model.Model) {
 	}
 }
 
-// quoteTag returns the struct tag as a literal.
 func quoteTag(tag string) string {
 	switch {
 	case tag == "":
@@ -174,7 +166,6 @@ func quoteTag(tag string) string {
 	return "`" + tag + "`"
 }
 
-// kept writes how the records of m are kept if that is unusual.
 func (w *printer) kept(m *model.Model) {
 	if m.Sequential {
 		w.printf("Sequential: true,\n")
@@ -210,7 +201,6 @@ func (w *printer) kept(m *model.Model) {
 	w.printf("},\n")
 }
 
-// gone writes what m once had.
 func (w *printer) gone(m *model.Model) {
 	g := m.Gone
 	if len(g.Indexes)+len(g.Counters) == 0 && !g.History {
@@ -229,7 +219,6 @@ func (w *printer) gone(m *model.Model) {
 	w.printf("Gone: %s.Gone{%s},\n", w.names.runtime("kvmodel"), strings.Join(parts, ", "))
 }
 
-// number returns n as a value of the counter's field.
 func (w *printer) number(c *model.Counter) string {
 	if typ := w.names.typeString(c.Type); typ != "int64" {
 		return typ + "(n)"

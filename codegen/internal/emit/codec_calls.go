@@ -8,8 +8,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// call returns the statement that writes or reads (verb) the value of type t at pointer through
-// stream.
+// call returns the statement that writes or reads (verb) a t at pointer through stream.
 func (s *codecSet) call(verb string, t types.Type, stream, pointer string, in stored.Place) string {
 	t = types.Unalias(t)
 	if s.IsTimeLike(t) {
@@ -47,8 +46,7 @@ func (s *codecSet) call(verb string, t types.Type, stream, pointer string, in st
 	return ""
 }
 
-// function returns the function that writes or reads values of type t, for use in a slice, map or
-// pointer.
+// function returns the function that writes or reads a t in a slice, map or pointer.
 func (s *codecSet) function(verb string, t types.Type, in stored.Place) string {
 	t = types.Unalias(t)
 	if !s.IsTimeLike(t) && !s.ownNil(verb, t) {
@@ -63,8 +61,8 @@ func (s *codecSet) function(verb string, t types.Type, in stored.Place) string {
 	return fmt.Sprintf("func(%s *%s.%s, v *%s) { %s }", letter, s.runtime(), stream, s.typeName(t, in.Pos), s.call(verb, t, letter, "v", in))
 }
 
-// direct returns the name of the function for t, or "" for an unnamed slice, array, map or pointer,
-// which needs other functions. It reports types without a stored form.
+// direct returns the function for t, or "" for an unnamed slice, array, map or pointer. It reports
+// types without a stored form.
 func (s *codecSet) direct(verb string, t types.Type, in stored.Place) string {
 	codec := s.runtime() + "." + verb
 	if stored.IsTime(t) {
@@ -90,7 +88,6 @@ func (s *codecSet) direct(verb string, t types.Type, in stored.Place) string {
 	return codec
 }
 
-// basic returns the kind of function for t, a type with the underlying type b.
 func (s *codecSet) basic(b *types.Basic, t types.Type, in stored.Place) string {
 	switch info := b.Info(); {
 	case b.Kind() == types.Invalid:
@@ -127,7 +124,6 @@ func (s *codecSet) check(u, t types.Type, in stored.Place) {
 	}
 }
 
-// storesNil reports whether a value of type t may be stored as nil.
 func storesNil(t types.Type) bool {
 	switch t.Underlying().(type) {
 	case *types.Pointer, *types.Slice, *types.Map:
@@ -141,7 +137,6 @@ func (s *codecSet) ownNil(verb string, t types.Type) bool {
 	return verb == "Write" && storesNil(t) && s.OwnForm(t) != ""
 }
 
-// refuse reports that t cannot be stored.
 func (s *codecSet) refuse(t types.Type, in stored.Place) {
 	hint := "give it EncodeMsgpack and DecodeMsgpack, or "
 	switch t.Underlying().(type) {

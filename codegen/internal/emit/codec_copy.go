@@ -8,10 +8,9 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// The database may keep a record in memory and give each caller a copy. A shallow copy of a struct
-// shares the data behind its slices, maps and pointers; the functions written here copy that, too.
+// The database may keep a record in memory and give each caller a copy. The functions written here
+// copy the data behind slices, maps and pointers.
 
-// copying is the way to copy values of a type.
 type copying int
 
 const (
@@ -20,7 +19,7 @@ const (
 	never                  // only the type itself could do it
 )
 
-// copyingOf returns the way to copy a t. within holds the types on the path.
+// copyingOf returns how to copy a t. within has the types on the path.
 func (s *codecSet) copyingOf(t types.Type, within ...types.Type) copying {
 	t = types.Unalias(t)
 	for _, outer := range within {
@@ -65,7 +64,7 @@ func (s *codecSet) copyingOf(t types.Type, within ...types.Type) copying {
 	return never
 }
 
-// copyModel returns the codec's field for copies of model, if there is a way to make them.
+// copyModel returns the codec's field for copies, if they can be made.
 func (s *codecSet) copyModel(model *types.Named) string {
 	switch s.copyingOf(model) {
 	case plainly:
@@ -76,7 +75,7 @@ func (s *codecSet) copyModel(model *types.Named) string {
 	return ""
 }
 
-// copyOf returns the name of the function for t without the prefix copy, and schedules it.
+// copyOf schedules the function for t, and returns its name without the prefix copy.
 func (s *codecSet) copyOf(t types.Type, in stored.Place) string {
 	base := s.helper(t, in.Name)
 	s.need(codecPart{t, base, in.Pos, copyPart})
@@ -98,7 +97,6 @@ func (s *codecSet) writeCopy(t types.Type, base string, in stored.Place) {
 	s.printf("}\n\n")
 }
 
-// copyCall returns the statement that makes the value of type t at pointer independent.
 func (s *codecSet) copyCall(t types.Type, pointer string, in stored.Place) string {
 	t = types.Unalias(t)
 	if name := s.copyNamed(t, in); name != "" {
@@ -118,8 +116,7 @@ func (s *codecSet) copyCall(t types.Type, pointer string, in stored.Place) strin
 	return ""
 }
 
-// copyNamed returns the name of the function for t, or "" for an unnamed slice, array, map or
-// pointer.
+// copyNamed returns "" for an unnamed slice, array, map or pointer.
 func (s *codecSet) copyNamed(t types.Type, in stored.Place) string {
 	_, named := t.(*types.Named)
 	if _, is := t.Underlying().(*types.Struct); is || named {
@@ -128,7 +125,6 @@ func (s *codecSet) copyNamed(t types.Type, in stored.Place) string {
 	return ""
 }
 
-// copyFunction returns the function that makes values of type t independent, or nil.
 func (s *codecSet) copyFunction(t types.Type, in stored.Place) string {
 	t = types.Unalias(t)
 	if s.copyingOf(t) == plainly {

@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// codecSet writes the codecs of one package: those of its models and, once each, of all other types
-// they reach. The output is deterministic: it depends only on the types and their order.
+// codecSet writes the codecs of the models of a package and, once each, of all types they reach.
+// The output depends only on the types and their order.
 type codecSet struct {
 	*stored.Forms
 	names   map[string]string // helper names by type
@@ -23,7 +23,6 @@ type codecSet struct {
 	out     bytes.Buffer
 }
 
-// A codecPart is a part of the codec for the type typ, with names based on base.
 type codecPart struct {
 	typ  types.Type
 	base string
@@ -31,7 +30,6 @@ type codecPart struct {
 	what part
 }
 
-// part is a kind of codecPart.
 type part int
 
 const (
@@ -40,27 +38,25 @@ const (
 	copyPart               // the function that makes a copy independent
 )
 
-// newCodecSet returns a set for files that import through names.
 func newCodecSet(f *stored.Forms, names *imports) *codecSet {
 	return &codecSet{Forms: f, names: map[string]string{}, imports: names}
 }
 
-// codecOf returns the name of the functions for t without the prefixes write and read, and
-// schedules them. place names a type without a name.
+// codecOf schedules the functions for t, and returns their name without the prefixes. place names a
+// type without a name.
 func (s *codecSet) codecOf(t types.Type, place string, pos token.Pos) string {
 	base := s.helper(t, place)
 	s.need(codecPart{t, base, pos, streamPart})
 	return base
 }
 
-// fieldsOf returns the name of the function for the fields of the struct t, and schedules it.
+// fieldsOf schedules the function for the fields of t, and returns its name.
 func (s *codecSet) fieldsOf(t types.Type, place string, pos token.Pos) string {
 	base := s.helper(t, place)
 	s.need(codecPart{t, base, pos, fieldsPart})
 	return english.Uncapital(base) + "Fields"
 }
 
-// need schedules part, once.
 func (s *codecSet) need(part codecPart) {
 	same := func(p codecPart) bool { return p.base == part.base && p.what == part.what }
 	if !slices.ContainsFunc(s.parts, same) {
@@ -68,13 +64,12 @@ func (s *codecSet) need(part codecPart) {
 	}
 }
 
-// codecName returns the name of the variable with the codec of model.
 func (s *codecSet) codecName(model *types.Named) string {
 	return english.Uncapital(s.helper(model, "")) + "Codec"
 }
 
-// helper returns the base name of the functions for t. It appends a number if an identifier made of
-// it would be in use.
+// helper returns the base name of the functions for t, with a number if an identifier made of it is
+// in use.
 func (s *codecSet) helper(t types.Type, place string) string {
 	key := types.TypeString(t, nil)
 	if name := s.names[key]; name != "" {
@@ -97,14 +92,12 @@ func (s *codecSet) helper(t types.Type, place string) string {
 	return name
 }
 
-// identifiers returns all identifiers made of the helper name.
 func identifiers(name string) []string {
 	lower := english.Uncapital(name)
 	return []string{"write" + name, "read" + name, "read" + name + "Field", "copy" + name, lower + "Fields", lower + "Codec"}
 }
 
-// mangled returns a name for t as part of an identifier: Page, GeoPoint, BoxInt,
-// PairStringSliceInt.
+// mangled returns a name for t in an identifier: Page, GeoPoint, PairStringSliceInt.
 func mangled(t types.Type, home *types.Package) string {
 	switch t := types.Unalias(t).(type) {
 	case *types.Basic:
@@ -130,14 +123,12 @@ func mangled(t types.Type, home *types.Package) string {
 	return "Value"
 }
 
-// typeName returns t as written in the package, with the necessary imports. It reports a t that the
-// package cannot name.
+// typeName returns t as written in the package. It reports a t that the package cannot name.
 func (s *codecSet) typeName(t types.Type, pos token.Pos) string {
 	s.checkNameable(t, pos)
 	return s.imports.typeString(t)
 }
 
-// checkNameable reports the parts of t that the package cannot name.
 func (s *codecSet) checkNameable(t types.Type, pos token.Pos) {
 	switch t := types.Unalias(t).(type) {
 	case *types.Map:
@@ -156,12 +147,11 @@ func (s *codecSet) checkNameable(t types.Type, pos token.Pos) {
 	}
 }
 
-// isNameable reports whether the package can name obj.
 func (s *codecSet) isNameable(obj *types.TypeName) bool {
 	return obj.Pkg() == nil || obj.Pkg() == s.Pkg || obj.Exported() && importable(obj.Pkg().Path(), s.Pkg.Path())
 }
 
-// importable reports whether the rules for internal directories let home import path.
+// importable reports whether internal directories let home import path.
 func importable(path, home string) bool {
 	whole := "/" + path + "/"
 	i := strings.LastIndex(whole, "/internal/")

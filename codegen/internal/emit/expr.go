@@ -9,10 +9,8 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// variable returns the name of the record in the closures of m.
 func variable(m *model.Model) string { return receiverName(m.Type.Obj().Name()) }
 
-// receiverName returns the name of the receiver in methods of the type.
 func receiverName(typ string) string {
 	first := strings.ToLower(typ[:1])
 	if first < "a" || first > "z" {
@@ -21,17 +19,15 @@ func receiverName(typ string) string {
 	return first
 }
 
-// composite returns the literal of the key type typ with the parts of v.
+// composite returns the literal of a key with the parts of v.
 func composite(typ string, parts []model.Part, v string) string {
 	return typ + "{" + each(parts, func(p model.Part) string { return p.Name + ": " + p.Expr(v) }) + "}"
 }
 
-// eachPart returns the parts of v, separated by commas.
 func eachPart(parts []model.Part, v string) string {
 	return each(parts, func(p model.Part) string { return p.Expr(v) })
 }
 
-// each returns the text of each item, separated by commas.
 func each[T any](items []T, text func(T) string) string {
 	texts := make([]string, len(items))
 	for i, item := range items {
@@ -40,8 +36,7 @@ func each[T any](items []T, text func(T) string) string {
 	return strings.Join(texts, ", ")
 }
 
-// condition returns the spec's field for the condition of x, after before, or "" if x holds all
-// records.
+// condition returns the spec's field for the condition of x, if any, after before.
 func condition(x *model.Index, before string) string {
 	c, typ, v := x.Condition(), x.Model.Type.Obj().Name(), variable(x.Model)
 	switch {
@@ -53,7 +48,7 @@ func condition(x *model.Index, before string) string {
 	return fmt.Sprintf("%sIf: func(%s *%s) bool { return %s.%s },", before, v, typ, v, c.Name)
 }
 
-// keyExpr returns the expression that makes keys of values of type t.
+// keyExpr returns the expression that makes keys of a t.
 func keyExpr(t types.Type, names *imports) string {
 	kvmodel := names.runtime("kvmodel")
 	typ := names.typeString(t)

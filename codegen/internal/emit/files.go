@@ -17,8 +17,8 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// Files returns the generated files of p: kv.go, and one beside each file with models, sorted by
-// path. It reports types that cannot be stored to r.
+// Files returns kv.go, and a file beside each one with models, by path. It reports types that
+// cannot be stored.
 func Files(r *problem.Reporter, p *model.Package) []output.File {
 	if len(p.Models) == 0 {
 		return nil
@@ -46,7 +46,7 @@ func Files(r *problem.Reporter, p *model.Package) []output.File {
 	return files
 }
 
-// takenNames returns the names that generated code must not reuse.
+// takenNames returns names that generated code must not reuse.
 func takenNames(p *model.Package) map[string]bool {
 	taken := map[string]bool{"Models": true, "New": true}
 	for _, name := range p.Declared {
@@ -64,7 +64,7 @@ func takenNames(p *model.Package) map[string]bool {
 	return taken
 }
 
-// locals returns the names of variables in generated code.
+// locals returns the variables in generated code.
 func locals(p *model.Package) []string {
 	names := []string{"a", "b", "c", "d", "k", "m", "r", "v", "w", "id", "db", "enc", "dec", "name"}
 	for _, m := range p.Models {
@@ -73,7 +73,6 @@ func locals(p *model.Package) []string {
 	return names
 }
 
-// modelsFile returns the package's kv.go.
 func modelsFile(p *model.Package, names *imports) output.File {
 	w := &printer{names: names}
 	kvmodel := w.names.runtime("kvmodel")
@@ -93,7 +92,6 @@ func modelsFile(p *model.Package, names *imports) output.File {
 	return w.file(filepath.Join(p.Dir, "kv.go"), p.Name)
 }
 
-// A printer writes one generated file.
 type printer struct {
 	bytes.Buffer
 	names  *imports
@@ -102,7 +100,6 @@ type printer struct {
 
 func (w *printer) printf(format string, args ...any) { fmt.Fprintf(w, format, args...) }
 
-// file returns the printed text as a formatted file of the package pkg.
 func (w *printer) file(path, pkg string) output.File {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n\npackage %s\n\n%s\n", output.Header, pkg, w.names.decl())

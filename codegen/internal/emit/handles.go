@@ -7,19 +7,18 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// A handle is a field of a model's collection: its name, its type, the expression that makes it
-// from r, the records, a description, and the trips of using it.
+// handle is a field of a collection: its name, type and expression, its description, and the trips
+// of using it.
 type handle struct {
 	name, typ, make, line, read string
 
 	reads string // what the method of a ranking reads, for the plan
 
-	// parts, if any, are the fields of a handle that is a struct. The first is embedded. They are
-	// made in their order, in c, the collection.
+	// parts, if any, are the fields of a handle that is a struct, the first embedded. They are made
+	// in order, in c, the collection.
 	parts []handle
 }
 
-// handles returns the fields of the collection of m beside the records.
 func handles(m *model.Model, n *imports) []handle {
 	var all []handle
 	args := n.typeString(m.Type) + ", " + n.typeString(m.IDType)
@@ -69,7 +68,6 @@ func handles(m *model.Model, n *imports) []handle {
 	return all
 }
 
-// A batch is when rankings follow a counter: its name in the library, and in words.
 type batch struct{ name, words string }
 
 var batches = map[string]batch{
@@ -78,7 +76,7 @@ var batches = map[string]batch{
 	"every":   {"Every", "rankings follow before the reply"},
 }
 
-// tally returns the expression of the counter that rankings follow.
+// tally returns the counter that rankings follow.
 func tally(c *model.Counter) string {
 	of := "Tally"
 	switch {
@@ -90,7 +88,6 @@ func tally(c *model.Counter) string {
 	return fmt.Sprintf("db.%s(%q, %q)", of, c.Model.Stored, c.Stored)
 }
 
-// counterLine describes c, for the comment beside it.
 func counterLine(c *model.Counter) string {
 	text := "outside of the record, filled in when that is loaded"
 	if c.List != nil {
@@ -109,8 +106,8 @@ func counterLine(c *model.Counter) string {
 	return text
 }
 
-// counterTrips returns the trips of using c. The first count of a record takes one more. A ranking
-// that follows before the reply takes six, and one more to find out its owner.
+// counterTrips returns the trips of using c. A ranking that follows before the reply takes six, and
+// one more to find out its owner.
 func counterTrips(c *model.Counter) string {
 	if c.List != nil {
 		return "Get 1"

@@ -13,11 +13,9 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/problem"
 )
 
-// module is the import path of the library.
 const module = "github.com/ringtree/ringtree/"
 
-// imports assigns names to the packages imported by the generated files of one package. Each has
-// one name in all these files, unique in the package.
+// imports names the packages imported by the generated files of a package, each by one unique name.
 type imports struct {
 	own    *types.Package
 	taken  map[string]bool   // the names in use
@@ -28,15 +26,14 @@ type imports struct {
 	hidden []types.Object    // types of the package hidden by a variable
 }
 
-// newImports returns imports for the package own, with the names of taken in use.
 func newImports(own *types.Package, taken map[string]bool) *imports {
 	return &imports{own: own, taken: maps.Clone(taken), names: map[string]string{}, plain: map[string]string{}, needed: map[string]bool{}}
 }
 
-// runtime imports the library's package in the directory dir and returns its name.
+// runtime imports a package of the library and returns its name.
 func (im *imports) runtime(dir string) string { return im.add(module+dir, path.Base(dir)) }
 
-// add imports the package at importPath, whose own name is name, and returns its name in the file.
+// add imports a package and returns its name in the file.
 func (im *imports) add(importPath, name string) string {
 	im.needed[importPath] = true
 	if known, ok := im.names[importPath]; ok {
@@ -52,7 +49,7 @@ func (im *imports) add(importPath, name string) string {
 	return chosen
 }
 
-// spelled returns t as written at the top level of the file.
+// spelled returns t as written at the top level.
 func (im *imports) spelled(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
 		if p.Path() == im.own.Path() {
@@ -62,7 +59,7 @@ func (im *imports) spelled(t types.Type) string {
 	})
 }
 
-// typeString returns t as written inside functions, where variables may hide it.
+// typeString returns t as written where variables may hide it.
 func (im *imports) typeString(t types.Type) string {
 	text := im.spelled(t)
 	for _, name := range im.locals {
@@ -74,20 +71,17 @@ func (im *imports) typeString(t types.Type) string {
 	return text
 }
 
-// mentions reports whether the type in text contains the one called name.
 func mentions(text, name string) bool {
 	return slices.Contains(strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' && c != '.' }), name)
 }
 
-// reportHidden reports the types that generated code cannot name.
 func (im *imports) reportHidden(r *problem.Reporter) {
 	for _, obj := range im.hidden {
 		r.At(obj.Pos(), "kvgen writes %s for a variable, which hides this type: take another name", obj.Name())
 	}
 }
 
-// decl returns the import declaration of the current file, the standard library first, and begins a
-// new file.
+// decl returns the imports of the current file, and begins a new one.
 func (im *imports) decl() string {
 	defer clear(im.needed)
 	var std, others []string

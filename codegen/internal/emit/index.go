@@ -17,7 +17,7 @@ func makeUnique(x *model.Index, n *imports) string {
 	return n.runtime("index") + ".NewUnique(r, " + indexSpec(x, n) + heldFor(x, n) + ")"
 }
 
-// heldFor returns the optional argument of x for the time for which a record holds its values.
+// heldFor returns the argument for how long a record holds its values.
 func heldFor(x *model.Index, n *imports) string {
 	if x.For == 0 {
 		return ""
@@ -27,8 +27,7 @@ func heldFor(x *model.Index, n *imports) string {
 		n.runtime("index"), durationExpr(x.For, t), v, x.Model.Type.Obj().Name(), t, x.Model.Created)
 }
 
-// durationExpr returns the expression for d in the largest unit that fits. t is the name of package
-// time.
+// durationExpr returns d in the largest unit that fits.
 func durationExpr(d time.Duration, t string) string {
 	unit, name := time.Nanosecond, "Nanosecond"
 	for larger, its := range map[time.Duration]string{time.Second: "Second", time.Minute: "Minute", time.Hour: "Hour"} {
@@ -66,8 +65,7 @@ func listsLine(x *model.Index) string {
 	return text
 }
 
-// withValues returns the handle of the list x and of its values. lists is the handle of the list
-// alone.
+// withValues returns the handle of a list and its values.
 func withValues(x *model.Index, lists handle, n *imports) handle {
 	name := lists.name
 	lists.name = "Lists"
@@ -79,7 +77,6 @@ func withValues(x *model.Index, lists handle, n *imports) handle {
 	}}}
 }
 
-// valuesLine describes the values of x, for the comment beside them.
 func valuesLine(x *model.Index) string {
 	each := "each " + english.List(labels(x.Parts))
 	if x.Many {
@@ -101,7 +98,6 @@ func phrase(x *model.Index) string {
 	return english.Article(what)
 }
 
-// labels returns the names of the parts for a reader.
 func labels(parts []model.Part) []string {
 	names := make([]string, len(parts))
 	for i, p := range parts {
@@ -110,8 +106,7 @@ func labels(parts []model.Part) []string {
 	return names
 }
 
-// generic returns the type of an index: the library's type name of the package pkg for the model's
-// records, the types between, and the index's values.
+// generic returns an index type of the library for the records, the types between, and the values.
 func generic(x *model.Index, names *imports, pkg, name string, between ...types.Type) string {
 	args := names.typeString(x.Model.Type)
 	for _, t := range append(between, x.Value) {
@@ -120,8 +115,6 @@ func generic(x *model.Index, names *imports, pkg, name string, between ...types.
 	return fmt.Sprintf("*%s.%s[%s]", names.runtime(pkg), name, args)
 }
 
-// listOptions returns the optional arguments of lists: their initial number of segments, and their
-// counter.
 func listOptions(x *model.Index, names *imports) string {
 	options := ""
 	if x.Hot > 0 {
@@ -136,7 +129,6 @@ func listOptions(x *model.Index, names *imports) string {
 	return options
 }
 
-// numberLine describes the counter of n.
 func numberLine(n *model.Number) string {
 	target := n.Counter.Model.Name + "." + n.Counter.Field
 	switch {
@@ -148,7 +140,6 @@ func numberLine(n *model.Number) string {
 	return "counted in " + target
 }
 
-// numberOption returns the option that makes the counter of n follow the list x.
 func numberOption(x *model.Index, n *model.Number) string {
 	target := fmt.Sprintf("%q, %q", n.Counter.Model.Stored, n.Counter.Stored)
 	if n.Of == nil && n.If == nil {
@@ -166,7 +157,6 @@ func numberOption(x *model.Index, n *model.Number) string {
 	return fmt.Sprintf("Summed(%s int64 { %s })", head, sum)
 }
 
-// indexSpec returns the literal that describes x to the library.
 func indexSpec(x *model.Index, names *imports) string {
 	kvmodel, value := names.runtime("kvmodel"), names.typeString(x.Value)
 	typ, v := x.Model.Type.Obj().Name(), variable(x.Model)
@@ -177,7 +167,6 @@ func indexSpec(x *model.Index, names *imports) string {
 	return b.String() + condition(x, " ") + "\n}"
 }
 
-// maxExpr returns the field of a literal for the maximum number of values of a record in x.
 func maxExpr(x *model.Index) string {
 	if x.Max == 0 {
 		return ""
@@ -185,7 +174,6 @@ func maxExpr(x *model.Index) string {
 	return fmt.Sprintf(" Max: %d,", x.Max)
 }
 
-// fields returns the names of the fields behind the values of x.
 func fields(x *model.Index) string {
 	if x.Field != "" {
 		return strconv.Quote(x.Field)
@@ -193,7 +181,6 @@ func fields(x *model.Index) string {
 	return each(x.Parts, func(p model.Part) string { return strconv.Quote(p.Name) })
 }
 
-// values returns the expression of the values of x in the record v.
 func values(x *model.Index, typ, v string) string {
 	switch {
 	case x.Many:

@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// doc returns the lines of the comment on the collection of m: its access plan.
+// doc returns the comment on the collection: its access plan.
 func doc(m *model.Model) []string {
 	held := "and the indexes kept over them"
 	if len(m.Indexes) == 0 {
@@ -31,7 +31,6 @@ func doc(m *model.Model) []string {
 	return append(lines, "Trips: "+trips(m)+".")
 }
 
-// totalLine describes the result of Count.
 func totalLine(m *model.Model) string {
 	text := "how many " + m.Collection + " there are"
 	if m.If != nil && len(m.Indexes) > 0 {
@@ -40,7 +39,6 @@ func totalLine(m *model.Model) string {
 	return text
 }
 
-// children describes the records deleted along with one of m.
 func children(m *model.Model) string {
 	var all []string
 	for _, x := range m.Children {
@@ -49,7 +47,7 @@ func children(m *model.Model) string {
 	return english.List(all) + " are deleted, too"
 }
 
-// trips returns the cost of the verbs of m before the reply.
+// trips returns the cost of the verbs before the reply.
 func trips(m *model.Model) string {
 	create, update, listing, again := 2, map[int]bool{2: true}, "", ""
 	switch {
@@ -74,7 +72,6 @@ func trips(m *model.Model) string {
 	return fmt.Sprintf("Get 1, Create %d%s, Update %s%s, Delete 2%s%s", create, again, oneOf(update), touchTrips(m), firstTrips(m, create, deepest), listing)
 }
 
-// touchTrips returns the cost of Touch, or "" if records do not expire.
 func touchTrips(m *model.Model) string {
 	switch {
 	case m.Expires == "":
@@ -85,7 +82,7 @@ func touchTrips(m *model.Model) string {
 	return ", Touch 2 or 3"
 }
 
-// oneOf writes numbers: 2, 2 or 3, 2 to 4.
+// oneOf writes 2, 2 or 3, 2 to 4.
 func oneOf(numbers map[int]bool) string {
 	all := slices.Sorted(maps.Keys(numbers))
 	switch least, most := all[0], all[len(all)-1]; len(all) {
@@ -98,9 +95,8 @@ func oneOf(numbers map[int]bool) string {
 	}
 }
 
-// firstTrips returns the cost of Create and Update if the record is the first in a list, a timeline
-// or a ranking of one value, if that is more. Otherwise Create costs create, including deepest, the
-// trips of indexes before the commit.
+// firstTrips returns the cost of the first record in a list, a timeline or a ranking of one value,
+// if that is more than create, which has deepest trips of indexes before the commit.
 func firstTrips(m *model.Model, create, deepest int) string {
 	var words []string
 	most := 0
@@ -120,8 +116,7 @@ func firstTrips(m *model.Model, create, deepest int) string {
 	return fmt.Sprintf("; with a new %s Create %s%d, Update %[2]s%[4]d", english.Or(words), upTo, max(create, 1+most), 2+most)
 }
 
-// Plan returns the access plan of the package: the content of each model, and the cost in trips of
-// each way to access it.
+// Plan returns the models of the package, and the cost in trips of each way to access them.
 func Plan(p *model.Package) string {
 	var b strings.Builder
 	for _, m := range p.Models {

@@ -8,7 +8,6 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// scores returns the type of the scores of x.
 func scores(x *model.Index, n *imports) string {
 	if x.Ranking.Counts {
 		return "int64"
@@ -34,7 +33,6 @@ func makeRanking(x *model.Index, n *imports) string {
 	return fmt.Sprintf("%s.NewBoard(r, %s)", ranking, spec)
 }
 
-// rankingSpec returns the literal that describes the ranking x to the library.
 func rankingSpec(x *model.Index, n *imports) string {
 	ranking, typ, v := n.runtime("ranking"), x.Model.Type.Obj().Name(), variable(x.Model)
 	var b strings.Builder
@@ -59,7 +57,6 @@ func rankingSpec(x *model.Index, n *imports) string {
 	return b.String() + "\n}"
 }
 
-// follows returns the lines for the counters that the ranking x follows.
 func follows(x *model.Index, n *imports) string {
 	counters := x.Followed()
 	if len(counters) == 0 {
@@ -72,7 +69,6 @@ func follows(x *model.Index, n *imports) string {
 	return text + fmt.Sprintf("\nAlso: []%s.Counter{%s},", n.runtime("kvmodel"), each(counters[1:], tally))
 }
 
-// scoreOrder returns the expression for the order of the scores of x.
 func scoreOrder(x *model.Index, n *imports) string {
 	ranking := n.runtime("ranking")
 	switch kind := x.Ranking.Kind; {
@@ -87,8 +83,8 @@ func scoreOrder(x *model.Index, n *imports) string {
 	}
 }
 
-// rankingEntering returns just the trip of a journal entry if x follows a counter, since its own
-// entries are written after the reply.
+// rankingEntering: the entries of a ranking by a counter are written after the reply; the trip is
+// for a journal line.
 func rankingEntering(x *model.Index) (trips, first int) {
 	switch {
 	case len(x.Followed()) > 0:
@@ -123,8 +119,8 @@ func rankingLine(x *model.Index) string {
 	return text
 }
 
-// readsLine describes the fields that the method of the ranking x reads, if x may follow counters.
-// It is for the plan alone, since generated code does not depend on the bodies of functions.
+// readsLine describes what the method of x reads. It is for the plan alone: generated code does not
+// depend on bodies of functions.
 func readsLine(x *model.Index) string {
 	r := x.Ranking
 	if r == nil || r.IsText() || !x.Parts[0].Method || len(x.Model.Counters) == 0 {
@@ -147,7 +143,6 @@ func readsLine(x *model.Index) string {
 	return text
 }
 
-// tiesLine describes the order of equal scores, for the comment on a ranking.
 var tiesLine = map[string]string{
 	"newest": ", of equal ones the newest first",
 	"oldest": ", of equal ones the oldest first",
@@ -169,7 +164,6 @@ func order(r *model.Ranking) string {
 	return words[0]
 }
 
-// language describes the language of the order of texts.
 func language(r *model.Ranking) string {
 	if r.Locale == "" {
 		return ""

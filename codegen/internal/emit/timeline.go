@@ -41,14 +41,14 @@ func makeTimeline(x *model.Index, n *imports) string {
 	return fmt.Sprintf("%s.NewRing(r, %s)", timeline, b.String())
 }
 
-// standsByOwner reports whether the timeline x is on the slice that has its owners: then a change
-// of one owner does not move the record in the rings of the others.
+// standsByOwner reports whether x is on the slice of its owners. Then a change of one owner does
+// not move the record in the rings of others.
 func standsByOwner(x *model.Index) bool {
 	by := x.Ring.By
 	return by != nil && by.Many && by.Parts[0].Name == x.Parts[0].Name
 }
 
-// holdsExpr returns an expression that is true if p of v is a value for timeline.Text.
+// holdsExpr returns whether p of v is a value for timeline.Text, in Go.
 func holdsExpr(p model.Part, v string) string {
 	switch u := p.Type.Underlying().(type) {
 	case *types.Basic:
@@ -64,8 +64,8 @@ func holdsExpr(p model.Part, v string) string {
 	return "true"
 }
 
-// orderExpr returns the field of v that orders old records in a build of timeline x: its own field
-// if that is a time or an ascending number, otherwise the creation time, or "" if there is none.
+// orderExpr returns the field that orders old records in a build of x: its own if that is a time or
+// an ascending number, else the creation time, or "".
 func orderExpr(x *model.Index, v string) string {
 	m, part := x.Model, x.Parts[0]
 	isID := len(m.ID) == 1 && m.ID[0].Name == part.Name
@@ -78,7 +78,6 @@ func orderExpr(x *model.Index, v string) string {
 	return ""
 }
 
-// shapeExpr returns the literal of s without its type.
 func shapeExpr(s model.RingShape) string {
 	return fmt.Sprintf("{Size: %d, Segment: %d}", s.Size, s.Segment)
 }
@@ -102,7 +101,7 @@ func timelineLine(x *model.Index) string {
 	return fmt.Sprintf("%s; newest %d%s", what, x.Ring.Shape.Size, keptLine(x))
 }
 
-// keptLine describes the size to which the ring of x can grow without a rebuild.
+// keptLine describes the size to which the ring can grow without a rebuild.
 func keptLine(x *model.Index) string {
 	if kept := x.Ring.Shape.Stored(); kept > x.Ring.Shape.Size {
 		return fmt.Sprintf(" (it keeps %d)", kept)
@@ -110,10 +109,8 @@ func keptLine(x *model.Index) string {
 	return ""
 }
 
-// eventLayouts maps layouts to their names in the library.
 var eventLayouts = map[string]string{"append": "Appended", "ring": "Numbered", "packed": "Packed"}
 
-// eventsLine describes the events, for the comment and the plan.
 func eventsLine(m *model.Model) string {
 	e := m.Events
 	text := fmt.Sprintf("the last %d %s of each %s", e.Keep, m.Collection, e.By.Label())
@@ -126,13 +123,11 @@ func eventsLine(m *model.Model) string {
 	return text
 }
 
-// eventsTrips returns the cost of the verbs.
 func eventsTrips(e *model.Events) string {
 	push := map[string]string{"append": "1 or 2", "packed": "2", "ring": "2 to 5"}[e.Layout]
 	return fmt.Sprintf("Push %s for any 500 owners, Latest 1, Unread 1, Clear 1", push)
 }
 
-// events writes the type that holds the events m, and its constructor.
 func (w *printer) events(m *model.Model) {
 	timeline, kvmodel := w.names.runtime("timeline"), w.names.runtime("kvmodel")
 	e, typ, v, owner := m.Events, m.Type.Obj().Name(), variable(m), w.names.typeString(m.Events.By.Type)

@@ -2,7 +2,7 @@ package emit
 
 import "github.com/ringtree/ringtree/codegen/internal/model"
 
-// An emission is the printed form of a word's indexes. It decides nothing.
+// emission is the printed form of a word's indexes.
 type emission struct {
 	typ  func(*model.Index, *imports) string // the type of its handle
 	make func(*model.Index, *imports) string // the expression that makes it from r, the records
@@ -11,15 +11,14 @@ type emission struct {
 
 	listing bool // it has pages of records
 
-	// entering returns the trips of entries before the record commits, and those of the first entry
-	// of a list, a timeline or a ranking of one value.
+	// entering returns the trips of entries before the commit, and those of the first entry of a
+	// list, a timeline or a ranking of one value.
 	entering func(*model.Index) (trips, first int)
 }
 
-// alike is the entering of an index whose first entry costs no more than others.
+// alike is for indexes whose first entry costs no more.
 func alike(*model.Index) (trips, first int) { return 1, 1 }
 
-// emissions are the printed forms of indexes, by word.
 var emissions = map[string]emission{
 	"unique": {
 		typ: uniqueType, make: makeUnique, line: uniqueLine,

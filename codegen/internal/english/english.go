@@ -23,8 +23,7 @@ func join(words []string, link string) string {
 	return strings.Join(words[:last], ", ") + link + words[last]
 }
 
-// Known returns the part of a message that lists the known words and, if one of them is close to
-// wrong, asks whether it was meant.
+// Known lists the known words and, if one is close to wrong, asks whether it was meant.
 func Known(wrong string, words []string) string {
 	if len(words) == 0 {
 		return "there are none"
@@ -39,8 +38,7 @@ func Known(wrong string, words []string) string {
 	return text
 }
 
-// Nearest returns the word closest to wrong, or "" if none is close enough for wrong to be a typing
-// error.
+// Nearest returns the word closest to wrong, or "" if wrong is no typing error of any.
 func Nearest(wrong string, words []string) string {
 	best, least := "", max(1, len(wrong)/3)+1
 	for _, w := range words {
@@ -51,8 +49,8 @@ func Nearest(wrong string, words []string) string {
 	return best
 }
 
-// distance returns the number of letters to change, add, drop or swap with the next one to turn a
-// into b.
+// distance returns how many letters to change, add, drop or swap with the next one to turn a into
+// b.
 func distance(a, b string) int {
 	var last, row []int
 	next := make([]int, len(b)+1)
@@ -76,7 +74,7 @@ func distance(a, b string) int {
 	return next[len(b)]
 }
 
-// Article returns name with "a" or "an" before it.
+// Article puts "a" or "an" before name.
 func Article(name string) string {
 	first, _ := utf8.DecodeRuneInString(name)
 	if strings.ContainsRune("AEIOaeio", unicode.ToLower(first)) {
@@ -91,8 +89,7 @@ func Capital(name string) string {
 	return string(unicode.ToUpper(r)) + name[size:]
 }
 
-// Uncapital returns name with its first word in lower case: Page is page,
-// HTTPRoute is httpRoute, URL is url.
+// Uncapital returns name with its first word in lower case: HTTPRoute is httpRoute.
 func Uncapital(name string) string {
 	runes := []rune(name)
 	for i, r := range runes {
@@ -104,7 +101,7 @@ func Uncapital(name string) string {
 	return string(runes)
 }
 
-// Duration returns d without the units that are 0 at its end: 720h.
+// Duration returns d without zero units at its end: 720h.
 func Duration(d time.Duration) string {
 	text := d.String()
 	for _, none := range []string{"m0s", "h0m"} {

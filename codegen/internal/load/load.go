@@ -1,5 +1,5 @@
-// Package load is the first step: it finds the packages with models, reads them without the output
-// of kvgen, parses tags and assigns names, and type-checks everything a model can depend on.
+// Package load is the first step: it finds the packages with models, reads them without kvgen's
+// output, parses tags, assigns names, and type-checks all that a model can depend on.
 package load
 
 import (
@@ -20,8 +20,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Sources returns the packages of patterns that have models or generated files, sorted by import
-// path, parsed and type-checked.
+// Sources returns the packages of patterns with models or generated files, by import path.
 func Sources(r *problem.Reporter, patterns []string) ([]*Source, error) {
 	listed, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedModule,
@@ -51,7 +50,7 @@ func Sources(r *problem.Reporter, patterns []string) ([]*Source, error) {
 	return found, c.check(found)
 }
 
-// read parses the package p; it returns nil if p has nothing for kvgen.
+// read returns nil if p has nothing for kvgen.
 func read(r *problem.Reporter, p *packages.Package) *Source {
 	tests, _ := filepath.Glob(filepath.Join(p.Dir, "*_test.go"))
 	if len(p.GoFiles)+len(p.IgnoredFiles)+len(tests) == 0 {
@@ -87,8 +86,7 @@ func read(r *problem.Reporter, p *packages.Package) *Source {
 	return s
 }
 
-// collect returns the texts of the handwritten files of s, nil if nothing in its directory concerns
-// kvgen.
+// collect returns the handwritten files of s, nil if none concerns kvgen.
 func (s *Source) collect(r *problem.Reporter, paths []string) map[string][]byte {
 	s.generated = len(output.In(s.Dir)) > 0
 	s.aside = slices.DeleteFunc(s.aside, func(path string) bool {
@@ -112,10 +110,9 @@ func (s *Source) collect(r *problem.Reporter, paths []string) map[string][]byte 
 	return texts
 }
 
-// mentions reports whether there may be a tag in text.
 func mentions(text []byte) bool { return bytes.Contains(text, []byte("kv:")) }
 
-// parse adds the file at path to s, or reports the first fault of its syntax.
+// parse adds the file to s, or reports its first fault of syntax.
 func (s *Source) parse(r *problem.Reporter, path string, text []byte) {
 	file, err := parser.ParseFile(r.Fset, path, text, parser.ParseComments|parser.SkipObjectResolution)
 	var faults scanner.ErrorList

@@ -11,15 +11,14 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// predeclared are the predeclared names of Go that generated code uses, apart from the types of
-// fields. A package that declares one changes its meaning.
+// A package that declares one of these names of Go changes its meaning in generated code.
 var predeclared = []string{"any", "bool", "byte", "error", "false", "int64", "len", "nil", "string", "true"}
 
-// A nameTable maps each top-level name of a package to its owner, as a message continues after
+// nameTable maps the top-level names of a package to their owners, as a message continues after
 // "but".
 type nameTable map[string]string
 
-// nameDrafts names the drafts of s and their key types, and reports names that are taken.
+// nameDrafts names the drafts and their key types, and reports names that are taken.
 func (s *Source) nameDrafts(r *problem.Reporter) {
 	t := nameTable{}
 	for name, pos := range s.Declared() {
@@ -45,7 +44,6 @@ func (s *Source) nameDrafts(r *problem.Reporter) {
 	s.distinctModels(r)
 }
 
-// claim takes name for generated code, and reports a clash.
 func (t nameTable) claim(r *problem.Reporter, pos token.Pos, name, purpose, remedy string) {
 	if owner, taken := t[name]; taken {
 		r.At(pos, "kvgen writes %s for %s, but %s: %s", name, purpose, owner, remedy)
@@ -54,7 +52,6 @@ func (t nameTable) claim(r *problem.Reporter, pos token.Pos, name, purpose, reme
 	t[name] = "also for " + purpose
 }
 
-// ownNames returns the names of d, from its struct and its model or events clause.
 func (d *Draft) ownNames(r *problem.Reporter) names {
 	var c tag.Clause
 	for _, word := range []string{"events", "model"} {
@@ -75,7 +72,7 @@ func (d *Draft) ownNames(r *problem.Reporter) names {
 	return n
 }
 
-// nameID names the key type of d if its id has several fields.
+// nameID names the key type of an id of several fields.
 func (d *Draft) nameID(r *problem.Reporter, t nameTable) {
 	var parts []*Tagged
 	for _, t := range d.Tags {
@@ -96,8 +93,7 @@ func (d *Draft) nameID(r *problem.Reporter, t nameTable) {
 	d.keys = append(d.keys, &KeyDecl{name, group{}, "the id of " + english.Article(d.Names.Model), parts})
 }
 
-// nameGroups names the key types of the groups of d like the groups, with the model's name as a
-// prefix if that is taken.
+// nameGroups names key types like their groups, with the model's name before it if that is taken.
 func (d *Draft) nameGroups(r *problem.Reporter, t nameTable) {
 	var groups []group
 	members := map[group][]*Tagged{}
@@ -127,7 +123,6 @@ func (d *Draft) nameGroups(r *problem.Reporter, t nameTable) {
 	}
 }
 
-// distinctModels reports models that share a name or a stored name.
 func (s *Source) distinctModels(r *problem.Reporter) {
 	named, stored := map[string]*Draft{}, map[string]*Draft{}
 	for _, d := range s.Drafts {
@@ -140,7 +135,6 @@ func (s *Source) distinctModels(r *problem.Reporter) {
 	}
 }
 
-// plural returns the plural of name.
 func plural(name string) string {
 	last, size := utf8.DecodeLastRuneInString(name)
 	rest := name[:len(name)-size]

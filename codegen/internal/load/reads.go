@@ -5,17 +5,15 @@ import (
 	"slices"
 )
 
-// Reads returns the names that the method of the type called name selects from its receiver, and
-// those of the type's other methods that it calls, in order. Names that are no fields are methods
-// of embedded fields. sure is false if the receiver is used in another way, such as passed to a
-// function, or a body is missing: then the method may read any field. Bodies need not compile.
+// Reads returns the names that a method selects from its receiver, also by other methods that it
+// calls. sure is false if it may read any field: the receiver is used in another way, or a body is
+// missing. Bodies need not compile.
 func (s *Source) Reads(name, method string) (names []string, sure bool) {
 	r := reading{bodies: s.methods(name)}
 	sure = r.method(method)
 	return r.names, sure
 }
 
-// methods returns the declarations of the methods on the type called name.
 func (s *Source) methods(name string) map[string]*ast.FuncDecl {
 	found := map[string]*ast.FuncDecl{}
 	for _, f := range s.Files {
@@ -28,14 +26,12 @@ func (s *Source) methods(name string) map[string]*ast.FuncDecl {
 	return found
 }
 
-// reading collects the names that methods of a type select from their receivers.
 type reading struct {
 	bodies map[string]*ast.FuncDecl
 	names  []string
 	seen   []string // methods
 }
 
-// method adds the names of the method called name, and reports whether these are all.
 func (r *reading) method(name string) (sure bool) {
 	fn := r.bodies[name]
 	if fn == nil || fn.Body == nil {
@@ -51,7 +47,6 @@ func (r *reading) method(name string) (sure bool) {
 	return r.body(fn.Body, fn.Recv.List[0].Names[0].Name)
 }
 
-// body adds the names that body selects from the receiver, and reports whether these are all.
 func (r *reading) body(body ast.Node, receiver string) (sure bool) {
 	sure = true
 	ast.Inspect(body, func(node ast.Node) bool {
@@ -76,7 +71,6 @@ func (r *reading) body(body ast.Node, receiver string) (sure bool) {
 	return sure
 }
 
-// isReceiver reports whether x is the receiver, which may be dereferenced.
 func isReceiver(x ast.Expr, receiver string) bool {
 	switch x := x.(type) {
 	case *ast.ParenExpr:

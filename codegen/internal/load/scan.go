@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// scan finds the drafts of s and reports every misplaced tag.
+// scan finds the drafts of s, and reports misplaced tags.
 func (s *Source) scan(r *problem.Reporter) {
 	for _, path := range s.aside {
 		s.scanAside(r, path)
@@ -27,7 +27,7 @@ func (s *Source) scan(r *problem.Reporter) {
 	}
 }
 
-// scanAside reports models in a file that is not part of the package's build.
+// scanAside reports models in a file that is not in the build.
 func (s *Source) scanAside(r *problem.Reporter, path string) {
 	file, err := parser.ParseFile(r.Fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil || strings.TrimSuffix(file.Name.Name, "_test") != s.Name && s.Name != "" {
@@ -46,7 +46,6 @@ func (s *Source) scanAside(r *problem.Reporter, path string) {
 	}
 }
 
-// scanStructs finds the models among the structs of f.
 func (s *Source) scanStructs(r *problem.Reporter, f *sourceFile) {
 	models := map[*ast.StructType]*ast.TypeSpec{}
 	for _, spec := range typeSpecs(f.Syntax) {
@@ -76,7 +75,7 @@ func (s *Source) scanStructs(r *problem.Reporter, f *sourceFile) {
 	})
 }
 
-// notModel returns the reason why the struct declared by spec cannot be a model, "" if it can.
+// notModel says why spec cannot be a model, or "".
 func notModel(spec *ast.TypeSpec) string {
 	switch {
 	case spec == nil:
@@ -89,7 +88,6 @@ func notModel(spec *ast.TypeSpec) string {
 	return ""
 }
 
-// structTags returns the tagged fields of st, in source order.
 func structTags(r *problem.Reporter, st *ast.StructType) []*Tagged {
 	var found []*Tagged
 	for _, field := range st.Fields.List {
@@ -107,7 +105,6 @@ func structTags(r *problem.Reporter, st *ast.StructType) []*Tagged {
 	return found
 }
 
-// fieldTagged returns the field called name with its parsed tag.
 func fieldTagged(r *problem.Reporter, field *ast.Field, name string, text tag.Text) *Tagged {
 	t := &Tagged{Name: name, Site: tag.OnField, Pos: field.Pos(), typ: field.Type, Text: text}
 	if name == "_" {
@@ -121,14 +118,12 @@ func fieldTagged(r *problem.Reporter, field *ast.Field, name string, text tag.Te
 	return t
 }
 
-// parse reads the tag's text.
 func (t *Tagged) parse(r *problem.Reporter) {
 	clauses, faults := tag.Parse(t.Text.Text, t.Site)
 	t.Clauses, t.faulty = clauses, len(faults) > 0
 	t.Text.Report(r, faults...)
 }
 
-// fieldNames returns the names declared by field. An embedded field has the name of its type.
 func fieldNames(field *ast.Field) []string {
 	if len(field.Names) == 0 {
 		return []string{embeddedName(field.Type)}
@@ -140,8 +135,7 @@ func fieldNames(field *ast.Field) []string {
 	return names
 }
 
-// scanMethods adds the tagged methods in f to their models, and reports //kv: comments outside of
-// methods.
+// scanMethods adds the tagged methods in f to their models.
 func (s *Source) scanMethods(r *problem.Reporter, f *sourceFile) {
 	docs := map[*ast.CommentGroup]bool{}
 	for _, decl := range f.Syntax.Decls {
@@ -167,7 +161,6 @@ func (s *Source) scanMethods(r *problem.Reporter, f *sourceFile) {
 	}
 }
 
-// addMethod adds the method fn with the tag text to its model.
 func (s *Source) addMethod(r *problem.Reporter, fn *ast.FuncDecl, text tag.Text) {
 	i := slices.IndexFunc(s.Drafts, func(d *Draft) bool { return d.Name == receiver(fn) })
 	switch {
@@ -183,7 +176,7 @@ func (s *Source) addMethod(r *problem.Reporter, fn *ast.FuncDecl, text tag.Text)
 	s.Drafts[i].Tags = append(s.Drafts[i].Tags, t)
 }
 
-// constraintOf returns the constraint that limits f to some builds, or "".
+// constraintOf returns what limits f to some builds, or "".
 func constraintOf(f *sourceFile) string {
 	for _, group := range f.Syntax.Comments {
 		if group.Pos() > f.Syntax.Package {
@@ -202,7 +195,6 @@ func constraintOf(f *sourceFile) string {
 	return ""
 }
 
-// takenEverywhere reports whether a file called name is built on every system.
 func takenEverywhere(name string) bool {
 	nowhere := build.Default
 	nowhere.GOOS, nowhere.GOARCH = "none", "none"

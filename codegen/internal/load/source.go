@@ -10,8 +10,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// A Source is the handwritten part of a package. It excludes generated code, which may be missing,
-// stale or broken.
+// Source is the handwritten part of a package. Generated code may be missing, stale or broken.
 type Source struct {
 	Name, Path, Dir string
 	Module          string // the directory of its module
@@ -27,7 +26,6 @@ type Source struct {
 	Absent map[string]string // errors of packages that could not be loaded, by path
 }
 
-// Named returns the package's type called name, or nil.
 func (s *Source) Named(name string) *types.Named {
 	obj := s.Types.Scope().Lookup(name)
 	if obj == nil {
@@ -37,7 +35,7 @@ func (s *Source) Named(name string) *types.Named {
 	return named
 }
 
-// Declared returns the top-level names declared by s, including tests.
+// Declared returns the top-level names of s, with those of its tests.
 func (s *Source) Declared() map[string]token.Pos {
 	found := map[string]token.Pos{}
 	files := slices.Clone(s.tests)
@@ -75,7 +73,6 @@ func declaredBy(decl ast.Decl) []*ast.Ident {
 	return nil
 }
 
-// Methods returns the methods declared by s on the type called name.
 func (s *Source) Methods(name string) map[string]token.Pos {
 	found := map[string]token.Pos{}
 	for _, f := range s.Files {
@@ -88,7 +85,7 @@ func (s *Source) Methods(name string) map[string]token.Pos {
 	return found
 }
 
-// receiver returns the type name of the method fn, or "" for a function.
+// receiver returns the type of the method fn, or "" for a function.
 func receiver(fn *ast.FuncDecl) string {
 	if fn.Recv == nil || len(fn.Recv.List) == 0 {
 		return ""
@@ -112,10 +109,8 @@ func embeddedName(typ ast.Expr) string {
 	return "_"
 }
 
-// ImportPath returns the path imported by spec.
 func ImportPath(spec *ast.ImportSpec) string { return strings.Trim(spec.Path.Value, "`\"") }
 
-// typeSpecs returns the types declared at the top of f.
 func typeSpecs(f *ast.File) []*ast.TypeSpec {
 	var specs []*ast.TypeSpec
 	for _, decl := range f.Decls {
@@ -132,7 +127,7 @@ func typeSpecs(f *ast.File) []*ast.TypeSpec {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// A Draft is a model as in its source, before types are known.
+// Draft is a model in its source, before types are known.
 type Draft struct {
 	Name  string // of the struct
 	File  *sourceFile
@@ -142,20 +137,18 @@ type Draft struct {
 	Names names
 }
 
-// A sourceFile is one file of a source.
 type sourceFile struct {
 	Path   string
 	Syntax *ast.File
 }
 
-// names are the names of one model.
 type names struct {
 	Model      string // in texts: Page
 	Stored     string // in keys: Page, or the value of was=
 	Collection string // the generated type: Pages
 }
 
-// A Tagged is a field or a method with a kv tag.
+// Tagged is a field or a method with a kv tag.
 type Tagged struct {
 	Name    string
 	Site    tag.Site
@@ -166,15 +159,13 @@ type Tagged struct {
 	faulty  bool // the text has invalid clauses, too
 }
 
-// makesModel reports whether t makes its struct a model. A lone - or private does not: these are
-// allowed in any struct within a record.
+// makesModel is false for a lone - or private, which may stand in any struct within a record.
 func (t *Tagged) makesModel() bool {
 	text := strings.TrimSpace(t.Text.Text)
 	return text != "-" && text != "private"
 }
 
-// A KeyDecl is a generated key type: the id of a model whose id has several fields, or the value of
-// a group.
+// KeyDecl is a key type to generate, for an id of several fields or a group.
 type KeyDecl struct {
 	Name  string
 	group group  // zero for an id
@@ -182,10 +173,9 @@ type KeyDecl struct {
 	Parts []*Tagged
 }
 
-// A group is the fields that form one index together: their common word and name.
+// group is the word and the name that form one index of several fields.
 type group struct{ word, name string }
 
-// clause returns the clause of t with the word, and whether there is one.
 func (t *Tagged) clause(word string) (tag.Clause, bool) {
 	i := slices.IndexFunc(t.Clauses, func(c tag.Clause) bool { return c.Word == word })
 	if i < 0 {
@@ -194,7 +184,6 @@ func (t *Tagged) clause(word string) (tag.Clause, bool) {
 	return t.Clauses[i], true
 }
 
-// TagOf returns the first tag of d with the word, nil if there is none.
 func (d *Draft) TagOf(word string) *Tagged {
 	for _, t := range d.Tags {
 		if _, ok := t.clause(word); ok {
@@ -204,12 +193,11 @@ func (d *Draft) TagOf(word string) *Tagged {
 	return nil
 }
 
-// Faulty reports whether a tag of d has a fault.
 func (d *Draft) Faulty() bool {
 	return slices.ContainsFunc(d.Tags, func(t *Tagged) bool { return t.faulty })
 }
 
-// groupOf returns the group named by c, zero if it names none.
+// groupOf returns zero if c names no group.
 func groupOf(c tag.Clause) group {
 	switch c.Word {
 	case "unique", "list", "group":
@@ -220,7 +208,6 @@ func groupOf(c tag.Clause) group {
 	return group{}
 }
 
-// Group returns the key type of a group of fields by its name, nil if there is none.
 func (d *Draft) Group(name string) *KeyDecl {
 	i := slices.IndexFunc(d.keys, func(k *KeyDecl) bool { return name != "" && k.group.name == name })
 	if i < 0 {
@@ -229,7 +216,6 @@ func (d *Draft) Group(name string) *KeyDecl {
 	return d.keys[i]
 }
 
-// Groups returns the names of the groups of fields.
 func (d *Draft) Groups() (names []string) {
 	for _, k := range d.keys {
 		if k.group.name != "" {
@@ -239,7 +225,7 @@ func (d *Draft) Groups() (names []string) {
 	return names
 }
 
-// KeyOf returns the key type of the group named by c, or of the id if c names none.
+// KeyOf returns the key type of c's group, or else of the id.
 func (d *Draft) KeyOf(c tag.Clause) *KeyDecl {
 	g := groupOf(c)
 	i := slices.IndexFunc(d.keys, func(k *KeyDecl) bool { return k.group == g })

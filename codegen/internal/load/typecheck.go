@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// A checker type-checks packages with models and imports their dependencies.
+// checker type-checks packages with models and imports their dependencies.
 type checker struct {
 	fset    *token.FileSet
 	sources map[string]*Source // by import path
@@ -22,7 +22,7 @@ type checker struct {
 	absent  map[string]string // the error of a package that could not be loaded
 }
 
-// check type-checks the packages, each after those it imports.
+// check type-checks each package after those it imports.
 func (c *checker) check(found []*Source) error {
 	if err := c.importOthers(found); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (c *checker) check(found []*Source) error {
 	return nil
 }
 
-// importOthers loads the other packages imported by found, from the compiler's export data.
+// importOthers loads packages without models from the compiler's export data.
 func (c *checker) importOthers(found []*Source) error {
 	wanted := map[string]bool{}
 	for _, s := range found {
@@ -67,7 +67,6 @@ func (c *checker) importOthers(found []*Source) error {
 	return nil
 }
 
-// Import returns the package at path for the type checker.
 func (c *checker) Import(path string) (*types.Package, error) {
 	if path == "unsafe" {
 		return types.Unsafe, nil
@@ -82,9 +81,8 @@ func (c *checker) Import(path string) (*types.Package, error) {
 	return nil, errors.New(cmp.Or(c.absent[path], "it cannot be loaded"))
 }
 
-// typecheck sets the types of s. It checks only the declarations that a model can depend on: types,
-// constants, the signatures of methods, and the coming key types. Errors elsewhere in the package
-// do not matter.
+// typecheck checks only what a model can depend on: types, constants, signatures of methods, and
+// the coming key types. Errors elsewhere do not matter.
 func (c *checker) typecheck(s *Source) {
 	if s.Types != nil {
 		return
@@ -107,8 +105,7 @@ func (c *checker) typecheck(s *Source) {
 	s.promiseCodecs()
 }
 
-// trimmed returns the files of s reduced to the declarations that a model can depend on. A file
-// without references to other packages imports none.
+// trimmed returns the files with these declarations alone, and without imports if they need none.
 func (s *Source) trimmed() []*ast.File {
 	var files []*ast.File
 	for _, f := range s.Files {
@@ -127,7 +124,6 @@ func (s *Source) trimmed() []*ast.File {
 	return files
 }
 
-// selects reports whether decl may refer to another package, apart from the bodies of functions.
 func selects(decl ast.Decl) (found bool) {
 	ast.Inspect(decl, func(node ast.Node) bool {
 		switch n := node.(type) {
@@ -148,7 +144,6 @@ func isImport(decl ast.Decl) bool {
 	return ok && d.Tok == token.IMPORT
 }
 
-// irrelevant reports whether no model can depend on decl.
 func irrelevant(decl ast.Decl) bool {
 	switch d := decl.(type) {
 	case *ast.GenDecl:
@@ -159,7 +154,7 @@ func irrelevant(decl ast.Decl) bool {
 	return true
 }
 
-// keyDecls returns the declarations of the key types of d, for the type checker.
+// keyDecls declares the key types to be generated.
 func (d *Draft) keyDecls() []ast.Decl {
 	var decls []ast.Decl
 	for _, k := range d.keys {
@@ -178,15 +173,14 @@ func (d *Draft) keyDecls() []ast.Decl {
 	return decls
 }
 
-// codecMethods are the methods generated for every model, with the types of their parameters in
-// package msgpack.
+// codecMethods are generated for every model; their parameters are of package msgpack.
 var codecMethods = []struct{ name, param string }{
 	{"EncodeMsgpack", "Encoder"},
 	{"DecodeMsgpack", "Decoder"},
 }
 
-// promiseCodecs declares the coming methods of the models of s, so that other packages see the same
-// types before and after generation.
+// promiseCodecs declares the methods to be generated, so that other packages see the same types
+// before and after.
 func (s *Source) promiseCodecs() {
 	msgpack := types.NewPackage(stored.MsgpackPath, "msgpack")
 	for _, d := range s.Drafts {

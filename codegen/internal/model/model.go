@@ -1,5 +1,4 @@
-// Package model describes data classes: resolve builds them from tagged structs, check tests them,
-// and emit prints them.
+// Package model describes data classes: resolve builds them, check tests them, emit prints them.
 package model
 
 import (
@@ -12,7 +11,7 @@ import (
 	"time"
 )
 
-// A Package is a Go package with models, ready for output.
+// Package is a Go package with models.
 type Package struct {
 	Name, Path, Dir string
 	Module          string // the directory of its module
@@ -21,12 +20,10 @@ type Package struct {
 	Models          []*Model // sorted by name
 }
 
-// Has reports whether t is the type of a model of p.
 func (p *Package) Has(t *types.TypeName) bool {
 	return slices.ContainsFunc(p.Models, func(m *Model) bool { return m.Type.Obj() == t })
 }
 
-// A Model is a tagged struct: its records and their indexes.
 type Model struct {
 	Name       string // Page
 	Stored     string // the name in keys: Page, or the value of was=
@@ -60,22 +57,20 @@ type Model struct {
 	Methods map[string]types.Type // the result types of methods that generated code calls
 }
 
-// TotalName is the stored name of the counter of records. It cannot be the name of an index.
+// TotalName is the stored name of the counter of records; no index has it.
 const TotalName = "count"
 
-// Gone lists former features of a model that may still be stored, by stored names, sorted.
+// Gone lists former features that may still be stored, by stored names, sorted.
 type Gone struct {
 	Indexes, Counters []string
 	History           bool
 }
 
-// A Key is a generated key type.
 type Key struct {
 	Name, About string
 	Parts       []Part
 }
 
-// A Part is a field or a method in a key.
 type Part struct {
 	Name   string
 	Stored string // the field's name in stored records; for a method, Name()
@@ -83,7 +78,7 @@ type Part struct {
 	Method bool
 }
 
-// Expr returns the expression for the part in the record v.
+// Expr returns the part of the record v, in Go.
 func (p Part) Expr(v string) string {
 	if p.Method {
 		return v + "." + p.Name + "()"
@@ -91,19 +86,17 @@ func (p Part) Expr(v string) string {
 	return v + "." + p.Name
 }
 
-// Label returns the name of the part for a reader.
 func (p Part) Label() string { return strings.TrimPrefix(p.Expr(""), ".") }
 
-// A Condition is the bool field or method that selects the records of an index.
+// Condition is the bool field or method that selects records.
 type Condition struct {
 	Name   string
 	Method bool
 }
 
-// Expr returns how the condition is read of the record v.
+// Expr returns the condition of the record v, in Go.
 func (c *Condition) Expr(v string) string { return Part{Name: c.Name, Method: c.Method}.Expr(v) }
 
-// An Index is one index over the records of a model.
 type Index struct {
 	Model  *Model
 	Word   string // of the tag: unique
@@ -129,22 +122,20 @@ type Index struct {
 	Pos token.Pos
 }
 
-// ValuesStored returns the name in keys of the values of the list x, and of their counter if x has
-// no other.
+// ValuesStored returns the name in keys of the values of the list x, and of their counter.
 func (x *Index) ValuesStored() string { return x.Stored + valuesSuffix }
 
-// ValuesOf returns the stored name of the list with the values called name, and whether name is one
-// of values.
+// ValuesOf returns the list whose values are stored as name, if any.
 func ValuesOf(name string) (list string, ok bool) { return strings.CutSuffix(name, valuesSuffix) }
 
 const valuesSuffix = ".Values"
 
-// Counted reports whether a counter is the number of all records with a value of the list x.
+// Counted reports whether a counter has the number of all records with a value of x.
 func (x *Index) Counted() bool {
 	return slices.ContainsFunc(x.Numbers, func(n *Number) bool { return n.Of == nil && n.If == nil })
 }
 
-// A Number makes a counter follow a list.
+// Number makes a counter follow a list.
 type Number struct {
 	Counter *Counter
 	Of      *Part      // what a record adds; nil: 1
@@ -152,7 +143,7 @@ type Number struct {
 	Pos     token.Pos
 }
 
-// Clause returns the word of n with its value, as a tag says them.
+// Clause returns n as a tag says it.
 func (n *Number) Clause() string {
 	word := "count"
 	if n.Of != nil {
@@ -161,7 +152,7 @@ func (n *Number) Clause() string {
 	return word + "=" + n.Counter.Model.Name + "." + n.Counter.Field
 }
 
-// Summand describes the amount that a record adds, "" for 1.
+// Summand describes what a record adds, "" for 1.
 func (n *Number) Summand() string {
 	what := ""
 	if n.Of != nil {
@@ -173,7 +164,6 @@ func (n *Number) Summand() string {
 	return what
 }
 
-// Several reports whether a record may have several values in x.
 func (x *Index) Several() bool {
 	switch {
 	case x.Ring != nil:
@@ -184,15 +174,14 @@ func (x *Index) Several() bool {
 	return x.Many
 }
 
-// Condition returns the condition of x, or nil if it holds all records.
+// Condition returns nil if x holds all records.
 func (x *Index) Condition() *Condition {
 	return cmp.Or(x.If, x.Model.If)
 }
 
-// Followed returns the counters that the ranking x follows: the one it ranks by
-// or, if it ranks by a method, those that of= names, or else all counters of the
-// model, since the method may use
-// any. If there are none, the score depends on the record alone, as a text does always.
+// Followed returns the counters that the ranking x follows: the one it ranks by or, for a method,
+// those of of=, by default all. If there are none, the score depends on the record alone, as a text
+// does.
 func (x *Index) Followed() []*Counter {
 	if x.Ranking.IsText() {
 		return nil
@@ -207,8 +196,8 @@ func (x *Index) Followed() []*Counter {
 	return found
 }
 
-// Unread returns the counters that the ranking x follows although its method is known not to read
-// them, and those that it reads and x does not follow.
+// Unread returns the followed counters that the method of x is known not to read, and those that it
+// reads and x does not follow.
 func (x *Index) Unread() (unread, unnamed []string) {
 	if !x.Ranking.Known {
 		return nil, nil
@@ -225,8 +214,7 @@ func (x *Index) Unread() (unread, unnamed []string) {
 	return unread, unnamed
 }
 
-// A By describes the owners of an index's rings or boards: the values of a field, a method or a
-// group of fields.
+// By describes the owners of rings or boards: the values of a field, a method or a group.
 type By struct {
 	Group string // of the fields, "" for a single one
 	Parts []Part
@@ -234,23 +222,20 @@ type By struct {
 	Many  bool // a record has a slice of values
 }
 
-// Name returns the name of the values.
 func (b *By) Name() string { return cmp.Or(b.Group, b.Parts[0].Name) }
 
-// A Ring has the options of a timeline: its owner and its shape.
 type Ring struct {
 	By     *By // nil: one for all records
 	Shape  RingShape
 	Shards int
 }
 
-// A RingShape is the number of places in a ring, and the number of them per key.
+// RingShape is the number of places in a ring, and in one key.
 type RingShape struct{ Size, Segment int }
 
-// Stored returns the number of places stored: the next power of two.
+// Stored returns the number of places stored, a power of two.
 func (s RingShape) Stored() int { return 1 << bits.Len(uint(s.Size-1)) }
 
-// A Ranking has the options of a ranking: its owner, its periods and its order.
 type Ranking struct {
 	By     *By    // nil: one for all records
 	Per    string // hour, day, week or month; "": no periods
@@ -269,7 +254,7 @@ type Ranking struct {
 // ByTime reports whether creation times break ties.
 func (r *Ranking) ByTime() bool { return r.Ties == "newest" || r.Ties == "oldest" }
 
-// IsText reports whether r ranks texts; a nil r does not.
+// IsText reports whether r ranks texts. r may be nil.
 func (r *Ranking) IsText() bool { return r != nil && strings.HasPrefix(r.Kind, textKind) }
 
 const textKind = "words"
@@ -277,7 +262,7 @@ const textKind = "words"
 // TextKind returns the kind of texts in the order of a locale.
 func TextKind(locale string) string { return strings.TrimSpace(textKind + " " + locale) }
 
-// A Counter is a number that is kept beside each record of a model.
+// Counter is a number kept beside each record.
 type Counter struct {
 	Model  *Model
 	Name   string // of its handle
@@ -302,7 +287,7 @@ func (c *Counter) Followers() []*Index {
 	return found
 }
 
-// Events are the options of a model without an id: values kept in the rings of their owners.
+// Events are the options of a model without an id: values in the rings of their owners.
 type Events struct {
 	By     Part
 	Once   *Part // nil: every event counts

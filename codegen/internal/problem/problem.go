@@ -11,21 +11,20 @@ import (
 	"strings"
 )
 
-// A problem is one complaint about the input.
+// problem is one complaint; its place is only a file if a line would not help.
 type problem struct {
 	place   token.Position // only the file if a line would not help
 	message string
 }
 
-// A Reporter collects problems, with their places relative to Dir, the working directory.
+// Reporter collects problems, with places relative to Dir.
 type Reporter struct {
 	Fset     *token.FileSet
 	Dir      string
 	problems []problem
 }
 
-// Err returns the problems, one per line in the order of their places, nil if there are none. A
-// line is file:line:col: message.
+// Err returns the problems by place, a line of file:line:col: message each, or nil.
 func (r *Reporter) Err() error {
 	if len(r.problems) == 0 {
 		return nil
@@ -46,28 +45,25 @@ func (r *Reporter) Err() error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// At reports a problem at pos.
 func (r *Reporter) At(pos token.Pos, format string, args ...any) {
 	r.Report(r.Fset.Position(pos), format, args...)
 }
 
-// In reports a problem of a whole file.
 func (r *Reporter) In(file, format string, args ...any) {
 	r.Report(token.Position{Filename: file}, format, args...)
 }
 
-// Line reports a problem at a line of a file that is not Go.
+// Line reports a problem in a file that is not Go.
 func (r *Reporter) Line(file string, line int, format string, args ...any) {
 	r.Report(token.Position{Filename: file, Line: line, Column: 1}, format, args...)
 }
 
-// Report reports a problem at place.
 func (r *Reporter) Report(place token.Position, format string, args ...any) {
 	place.Filename = Shorten(r.Dir, place.Filename)
 	r.problems = append(r.problems, problem{place, fmt.Sprintf(format, args...)})
 }
 
-// Place returns pos relative to the working directory.
+// Place returns pos relative to Dir.
 func (r *Reporter) Place(pos token.Pos) token.Position {
 	p := r.Fset.Position(pos)
 	p.Filename = Shorten(r.Dir, p.Filename)

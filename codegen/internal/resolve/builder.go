@@ -11,16 +11,13 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// A member is a tagged field or method, with its type.
 type member struct {
 	model.Part
 	tagged *load.Tagged
 }
 
-// at returns the place of the clause c of m.
 func (m member) at(c tag.Clause) token.Pos { return m.tagged.Text.Pos(c.Offset) }
 
-// A builder builds one model.
 type builder struct {
 	*problem.Reporter
 	source  *load.Source
@@ -33,8 +30,7 @@ type builder struct {
 	parents []pendingParent
 }
 
-// A pendingNumber is a count or sum clause. Its counter is looked up once all models are
-// known.
+// pendingNumber is a count or sum clause. Its counter is looked up when all models are known.
 type pendingNumber struct {
 	*model.Number
 	word          string
@@ -42,8 +38,8 @@ type pendingNumber struct {
 	field, target string
 }
 
-// A meaning is the effect of a word on a model: use for most words, the other fields for the words
-// that make indexes.
+// meaning is the effect of a word on a model: use for most, the other fields for those that make
+// indexes.
 type meaning struct {
 	use func(b *builder, m member, c tag.Clause)
 
@@ -52,7 +48,7 @@ type meaning struct {
 	def    func(x *model.Index) string                    // the definition of the entries, without the condition
 }
 
-// member returns the field or method tagged by t, or false after reporting a problem.
+// member returns the tagged field or method, or false after reporting a problem.
 func (b *builder) member(t *load.Tagged) (member, bool) {
 	if t.Site == tag.OnModel {
 		return member{model.Part{Name: "_", Type: types.NewStruct(nil, nil)}, t}, true
@@ -73,12 +69,10 @@ func (b *builder) member(t *load.Tagged) (member, bool) {
 	return member{}, false
 }
 
-// part returns the field f as a part of a key.
 func (b *builder) part(f *types.Var) model.Part {
 	return model.Part{Name: f.Name(), Stored: stored.NameOf(f, b.tags[f]), Type: f.Type()}
 }
 
-// option returns the stored field named by an option of c, nil if the option is not given.
 func (b *builder) option(c tag.Clause, name string) *model.Part {
 	f := b.field(c.Get(name))
 	if f == nil {
@@ -88,17 +82,14 @@ func (b *builder) option(c tag.Clause, name string) *model.Part {
 	return &part
 }
 
-// needStored reports c on a field that is not stored.
 func (b *builder) needStored(m member, c tag.Clause) {
 	if !m.Method && b.field(m.Name) == nil {
 		b.At(m.at(c), "%s cannot stand on %s, which is not stored", c.Word, m.Name)
 	}
 }
 
-// countsOn reports whether the field called name is a counter.
 func (b *builder) countsOn(name string) bool { return b.says(name, "counter") }
 
-// says reports whether the tag of the field called name has the word.
 func (b *builder) says(name, word string) bool {
 	for f, tag := range b.tags {
 		if f.Name() == name {
@@ -108,8 +99,8 @@ func (b *builder) says(name, word string) bool {
 	return false
 }
 
-// condition returns the stored bool field or the method called name, or nil. It adds the method to
-// the guard.
+// condition returns the stored bool field or the method called name, or nil. The guard will hold
+// the method.
 func (b *builder) condition(name string) *model.Condition {
 	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(b.model.Type), true, b.source.Types, name)
 	switch o := obj.(type) {
@@ -126,7 +117,6 @@ func (b *builder) condition(name string) *model.Condition {
 	return nil
 }
 
-// conditions returns the possible values of if=.
 func (b *builder) conditions() []string {
 	var names []string
 	for _, f := range b.stored {
@@ -143,7 +133,6 @@ func (b *builder) conditions() []string {
 	return names
 }
 
-// field returns the stored field of the model called name, nil if there is none.
 func (b *builder) field(name string) *types.Var {
 	for _, f := range b.stored {
 		if f.Name() == name {

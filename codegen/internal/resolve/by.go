@@ -10,15 +10,13 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// useGroup makes m a part of the key named by c, for by=. The key type is added at its first
-// member.
+// useGroup makes m a part of a key for by=.
 func (b *builder) useGroup(m member, c tag.Clause) {
 	b.needStored(m, c)
 	b.join(&model.Index{Model: b.model, Word: c.Word, Pos: m.at(c)}, m, c)
 }
 
-// byOf returns the value of the option by of c, nil if the option is not given: a field, a group of
-// fields, or a method.
+// byOf returns the value of by=: a field, a group or a method; nil without it.
 func (b *builder) byOf(c tag.Clause) *model.By {
 	name := c.Get("by")
 	if key := b.draft.Group(name); key != nil && b.field(name) == nil {
@@ -54,7 +52,7 @@ func (b *builder) byPart(name string) *model.Part {
 	return nil
 }
 
-// namesBy reports whether o is valid for by=, with a type accepted by misfit.
+// namesBy reports whether o is valid for by=. misfit complains about types.
 func (b *builder) namesBy(o tag.Option, misfit func(types.Type) string, at token.Pos) bool {
 	part := b.byPart(o.Value)
 	switch {
@@ -71,8 +69,7 @@ func (b *builder) namesBy(o tag.Option, misfit func(types.Type) string, at token
 	return true
 }
 
-// keyMethod returns the result type of the method called name, nil if there is no method without
-// parameters and with one result.
+// keyMethod returns the result type of a method without parameters, or nil.
 func (b *builder) keyMethod(name string) types.Type {
 	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(b.model.Type), true, b.source.Types, name)
 	f, ok := obj.(*types.Func)
@@ -82,8 +79,7 @@ func (b *builder) keyMethod(name string) types.Type {
 	return f.Signature().Results().At(0).Type()
 }
 
-// byNames returns the possible values of by=, without methods, of which a type may have many.
+// byNames returns values for by=, without methods: a type may have many.
 func (b *builder) byNames() []string { return append(b.fieldNames(), b.draft.Groups()...) }
 
-// byDef describes the owners of an index's entries.
 func byDef(by *model.By) string { return " by " + valuesDef(by.Parts, by.Value, by.Many) }

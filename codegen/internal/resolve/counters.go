@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// useCounter makes m a field that shows a counter.
 func (b *builder) useCounter(m member, c tag.Clause) {
 	name := cmp.Or(c.Get("name"), m.Name)
 	b.model.Counters = append(b.model.Counters, &model.Counter{
@@ -21,7 +20,6 @@ func (b *builder) useCounter(m member, c tag.Clause) {
 	})
 }
 
-// useNumber makes m a field whose lists a counter follows.
 func (b *builder) useNumber(m member, c tag.Clause) {
 	b.needStored(m, c)
 	n := &model.Number{Of: b.byPart(c.Get("of")), If: b.condition(c.Get("if")), Pos: m.at(c)}
@@ -35,7 +33,6 @@ func (b *builder) useNumber(m member, c tag.Clause) {
 	b.numbers = append(b.numbers, pendingNumber{n, c.Word, b.model, m.Name, c.Value})
 }
 
-// resolveNumber finds the list that n stands beside and the counter that follows it.
 func resolveNumber(r *problem.Reporter, p *model.Package, n pendingNumber) {
 	i := slices.IndexFunc(n.model.Indexes, func(x *model.Index) bool { return x.Word == "list" && len(x.Parts) == 1 && x.Parts[0].Name == n.field })
 	if i < 0 {
@@ -59,7 +56,7 @@ func resolveNumber(r *problem.Reporter, p *model.Package, n pendingNumber) {
 	}
 }
 
-// findCounter returns the counter called name, Model.Field, or nil, and the names of all counters.
+// findCounter returns Model.Field, or nil, and the names of all counters.
 func findCounter(p *model.Package, name string) (found *model.Counter, names []string) {
 	for _, m := range p.Models {
 		for _, c := range m.Counters {
@@ -72,10 +69,8 @@ func findCounter(p *model.Package, name string) (found *model.Counter, names []s
 	return found, names
 }
 
-// batchByDefault is the default batch of counters.
 const batchByDefault = "window"
 
-// finishCounters sets the batches of the counters.
 func (b *builder) finishCounters() {
 	for _, c := range b.model.Counters {
 		if c.Batch != "" && len(c.Followers()) == 0 {

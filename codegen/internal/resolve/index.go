@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// useIndex adds the index for c on m. A group is added at its first member.
+// useIndex adds an index, for a group at its first member.
 func (b *builder) useIndex(m member, c tag.Clause, meaning meaning) {
 	if c.Word != "ranking" || !b.countsOn(m.Name) {
 		b.needStored(m, c)
@@ -38,8 +38,7 @@ func (b *builder) useIndex(m member, c tag.Clause, meaning meaning) {
 	b.model.Indexes = append(b.model.Indexes, x)
 }
 
-// join makes x the index of the group named by c and reports whether to add it: m is the first
-// member of a valid group.
+// join makes x the index of c's group, and reports whether m is the first member of a valid group.
 func (b *builder) join(x *model.Index, m member, c tag.Clause) bool {
 	key := b.draft.KeyOf(c)
 	if x.Many || stored.KeyStruct(m.Type) != nil {
@@ -69,7 +68,6 @@ func (b *builder) join(x *model.Index, m member, c tag.Clause) bool {
 	return true
 }
 
-// parts returns the parts of key with their types.
 func (b *builder) parts(key *load.KeyDecl) []model.Part {
 	var parts []model.Part
 	for _, t := range key.Parts {
@@ -80,7 +78,6 @@ func (b *builder) parts(key *load.KeyDecl) []model.Part {
 	return parts
 }
 
-// settleUnique sets the time for which a value is held, and its field if x is on a method.
 func (b *builder) settleUnique(x *model.Index, c tag.Clause) {
 	x.For, _ = time.ParseDuration(c.Get("for"))
 	if x.Field = c.Get("field"); x.Field != "" && !x.Parts[0].Method {
@@ -88,7 +85,6 @@ func (b *builder) settleUnique(x *model.Index, c tag.Clause) {
 	}
 }
 
-// settleList sets the options of a list: its initial segments, its values, and its parent.
 func (b *builder) settleList(x *model.Index, c tag.Clause) {
 	x.Hot, x.Values = c.Number("hot", 0), c.Has("values")
 	if name := c.Get("with"); name != "" {
@@ -96,12 +92,10 @@ func (b *builder) settleList(x *model.Index, c tag.Clause) {
 	}
 }
 
-// bySubject names x after its field, method or group.
 func bySubject(x *model.Index) string {
 	return "By" + cmp.Or(x.Group, english.Capital(x.Parts[0].Name))
 }
 
-// uniqueDef defines the entries of x, and how long they count.
 func uniqueDef(x *model.Index) string {
 	text := partsDef(x)
 	if x.For > 0 {
@@ -110,10 +104,8 @@ func uniqueDef(x *model.Index) string {
 	return text
 }
 
-// partsDef defines the entries of x as the values of its parts.
 func partsDef(x *model.Index) string { return x.Word + " " + valuesDef(x.Parts, x.Value, x.Many) }
 
-// valuesDef defines the values made of parts.
 func valuesDef(parts []model.Part, value types.Type, many bool) string {
 	names := make([]string, len(parts))
 	for i, p := range parts {
@@ -126,13 +118,11 @@ func valuesDef(parts []model.Part, value types.Type, many bool) string {
 	return text
 }
 
-// The default size and segment of a ring.
 const (
 	ringSize    = 1024
 	ringSegment = 64
 )
 
-// settleTimeline sets the owner and the shape of the timeline x.
 func (b *builder) settleTimeline(x *model.Index, c tag.Clause) {
 	shape := model.RingShape{Size: c.Number("ring", ringSize)}
 	shape.Segment = c.Number("segment", min(ringSegment, max(1, shape.Stored()/8)))
@@ -149,7 +139,7 @@ func timelineName(x *model.Index) string {
 	return "Newest"
 }
 
-// timelineDef leaves out the shape, which the library adds.
+// timelineDef leaves out the shape: the library adds it.
 func timelineDef(x *model.Index) string {
 	text := "timeline " + x.Parts[0].Stored
 	if by := x.Ring.By; by != nil {

@@ -10,13 +10,12 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// A pendingParent is the option with= of a list. Its model is looked up after all are known.
+// pendingParent is a with= of a list. Its model is looked up when all are known.
 type pendingParent struct {
 	list *model.Index
 	name string
 }
 
-// resolveParent makes deletions in the model named by c delete the records of the list.
 func resolveParent(r *problem.Reporter, p *model.Package, c pendingParent) {
 	list, names := c.list, []string(nil)
 	for _, m := range p.Models {
@@ -52,7 +51,6 @@ func partNames(x *model.Index) (names []string) {
 	return names
 }
 
-// refuseLoops reports models with a cycle of deletions.
 func refuseLoops(r *problem.Reporter, p *model.Package) {
 	for _, m := range p.Models {
 		if loop := loopFrom(m, nil); loop != nil {
@@ -63,7 +61,7 @@ func refuseLoops(r *problem.Reporter, p *model.Package) {
 	}
 }
 
-// loopFrom returns the lists of a cycle of deletions from m to a model in way or m, or nil.
+// loopFrom returns the lists of a cycle of deletions from m, or nil.
 func loopFrom(m *model.Model, way []*model.Index) []*model.Index {
 	if i := slices.IndexFunc(way, func(x *model.Index) bool { return x.Parent == m }); i >= 0 {
 		return way[i:]
@@ -76,7 +74,6 @@ func loopFrom(m *model.Model, way []*model.Index) []*model.Index {
 	return nil
 }
 
-// steps describes the deletions caused by each of lists.
 func steps(lists []*model.Index) (all []string) {
 	for _, x := range lists {
 		all = append(all, english.Article(x.Parent.Name)+" takes "+x.Model.Collection+" along")

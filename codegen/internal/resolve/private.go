@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// usePrivate reports an m that is not a plain value in the record.
+// usePrivate reports an m that is no plain value in the record.
 func (b *builder) usePrivate(m member, c tag.Clause) {
 	switch {
 	case b.says(m.Name, "id"):
@@ -21,8 +21,7 @@ func (b *builder) usePrivate(m member, c tag.Clause) {
 	}
 }
 
-// settlePrivate finds the private fields of the models of p. It examines types and not clauses,
-// since the word applies in structs within a record too.
+// settlePrivate looks at types, not clauses: the word may stand in structs within a record.
 func settlePrivate(p *model.Package) {
 	// Problems with types are reported when the codecs are written.
 	f := &stored.Forms{Reporter: &problem.Reporter{Fset: token.NewFileSet()}, Pkg: p.Types, Writes: p.Has}

@@ -10,14 +10,11 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// periodsStored is the maximum number of periods of a ranking: the maximum TTL of stores is five
-// years.
+// periodsStored is how many periods fit into the maximum TTL of stores, five years.
 var periodsStored = map[string]int{"hour": 5*365*24 - 1, "day": 5*365 - 1, "week": 5*365/7 - 1, "month": 5*12 - 2}
 
-// periodsKept is the default number of kept periods: the current one and the previous one.
 const periodsKept = 2
 
-// settleRanking sets the owner, the periods and the order of the ranking x.
 func (b *builder) settleRanking(x *model.Index, c tag.Clause) {
 	r := &model.Ranking{
 		By: b.byOf(c), Low: c.Get("order") == "low", Ties: c.Get("ties"), Scale: c.Number("scale", -1), Locale: c.Get("locale"),
@@ -33,8 +30,8 @@ func (b *builder) settleRanking(x *model.Index, c tag.Clause) {
 	}
 }
 
-// settleReads settles which counters the method of the ranking x reads: those of of=, and for the
-// plan the fields found in its body.
+// settleReads settles which counters a method reads: those of of=, and for the plan the fields
+// found in its body.
 func (b *builder) settleReads(x *model.Index, c tag.Clause) {
 	if x.Parts[0].Method {
 		names, sure := b.source.Reads(b.draft.Name, x.Parts[0].Name)
@@ -59,7 +56,6 @@ func (b *builder) settleReads(x *model.Index, c tag.Clause) {
 	}
 }
 
-// settleText settles the direction of the ranking x, if it is by a text.
 func (b *builder) settleText(x *model.Index, c tag.Clause) {
 	r, order := x.Ranking, c.Get("order")
 	if r.IsText() {
@@ -77,7 +73,6 @@ func (b *builder) settleText(x *model.Index, c tag.Clause) {
 	}
 }
 
-// settlePeriod sets the period of the ranking x.
 func (b *builder) settlePeriod(x *model.Index, c tag.Clause) {
 	r, per := x.Ranking, c.Get("per")
 	switch most := periodsStored[per]; {
@@ -96,8 +91,8 @@ func (b *builder) settlePeriod(x *model.Index, c tag.Clause) {
 	}
 }
 
-// scoreKind returns the kind of the stored scores of r, from type t: changing it requires a
-// rebuild. Unsigned integers of up to 32 bits are stored as signed ones.
+// scoreKind returns the kind of the stored scores: changing it requires a rebuild. Unsigned
+// integers of up to 32 bits are stored as signed ones.
 func scoreKind(r *model.Ranking, t types.Type) string {
 	if stored.IsTime(t) {
 		return "time"
@@ -117,7 +112,7 @@ func scoreKind(r *model.Ranking, t types.Type) string {
 	return "int"
 }
 
-// rankingName returns TopViews or, if there is no top, TitleAZ.
+// rankingName returns TopViews or, for texts, TitleAZ.
 func rankingName(x *model.Index) string {
 	subject := english.Capital(x.Parts[0].Name)
 	name := "Top" + subject
@@ -136,8 +131,8 @@ func rankingName(x *model.Index) string {
 	return name
 }
 
-// rankingDef leaves out the reading order of scores, the sharing of ranks and the number of kept
-// periods: changing these requires no rebuild.
+// rankingDef leaves out what needs no rebuild: the reading order, shared ranks and the number of
+// periods.
 func rankingDef(x *model.Index) string {
 	text := fmt.Sprintf("ranking %s %s", x.Parts[0].Stored, x.Ranking.Kind)
 	if len(x.Followed()) > 0 {
@@ -152,8 +147,8 @@ func rankingDef(x *model.Index) string {
 	return text + tiesDef(x.Ranking)
 }
 
-// tiesDef describes the stored ties of r: the same for the newest of the highest first and the
-// oldest of the lowest, since these are the same entries read in opposite directions.
+// tiesDef is the same for the newest of the highest first and the oldest of the lowest: the same
+// entries read in opposite directions.
 func tiesDef(r *model.Ranking) string {
 	switch {
 	case r.Ties == "dense":

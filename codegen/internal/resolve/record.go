@@ -9,7 +9,6 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// useModel applies the options of the model clause.
 func (b *builder) useModel(m member, c tag.Clause) {
 	if b.draft.TagOf("model") != m.tagged {
 		b.At(m.at(c), "%s has two model clauses; merge them", b.model.Name)
@@ -23,7 +22,6 @@ func (b *builder) useModel(m member, c tag.Clause) {
 	b.model.If = b.condition(c.Get("if"))
 }
 
-// useID makes the field m the id, or a part of it.
 func (b *builder) useID(m member, c tag.Clause) {
 	b.needStored(m, c)
 	b.model.ID = append(b.model.ID, m.Part)
@@ -33,8 +31,7 @@ func (b *builder) useID(m member, c tag.Clause) {
 	}
 }
 
-// fill returns the use of a word for a field filled in by the library: it stores the field's name
-// in place.
+// fill returns the use of a word for a field that the library fills in: it notes the name in place.
 func fill(place func(*model.Model) *string) func(b *builder, m member, c tag.Clause) {
 	return func(b *builder, m member, c tag.Clause) {
 		b.needStored(m, c)
@@ -46,14 +43,13 @@ func fill(place func(*model.Model) *string) func(b *builder, m member, c tag.Cla
 	}
 }
 
-// useSkip reports other clauses beside the -, which excludes m from the record.
+// useSkip reports other clauses beside the -.
 func (b *builder) useSkip(m member, c tag.Clause) {
 	if len(m.tagged.Clauses) > 1 {
 		b.At(m.at(c), "- leaves %s out of what is stored, so no other clause can stand beside it", m.Name)
 	}
 }
 
-// finishID sets the type of the id.
 func (b *builder) finishID() {
 	m := b.model
 	switch n := len(m.ID); {
@@ -74,10 +70,8 @@ func (b *builder) finishID() {
 	}
 }
 
-// eventsKept is the default number of events of an owner.
 const eventsKept = 100
 
-// useEvents makes the model one of events.
 func (b *builder) useEvents(m member, c tag.Clause) {
 	at := m.at(c)
 	by := b.option(c, "by")

@@ -1,5 +1,5 @@
-// Package resolve is the second step: it builds models from tagged structs. It decides their ids,
-// indexes and names, and the definitions of their entries.
+// Package resolve is the second step: it builds models, and decides their ids, indexes and names,
+// and the definitions of entries.
 package resolve
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// Package returns the package declared by s and reports problems of its models.
+// Package returns the package declared by s, and reports its problems.
 func Package(r *problem.Reporter, s *load.Source) *model.Package {
 	p := &model.Package{Name: s.Name, Path: s.Path, Dir: s.Dir, Module: s.Module, Types: s.Types, Declared: slices.Collect(maps.Keys(s.Declared()))}
 	var numbers []pendingNumber
@@ -42,7 +42,7 @@ func Package(r *problem.Reporter, s *load.Source) *model.Package {
 	return p
 }
 
-// build builds the model of the draft and reports whether its types are known.
+// build reports whether the types of the model are known.
 func (b *builder) build() bool {
 	d := b.draft
 	named := b.resolved()
@@ -71,7 +71,6 @@ func (b *builder) build() bool {
 	return true
 }
 
-// useTag applies the clauses of t.
 func (b *builder) useTag(t *load.Tagged) {
 	m, ok := b.member(t)
 	if !ok {
@@ -93,7 +92,7 @@ func (b *builder) useTag(t *load.Tagged) {
 	}
 }
 
-// checkOptions reports options of c with missing or unsuitable targets.
+// checkOptions reports options of c that name nothing suitable.
 func (b *builder) checkOptions(t *load.Tagged, c tag.Clause) bool {
 	ok := true
 	for _, o := range c.Options {
@@ -112,7 +111,6 @@ func (b *builder) checkOptions(t *load.Tagged, c tag.Clause) bool {
 	return ok
 }
 
-// namesField reports whether o names a stored field, with a type accepted by misfit.
 func (b *builder) namesField(o tag.Option, misfit func(types.Type) string, at token.Pos) bool {
 	f := b.field(o.Value)
 	if f == nil {
@@ -126,7 +124,6 @@ func (b *builder) namesField(o tag.Option, misfit func(types.Type) string, at to
 	return true
 }
 
-// finishIndexes sets the definitions of the indexes.
 func (b *builder) finishIndexes() {
 	for _, x := range b.model.Indexes {
 		x.Def = meanings[x.Word].def(x)

@@ -8,8 +8,8 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// resolved returns the type of the draft. If the type of a stored field is unknown, it reports that
-// and returns nil.
+// resolved returns the type of the draft. If that of a stored field is unknown, it reports this and
+// returns nil.
 func (b *builder) resolved() *types.Named {
 	d := b.draft
 	named := b.source.Named(d.Name)
@@ -34,7 +34,7 @@ func (b *builder) resolved() *types.Named {
 	return named
 }
 
-// valid reports whether t, found at pos, is known, and otherwise reports a problem there.
+// valid reports whether t, found at pos, is known, and else reports a problem.
 func (b *builder) valid(t types.Type, pos token.Pos, what string) bool {
 	place, invalid := unknown(t, pos, map[types.Type]bool{})
 	if invalid {
@@ -43,8 +43,7 @@ func (b *builder) valid(t types.Type, pos token.Pos, what string) bool {
 	return !invalid
 }
 
-// cause returns the type checker's error on the lines from pos to end, or the import of that file
-// that could not be loaded.
+// cause returns the type checker's error on these lines, or the import that could not be loaded.
 func (b *builder) cause(pos, end token.Pos) string {
 	first, last := b.Fset.Position(pos), b.Fset.Position(end)
 	for _, f := range b.source.Faults {
@@ -69,7 +68,7 @@ func (b *builder) cause(pos, end token.Pos) string {
 	return ""
 }
 
-// unknown reports whether t, found at pos, depends on an unknown type, and at which field.
+// unknown reports whether t depends on an unknown type, and where.
 func unknown(t types.Type, pos token.Pos, seen map[types.Type]bool) (token.Pos, bool) {
 	if seen[t] {
 		return pos, false

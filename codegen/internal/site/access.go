@@ -8,7 +8,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/english"
 )
 
-// Access decides which users may change the records of a model, and which fields.
+// Access decides which users may change records, and which fields.
 type Access struct {
 	Owner    string   // the field with the name of the only permitted user; "": Author or Owner
 	Anyone   bool     // every user may
@@ -16,10 +16,8 @@ type Access struct {
 	Fields   []string // fields of forms; nil: all possible ones
 }
 
-// owners are the usual names of the field with the owner of a record.
 var owners = []string{"Author", "Owner"}
 
-// access applies a to the model.
 func (s *pages) access(a Access) error {
 	if name := s.signsIn(); name != "" {
 		return fmt.Errorf("%s has the field %s: people sign in with it, and pages that change it would give accounts away. Write what they may see and change by hand", s.Type, name)
@@ -44,7 +42,7 @@ func (s *pages) access(a Access) error {
 	return nil
 }
 
-// texts returns the fields that could hold a user name.
+// texts returns the fields that may hold a user's name.
 func (s *pages) texts() []string {
 	var all []string
 	for f := range s.each() {
@@ -55,7 +53,7 @@ func (s *pages) texts() []string {
 	return all
 }
 
-// signsIn returns the field with the password, if the model holds accounts.
+// signsIn returns the field with a password, or "".
 func (s *pages) signsIn() string {
 	names := slices.Clone(s.model.Private) // including those of embedded structs
 	for f := range s.each() {
@@ -68,7 +66,6 @@ func (s *pages) signsIn() string {
 	return names[at]
 }
 
-// report describes the users' rights on the pages.
 func (s *pages) report() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -92,7 +89,6 @@ func (s *pages) report() string {
 	return b.String()
 }
 
-// settable returns the names of the fields of forms.
 func (s *pages) settable() []string {
 	var all []string
 	if s.IDField != "" {

@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// each yields the fields of the model with their tags.
 func (s *pages) each() iter.Seq2[*types.Var, string] {
 	return func(yield func(*types.Var, string) bool) {
 		all := s.model.Type.Underlying().(*types.Struct)
@@ -25,7 +24,7 @@ func (s *pages) each() iter.Seq2[*types.Var, string] {
 	}
 }
 
-// findPrivate collects the names of the private fields: the model has their stored names.
+// findPrivate collects the names of private fields; the model has their stored names.
 func (s *pages) findPrivate() {
 	for f, tag := range s.each() {
 		if slices.Contains(s.model.Private, stored.NameOf(f, tag)) {
@@ -34,7 +33,6 @@ func (s *pages) findPrivate() {
 	}
 }
 
-// fields chooses the fields of forms and pages.
 func (s *pages) fields() error {
 	for f := range s.each() {
 		s.field(f)
@@ -55,7 +53,6 @@ func (s *pages) fields() error {
 	return nil
 }
 
-// field handles the field f of the model.
 func (s *pages) field(f *types.Var) {
 	name, value, kind := f.Name(), s.Var+"."+f.Name(), kindOf(f.Type())
 	shown := field{Form: strings.ToLower(name), Label: english.Capital(snake(name, ' '))}
@@ -95,7 +92,6 @@ func (s *pages) idField(shown field, value string, kind kind) {
 	s.Fields = append(s.Fields, shown)
 }
 
-// ask adds a field to the form and to the page.
 func (s *pages) ask(shown field, name, value string, t types.Type) {
 	show := ""
 	switch kindOf(t) {
@@ -132,7 +128,7 @@ func (s *pages) ask(shown field, name, value string, t types.Type) {
 	}
 }
 
-// A kind is the category of a type in forms.
+// kind is what a form makes of a type.
 type kind int
 
 const (
@@ -145,7 +141,6 @@ const (
 	moment
 )
 
-// kindOf returns the kind of t.
 func kindOf(t types.Type) kind {
 	if stored.IsTime(t) {
 		return moment

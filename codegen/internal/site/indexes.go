@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// A route is an address served from an index.
+// route is an address served from an index.
 type route struct {
 	Route, Title, Tab, Expr string
 
@@ -20,7 +20,7 @@ type route struct {
 	part   part   // the part of the records it shows
 }
 
-// A part is a selection of records. The first available one becomes the page of a model.
+// part is a selection of records. The first available one becomes the page of a model.
 type part int
 
 const (
@@ -29,10 +29,9 @@ const (
 	someOf // such as those seen this week
 )
 
-// linked are the links of a record to a listing of records with the same value.
+// linked are the links of a record to listings with the same value.
 type linked struct{ Before, Route, Values string }
 
-// indexes chooses the pages for the indexes of m.
 func (s *pages) indexes() error {
 	var overall, valued []route
 	for _, x := range s.model.Indexes {
@@ -97,10 +96,9 @@ func (s *pages) trashList(x *model.Index, by *model.By) {
 	}
 }
 
-// way returns the address of the pages of x.
 func (s *pages) way(x *model.Index) string { return "/" + s.Records + "/" + snake(x.Name, '-') }
 
-// label returns the name of x on pages: "Top views", "Title A–Z".
+// label returns "Top views", "Title A–Z".
 func label(x *model.Index) string {
 	words := strings.Fields(snake(x.Name, ' '))
 	for i, word := range words {
@@ -111,7 +109,6 @@ func label(x *model.Index) string {
 	return english.Capital(strings.Join(words, " "))
 }
 
-// wholeOf returns the route for the whole of x.
 func (s *pages) wholeOf(x *model.Index) route {
 	tab := label(x)
 	r := route{Route: s.way(x), Title: strconv.Quote(english.Capital(s.Words) + ": " + tab), Tab: tab, Expr: x.Name, part: allOf}
@@ -124,7 +121,7 @@ func (s *pages) wholeOf(x *model.Index) route {
 	return r
 }
 
-// byOf returns the value of x that selects a listing, or nil if there is only one listing.
+// byOf returns the value that selects a listing, nil if there is one listing.
 func byOf(x *model.Index) *model.By {
 	switch {
 	case x.Ring != nil:
@@ -135,8 +132,7 @@ func byOf(x *model.Index) *model.By {
 	return &model.By{Group: x.Group, Parts: x.Parts, Value: x.Value, Many: x.Many}
 }
 
-// valuedOf returns the route for records with a value in x. There is none if the value is neither a
-// text nor a number.
+// valuedOf returns the route for records with a value, if that is a text or a number.
 func (s *pages) valuedOf(x *model.Index, by *model.By) (r route, ok bool) {
 	if len(by.Parts) != 1 {
 		return route{}, false

@@ -12,13 +12,13 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/output"
 )
 
-// Markers in site.go; the line of a new model goes above each.
+// The lines of a new model go above these marks in site.go.
 const (
 	pagesMark   = "// kvgen scaffold adds pages above this line."
 	entriesMark = "// kvgen scaffold adds entries above this line."
 )
 
-// Join returns site.go, at path, with the pages of m.
+// Join returns site.go with the pages of m.
 func Join(path string, m *model.Model) (output.File, error) {
 	old, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

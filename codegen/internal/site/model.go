@@ -13,8 +13,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/output"
 )
 
-// pages holds the data for the pages of a model. Expressions are about a record in the variable
-// Var.
+// pages is the data for the pages of a model. Expressions are about a record in the variable Var.
 type pages struct {
 	Package, Path    string // of the models
 	Type, Collection string
@@ -50,13 +49,13 @@ type pages struct {
 	hidden  []string // fields left out of forms, with the reason
 }
 
-// A field is part of forms, and a fact of pages.
+// field is part of forms, fact of pages.
 type (
 	field struct{ Form, Label, Of, Extra string }
 	fact  struct{ Label, Text string }
 )
 
-// Pages returns the files with the pages of m, a model of p, and a report of the users' rights.
+// Pages returns the files with the pages of m, and a report of the users' rights.
 func Pages(p *model.Package, m *model.Model, a Access) ([]output.File, string, error) {
 	s, err := pagesOf(p, m, a)
 	if err != nil {
@@ -77,7 +76,6 @@ func Pages(p *model.Package, m *model.Model, a Access) ([]output.File, string, e
 	return all, s.report(), nil
 }
 
-// head returns the package clause and the imports needed by body.
 func (s *pages) head(body string) []byte {
 	b := []byte("package web\n\nimport (\n")
 	for i, group := range [][]string{
@@ -104,7 +102,6 @@ func (s *pages) head(body string) []byte {
 	return append(b, ")\n\n"...)
 }
 
-// pagesOf collects the data for the pages of m.
 func pagesOf(p *model.Package, m *model.Model, a Access) (*pages, error) {
 	switch {
 	case m.Events != nil:
@@ -129,7 +126,6 @@ func pagesOf(p *model.Package, m *model.Model, a Access) (*pages, error) {
 	return s, nil
 }
 
-// records returns the path prefix for lists of m.
 func records(m *model.Model) string {
 	if m.Collection == m.Name {
 		return "all-" + snake(m.Collection, '-')
@@ -137,7 +133,6 @@ func records(m *model.Model) string {
 	return snake(m.Collection, '-')
 }
 
-// id sets the data about the id of the model.
 func (s *pages) id() error {
 	value := s.Var + "." + s.ID
 	s.IDType = s.name(s.model.IDType)
@@ -157,7 +152,6 @@ func (s *pages) id() error {
 	return nil
 }
 
-// name returns t as written in the site's code.
 func (s *pages) name(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
 		if p.Path() == s.Path {
@@ -175,7 +169,7 @@ func (s *pages) typed(t types.Type, expr string) string {
 	return s.name(t) + "(" + expr + ")"
 }
 
-// as returns expr, of type t, as the basic type want.
+// as returns expr, a t, as the basic type want.
 func as(want string, t types.Type, expr string) string {
 	if types.TypeString(t, nil) == want {
 		return expr
@@ -183,7 +177,7 @@ func as(want string, t types.Type, expr string) string {
 	return want + "(" + expr + ")"
 }
 
-// digits returns expr, of the integer type t, as a text.
+// digits returns expr, an integer, as a text.
 func digits(t types.Type, expr string) string {
 	if t.Underlying().(*types.Basic).Info()&types.IsUnsigned != 0 {
 		return "strconv.FormatUint(" + as("uint64", t, expr) + ", 10)"
@@ -191,7 +185,7 @@ func digits(t types.Type, expr string) string {
 	return "strconv.FormatInt(" + as("int64", t, expr) + ", 10)"
 }
 
-// variable returns an unambiguous name for a record of the model called name.
+// variable returns a name for a record.
 func variable(name string) string {
 	short := strings.ToLower(name[:1])
 	if slices.Contains(taken, short) {
@@ -203,10 +197,9 @@ func variable(name string) string {
 	return short
 }
 
-// taken are the names of other variables.
 var taken = []string{"v", "s", "f"}
 
-// snake returns the words of a name in lower case, with sep between them.
+// snake returns the words of a name in lower case, with sep between.
 func snake(name string, sep rune) string {
 	var b strings.Builder
 	all := []rune(name)

@@ -1,5 +1,5 @@
-// Package site writes the initial files of a site: the output of kvgen new and kvgen scaffold. The
-// files belong to the user from then on.
+// Package site writes the files of kvgen new and kvgen scaffold, which belong to the user from then
+// on.
 package site
 
 import (
@@ -21,7 +21,7 @@ import (
 //go:embed files
 var files embed.FS
 
-// A Site describes a new site.
+// Site describes a new site.
 type Site struct {
 	Name    string // of its directory
 	Module  string
@@ -30,7 +30,7 @@ type Site struct {
 	Replace string // the directory of ringtree; "": found by the go command
 }
 
-// Files returns the files of the site by their paths, without the pages of its models.
+// Files returns the files of the site, without the pages of its models.
 func (s Site) Files() ([]output.File, error) {
 	var all []output.File
 	err := fs.WalkDir(files, "files/site", func(name string, d fs.DirEntry, err error) error {
@@ -48,7 +48,7 @@ func (s Site) Files() ([]output.File, error) {
 	return all, err
 }
 
-// named returns the path in a site of an embedded file.
+// named returns the path of an embedded file in a site.
 func named(name string) string {
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "files/site/"), ".tmpl")
 	if name == "gitignore" || name == "gitattributes" {
@@ -57,7 +57,6 @@ func named(name string) string {
 	return filepath.FromSlash(name)
 }
 
-// fill executes an embedded template with data.
 func fill(name string, data any) ([]byte, error) {
 	t, err := template.New(path.Base(name)).Delims("<<", ">>").ParseFS(files, name)
 	if err != nil {
@@ -68,7 +67,7 @@ func fill(name string, data any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// finish returns the file with text in its final form, and any file generated from it.
+// finish returns the file in its final form, and any generated from it.
 func finish(name string, text []byte) ([]output.File, error) {
 	switch path.Ext(name) {
 	case ".go":
@@ -80,7 +79,6 @@ func finish(name string, text []byte) ([]output.File, error) {
 	return []output.File{{Path: name, Text: text}}, nil
 }
 
-// finishTempl returns a templ file as formatted by templ, and the Go file generated from it.
 func finishTempl(name string, text []byte) ([]output.File, error) {
 	parsed, err := parser.ParseString(string(text))
 	if err != nil {
@@ -104,7 +102,7 @@ func finishTempl(name string, text []byte) ([]output.File, error) {
 	}, in(name, err)
 }
 
-// in adds the name of the file to err. It returns nil for nil.
+// in adds the name of the file to err, if any.
 func in(name string, err error) error {
 	if err == nil {
 		return nil

@@ -10,8 +10,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/english"
 )
 
-// A Field is a field of a struct, or of a struct embedded in it, that is part of
-// the stored value.
+// Field is a stored field of a struct, or of one embedded in it.
 type Field struct {
 	Names []string // the stored name, then older ones that are also read
 	Path  string   // from the struct: "Title", "Base.Created"
@@ -22,14 +21,14 @@ type Field struct {
 }
 
 // Place is where a type is used: a name for it if it has none, and the nearest field of the user's
-// own package, for messages.
+// package, for messages.
 type Place struct {
 	Name string
 	Pos  token.Pos
 }
 
-// Fields returns the stored fields of the struct st, the type t. It reports two fields with one
-// name, and a t without any stored data.
+// Fields returns the stored fields of st, the type t. It reports two fields with one name, and a t
+// without stored data.
 func (s *Forms) Fields(t types.Type, st *types.Struct, base string, pos token.Pos) []Field {
 	c := fieldCollector{Forms: s, root: t, base: base, seen: make(map[string]bool)}
 	c.collect(st, "", pos, false)
@@ -39,12 +38,11 @@ func (s *Forms) Fields(t types.Type, st *types.Struct, base string, pos token.Po
 	return c.fields
 }
 
-// refuseEmpty reports t, of which nothing would be stored.
 func (s *Forms) refuseEmpty(t types.Type, pos token.Pos) {
 	s.At(pos, "%s has no exported fields and no marshaling of its own: nothing of it would be stored", Describe(t, s.Pkg))
 }
 
-// hidesData reports whether st has fields, none of them exported.
+// hidesData reports whether st has fields, but none exported.
 func hidesData(st *types.Struct) bool {
 	hides := false
 	for f := range st.Fields() {
@@ -56,7 +54,6 @@ func hidesData(st *types.Struct) bool {
 	return hides
 }
 
-// A fieldCollector collects the fields of the struct root.
 type fieldCollector struct {
 	*Forms
 	root   types.Type
@@ -65,8 +62,8 @@ type fieldCollector struct {
 	fields []Field
 }
 
-// collect adds the fields of st, reached by path from the root. If private is set, all of them are
-// private, because the embedding field is.
+// collect adds the fields of st, reached by path from the root. All are private if the embedding
+// field is.
 func (c *fieldCollector) collect(st *types.Struct, path string, pos token.Pos, private bool) {
 	for i := range st.NumFields() {
 		f, tag := st.Field(i), st.Tag(i)
@@ -87,8 +84,8 @@ func (c *fieldCollector) collect(st *types.Struct, path string, pos token.Pos, p
 	}
 }
 
-// inlined reports whether f, an embedded field, is a struct whose fields are stored like the
-// root's, and adds them.
+// inlined reports whether the fields of f, an embedded struct, are stored like the root's, and adds
+// them.
 func (c *fieldCollector) inlined(f *types.Var, path string, pos token.Pos, private bool) bool {
 	st, ok := f.Type().Underlying().(*types.Struct)
 	if !ok {
@@ -110,7 +107,6 @@ func (c *fieldCollector) inlined(f *types.Var, path string, pos token.Pos, priva
 	return true
 }
 
-// add adds the field f, reached by path from the root.
 func (c *fieldCollector) add(f *types.Var, tag msgpackTag, path string, pos token.Pos, private bool) {
 	field := Field{
 		Names: append([]string{cmp.Or(tag.name, f.Name())}, tag.aliases...),
@@ -135,7 +131,7 @@ func (c *fieldCollector) add(f *types.Var, tag msgpackTag, path string, pos toke
 	c.fields = append(c.fields, field)
 }
 
-// selects reports whether path from the root is the field f.
+// selects reports whether path from the root is f.
 func (c *fieldCollector) selects(path string, f *types.Var) bool {
 	t := c.root
 	var found types.Object
@@ -149,8 +145,7 @@ func (c *fieldCollector) selects(path string, f *types.Var) bool {
 	return found == f
 }
 
-// msgpackTag is a msgpack struct tag: "name,option,option:value". Zero values are always stored, so
-// omitempty has no effect.
+// msgpackTag is "name,option,option:value". omitempty has no effect: zero values are stored.
 type msgpackTag struct {
 	name     string
 	aliases  []string // alias:older
@@ -159,7 +154,6 @@ type msgpackTag struct {
 	asArray  bool
 }
 
-// parseMsgpackTag returns the msgpack part of a struct tag.
 func parseMsgpackTag(tag string) msgpackTag {
 	name, options, _ := strings.Cut(reflect.StructTag(tag).Get("msgpack"), ",")
 	parsed := msgpackTag{name: name}
@@ -179,21 +173,19 @@ func parseMsgpackTag(tag string) msgpackTag {
 	return parsed
 }
 
-// Belongs reports whether a field with the tag is part of the record: stored in it or, as a
-// counter, beside it.
+// Belongs reports whether a field is stored in the record or, as a counter, beside it.
 func Belongs(f *types.Var, tag string) bool {
 	return (f.Exported() || f.Embedded()) && f.Name() != "_" && parseMsgpackTag(tag).name != "-" && !Says(tag, "-")
 }
 
-// NameOf returns the stored name of a field with the tag.
 func NameOf(f *types.Var, tag string) string {
 	return cmp.Or(parseMsgpackTag(tag).name, f.Name())
 }
 
-// InRecord reports whether a field with the tag is stored in the record itself.
+// InRecord reports whether a field is stored in the record itself.
 func InRecord(f *types.Var, tag string) bool { return Belongs(f, tag) && !Says(tag, "counter") }
 
-// Says reports whether a clause of the struct tag has the word.
+// Says reports whether a clause of the kv tag has the word.
 func Says(tag, word string) bool {
 	for clause := range strings.SplitSeq(reflect.StructTag(tag).Get("kv"), ";") {
 		head, _, _ := strings.Cut(clause, ",")

@@ -1,5 +1,4 @@
-// Package stored defines the stored form of Go types: as keys, as values, and as the fields of
-// records.
+// Package stored defines the stored form of Go types: as keys, as values, and as fields of records.
 package stored
 
 import (
@@ -9,11 +8,10 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/problem"
 )
 
-// MsgpackPath is the import path of the msgpack library.
 const MsgpackPath = "github.com/vmihailenco/msgpack/v5"
 
-// Forms determines the stored form of the types reached by one package, and reports types that
-// cannot be stored at the nearest field of that package.
+// Forms determines the stored form of types, and reports those without at the nearest field of the
+// package.
 type Forms struct {
 	*problem.Reporter
 	Pkg *types.Package
@@ -23,8 +21,8 @@ type Forms struct {
 	Writes func(*types.TypeName) bool
 }
 
-// OwnForm returns the runtime's name for the way a type marshals itself, or "". Both directions
-// must be methods of the type itself: an embedded field's methods would handle only that part.
+// OwnForm returns how a type marshals itself, or "". Both methods must be its own: those of an
+// embedded field would handle only a part.
 func (s *Forms) OwnForm(t types.Type) string {
 	named, ok := types.Unalias(t).(*types.Named)
 	if !ok || IsTime(named) || s.Writes(named.Obj()) || types.IsInterface(named) {
@@ -49,17 +47,15 @@ var ownForms = []struct {
 	{"Text", MethodShape{"MarshalText", "", "[]byte error"}, MethodShape{"UnmarshalText", "[]byte", "error"}},
 }
 
-// A MethodShape is a method by name, parameter types and result types.
+// MethodShape is a method by name, parameter types and result types.
 type MethodShape struct{ Name, Params, Results string }
 
-// hasMethod reports whether t itself has the method want.
 func hasMethod(t *types.Named, want MethodShape) bool {
 	found, index, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, nil, want.Name)
 	method, ok := found.(*types.Func)
 	return ok && len(index) == 1 && want.Fits(method)
 }
 
-// Fits reports whether method has the shape's signature.
 func (m MethodShape) Fits(method *types.Func) bool {
 	sig := method.Signature()
 	return typesOf(sig.Params()) == m.Params && typesOf(sig.Results()) == m.Results
@@ -73,13 +69,12 @@ func typesOf(tuple *types.Tuple) string {
 	return strings.Join(list, " ")
 }
 
-// IsBasic reports whether t has a basic underlying type with one of the properties info.
+// IsBasic reports whether t's underlying type is basic and has a property of info.
 func IsBasic(t types.Type, info types.BasicInfo) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&info != 0
 }
 
-// IsTime reports whether t is time.Time.
 func IsTime(t types.Type) bool {
 	named, ok := types.Unalias(t).(*types.Named)
 	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "time" && named.Obj().Name() == "Time"
@@ -97,8 +92,7 @@ func (s *Forms) IsTimeLike(t types.Type) bool {
 	return false
 }
 
-// StructIn returns the struct type that t is or points to and that is stored field by field, or
-// nil.
+// StructIn returns the struct that t is or points to, if it is stored field by field, or nil.
 func (s *Forms) StructIn(t types.Type) types.Type {
 	t = types.Unalias(t)
 	if p, ok := t.Underlying().(*types.Pointer); ok && s.OwnForm(t) == "" {
@@ -111,7 +105,7 @@ func (s *Forms) StructIn(t types.Type) types.Type {
 	return t
 }
 
-// Describe returns t as written in the package home, for messages.
+// Describe returns t as written in the package home.
 func Describe(t types.Type, home *types.Package) string {
 	return types.TypeString(t, func(pkg *types.Package) string {
 		if pkg == home {

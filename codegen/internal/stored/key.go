@@ -5,11 +5,9 @@ import (
 	"strings"
 )
 
-// MaxParts is the maximum number of fields in a key.
 const MaxParts = 4
 
-// ScalarKey returns the kvmodel function that makes keys of values of type t, false
-// if there is none.
+// ScalarKey returns the kvmodel function that makes keys of a t, if any.
 func ScalarKey(t types.Type) (string, bool) {
 	b, ok := t.Underlying().(*types.Basic)
 	if _, param := types.Unalias(t).(*types.TypeParam); !ok || param {
@@ -30,8 +28,8 @@ func ScalarKey(t types.Type) (string, bool) {
 	return "", false
 }
 
-// KeyStruct returns the fields of t if it is a key of several parts: a named struct of two to four
-// exported scalar keys, like the generated ones.
+// KeyStruct returns the fields of a key of several parts: a named struct of two to four exported
+// scalar keys.
 func KeyStruct(t types.Type) *types.Struct {
 	named, ok := types.Unalias(t).(*types.Named)
 	if !ok {
@@ -49,8 +47,7 @@ func KeyStruct(t types.Type) *types.Struct {
 	return s
 }
 
-// KeyKind returns the kind of keys made of type t, as in the lock file: changing it moves every
-// stored key.
+// KeyKind returns the kind of keys of a t, as in the lock file: changing it moves every key.
 func KeyKind(t types.Type) string {
 	if s, ok := t.Underlying().(*types.Slice); ok {
 		t = s.Elem()

@@ -5,8 +5,8 @@ import (
 	"go/types"
 )
 
-// Private returns the stored names, including older ones, of the fields of the record t that are
-// private as a whole or have private fields within them.
+// Private returns the stored names, also older ones, of fields of the record t that are private or
+// have private fields within.
 func (s *Forms) Private(t types.Type) []string {
 	var names []string
 	for _, f := range s.Fields(t, t.Underlying().(*types.Struct), "", token.NoPos) {
@@ -17,7 +17,6 @@ func (s *Forms) Private(t types.Type) []string {
 	return names
 }
 
-// holdsPrivate reports whether any field within t has the word private.
 func holdsPrivate(t types.Type, seen map[types.Type]bool) bool {
 	if seen[t] {
 		return false

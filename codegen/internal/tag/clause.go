@@ -11,11 +11,8 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/english"
 )
 
-// A Clause is one clause of a kv tag, checked against the table of words:
-//
-//	word [= value] {, option}
-//
-// Offsets count bytes from the start of the tag's text.
+// Clause is a clause of a kv tag: word [= value] {, option}. Offsets are bytes from the start of
+// the tag's text.
 type Clause struct {
 	Word    string
 	Value   string // the text after the word's "=", or ""
@@ -25,14 +22,12 @@ type Clause struct {
 	word *word
 }
 
-// An Option is one option of a clause: a flag, or a name with a value.
 type Option struct {
 	Name   string
 	Value  string // "" for a flag
 	Offset int
 }
 
-// Get returns the value of the option called name, "" if it is not given.
 func (c Clause) Get(name string) string {
 	for _, o := range c.Options {
 		if o.Name == name {
@@ -42,12 +37,10 @@ func (c Clause) Get(name string) string {
 	return ""
 }
 
-// Has reports whether the option called name is given.
 func (c Clause) Has(name string) bool {
 	return slices.ContainsFunc(c.Options, func(o Option) bool { return o.Name == name })
 }
 
-// List returns the values of the option called name, nil if it is not given.
 func (c Clause) List(name string) []string {
 	if !c.Has(name) {
 		return nil
@@ -55,7 +48,6 @@ func (c Clause) List(name string) []string {
 	return strings.Split(c.Get(name), ",")
 }
 
-// Number returns the value of the option called name, or otherwise if it is not given.
 func (c Clause) Number(name string, otherwise int) int {
 	n, err := strconv.Atoi(c.Get(name))
 	if err != nil {
@@ -64,7 +56,7 @@ func (c Clause) Number(name string, otherwise int) int {
 	return n
 }
 
-// Parse returns the clauses of the text of a kv tag on site, and the faults of those it leaves out.
+// Parse returns the clauses of a kv tag on site, and the faults of those it leaves out.
 func Parse(text string, site Site) (clauses []Clause, faults []*Fault) {
 	offset := 0
 	for part := range strings.SplitSeq(text, ";") {
@@ -82,7 +74,7 @@ func Parse(text string, site Site) (clauses []Clause, faults []*Fault) {
 	return clauses, faults
 }
 
-// Misfit returns the reason why c cannot be on a t, "" if it can.
+// Misfit says why c cannot be on a t, or "".
 func (c Clause) Misfit(t types.Type) string {
 	if c.word.fits == nil {
 		return ""
@@ -90,13 +82,11 @@ func (c Clause) Misfit(t types.Type) string {
 	return c.word.fits(t)
 }
 
-// Reference returns the kind of name that the option o of c takes.
 func (c Clause) Reference(o Option) Reference {
 	takes, _ := c.word.option(o.Name)
 	return takes.refers
 }
 
-// parseClause parses the clause text, which starts at offset of its tag.
 func parseClause(text string, offset int, site Site) (Clause, *Fault) {
 	head, rest, more := strings.Cut(text, ",")
 	name, value, valued, at := parseWord(head, offset)
@@ -117,7 +107,7 @@ func parseClause(text string, offset int, site Site) (Clause, *Fault) {
 	return c, nil
 }
 
-// parseOption returns the options of c, a clause on site, with the option in text added.
+// parseOption returns the options of c and the one in text.
 func parseOption(c Clause, text string, offset int, site Site) ([]Option, *Fault) {
 	name, value, valued, at := parseWord(text, offset)
 	if last := len(c.Options) - 1; last >= 0 && token.IsExported(name) && !valued {
@@ -148,14 +138,13 @@ func parseOption(c Clause, text string, offset int, site Site) ([]Option, *Fault
 	return append(c.Options, Option{name, value, at}), nil
 }
 
-// parseWord splits "word = value" and returns the offset of the word.
+// parseWord splits "word = value"; at is the offset of the word.
 func parseWord(text string, offset int) (name, value string, valued bool, at int) {
 	at = offset + len(text) - len(strings.TrimLeft(text, " \t"))
 	name, value, valued = strings.Cut(text, "=")
 	return strings.TrimSpace(name), strings.TrimSpace(value), valued, at
 }
 
-// findWord returns the entry of the table for name if the word is allowed on site.
 func findWord(name string, at int, site Site) (*word, *Fault) {
 	i := slices.IndexFunc(words, func(w *word) bool { return w.name == name })
 	switch {

@@ -16,14 +16,14 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// An operand is the text allowed after an "=".
+// operand is what may follow an "=".
 type operand struct {
 	form     string // for messages; "": no value allowed
 	optional bool
 	wrong    func(string) string // returns a complaint about a value; nil accepts all
 }
 
-// fault returns the complaint about the value after name, or "".
+// fault returns the complaint about a value, or "".
 func (o operand) fault(name, value string, valued bool) string {
 	switch {
 	case !valued && (o.form == "" || o.optional):
@@ -41,7 +41,6 @@ func (o operand) fault(name, value string, valued bool) string {
 	return ""
 }
 
-// number is an operand from least to most.
 func number(least, most int) operand {
 	return operand{form: "N", wrong: func(s string) string {
 		n, err := strconv.Atoi(s)
@@ -52,7 +51,6 @@ func number(least, most int) operand {
 	}}
 }
 
-// oneOf is an operand that is one of values.
 func oneOf(values ...string) operand {
 	return operand{form: strings.Join(values, "|"), wrong: func(s string) string {
 		if slices.Contains(values, s) {
@@ -62,7 +60,6 @@ func oneOf(values ...string) operand {
 	}}
 }
 
-// duration rejects texts that are not a duration of at least a second.
 func duration(s string) string {
 	if d, err := time.ParseDuration(s); err != nil || d < time.Second {
 		return "want a duration of at least a second, like 24h or 30m"
@@ -70,7 +67,6 @@ func duration(s string) string {
 	return ""
 }
 
-// goName rejects texts that are not an exported name of Go.
 func goName(s string) string {
 	if token.IsKeyword(s) {
 		return "it is a keyword of Go; take another name"
@@ -81,7 +77,6 @@ func goName(s string) string {
 	return ""
 }
 
-// modelField rejects texts that are not Model.Field.
 func modelField(s string) string {
 	model, field, ok := strings.Cut(s, ".")
 	if !ok || goName(model) != "" || goName(field) != "" {
@@ -90,7 +85,6 @@ func modelField(s string) string {
 	return ""
 }
 
-// locale rejects texts that are not a language.
 func locale(s string) string {
 	tag, err := language.Parse(s)
 	if err != nil {
@@ -106,7 +100,6 @@ func locale(s string) string {
 	return ""
 }
 
-// keyType rejects types that cannot be a key.
 func keyType(t types.Type) string {
 	if _, ok := stored.ScalarKey(t); ok || stored.KeyStruct(t) != nil {
 		return ""
@@ -114,7 +107,6 @@ func keyType(t types.Type) string {
 	return "a key is a string, an integer, a bool, a named type of these, or a struct of two to four of these such as kvgen writes"
 }
 
-// keysType rejects types that are neither a key nor a slice of keys.
 func keysType(t types.Type) string {
 	if s, ok := t.Underlying().(*types.Slice); ok {
 		t = s.Elem()
@@ -136,10 +128,8 @@ func comparableType(t types.Type) string {
 	return "want what can be compared by its text: a string, a number, a bool, a time.Time, a key, or a slice of these"
 }
 
-// anyType accepts all types.
 func anyType(types.Type) string { return "" }
 
-// The types accepted by other words.
 var (
 	scoreType   = want("a ranking is by a number, a string or a time.Time", hasOrder)
 	integerType = want("a counter is an integer", func(t types.Type) bool { return stored.IsBasic(t, types.IsInteger) })
@@ -148,7 +138,6 @@ var (
 	timeType    = want("want time.Time", stored.IsTime)
 )
 
-// want returns a function that returns message for types rejected by fits.
 func want(message string, fits func(types.Type) bool) func(types.Type) string {
 	return func(t types.Type) string {
 		if fits(t) {
@@ -158,7 +147,6 @@ func want(message string, fits func(types.Type) bool) func(types.Type) string {
 	}
 }
 
-// hasOrder reports whether a ranking can be by values of type t.
 func hasOrder(t types.Type) bool {
 	return stored.IsTime(t) || stored.IsBasic(t, types.IsInteger|types.IsFloat|types.IsString) && t.Underlying() != types.Typ[types.Uintptr]
 }

@@ -9,14 +9,13 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/problem"
 )
 
-// A Text is the text of a kv tag, with the position of each of its bytes.
+// Text is the text of a kv tag, with the position of each byte.
 type Text struct {
 	Text  string
 	start token.Pos // of the literal or comment with the text
 	at    []int     // offset of each byte of Text, and of its end, from start; nil: Text begins there
 }
 
-// Pos returns the place of the byte at offset.
 func (t Text) Pos(offset int) token.Pos {
 	offset = min(offset, len(t.Text))
 	if t.at != nil {
@@ -25,22 +24,19 @@ func (t Text) Pos(offset int) token.Pos {
 	return t.start + token.Pos(offset)
 }
 
-// A Fault is a fault in the text of a tag.
 type Fault struct {
 	Offset  int
 	Message string
 }
 
-// Report reports the faults of t to r.
 func (t Text) Report(r *problem.Reporter, faults ...*Fault) {
 	for _, fault := range faults {
 		r.At(t.Pos(fault.Offset), "%s", fault.Message)
 	}
 }
 
-// OfField returns the text of the kv tag in the struct tag lit, and whether there is one. For a
-// malformed struct tag that mentions kv, it returns a fault and the text of lit: reflect would
-// silently ignore the tag.
+// OfField returns the kv tag in the struct tag lit. A malformed struct tag that mentions kv is a
+// fault: reflect would silently ignore it.
 func OfField(lit *ast.BasicLit) (tag Text, ok bool, fault *Fault) {
 	if lit == nil {
 		return Text{}, false, nil
@@ -70,7 +66,6 @@ func skipBlanks(text string, i int) int {
 	return len(text) - len(strings.TrimLeft(text[i:], " "))
 }
 
-// nextPair returns the leading key and quoted value of text.
 func nextPair(text string) (key, quoted string, ok bool) {
 	colon := strings.IndexByte(text, ':')
 	if colon <= 0 || strings.ContainsAny(text[:colon], " \"\t") {
@@ -83,7 +78,6 @@ func nextPair(text string) (key, quoted string, ok bool) {
 	return text[:colon], quoted, true
 }
 
-// within returns the text in the quoted value at offset i of t.
 func (t Text) within(i int, quoted string) Text {
 	inner, offsets := unquote(quoted)
 	at := make([]int, len(offsets))
@@ -93,8 +87,7 @@ func (t Text) within(i int, quoted string) Text {
 	return Text{inner, t.start, at}
 }
 
-// unquote returns the text of the Go string literal lit and the offset in lit
-// of each of its bytes and of its end.
+// unquote returns the text of a string literal, and the offsets in lit of its bytes and its end.
 func unquote(lit string) (string, []int) {
 	quote := lit[0]
 	body := lit[1 : len(lit)-1]
@@ -121,7 +114,7 @@ func unquote(lit string) (string, []int) {
 	return string(text), append(at, len(body)+1)
 }
 
-// OfMethod returns the texts of the //kv: lines in the comment of a method.
+// OfMethod returns the //kv: lines above a method.
 func OfMethod(doc *ast.CommentGroup) []Text {
 	var tags []Text
 	for _, c := range doc.List {
@@ -132,8 +125,7 @@ func OfMethod(doc *ast.CommentGroup) []Text {
 	return tags
 }
 
-// InProse returns a comment of doc in the form "// kv:word", which Go does not treat as a
-// directive, or nil.
+// InProse returns a comment "// kv:word", which is no directive, or nil.
 func InProse(doc *ast.CommentGroup) *ast.Comment {
 	for _, c := range doc.List {
 		text := strings.TrimPrefix(c.Text, "//")

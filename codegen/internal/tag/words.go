@@ -8,17 +8,14 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/english"
 )
 
-// A Site is a place where a tag may stand.
 type Site int
 
-// The places of tags.
 const (
 	OnField  Site = 1 << iota // a field's tag
 	OnModel                   // the tag of the field _ struct{}
 	OnMethod                  // a //kv: comment above a method
 )
 
-// String returns the places of s in words.
 func (s Site) String() string {
 	var places []string
 	for i, place := range []string{"a field", "the field _ struct{}", "a method"} {
@@ -29,22 +26,19 @@ func (s Site) String() string {
 	return strings.Join(places, " or ")
 }
 
-// A word is one word of the grammar: its syntax, its places and its options.
 type word struct {
 	name    string
 	on      Site
 	value   operand  // after "="
 	options []option // after ","
 
-	// many means that the word may stand on one field several times, each time
-	// for another index or number.
+	// many allows the word several times on one field.
 	many bool
 
-	// fits returns a complaint about an unsuitable type; nil accepts all.
+	// fits complains about an unsuitable type; nil accepts all.
 	fits func(types.Type) string
 }
 
-// An option is one option of a word.
 type option struct {
 	name   string
 	value  operand
@@ -52,14 +46,14 @@ type option struct {
 	list   bool // more values may follow, after commas
 }
 
-// A Reference is the kind of name that an option takes; zero if its value is not a name.
+// Reference is the kind of name that an option takes; the functions complain about unsuitable
+// types.
 type Reference struct {
 	Field     func(types.Type) string // a field; the function returns a complaint about an unsuitable type
 	Condition bool                    // a bool field or method
 	By        func(types.Type) string // a field, a group of fields or a method, with the same check
 }
 
-// Options shared by several words.
 var (
 	nameOption   = option{name: "name", value: operand{form: "Name", wrong: goName}}
 	wasOption    = option{name: "was", value: operand{form: "Name", wrong: goName}}
@@ -69,8 +63,8 @@ var (
 	ifOption     = option{name: "if", value: operand{form: "Method"}, refers: Reference{Condition: true}}
 )
 
-// words is the grammar. The effect of a word on a model is in the table of package resolve; the
-// printed form of an index is in the table of package emit.
+// words is the grammar. Package resolve has the effect of each word, and package emit the printed
+// form of an index.
 var words = []*word{
 	{name: "id", on: OnField, fits: keyType, options: []option{{name: "seq"}}},
 	{
@@ -160,12 +154,10 @@ var words = []*word{
 	},
 }
 
-// indexOptions returns own and the options of every index.
 func indexOptions(own ...option) []option {
 	return append(own, maxOption, nameOption, wasOption, ifOption)
 }
 
-// option returns the option of w called name.
 func (w *word) option(name string) (option, bool) {
 	for _, o := range w.options {
 		if o.name == name {
@@ -175,7 +167,6 @@ func (w *word) option(name string) (option, bool) {
 	return option{}, false
 }
 
-// knownOptions returns the options of w for a message about the unknown option wrong.
 func (w *word) knownOptions(wrong string) string {
 	names := make([]string, len(w.options))
 	for i, o := range w.options {
@@ -184,7 +175,6 @@ func (w *word) knownOptions(wrong string) string {
 	return english.Known(wrong, names)
 }
 
-// elsewhere returns the words on site with an option called name.
 func elsewhere(name string, site Site) []string {
 	var names []string
 	for _, w := range words {
@@ -195,7 +185,6 @@ func elsewhere(name string, site Site) []string {
 	return names
 }
 
-// wordsOn returns the words allowed on site, in the order of the grammar.
 func wordsOn(site Site) []string {
 	var names []string
 	for _, w := range words {

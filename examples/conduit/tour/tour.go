@@ -127,124 +127,70 @@ func (s *site) calls() []Call {
 	ann, bob, app := s.ids["ann"], s.ids["bob"], s.app
 	published := func(ctx context.Context) error { return s.publish(ctx, "ann") }
 	liked := func(ctx context.Context) error {
-		return errors.Join(s.publish(ctx, "ann"), last(app.Favorite(ctx, s.ids["cid"], s.other.Slug)))
+		return errors.Join(published(ctx), last(app.Favorite(ctx, s.ids["cid"], s.other.Slug)))
+	}
+	likedByBoth := func(ctx context.Context) error {
+		return errors.Join(liked(ctx), last(app.Favorite(ctx, bob, s.other.Slug)))
+	}
+	likedByBob := func(ctx context.Context) error {
+		return errors.Join(published(ctx), last(app.Favorite(ctx, bob, s.other.Slug)))
+	}
+	followed := func(ctx context.Context) error {
+		return errors.Join(s.arrive(ctx), last(app.Follow(ctx, bob, s.guest.Username)))
 	}
 	part := conduit.Part{Limit: 20}
-	return []Call{{
-		Endpoint: "POST /api/users", Most: 2,
-		Do: func(ctx context.Context) error { return last(app.Register(ctx, person(s.fresh("guest")))) },
-	}, {
-		Endpoint: "POST /api/users/login", Most: 1, Reads: true,
-		Do: func(ctx context.Context) error { return last(app.Login(ctx, "ann@example.com", "secret")) },
-	}, {
-		Endpoint: "GET /api/user", Most: 1, Reads: true,
-		Do: func(ctx context.Context) error { return last(app.CurrentUser(ctx, ann)) },
-	}, {
-		Endpoint: "PUT /api/user", Most: 2,
-		Do: func(ctx context.Context) error {
+	const reads, changes = true, false
+	return []Call{
+		{"POST /api/users", "", 2, 0, changes, nil, func(ctx context.Context) error { return last(app.Register(ctx, person(s.fresh("guest")))) }},
+		{"POST /api/users/login", "", 1, 0, reads, nil, func(ctx context.Context) error { return last(app.Login(ctx, "ann@example.com", "secret")) }},
+		{"GET /api/user", "", 1, 0, reads, nil, func(ctx context.Context) error { return last(app.CurrentUser(ctx, ann)) }},
+		{"PUT /api/user", "", 2, 0, changes, nil, func(ctx context.Context) error {
 			bio := s.fresh("Reads a lot.")
 			return last(app.UpdateUser(ctx, ann, conduit.UserChange{Bio: &bio}))
-		},
-	}, {
-		Endpoint: "PUT /api/user", With: "another email", Most: 3,
-		Do: func(ctx context.Context) error {
+		}},
+		{"PUT /api/user", "another email", 3, 0, changes, nil, func(ctx context.Context) error {
 			email := s.fresh("hal@example.com")
 			return last(app.UpdateUser(ctx, s.ids["hal"], conduit.UserChange{Email: &email}))
-		},
-	}, {
-		Endpoint: "GET /api/profiles/{username}", Most: 2, Reads: true,
-		Do: func(ctx context.Context) error { return last(app.Profile(ctx, bob, "ann")) },
-	}, {
-		Endpoint: "POST /api/profiles/{username}/follow", Most: 3, Before: s.arrive,
-		Do: func(ctx context.Context) error { return last(app.Follow(ctx, bob, s.guest.Username)) },
-	}, {
-		Endpoint: "DELETE /api/profiles/{username}/follow", Most: 3,
-		Before: func(ctx context.Context) error {
-			return errors.Join(s.arrive(ctx), last(app.Follow(ctx, bob, s.guest.Username)))
-		},
-		Do: func(ctx context.Context) error { return last(app.Unfollow(ctx, bob, s.guest.Username)) },
-	}, {
-		Endpoint: "GET /api/articles", Most: 2, New: 3, Reads: true, Before: published,
-		Do: func(ctx context.Context) error { return last(app.List(ctx, bob, conduit.Filter{}, part)) },
-	}, {
-		Endpoint: "GET /api/articles", With: "offset=40", Most: 2, New: 3, Reads: true, Before: published,
-		Do: func(ctx context.Context) error {
+		}},
+		{"GET /api/profiles/{username}", "", 2, 0, reads, nil, func(ctx context.Context) error { return last(app.Profile(ctx, bob, "ann")) }},
+		{"POST /api/profiles/{username}/follow", "", 3, 0, changes, s.arrive, func(ctx context.Context) error { return last(app.Follow(ctx, bob, s.guest.Username)) }},
+		{"DELETE /api/profiles/{username}/follow", "", 3, 0, changes, followed, func(ctx context.Context) error { return last(app.Unfollow(ctx, bob, s.guest.Username)) }},
+		{"GET /api/articles", "", 2, 3, reads, published, func(ctx context.Context) error { return last(app.List(ctx, bob, conduit.Filter{}, part)) }},
+		{"GET /api/articles", "offset=40", 2, 3, reads, published, func(ctx context.Context) error {
 			return last(app.List(ctx, bob, conduit.Filter{}, conduit.Part{Limit: 20, Offset: 40}))
-		},
-	}, {
-		Endpoint: "GET /api/articles", With: "tag=", Most: 2, New: 3, Reads: true, Before: published,
-		Do: func(ctx context.Context) error { return last(app.List(ctx, bob, conduit.Filter{Tag: "go"}, part)) },
-	}, {
-		Endpoint: "GET /api/articles", With: "author=", Most: 3, New: 4, Reads: true, Before: published,
-		Do: func(ctx context.Context) error { return last(app.List(ctx, bob, conduit.Filter{Author: "ann"}, part)) },
-	}, {
-		Endpoint: "GET /api/articles", With: "favorited=", Most: 3, Reads: true,
-		Before: func(ctx context.Context) error {
-			return errors.Join(published(ctx), last(app.Favorite(ctx, bob, s.other.Slug)))
-		},
-		Do: func(ctx context.Context) error {
+		}},
+		{"GET /api/articles", "tag=", 2, 3, reads, published, func(ctx context.Context) error { return last(app.List(ctx, bob, conduit.Filter{Tag: "go"}, part)) }},
+		{"GET /api/articles", "author=", 3, 4, reads, published, func(ctx context.Context) error { return last(app.List(ctx, bob, conduit.Filter{Author: "ann"}, part)) }},
+		{"GET /api/articles", "favorited=", 3, 0, reads, likedByBob, func(ctx context.Context) error {
 			return last(app.List(ctx, ann, conduit.Filter{Favorited: "bob"}, part))
-		},
-	}, {
-		Endpoint: "GET /api/articles/feed", Most: 3, New: 4, Reads: true, Before: published,
-		Do: func(ctx context.Context) error { return last(app.Feed(ctx, bob, part)) },
-	}, {
-		Endpoint: "GET /api/articles/{slug}", Most: 2, Reads: true,
-		Do: func(ctx context.Context) error { return last(app.Article(ctx, bob, s.first.Slug)) },
-	}, {
-		Endpoint: "POST /api/articles", With: "two tags", Most: 4,
-		Do: func(ctx context.Context) error { return last(app.CreateArticle(ctx, ann, s.article("go", "store"))) },
-	}, {
-		Endpoint: "POST /api/articles", With: "two tags that nobody has used", Most: 7,
-		Do: func(ctx context.Context) error {
+		}},
+		{"GET /api/articles/feed", "", 3, 4, reads, published, func(ctx context.Context) error { return last(app.Feed(ctx, bob, part)) }},
+		{"GET /api/articles/{slug}", "", 2, 0, reads, nil, func(ctx context.Context) error { return last(app.Article(ctx, bob, s.first.Slug)) }},
+		{"POST /api/articles", "two tags", 4, 0, changes, nil, func(ctx context.Context) error { return last(app.CreateArticle(ctx, ann, s.article("go", "store"))) }},
+		{"POST /api/articles", "two tags that nobody has used", 7, 0, changes, nil, func(ctx context.Context) error {
 			return last(app.CreateArticle(ctx, ann, s.article(s.fresh("go"), s.fresh("store"))))
-		},
-	}, {
-		Endpoint: "PUT /api/articles/{slug}", Most: 4,
-		Do: func(ctx context.Context) error {
+		}},
+		{"PUT /api/articles/{slug}", "", 4, 0, changes, nil, func(ctx context.Context) error {
 			body := s.fresh("A ring forgets.")
 			return last(app.UpdateArticle(ctx, ann, s.first.Slug, conduit.ArticleChange{Body: &body}))
-		},
-	}, {
-		Endpoint: "PUT /api/articles/{slug}", With: "another title", Most: 5, Before: published,
-		Do: func(ctx context.Context) error {
+		}},
+		{"PUT /api/articles/{slug}", "another title", 5, 0, changes, published, func(ctx context.Context) error {
 			title := s.fresh("Trees")
 			return last(app.UpdateArticle(ctx, ann, s.other.Slug, conduit.ArticleChange{Title: &title}))
-		},
-	}, {
-		Endpoint: "PUT /api/articles/{slug}", With: "another tag", Most: 6, Before: published,
-		Do: func(ctx context.Context) error {
+		}},
+		{"PUT /api/articles/{slug}", "another tag", 6, 0, changes, published, func(ctx context.Context) error {
 			tags := []string{"go", "rings"}
 			return last(app.UpdateArticle(ctx, ann, s.other.Slug, conduit.ArticleChange{TagList: &tags}))
-		},
-	}, {
-		Endpoint: "DELETE /api/articles/{slug}", Most: 3, Before: published,
-		Do: func(ctx context.Context) error { return app.DeleteArticle(ctx, ann, s.other.Slug) },
-	}, {
-		Endpoint: "GET /api/tags", Most: 1, New: 2, Reads: true, Before: published,
-		Do: func(ctx context.Context) error { return last(app.Tags(ctx)) },
-	}, {
-		Endpoint: "GET /api/articles/{slug}/comments", Most: 3, New: 4, Reads: true, Before: s.comment,
-		Do: func(ctx context.Context) error { return last(app.Comments(ctx, ann, s.first.Slug)) },
-	}, {
-		Endpoint: "POST /api/articles/{slug}/comments", Most: 3,
-		Do: func(ctx context.Context) error { return last(app.AddComment(ctx, bob, s.first.Slug, "Indeed.")) },
-	}, {
-		Endpoint: "DELETE /api/articles/{slug}/comments/{id}", Most: 2, Before: s.comment,
-		Do: func(ctx context.Context) error { return app.DeleteComment(ctx, bob, s.first.Slug, s.note.ID) },
-	}, {
-		Endpoint: "POST /api/articles/{slug}/favorite", Most: 3, Before: liked,
-		Do: func(ctx context.Context) error { return last(app.Favorite(ctx, bob, s.other.Slug)) },
-	}, {
-		Endpoint: "POST /api/articles/{slug}/favorite", With: "the first", Most: 4, Before: published,
-		Do: func(ctx context.Context) error { return last(app.Favorite(ctx, bob, s.other.Slug)) },
-	}, {
-		Endpoint: "DELETE /api/articles/{slug}/favorite", Most: 3,
-		Before: func(ctx context.Context) error {
-			return errors.Join(liked(ctx), last(app.Favorite(ctx, bob, s.other.Slug)))
-		},
-		Do: func(ctx context.Context) error { return last(app.Unfavorite(ctx, bob, s.other.Slug)) },
-	}}
+		}},
+		{"DELETE /api/articles/{slug}", "", 3, 0, changes, published, func(ctx context.Context) error { return app.DeleteArticle(ctx, ann, s.other.Slug) }},
+		{"GET /api/tags", "", 1, 2, reads, published, func(ctx context.Context) error { return last(app.Tags(ctx)) }},
+		{"GET /api/articles/{slug}/comments", "", 3, 4, reads, s.comment, func(ctx context.Context) error { return last(app.Comments(ctx, ann, s.first.Slug)) }},
+		{"POST /api/articles/{slug}/comments", "", 3, 0, changes, nil, func(ctx context.Context) error { return last(app.AddComment(ctx, bob, s.first.Slug, "Indeed.")) }},
+		{"DELETE /api/articles/{slug}/comments/{id}", "", 2, 0, changes, s.comment, func(ctx context.Context) error { return app.DeleteComment(ctx, bob, s.first.Slug, s.note.ID) }},
+		{"POST /api/articles/{slug}/favorite", "", 3, 0, changes, liked, func(ctx context.Context) error { return last(app.Favorite(ctx, bob, s.other.Slug)) }},
+		{"POST /api/articles/{slug}/favorite", "the first", 4, 0, changes, published, func(ctx context.Context) error { return last(app.Favorite(ctx, bob, s.other.Slug)) }},
+		{"DELETE /api/articles/{slug}/favorite", "", 3, 0, changes, likedByBoth, func(ctx context.Context) error { return last(app.Unfavorite(ctx, bob, s.other.Slug)) }},
+	}
 }
 
 // last returns the error of a call.
