@@ -324,9 +324,33 @@ func (b *build) keep(ctx context.Context, s kv.Store, rec *plug.Seen, all []numb
 			st, ok := b.standingIn(rec, r.laneName)
 			stays := st.isAt(r.standing) || st.stamp == r.stamp
 			if ok && stays && st.stamp <= b.dawn && st.stamp != r.mark.stamp {
-				kept, changed = b.withMark(kept, r.owner, r.mark), true
+				kept, changed = b.marks.with(kept, r.owner, r.mark), true
 			}
 		}
 		return kept, changed
 	})
+}
+
+// foremost returns the standings that wants selects, in their order, or as many of the first as fit
+// in memory.
+func (c *core) foremost(ctx context.Context, wants func(standing) bool) (some []standing, err error) {
+	cut := func() {
+		slices.SortFunc(some, standing.compare)
+		some = some[:min(len(some), c.sorted)]
+	}
+	err = c.host.Each(ctx, func(recs []*plug.Seen) error {
+		for _, rec := range recs {
+			for _, st := range c.standings(rec) {
+				if wants(st) {
+					some = append(some, st)
+				}
+			}
+		}
+		if len(some) >= 2*c.sorted {
+			cut()
+		}
+		return nil
+	})
+	cut()
+	return some, err
 }

@@ -137,8 +137,8 @@ func (f *filling) passStale(items []item) {
 // stands reports whether it is current: its record, which was loaded, has its stamp.
 func (f *filling) stands(it item) bool {
 	rec := f.loaded[it.what]
-	m := f.core.markOf(rec.Mark, it.reader.owner)
-	return m.stamp == it.stamp && f.core.belongs(rec, it.reader.laneName) && (!f.core.several || f.isFirst(it, m.at, rec))
+	m := f.core.marks.of(rec.Mark, it.reader.owner)
+	return m.stamp == it.stamp && f.core.belongs(rec, it.reader.laneName) && (!f.core.marks.several || f.isFirst(it, m.at, rec))
 }
 
 // isFirst reports whether the page shows rec at it, made at a time, if several of its rings contain
@@ -150,7 +150,7 @@ func (f *filling) isFirst(it item, at int64, rec *plug.Seen) bool {
 			passed = true
 			continue
 		}
-		m := f.core.markOf(rec.Mark, r.owner)
+		m := f.core.marks.of(rec.Mark, r.owner)
 		if m.stamp < r.oldest() || m.stamp == 0 || !f.core.belongs(rec, r.laneName) {
 			continue
 		}

@@ -1,13 +1,15 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -19,6 +21,16 @@ type lane struct {
 	base string // what its keys begin with
 	laneName
 	shape shape
+}
+
+// A laneName identifies a lane of a timeline.
+type laneName struct {
+	owner string
+	shard int
+}
+
+func (n laneName) compare(other laneName) int {
+	return cmp.Or(cmp.Compare(n.owner, other.owner), cmp.Compare(n.shard, other.shard))
 }
 
 // newLane returns the lane with keys prefixed by base.
@@ -85,16 +97,6 @@ func (l *lane) keys(first, end int64) (keys []string) {
 	return keys
 }
 
-// segment is a segment as it was read.
-type segment struct {
-	number  int64
-	key     string
-	version kv.Version // 0 if the key is absent
-	bytes   int        // size of the value
-	entries []entry
-	strange bool // the value also has entries of a ring of another shape
-}
-
 // decode returns the segment i from the result of a get of key, without entries that do not belong
 // there. The caller must not change them.
 func (l *lane) decode(i int64, key string, r kv.Result) (segment, error) {
@@ -134,45 +136,6 @@ func (l *lane) scanSome(ctx context.Context, s kv.Store, first, end int64) (top 
 		top = max(top, highest(seg.entries))
 	}
 	return top, nil
-}
-
-// mend removes unreadable bytes from all segments of the lane.
-func (l *lane) mend(ctx context.Context, s kv.Store) error {
-	for first := int64(0); first < l.shape.blocks; first += atOnce {
-		if err := l.mendSome(ctx, s, first, min(first+atOnce, l.shape.blocks)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *lane) mendSome(ctx context.Context, s kv.Store, first, end int64) error {
-	keys := l.keys(first, end)
-	results, err := kv.GetAll(ctx, s, keys...)
-	if err != nil {
-		return err
-	}
-	for i, r := range results {
-		for tries := 0; ; tries++ {
-			entries, err := decodeKey(keys[i], r)
-			if err != nil {
-				return err
-			}
-			if !isDamaged(entries) {
-				break
-			}
-			if tries == pushTries {
-				return fmt.Errorf("%s: %w: others write to it", keys[i], kv.ErrConflict)
-			}
-			_, err = kv.One(ctx, s, kv.OpSwap(keys[i], r.Version, encodeAll(withoutLost(entries))))
-			if err != nil && !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
-				return err
-			}
-			// Each op has its own result.
-			r, _ = kv.One(ctx, s, kv.OpGet(keys[i]))
-		}
-	}
-	return nil
 }
 
 // holds reports whether the entry with stamp n and this id is in the lane, or was lapped. count is
@@ -217,9 +180,6 @@ func (l *lane) holdAll(ctx context.Context, s kv.Store, all []stamped) (there []
 	return there, count, nil
 }
 
-// pushTries bounds the tries of each step of a push.
-const pushTries = 8
-
 // numberIn returns the number in a counter, or absent or poisoned.
 func numberIn(r kv.Result) int64 {
 	if r.Err != nil {
@@ -237,3 +197,76 @@ const (
 	absent   = -1
 	poisoned = -2
 )
+
+// process holds a process's data about the lanes of one index: the database, and the knowledge of
+// each lane.
+type process struct {
+	db      plug.DB
+	atomic  bool // a change is one transaction, so its numbers may be rolled back
+	sparing bool // entries are large, so readers read only as many as they must
+
+	mu         sync.Mutex // never held during a trip
+	young, old map[string]*knowledge
+
+	decoded decoded
+}
+
+// remembered is the minimum number of lanes that a process remembers.
+const remembered = 1 << 13
+
+func newProcess(db plug.DB) *process {
+	return &process{
+		db: db, atomic: kv.PowersOf(db.Store()).Atomic != nil,
+		young: make(map[string]*knowledge),
+	}
+}
+
+// recall returns the knowledge of the lane with the prefix base.
+func (p *process) recall(base string) *knowledge {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := p.young[base]
+	if k != nil {
+		return k
+	}
+	if k = p.old[base]; k == nil {
+		k = new(knowledge)
+	}
+	if len(p.young) >= remembered {
+		p.young, p.old = make(map[string]*knowledge), p.young
+	}
+	p.young[base] = k
+	return k
+}
+
+// knowledge is a process's knowledge of a lane, mainly the highest number, which is never lowered.
+// It is a hint for readers, and shows writers that a counter went back.
+type knowledge struct {
+	highest atomic.Int64
+	met     atomic.Bool
+	stale   atomic.Int64 // number of entries that recent pages passed per ten records
+	trimmed atomic.Int64 // first stamp of the last block whose segment has no older blocks
+}
+
+// top returns the highest known number, or 0.
+func (k *knowledge) top() int64 { return k.highest.Load() }
+
+// learn notes that n was handed out.
+func (k *knowledge) learn(n int64) {
+	for {
+		old := k.highest.Load()
+		if n <= old || k.highest.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}
+
+// meet returns the highest known number. first reports whether this is the process's first use of
+// the lane: then the caller should read its entries.
+func (k *knowledge) meet() (top int64, first bool) {
+	first = !k.met.Load() && k.met.CompareAndSwap(false, true)
+	return k.top(), first
+}
+
+// forget makes the next call of meet the first again.
+func (k *knowledge) forget() { k.met.Store(false) }

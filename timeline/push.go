@@ -70,3 +70,78 @@ func (a addition) put(ctx context.Context, s kv.Store, trim func() error) (err e
 func again(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (errors.Is(err, kv.ErrUnclear) || errors.Is(err, kv.ErrUnavailable))
 }
+
+// tidy does the upkeep due after the push of n. The first push of a block trims its segment. In
+// case that lost against other pushes, the push half a block later trims the segment before, which
+// is quiet by that time. In a transaction tidy is part of it, and otherwise it follows the reply.
+// This is P3.
+func (l *lane) tidy(ctx context.Context, s kv.Store, n int64) {
+	i, due := l.due(n)
+	switch {
+	case !due:
+	case l.atomic:
+		// If this trim fails, the segment is trimmed on the next lap.
+		_ = l.trim(ctx, s, i, n)
+	default:
+		l.db.Soon(func(ctx context.Context) error { return l.trim(ctx, l.db.Store(), i, n) })
+	}
+}
+
+// due returns the segment to trim after n, if there is one.
+func (l *lane) due(n int64) (segment int64, due bool) {
+	g := l.shape
+	lap := n / (g.width * g.blocks)
+	switch {
+	case lap == 0:
+		return 0, false
+	case g.width < 4 && lap%(4/g.width) != 0:
+		// A segment of few stamps need not be trimmed on every lap.
+		return 0, false
+	case n%g.width == 0:
+		return g.segment(g.block(n)), true
+	case n%g.width == g.width/2:
+		return g.segment(g.block(n) - 1), l.trimmed.Load() < (g.block(n)-1)*g.width
+	}
+	return 0, false
+}
+
+// trim removes lapped entries from segment i. Any process may do so at any time. own is a number
+// known to have been handed out. A higher one in the segment is compared with the counter, which
+// may have gone back. This is T1 and T2.
+func (l *lane) trim(ctx context.Context, s kv.Store, i, own int64) error {
+	key := l.key(i)
+	results, err := kv.GetAll(ctx, s, key, l.counterKey())
+	if err != nil {
+		return err
+	}
+	seg, err := l.decode(i, key, results[0])
+	if err != nil {
+		return err
+	}
+	if top := highest(seg.entries); top > own && numberIn(results[1]) < top {
+		return l.raise(ctx, s, top)
+	}
+	return l.cut(ctx, s, seg)
+}
+
+// cut is T2, on a segment that was read: it keeps the first entry of the newest block and all that
+// follow it, and drops entries of a ring of another shape.
+func (l *lane) cut(ctx context.Context, s kv.Store, seg segment) error {
+	newest := l.shape.block(highest(seg.entries))
+	from := 0
+	for from < len(seg.entries) && l.shape.block(seg.entries[from].stamp) != newest {
+		from++
+	}
+	// Unreadable entries right before may be of the newest block, too.
+	for from > 0 && seg.entries[from-1].lost() {
+		from--
+	}
+	if (from > 0 || seg.strange) && seg.version != 0 {
+		_, err := kv.One(ctx, s, kv.OpSwap(seg.key, seg.version, encodeAll(seg.entries[from:])))
+		if err != nil {
+			return unlessRaced(err)
+		}
+	}
+	l.trimmed.Store(newest * l.shape.width)
+	return nil
+}

@@ -129,7 +129,7 @@ func (c ringWindow) Page(ctx context.Context, s kv.Store, value string, n int) (
 		return nil, err
 	}
 	for _, rec := range recs {
-		m := c.markOf(rec.Mark, value)
+		m := c.marks.of(rec.Mark, value)
 		rows = append(rows, plug.Row{ID: rec.ID, Note: fmt.Sprintf("stamp %d, %s", m.stamp, shownTime(m.at))})
 	}
 	return rows, p.damage

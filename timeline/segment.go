@@ -10,6 +10,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
+// segment is a segment as it was read.
+type segment struct {
+	number  int64
+	key     string
+	version kv.Version // 0 if the key is absent
+	bytes   int        // size of the value
+	entries []entry
+	strange bool // the value also has entries of a ring of another shape
+}
+
 // decoded caches the segments a process decoded lately, since pages of one ring read the same
 // segments again and again.
 type decoded struct {
