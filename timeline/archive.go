@@ -86,41 +86,66 @@ func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ..
 			return none, err
 		}
 	}
+	f := newFilter(keep, n)
 	switch at.part {
 	case inRing:
-		return a.young(ctx, at, n, keep)
+		return a.young(ctx, at, n, f)
 	case inArchive:
-		return a.old(ctx, at, n, keep)
+		return a.old(ctx, at, n, f)
 	}
-	return a.back(ctx, at, n, keep)
+	return a.back(ctx, at, n, f)
+}
+
+// filter is the keep functions of a page of n records. They may see 10 n records, in the ring and in
+// the archive.
+type filter[T any] struct {
+	keep []func(*T) bool
+	left int // of the 10 n
+}
+
+func newFilter[T any](keep []func(*T) bool, n int) *filter[T] {
+	f := &filter[T]{left: 10 * n}
+	if len(keep) > 0 {
+		f.keep = []func(*T) bool{func(v *T) bool { f.left--; return plug.Kept(v, keep) }}
+	}
+	return f
+}
+
+// size returns the size of the next page of the archive, by default size. A filtered page of the
+// archive may look at ten times as many records.
+func (f *filter[T]) size(missing, size int) int {
+	if f.keep == nil {
+		return size
+	}
+	return min(missing, f.left/10)
 }
 
 // young returns a page that begins in the ring.
-func (a *archived[T, M]) young(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
-	f, err := a.ring.page(ctx, at.position, n, plug.Keeps(keep))
+func (a *archived[T, M]) young(ctx context.Context, at stop[M], n int, f *filter[T]) (kvmodel.Listing[T], error) {
+	p, err := a.ring.page(ctx, at.position, n, plug.Keeps(f.keep))
 	if err != nil {
 		return kvmodel.Listing[T]{}, err
 	}
-	l := kvmodel.Listing[T]{Items: plug.AllAs[T](f.items)}
-	if f.prev != nil {
-		l.Prev = a.cursor(stop[M]{position: *f.prev, part: inRing})
+	l := kvmodel.Listing[T]{Items: plug.AllAs[T](p.items)}
+	if p.prev != nil {
+		l.Prev = a.cursor(stop[M]{position: *p.prev, part: inRing})
 	}
-	if f.next != nil {
-		l.Next = a.cursor(stop[M]{position: *f.next, part: inRing})
-		return l, f.damage
+	if p.next != nil {
+		l.Next = a.cursor(stop[M]{position: *p.next, part: inRing})
+		return l, p.damage
 	}
-	rest := stop[M]{position: position{cuts: f.bottom}, part: inArchive}
-	if len(f.items) == n {
+	rest := stop[M]{position: position{cuts: p.bottom}, part: inArchive}
+	if len(p.items) == n {
 		l.Next = a.cursor(rest)
-		return l, f.damage
+		return l, p.damage
 	}
-	older, err := a.old(ctx, rest, n-len(f.items), keep)
+	older, err := a.old(ctx, rest, n-len(p.items), f)
 	l.Items, l.Next = append(l.Items, older.Items...), older.Next
-	return l, cmp.Or(err, f.damage)
+	return l, cmp.Or(err, p.damage)
 }
 
 // old returns a page of the archive, filled up after skipping records of the ring.
-func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
+func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, f *filter[T]) (kvmodel.Listing[T], error) {
 	l := kvmodel.Listing[T]{Items: []*T{}}
 	size := n
 	if at.inner == "" {
@@ -130,8 +155,12 @@ func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, keep []func
 		}
 		size += a.ring.atSeam() // The archive may begin with these.
 	}
-	for batch := 0; batch < maxBatches && len(l.Items) < n; batch++ {
-		items, inner, err := a.read(ctx, at, n-len(l.Items), size, keep)
+	for batch := 0; batch < archiveTries && len(l.Items) < n; batch++ {
+		missing := n - len(l.Items)
+		if size = f.size(missing, size); size == 0 {
+			break
+		}
+		items, inner, err := a.read(ctx, at, missing, size, f.keep)
 		if err != nil {
 			return kvmodel.Listing[T]{}, err
 		}
@@ -149,11 +178,15 @@ func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, keep []func
 }
 
 // back returns the page of the archive before the current one. It is short at the end of the ring.
-func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
+func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, f *filter[T]) (kvmodel.Listing[T], error) {
 	l := kvmodel.Listing[T]{Items: []*T{}}
 	size := n
-	for batch := 0; batch < maxBatches && len(l.Items) < n && at.part == goingBack; batch++ {
-		items, inner, err := a.read(ctx, at, n-len(l.Items), size, keep)
+	for batch := 0; batch < archiveTries && len(l.Items) < n && at.part == goingBack; batch++ {
+		missing := n - len(l.Items)
+		if size = f.size(missing, size); size == 0 {
+			break
+		}
+		items, inner, err := a.read(ctx, at, missing, size, f.keep)
 		if err != nil {
 			return kvmodel.Listing[T]{}, err
 		}
@@ -165,7 +198,7 @@ func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, keep []fun
 		size *= 4
 	}
 	if at.part == inRing && len(l.Items) == 0 {
-		return a.young(ctx, at, n, keep)
+		return a.young(ctx, at, n, f)
 	}
 	l.Prev = a.cursor(at)
 	return l, nil
@@ -225,6 +258,9 @@ func (a *archived[T, M]) forgotten(ctx context.Context, at stop[M], size int, ke
 	}
 	return items, inner, nil
 }
+
+// archiveTries bounds the pages of an archive that one page reads.
+const archiveTries = 5
 
 // seam is the number of records at the end of a ring that decide where its archive begins.
 const seam = 100

@@ -9,10 +9,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// maxBatches bounds the trips for records of a page. It needs more than one if entries are stale or
-// keep rejects many records.
-const maxBatches = 5
-
 // filling is a page being filled with records.
 type filling struct {
 	core   *core
@@ -29,11 +25,12 @@ func newFilling(c *core, m *merge) *filling {
 	return &filling{core: c, merge: m}
 }
 
-// fill returns the next n records. It moves the cuts past all entries it has examined.
+// fill returns the next n records, or fewer once it has loaded 10 n: see [plug.Ask]. It moves the
+// cuts past all entries it has examined.
 func (f *filling) fill(ctx context.Context, n int) (found []plug.Record, err error) {
 	known := func(id string) bool { return f.loaded[id] != nil }
-	for batch := 0; batch < maxBatches && len(found) < n; batch++ {
-		items, err := f.merge.gather(ctx, f.ask(n-len(found), len(found)), known)
+	for ask := f.first(n); ask > 0; ask = plug.Ask(n, len(found), len(f.loaded)) {
+		items, err := f.merge.gather(ctx, ask, known)
 		if err != nil {
 			return nil, err
 		}
@@ -56,22 +53,15 @@ func (f *filling) fill(ctx context.Context, n int) (found []plug.Record, err err
 	return found, nil
 }
 
-// ask returns the number of records to read in order to find the missing ones. At first it is just
-// that number; later it is twice the number needed at the page's rate so far, plus a few, so that
-// one more trip is enough. Far from the newest entries, a stale entry is not recognized by a newer
-// one of its record, so there the first guess uses the rate of recent pages.
-func (f *filling) ask(missing, found int) int {
-	ask := missing
-	if len(f.loaded) > 0 {
-		ask = 2*missing*(len(f.loaded)+1)/(found+1) + 4
-	} else if stale := f.merge.stale(); f.deep && stale > 11 {
-		ask = missing * stale * 3 / 20
+// first returns how many records a page of n reads in its first trip. Far from the newest entries,
+// a stale entry is not recognized by a newer one of its record, so there it uses the rate of recent
+// pages.
+func (f *filling) first(n int) int {
+	if stale := f.merge.stale(); f.deep && stale > 11 {
+		return min(n*stale*3/20, 4*n)
 	}
-	return min(ask, missing+maxAsked)
+	return n
 }
-
-// maxAsked bounds the records that a page reads in one trip.
-const maxAsked = 80
 
 // load reads the unknown records of items, in one trip. A purged id has no record.
 func (f *filling) load(ctx context.Context, items []item) error {

@@ -79,7 +79,7 @@ func (r *reader) open(ctx context.Context, s kv.Store) error {
 		return err
 	}
 	if len(refs) > 0 {
-		r.step = 2
+		r.step = max(2, r.step/2)
 	}
 	return r.settle(ctx, s)
 }
@@ -153,7 +153,7 @@ const probed = 3
 // more reads further: 2 blocks, then 4, 8 and so on. This is R3.
 func (r *reader) more(ctx context.Context, s kv.Store) error {
 	refs := r.ahead(r.step)
-	r.step = min(2*r.step, 64)
+	r.step = max(r.step, min(2*r.step, 64))
 	return r.fetch(ctx, s, refs, false)
 }
 

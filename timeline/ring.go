@@ -126,8 +126,8 @@ func (r *ring) isEmpty() bool { return len(r.lanes) == 0 }
 func (r *ring) title() string { return r.core.host.Model() + "." + r.core.spec.Name }
 
 // Page returns n records from cursor on, newest first, or from the newest if the cursor is empty.
-// It skips records that a keep function rejects and reads on; after five trips for records, or
-// seven for segments, it returns a short page with a Next. The newest page takes one trip if
+// It skips records that a keep function rejects and reads on; after ten times n records, or seven
+// trips for segments, it returns a short page with a Next. The newest page takes one trip if
 // nothing was added since the process last read it, and otherwise two. Any other page takes two,
 // the first in a process three, and a page that skips records at least one more.
 //
@@ -212,8 +212,9 @@ func (r *ring) page(ctx context.Context, p position, n int, keep func(plug.Recor
 	switch {
 	case !p.up:
 		return page{items, on, back, end, r.core.failure(m.damage())}, nil
-	case on == nil && len(items) < n:
-		// Fewer than n records are newer, so this is the newest page.
+	case on == nil && len(items) < n && keep == nil:
+		// Fewer than n records are newer, so this is the newest page. With a filter that page may
+		// have looked at ten times n records already.
 		return r.page(ctx, position{}, n, keep)
 	}
 	slices.Reverse(items)
