@@ -77,14 +77,14 @@ const wholeRing = 32
 func (l *lane) join(ctx context.Context, s kv.Store) (top int64, err error) {
 	g := l.shape
 	if g.blocks <= wholeRing {
-		return l.scan(ctx, s)
+		return l.scanAll(ctx, s)
 	}
 	n, _, err := l.readCounter(ctx, s)
 	if err != nil || n < 0 {
 		return 0, err
 	}
 	i := g.segment(g.block(n) + 1)
-	return l.scanSome(ctx, s, i, i+1)
+	return l.scan(ctx, s, i, i+1)
 }
 
 // errNoCounter: the counter is absent, or not a usable number.
@@ -107,7 +107,7 @@ func (l *lane) recover(ctx context.Context, s kv.Store, top int64) (int64, error
 	var version kv.Version
 	errs := kv.Together(ctx, s,
 		func(s kv.Store) (err error) { count, version, err = l.readCounter(ctx, s); return err },
-		func(s kv.Store) (err error) { high, err = l.scan(ctx, s); return err },
+		func(s kv.Store) (err error) { high, err = l.scanAll(ctx, s); return err },
 	)
 	if err := kv.Join(errs...); err != nil {
 		return 0, err
@@ -132,7 +132,7 @@ func (l *lane) recover(ctx context.Context, s kv.Store, top int64) (int64, error
 // confirm checks, after the counter is created, whether others created and lost one in between:
 // then n is too low.
 func (l *lane) confirm(ctx context.Context, s kv.Store, n int64) error {
-	top, err := l.scan(ctx, s)
+	top, err := l.scanAll(ctx, s)
 	if err != nil || top < n {
 		return err
 	}
@@ -196,7 +196,7 @@ func (l *lane) begin(ctx context.Context, s kv.Store, n int64) error {
 		}
 		if count < 0 {
 			// A lost counter may have been higher. Then a writer recovers it.
-			if top, err := l.scan(ctx, s); err != nil || top >= dawn(n) {
+			if top, err := l.scanAll(ctx, s); err != nil || top >= dawn(n) {
 				return err
 			}
 		}

@@ -16,8 +16,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// An entry is one item of a timeline. It is stored after its length, so that entries can be
-// appended to each other. Entries with equal stamp and body are one entry, however often stored.
+// An entry is one item of a timeline, stored after its length. Entries with equal stamp and body are
+// one entry, however often stored. Every append to a key ends with a checksum of the appended bytes;
+// bytes without a matching sum are damaged.
 type entry struct {
 	stamp int64  // its number in the ring
 	at    int64  // creation time, in Unix milliseconds
@@ -30,14 +31,9 @@ func (e entry) lost() bool { return e.stamp == 0 }
 // lastStamp is the highest number handed out. A counter above it was tampered with.
 const lastStamp = kv.MaxNumber - 1<<32
 
-// Stamps above lastStamp mark entries about the ones before them.
 const (
-	// sumStamp plus a checksum is the stamp of a sum; its time is the number of preceding bytes it
-	// covers.
-	sumStamp = 1 << 62
-
-	// lostStamp replaces unreadable entries.
-	lostStamp = sumStamp | 1<<33
+	sumStamp  = 1 << 62          // plus a checksum: of the preceding bytes, as many as its time says
+	lostStamp = sumStamp | 1<<33 // of an entry in place of unreadable ones
 )
 
 // isSum reports whether stamp belongs to a sum or to a lost entry.
@@ -51,7 +47,6 @@ func seal(data []byte) []byte {
 	return entry{stamp: sumStamp | int64(wire.Sum(data)), at: int64(len(data))}.encode(data)
 }
 
-// encode appends e to dst.
 func (e entry) encode(dst []byte) []byte {
 	if e.lost() {
 		e.stamp = lostStamp
@@ -105,9 +100,6 @@ func highest(entries []entry) int64 {
 	return top
 }
 
-// Every append to a key ends with a checksum of the appended bytes, so damage is noticed and the
-// rest stays readable. Bytes without a matching sum are damaged.
-
 // damageOf returns an ErrCorrupt that names keys, nil if there are none.
 func damageOf(keys []string) error {
 	if len(keys) == 0 {
@@ -117,18 +109,16 @@ func damageOf(keys []string) error {
 	return fmt.Errorf("%s: %w: entries cannot be read", strings.Join(slices.Compact(keys), ", "), kvmodel.ErrCorrupt)
 }
 
-// isDamaged reports whether some of entries could not be read.
 func isDamaged(entries []entry) bool {
 	return slices.ContainsFunc(entries, func(e entry) bool { return e.lost() })
 }
 
-// withoutLost returns entries without the placeholders of unreadable ones.
 func withoutLost(entries []entry) []entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.lost() })
 }
 
-// decodeEntries returns the entries in data, which share its memory, without those with impossible
-// stamps. A single lost entry replaces each unreadable stretch.
+// decodeEntries returns the entries in data, which share its memory. A lost entry replaces each
+// unreadable stretch. Entries with impossible stamps are left out.
 func decodeEntries(data []byte) []entry {
 	d := decoder{data: data}
 	for d.at < len(data) {
@@ -148,7 +138,6 @@ func decodeEntries(data []byte) []entry {
 	return d.entries
 }
 
-// A decoder reads the entries of one key.
 type decoder struct {
 	data    []byte
 	at      int // the next byte to read
@@ -196,7 +185,7 @@ func (d *decoder) sum(from, end int) int64 {
 	return sumStamp | int64(wire.Sum(d.data[from:end]))
 }
 
-// loseTo loses what stands before end, and no sum covers.
+// loseTo loses the bytes before end that no sum covers.
 func (d *decoder) loseTo(end int) {
 	if d.at = end; d.sure < end {
 		d.lose()
@@ -205,7 +194,7 @@ func (d *decoder) loseTo(end int) {
 
 // sumAt returns the sum at offset at, if there can be one.
 func sumAt(data []byte, at int) (entry, bool) {
-	const last = 1 + 8 // offset of the last byte of the stamp
+	const last = 1 + 8 // offset of the stamp's last byte
 	if at+last >= len(data) || data[at+last] != sumStamp>>56 || data[at+last-1] != 0x80 {
 		return entry{}, false
 	}
@@ -239,8 +228,8 @@ func (d *decoder) skip() {
 	d.lose()
 }
 
-// decodeKey returns the entries in the result of a get of key.
-func decodeKey(_ string, r kv.Result) ([]entry, error) {
+// entriesIn returns the entries in the result of a get.
+func entriesIn(r kv.Result) ([]entry, error) {
 	if errors.Is(r.Err, kv.ErrNotFound) {
 		return nil, nil
 	}
@@ -256,6 +245,6 @@ func readKey(ctx context.Context, s kv.Store, key string) ([]entry, kv.Version, 
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return nil, 0, err
 	}
-	entries, err := decodeKey(key, r)
+	entries, err := entriesIn(r)
 	return entries, r.Version, err
 }

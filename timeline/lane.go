@@ -13,12 +13,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A lane is a counter and the segments for entries with its numbers: the ring of one owner, or one
-// of its shards.
+// A lane is a counter and the segments for entries with its numbers: the ring of one owner, or a
+// shard of it.
 type lane struct {
 	*process
 	*knowledge
-	base string // what its keys begin with
+	base string // prefix of its keys
 	laneName
 	shape shape
 }
@@ -33,19 +33,20 @@ func (n laneName) compare(other laneName) int {
 	return cmp.Or(cmp.Compare(n.owner, other.owner), cmp.Compare(n.shard, other.shard))
 }
 
-// newLane returns the lane with keys prefixed by base.
 func newLane(p *process, base string, shape shape) *lane {
 	l := makeLane(p, base, shape)
 	return &l
 }
 
-// makeLane is newLane for who has a place for it.
+// makeLane is newLane for a caller with room for the lane.
 func makeLane(p *process, base string, shape shape) lane {
 	return lane{process: p, knowledge: p.recall(base), base: base, shape: shape}
 }
 
-// counterPart stands behind the base of a lane in the key of its counter.
-const counterPart = "#n"
+const (
+	counterPart = "#n" // ends the key of the counter
+	segmentPart = "#s" // precedes the number of a segment
+)
 
 func (l *lane) counterKey() string { return l.base + counterPart }
 
@@ -63,14 +64,9 @@ func (l *lane) writeKey(to *strings.Builder, segment int64) {
 	to.Write(strconv.AppendInt(room[:0], segment, 10))
 }
 
-// segmentPart separates the base of a lane from the number of a segment.
-const segmentPart = "#s"
-
-// keyBytes returns the maximum length of a key.
 func (l *lane) keyBytes() int { return len(l.base) + len(segmentPart) + 6 }
 
-// keysOf returns the keys of segments, and behind them that of the counter if it is wanted.
-// They share a text.
+// keysOf returns the keys of segments and then, if wanted, of the counter. They share a text.
 func (l *lane) keysOf(segments []int64, counter bool) []string {
 	var text strings.Builder
 	text.Grow((len(segments) + 1) * l.keyBytes())
@@ -97,8 +93,8 @@ func (l *lane) keys(first, end int64) (keys []string) {
 	return keys
 }
 
-// decode returns the segment i from the result of a get of key, without entries that do not belong
-// there. The caller must not change them.
+// decode returns segment i from the result of a get, without entries that do not belong there. The
+// caller must not change them.
 func (l *lane) decode(i int64, key string, r kv.Result) (segment, error) {
 	entries, strange, err := l.decoded.entries(key, r, func(e entry) bool { return l.shape.segment(l.shape.block(e.stamp)) == i })
 	if err != nil {
@@ -110,32 +106,36 @@ func (l *lane) decode(i int64, key string, r kv.Result) (segment, error) {
 // atOnce bounds the keys of a lane read in one trip.
 const atOnce = 128
 
-// scan returns the highest stamp in all segments of the lane.
-func (l *lane) scan(ctx context.Context, s kv.Store) (top int64, err error) {
-	for first := int64(0); first < l.shape.blocks; first += atOnce {
-		high, err := l.scanSome(ctx, s, first, min(first+atOnce, l.shape.blocks))
+// each gets the segments from first up to end, exclusive, and calls f for each.
+func (l *lane) each(ctx context.Context, s kv.Store, first, end int64, f func(i int64, key string, r kv.Result) error) error {
+	for ; first < end; first += atOnce {
+		keys := l.keys(first, min(first+atOnce, end))
+		results, err := kv.GetAll(ctx, s, keys...)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		top = max(top, high)
+		for i, r := range results {
+			if err := f(first+int64(i), keys[i], r); err != nil {
+				return err
+			}
+		}
 	}
-	return top, nil
+	return nil
 }
 
-func (l *lane) scanSome(ctx context.Context, s kv.Store, first, end int64) (top int64, err error) {
-	keys := l.keys(first, end)
-	results, err := kv.GetAll(ctx, s, keys...)
-	if err != nil {
-		return 0, err
-	}
-	for i, r := range results {
-		seg, err := l.decode(first+int64(i), keys[i], r)
-		if err != nil {
-			return 0, err
-		}
+// scan returns the highest stamp in the segments from first up to end, exclusive.
+func (l *lane) scan(ctx context.Context, s kv.Store, first, end int64) (top int64, err error) {
+	err = l.each(ctx, s, first, end, func(i int64, key string, r kv.Result) error {
+		seg, err := l.decode(i, key, r)
 		top = max(top, highest(seg.entries))
-	}
-	return top, nil
+		return err
+	})
+	return top, err
+}
+
+// scanAll returns the highest stamp in the lane.
+func (l *lane) scanAll(ctx context.Context, s kv.Store) (int64, error) {
+	return l.scan(ctx, s, 0, l.shape.blocks)
 }
 
 // holds reports whether the entry with stamp n and this id is in the lane, or was lapped. count is
@@ -192,14 +192,13 @@ func numberIn(r kv.Result) int64 {
 	return n
 }
 
-// absent and poisoned represent a counter without a usable number.
+// A counter without a usable number.
 const (
 	absent   = -1
 	poisoned = -2
 )
 
-// process holds a process's data about the lanes of one index: the database, and the knowledge of
-// each lane.
+// process is what a process keeps for the lanes of one index.
 type process struct {
 	db      plug.DB
 	atomic  bool // a change is one transaction, so its numbers may be rolled back
@@ -221,7 +220,6 @@ func newProcess(db plug.DB) *process {
 	}
 }
 
-// recall returns the knowledge of the lane with the prefix base.
 func (p *process) recall(base string) *knowledge {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -239,8 +237,8 @@ func (p *process) recall(base string) *knowledge {
 	return k
 }
 
-// knowledge is a process's knowledge of a lane, mainly the highest number, which is never lowered.
-// It is a hint for readers, and shows writers that a counter went back.
+// knowledge is what a process knows of a lane. The highest number is never lowered: it is a hint for
+// readers, and shows writers that a counter went back.
 type knowledge struct {
 	highest atomic.Int64
 	met     atomic.Bool
@@ -248,7 +246,6 @@ type knowledge struct {
 	trimmed atomic.Int64 // first stamp of the last block whose segment has no older blocks
 }
 
-// top returns the highest known number, or 0.
 func (k *knowledge) top() int64 { return k.highest.Load() }
 
 // learn notes that n was handed out.
@@ -261,12 +258,11 @@ func (k *knowledge) learn(n int64) {
 	}
 }
 
-// meet returns the highest known number. first reports whether this is the process's first use of
-// the lane: then the caller should read its entries.
+// meet returns the highest known number. On the first use of the lane by the process, the caller
+// must read its entries, or call forget.
 func (k *knowledge) meet() (top int64, first bool) {
 	first = !k.met.Load() && k.met.CompareAndSwap(false, true)
 	return k.top(), first
 }
 
-// forget makes the next call of meet the first again.
 func (k *knowledge) forget() { k.met.Store(false) }

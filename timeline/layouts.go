@@ -134,7 +134,7 @@ func (a *appended) latest(ctx context.Context, s kv.Store, owner string, _ int) 
 	var all []entry
 	var damaged []string
 	for i, r := range results {
-		entries, err := decodeKey(keys[i], r)
+		entries, err := entriesIn(r)
 		if err != nil {
 			return nil, err
 		}

@@ -45,41 +45,20 @@ func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 
 // mend removes unreadable bytes from all segments of the lane.
 func (l *lane) mend(ctx context.Context, s kv.Store) error {
-	for first := int64(0); first < l.shape.blocks; first += atOnce {
-		if err := l.mendSome(ctx, s, first, min(first+atOnce, l.shape.blocks)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *lane) mendSome(ctx context.Context, s kv.Store, first, end int64) error {
-	keys := l.keys(first, end)
-	results, err := kv.GetAll(ctx, s, keys...)
-	if err != nil {
-		return err
-	}
-	for i, r := range results {
-		for tries := 0; ; tries++ {
-			entries, err := decodeKey(keys[i], r)
-			if err != nil {
+	return l.each(ctx, s, 0, l.shape.blocks, func(_ int64, key string, r kv.Result) error {
+		for range pushTries {
+			entries, err := entriesIn(r)
+			if err != nil || !isDamaged(entries) {
 				return err
 			}
-			if !isDamaged(entries) {
-				break
-			}
-			if tries == pushTries {
-				return fmt.Errorf("%s: %w: others write to it", keys[i], kv.ErrConflict)
-			}
-			_, err = kv.One(ctx, s, kv.OpSwap(keys[i], r.Version, encodeAll(withoutLost(entries))))
-			if err != nil && !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
+			_, err = kv.One(ctx, s, kv.OpSwap(key, r.Version, encodeAll(withoutLost(entries))))
+			if err == nil || !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
 				return err
 			}
-			// Each op has its own result.
-			r, _ = kv.One(ctx, s, kv.OpGet(keys[i]))
+			r, _ = kv.One(ctx, s, kv.OpGet(key))
 		}
-	}
-	return nil
+		return fmt.Errorf("%s: %w: others write to it", key, kv.ErrConflict)
+	})
 }
 
 // Check reports the records of recs without an entry where they belong.
@@ -230,7 +209,7 @@ func withoutID(ctx context.Context, s kv.Store, keys []string, id string) (swaps
 		if r.Err == nil {
 			found = i + 1
 		}
-		entries, err := decodeKey(keys[i], r)
+		entries, err := entriesIn(r)
 		if err != nil {
 			return nil, 0, err
 		}

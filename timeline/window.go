@@ -3,7 +3,6 @@ package timeline
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -68,27 +67,20 @@ func (c ringWindow) Audit(ctx context.Context, s kv.Store, base, _ string) (wron
 
 // damaged returns the keys of damaged segments, and the counter's if that is not a number.
 func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err error) {
-	keys := []string{l.counterKey()}
-	for i := range l.shape.blocks {
-		keys = append(keys, l.key(i))
+	count, _, err := l.readCounter(ctx, s)
+	if count == poisoned {
+		damaged = append(damaged, l.counterKey())
 	}
-	for first := 0; first < len(keys); first += atOnce {
-		some := keys[first:min(first+atOnce, len(keys))]
-		results, err := kv.GetAll(ctx, s, some...)
-		if err != nil {
-			return damaged, err
-		}
-		for i, r := range results {
-			switch {
-			case r.Err != nil:
-			case some[i] == l.counterKey() && numberIn(r) < 0:
-				damaged = append(damaged, some[i])
-			case some[i] != l.counterKey() && isDamaged(decodeEntries(r.Value)):
-				damaged = append(damaged, some[i])
-			}
-		}
+	if err != nil {
+		return nil, err
 	}
-	return damaged, nil
+	err = l.each(ctx, s, 0, l.shape.blocks, func(_ int64, key string, r kv.Result) error {
+		if r.Err == nil && isDamaged(decodeEntries(r.Value)) {
+			damaged = append(damaged, key)
+		}
+		return nil
+	})
+	return damaged, err
 }
 
 // Amend removes unreadable bytes from the rings. The records of these entries must be mended
@@ -104,16 +96,11 @@ func (c ringWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error
 
 // dropBadCounter deletes a counter that is not a number. The next writer recreates it: see RECOVER.
 func (l *lane) dropBadCounter(ctx context.Context, s kv.Store) error {
-	r, err := kv.One(ctx, s, kv.OpGet(l.counterKey()))
-	switch {
-	case errors.Is(err, kv.ErrNotFound):
-		return nil
-	case err != nil:
+	count, version, err := l.readCounter(ctx, s)
+	if err != nil || count != poisoned {
 		return err
-	case numberIn(r) >= 0:
-		return nil
 	}
-	_, err = kv.One(ctx, s, kv.OpDrop(l.counterKey(), r.Version))
+	_, err = kv.One(ctx, s, kv.OpDrop(l.counterKey(), version))
 	return unlessRaced(err)
 }
 
