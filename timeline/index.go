@@ -110,12 +110,7 @@ func (c *core) enterAt(ctx context.Context, s kv.Store, id, place string, marks 
 }
 
 func (c *core) enter(ctx context.Context, s kv.Store, id, owner string, m mark) error {
-	l := c.lane(owner, id)
-	if err := l.publish(ctx, s, entry{m.stamp, m.at, []byte(id)}); err != nil {
-		return c.failure(err)
-	}
-	l.tidy(ctx, s, m.stamp)
-	return nil
+	return c.failure(c.lane(owner, id).add(ctx, s, entry{m.stamp, m.at, []byte(id)}))
 }
 
 // After moves the record up if a build missed the change. Otherwise it does nothing: an old entry

@@ -17,9 +17,9 @@ const (
 	// Appended is one key that events are appended to; the last of them count. A push is one trip.
 	Appended Layout = iota
 
-	// Numbered is a ring of numbered keys, one for each event. A push is two trips. Keep counts the
-	// numbers taken by pushes. A failed push may leave one unused, and so may a process's first
-	// push to an owner under concurrent pushes.
+	// Numbered is a ring of numbered keys, one for each event. A push is two trips. Keep counts
+	// numbers: a failed push may leave one unused, and so may a process's first push to an owner
+	// beside others.
 	Numbered
 
 	// Packed is one key with only the last events. A push is two trips and may be retried, but a
@@ -32,18 +32,13 @@ type layout interface {
 	// push adds entries, oldest first.
 	push(ctx context.Context, s kv.Store, owner string, entries []entry) error
 
-	// latest returns the newest entries, newest first, with at least n different subjects, or all
-	// entries.
+	// latest returns entries, newest first: at least those of the last n subjects.
 	latest(ctx context.Context, s kv.Store, owner string, n int) ([]entry, error)
 
-	// clear removes all current entries.
-	clear(ctx context.Context, s kv.Store, owner string) error
-
-	// tidy does the upkeep due after pushes for owners. It runs after the reply.
-	tidy(owners []string)
+	// keys returns the keys that can hold current entries.
+	keys(owner string) []string
 }
 
-// common is the common part of all layouts.
 type common struct {
 	db   plug.DB
 	base func(owner string) string // returns the prefix of an owner's keys
@@ -52,8 +47,7 @@ type common struct {
 	what func(entry) string
 }
 
-// cut returns the current entries, oldest first: the last keep different ones, each at its last
-// occurrence.
+// cut returns the last keep different entries, each at its last occurrence. All are oldest first.
 func (c *common) cut(entries []entry) []entry {
 	slices.Reverse(entries)
 	kept := distinct(entries, c.keep, c.what)
@@ -61,15 +55,7 @@ func (c *common) cut(entries []entry) []entry {
 	return kept
 }
 
-func deleteAll(ctx context.Context, s kv.Store, keys []string) error {
-	ops := make([]kv.Op, len(keys))
-	for i, key := range keys {
-		ops[i] = kv.OpDelete(key)
-	}
-	return s.Do(ctx, ops)
-}
-
-// distinct returns the first n of entries with different subjects. The entries are newest first.
+// distinct returns the first n of entries with different subjects.
 func distinct(entries []entry, n int, what func(entry) string) []entry {
 	seen := make(map[string]bool)
 	var kept []entry
@@ -86,7 +72,7 @@ func distinct(entries []entry, n int, what func(entry) string) []entry {
 }
 
 // appended is one key for each owner, or several in rotation if events have a TTL. Entries are in
-// the order of their appends, and outdated ones stay until some process trims the key.
+// the order of their appends. Outdated ones stay until some process trims the key.
 type appended struct{ common }
 
 // trimOdds: one push in trimOdds trims its key.
@@ -95,8 +81,8 @@ const trimOdds = 64
 // slack is the number of surplus entries that a reader tolerates.
 const slack = 16
 
-// keys returns the keys that can hold current events, newest first: the key of the next turn, for
-// processes with a fast clock, of the current turn, and of the previous one.
+// keys returns the keys newest first. With a TTL they include the key of the next turn, for
+// processes with a fast clock.
 func (a *appended) keys(owner string) []string {
 	if a.ttl == 0 {
 		return []string{a.key(owner)}
@@ -122,7 +108,11 @@ func (a *appended) keyOf(owner string, turn int64) string {
 
 func (a *appended) push(ctx context.Context, s kv.Store, owner string, entries []entry) error {
 	key := a.key(owner)
-	return addition{key: key, data: encodeAll(entries), ttl: 2 * a.ttl}.put(ctx, s, func() error { return a.trim(ctx, s, key) })
+	err := addition{key: key, data: encodeAll(entries), ttl: 2 * a.ttl}.put(ctx, s, func() error { return a.trim(ctx, s, key) })
+	if err == nil && kv.Random()%trimOdds == 0 {
+		a.trimSoon(key)
+	}
+	return err
 }
 
 func (a *appended) latest(ctx context.Context, s kv.Store, owner string, _ int) ([]entry, error) {
@@ -138,16 +128,19 @@ func (a *appended) latest(ctx context.Context, s kv.Store, owner string, _ int) 
 		if err != nil {
 			return nil, err
 		}
-		slices.Reverse(entries)
 		if isDamaged(entries) {
 			damaged = append(damaged, keys[i])
 		}
-		all = append(all, entries...)
-		if len(entries) > a.keep+slack {
-			a.db.Soon(func(ctx context.Context) error { return a.trim(ctx, a.db.Store(), keys[i]) })
+		slices.Reverse(entries)
+		if all = append(all, entries...); len(entries) > a.keep+slack {
+			a.trimSoon(keys[i])
 		}
 	}
 	return all, damageOf(damaged)
+}
+
+func (a *appended) trimSoon(key string) {
+	a.db.Soon(func(ctx context.Context) error { return a.trim(ctx, a.db.Store(), key) })
 }
 
 // trim drops outdated entries. Any process may do so at any time: the swap fails if an entry was
@@ -165,34 +158,13 @@ func (a *appended) trim(ctx context.Context, s kv.Store, key string) error {
 	return unlessRaced(err)
 }
 
-func (a *appended) clear(ctx context.Context, s kv.Store, owner string) error {
-	return deleteAll(ctx, s, a.keys(owner))
-}
-
-func (a *appended) tidy(owners []string) {
-	var keys []string
-	for _, owner := range owners {
-		if kv.Random()%trimOdds == 0 {
-			keys = append(keys, a.key(owner))
-		}
-	}
-	if len(keys) == 0 {
-		return
-	}
-	a.db.Soon(func(ctx context.Context) error {
-		return kv.Join(kv.Each(ctx, a.db.Store(), keys, func(s kv.Store, _ int, key string) error {
-			return a.trim(ctx, s, key)
-		})...)
-	})
-}
-
 // packed is one key for each owner, with the current entries, oldest first.
 type packed struct{ common }
 
-func (p *packed) key(owner string) string { return p.base(owner) + "#p" }
+func (p *packed) keys(owner string) []string { return []string{p.base(owner) + "#p"} }
 
 func (p *packed) push(ctx context.Context, s kv.Store, owner string, entries []entry) error {
-	key, tries := p.key(owner), 0
+	key, tries := p.keys(owner)[0], 0
 	return kv.Change(key, func() error {
 		there, version, err := readKey(ctx, s, key)
 		if tries++; err != nil || tries > 1 && contains(there, entries) {
@@ -211,19 +183,14 @@ func contains(there, entries []entry) bool {
 }
 
 func (p *packed) latest(ctx context.Context, s kv.Store, owner string, _ int) ([]entry, error) {
-	entries, _, err := readKey(ctx, s, p.key(owner))
+	keys := p.keys(owner)
+	entries, _, err := readKey(ctx, s, keys[0])
 	slices.Reverse(entries)
 	if err == nil && isDamaged(entries) {
-		err = damageOf([]string{p.key(owner)})
+		err = damageOf(keys)
 	}
 	return entries, err
 }
-
-func (p *packed) clear(ctx context.Context, s kv.Store, owner string) error {
-	return deleteAll(ctx, s, []string{p.key(owner)})
-}
-
-func (p *packed) tidy([]string) {}
 
 // numbered is a ring for each owner, with a key for each event.
 type numbered struct {
@@ -232,14 +199,17 @@ type numbered struct {
 	shape   shape
 }
 
-func (r *numbered) lane(owner string) *lane {
-	return newLane(r.process, r.base(owner), r.shape)
-}
+func (r *numbered) lane(owner string) *lane { return newLane(r.process, r.base(owner), r.shape) }
+
+func (r *numbered) keys(owner string) []string { return r.lane(owner).keys(0, r.shape.blocks) }
 
 func (r *numbered) push(ctx context.Context, s kv.Store, owner string, entries []entry) error {
 	l := r.lane(owner)
 	for i, e := range entries {
-		err := pushOne(ctx, s, l, e)
+		var err error
+		if e.stamp, err = l.take(ctx, s); err == nil {
+			err = l.add(ctx, s, e)
+		}
 		if err != nil && i > 0 {
 			return kv.Unclear(err) // Some are stored.
 		}
@@ -247,17 +217,6 @@ func (r *numbered) push(ctx context.Context, s kv.Store, owner string, entries [
 			return err
 		}
 	}
-	return nil
-}
-
-func pushOne(ctx context.Context, s kv.Store, l *lane, e entry) (err error) {
-	if e.stamp, err = l.take(ctx, s); err != nil {
-		return err
-	}
-	if err := l.publish(ctx, s, e); err != nil {
-		return err
-	}
-	l.tidy(ctx, s, e.stamp)
 	return nil
 }
 
@@ -282,10 +241,3 @@ func (r *numbered) latest(ctx context.Context, s kv.Store, owner string, n int) 
 	}
 	return entries, m.damage()
 }
-
-func (r *numbered) clear(ctx context.Context, s kv.Store, owner string) error {
-	l := r.lane(owner)
-	return deleteAll(ctx, s, l.keys(0, l.shape.blocks))
-}
-
-func (r *numbered) tidy([]string) {}
