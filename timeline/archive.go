@@ -76,7 +76,7 @@ func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ..
 	ctx, end := a.ring.core.host.Begin(ctx, "Page")
 	defer end()
 	none := kvmodel.Listing[T]{Items: []*T{}}
-	if err := kvmodel.CheckPage(a.ring.title(), n); err != nil || a.ring.isEmpty() {
+	if err := kvmodel.CheckPage(a.ring.title(), n); err != nil || a.ring.hasNoOwner() {
 		return none, err
 	}
 	at := stop[M]{part: inRing}

@@ -12,11 +12,10 @@ import (
 	"github.com/ringtree/ringtree/internal/wire"
 )
 
-// A mark is a timeline's data in a record: the stamp and creation time of its entry. An entry
-// counts only while the record has its stamp.
+// A mark is a timeline's data in a record. An entry counts only while the record has its stamp.
 type mark struct {
 	stamp int64 // 0: none
-	at    int64
+	at    int64 // when the entry was made
 }
 
 func (m mark) encode() []byte {
@@ -34,8 +33,8 @@ func decodeMark(b []byte) mark {
 	return mark{int64(stamp), int64(at)}
 }
 
-// markForm is the form of an index's data in a record: the mark, or, if a record may have several
-// owners, the text of each followed by its mark.
+// markForm is the form of marks in a record: a mark, or, if a record may have several owners, each
+// owner followed by its mark.
 type markForm struct{ several bool }
 
 // each calls f for each owner in kept with its mark and their bytes, until f returns false.
@@ -50,7 +49,6 @@ func (markForm) each(kept []byte, f func(owner string, m mark, raw []byte) bool)
 	}
 }
 
-// of returns an owner's mark in kept.
 func (f markForm) of(kept []byte, owner string) (found mark) {
 	if !f.several {
 		return decodeMark(kept)
@@ -76,7 +74,6 @@ func appendMark(dst []byte, owner string, m mark) []byte {
 	return append(wire.AppendText(dst, owner), m.encode()...)
 }
 
-// all returns the marks in kept.
 func (f markForm) all(kept []byte) marks {
 	if !f.several {
 		return marks{one: decodeMark(kept)}
@@ -97,7 +94,6 @@ type marks struct {
 	all map[string]mark // by owner; nil: one applies to every owner
 }
 
-// of returns the mark for an owner.
 func (m marks) of(owner string) mark {
 	if m.all == nil {
 		return m.one
@@ -116,9 +112,9 @@ func (f markForm) without(kept []byte, gone func(owner string) bool) (rest []byt
 	return rest
 }
 
-// Text returns a text for a Spec's Value. Only equal values have the same text. The text is empty
-// for values that count as none: an empty string or slice and the zero time. v is a string, a
-// number, a bool, a time, a slice or array of these, or a struct of them.
+// Text returns a text for a Spec's Value: the same only for equal values, and empty for an empty string
+// or slice and the zero time. v is a string, a number, a bool, a time, a slice or array of these, or a
+// struct of them.
 func Text(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -141,7 +137,7 @@ func Text(v any) string {
 
 var digestText = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// digest returns a short text that represents value in a place.
+// digest returns a short text for value in a place.
 func digest(value string) string {
 	sum := sha256.Sum256([]byte(value))
 	return digestText.EncodeToString(sum[:10])
