@@ -16,44 +16,33 @@ import (
 
 // WithArchive returns a listing that begins with ring and continues in an archive at the end of the
 // ring. The archive is a listing of all records, the highest mark first, such as a ranking by time,
-// or Records.Before of a model with ascending ids.
-//
-// mark returns the position of a record in the archive. archive returns the archive below a mark,
-// exclusive. From its top it is the archive below a time far in the future or, for numbers and
-// texts, below the zero M. The archive may begin with records already shown from the ring, or
-// contain records that never belonged in the ring; these are skipped.
+// or Records.Before of a model with ascending ids. mark returns the position of a record in it.
+// archive returns the listing below a mark, exclusive: from its top, below a time far in the future
+// or, for numbers and texts, below the zero M.
 //
 //	all := timeline.WithArchive(m.Stories.Newest,
 //		func(s *Story) time.Time { return s.Made },
 //		func(t time.Time) kvmodel.Lister[Story] { return m.Stories.Archive.Between(time.Time{}, t) })
 //
-// The records of the ring come first, then the records that left the ring at its end; no record is
-// in both parts. The page where the ring ends is filled up from the archive.
+// The records of the ring come first, then those that left it at its end; no record comes twice, and
+// records that never belonged in the ring are skipped. The archive begins at the highest mark of the
+// last hundred records of the ring, or their latest time in it, or at the top if the ring, or one of
+// the merged rings, has fewer. A record is missing only if its mark is above these: with times, if
+// clocks differ or marks are later than the change; with numbers and texts, after a hundred
+// consecutive records that were added again or created at the same time.
 //
-// A record that is removed from the ring and added again moves to the top of the ring, and keeps
-// its mark. So the archive begins at the highest mark of the last hundred records of the ring, or
-// at its top if the ring, or one of the merged rings, has fewer. If the mark is a time, the times
-// at which they were put there count as well. Records may be missing only here: if the last hundred
-// records of the ring all have lower marks than a record that left it earlier. With times, this
-// requires clocks that differ, or marks later than the change that put the record into the ring.
-// With numbers and texts, it requires a hundred consecutive records that were added again, or were
-// created at the same time.
-//
-// Where the archive begins, it rereads up to a hundred records of the ring, in up to ten trips. Any
-// other page of the archive costs one trip more than a page of the listing returned by archive.
+// The first page of the archive takes up to ten trips more, any other one more than the archive's.
 func WithArchive[T any, M Mark](ring *Ring[T], mark func(*T) M, archive func(M) kvmodel.Lister[T]) kvmodel.Lister[T] {
 	return &archived[T, M]{ring.ring, mark, archive}
 }
 
-// archived is a ring with an archive.
 type archived[T any, M Mark] struct {
 	ring    *ring
 	mark    func(*T) M
 	archive func(M) kvmodel.Lister[T]
 }
 
-// A stop is the content of a cursor of an archived ring: a position in the ring or, below it, in
-// the archive.
+// A stop is the content of a cursor: a position in the ring or, below it, in the archive.
 type stop[M Mark] struct {
 	position
 	part  part
@@ -69,9 +58,8 @@ const (
 	goingBack part = 'b' // in the archive, toward the ring
 )
 
-// Page returns n records, newest first, from the position of cursor. It skips records that a keep
-// function rejects and reads on, with the limits of the ring and the archive: the page may be short
-// and have a Next.
+// Page returns n records, newest first, from cursor on. It skips records that a keep function rejects
+// and reads on; after ten times n records it returns a short page with a Next.
 func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	ctx, end := a.ring.core.host.Begin(ctx, "Page")
 	defer end()
@@ -204,8 +192,7 @@ func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, f *filter[
 	return l, nil
 }
 
-// joined returns items and then below, without repetitions. A listing may repeat some items, since
-// a short page starts again at its top.
+// joined returns items and then below, without those that the archive repeats.
 func (a *archived[T, M]) joined(items, below []*T) []*T {
 	for _, rec := range below {
 		again := func(other *T) bool { return a.ring.core.idText(other) == a.ring.core.idText(rec) }
@@ -216,8 +203,8 @@ func (a *archived[T, M]) joined(items, below []*T) []*T {
 	return items
 }
 
-// before returns the stop before a page of the archive; inner is the archive's cursor to that. At
-// the beginning of the archive, that is the end of the ring.
+// before returns the stop before a page of the archive, to which inner leads: the end of the ring if
+// inner is empty.
 func (at stop[M]) before(inner string) stop[M] {
 	if at.part, at.inner = goingBack, inner; inner == "" {
 		at.part, at.up = inRing, true
@@ -225,8 +212,8 @@ func (at stop[M]) before(inner string) stop[M] {
 	return at
 }
 
-// read reads a page of the archive and returns as items up to n records that are no longer in the
-// ring. The page has size records, or fewer if it would have more than n items.
+// read reads a page of the archive of up to size records, and returns as items those no longer in the
+// ring, at most n.
 func (a *archived[T, M]) read(ctx context.Context, at stop[M], n, size int, keep []func(*T) bool) (items []*T, inner kvmodel.Listing[T], err error) {
 	for size = min(size, kvmodel.MaxPage); ; {
 		items, inner, err = a.forgotten(ctx, at, size, keep)
@@ -240,8 +227,7 @@ func (a *archived[T, M]) read(ctx context.Context, at stop[M], n, size int, keep
 	}
 }
 
-// forgotten returns a page of the archive of size records and, as items, those no longer in the
-// ring.
+// forgotten is read of exactly size records.
 func (a *archived[T, M]) forgotten(ctx context.Context, at stop[M], size int, keep []func(*T) bool) (items []*T, inner kvmodel.Listing[T], err error) {
 	if inner, err = a.archive(at.below).Page(ctx, at.inner, size, keep...); err != nil || len(inner.Items) == 0 {
 		return nil, inner, err
@@ -265,11 +251,9 @@ const archiveTries = 5
 // seam is the number of records at the end of a ring that decide where its archive begins.
 const seam = 100
 
-// atSeam returns the maximum number of records that decide where the archive of r begins.
 func (r *ring) atSeam() int { return int(min(seam, r.lanes[0].shape.shown*int64(len(r.lanes)))) }
 
-// beginning returns the mark that the archive begins below, from the records just above the cut of
-// each lane.
+// beginning returns the mark that the archive begins below, by the records just above the cuts.
 func (a *archived[T, M]) beginning(ctx context.Context, cuts []cut) (below M, err error) {
 	each := (seam + len(cuts) - 1) / len(cuts)
 	pages, err := a.ring.justAbove(ctx, cuts, each)
@@ -279,7 +263,7 @@ func (a *archived[T, M]) beginning(ctx context.Context, cuts []cut) (below M, er
 	var marks []M
 	for _, p := range pages {
 		if len(p.items) < each {
-			return top[M](), nil
+			return highestMark[M](), nil
 		}
 		for _, v := range plug.AllAs[T](p.items) {
 			marks = append(marks, a.mark(v))
@@ -288,22 +272,21 @@ func (a *archived[T, M]) beginning(ctx context.Context, cuts []cut) (below M, er
 			marks = append(marks, put)
 		}
 	}
-	return after(slices.MaxFunc(marks, compareMarks)), nil
+	return nextMark(slices.MaxFunc(marks, compareMarks)), nil
 }
 
-// above is the records just above a cut of a lane.
-type above struct {
+type seamRecords struct {
 	items []plug.Record
 	put   int64 // when the last of them was put there, in Unix milliseconds
 }
 
-// justAbove returns up to n records above the cut of each lane. In a lane that no longer has the
-// records above the cut, they are its last ones.
-func (r *ring) justAbove(ctx context.Context, cuts []cut, n int) ([]above, error) {
+// justAbove returns up to n records above the cut of each lane, or its last ones if it no longer has
+// those.
+func (r *ring) justAbove(ctx context.Context, cuts []cut, n int) ([]seamRecords, error) {
 	if err := r.ready(ctx); err != nil {
 		return nil, err
 	}
-	found := make([]above, len(r.lanes))
+	found := make([]seamRecords, len(r.lanes))
 	errs := kv.Each(ctx, r.core.db.Store(), r.lanes, func(s kv.Store, i int, l *lane) (err error) {
 		m := newMerge(s, []*lane{l}, true, cuts[i:i+1], n)
 		if err := m.open(ctx); err != nil {
@@ -318,7 +301,7 @@ func (r *ring) justAbove(ctx context.Context, cuts []cut, n int) ([]above, error
 	return found, r.core.failure(cmp.Or(errs...))
 }
 
-// hasBelow reports whether rec belongs in the ring and is below the cuts in all its lanes.
+// hasBelow reports whether rec belongs in the ring, and is below the cuts in all its lanes.
 func (r *ring) hasBelow(cuts []cut, rec *plug.Seen) bool {
 	below := false
 	for i, own := range r.lanes {
@@ -363,15 +346,14 @@ type Mark interface {
 // farAhead is after all times of an archive.
 var farAhead = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// top returns the mark above a whole archive.
-func top[M Mark]() (m M) {
+// highestMark returns the mark above a whole archive.
+func highestMark[M Mark]() (m M) {
 	if t, ok := any(&m).(*time.Time); ok {
 		*t = farAhead
 	}
 	return m
 }
 
-// compareMarks compares a and b.
 func compareMarks[M Mark](a, b M) int {
 	if a, ok := any(a).(time.Time); ok {
 		return a.Compare(any(b).(time.Time))
@@ -386,9 +368,9 @@ func compareMarks[M Mark](a, b M) int {
 	}
 }
 
-// after returns the lowest mark above m: the next millisecond, number or text. Above the highest
-// number is the top.
-func after[M Mark](m M) M {
+// nextMark returns the lowest mark above m: the next millisecond, number or text. Above the highest
+// number is highestMark.
+func nextMark[M Mark](m M) M {
 	if t, ok := any(&m).(*time.Time); ok {
 		*t = t.Truncate(time.Millisecond).Add(time.Millisecond)
 		return m
@@ -396,7 +378,7 @@ func after[M Mark](m M) M {
 	switch next := reflect.ValueOf(&m).Elem(); {
 	case next.CanInt():
 		if next.SetInt(next.Int() + 1); next.Int() == -1<<(next.Type().Bits()-1) {
-			return top[M]()
+			return highestMark[M]()
 		}
 	case next.CanUint():
 		next.SetUint(next.Uint() + 1)

@@ -20,9 +20,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// core is the common part of an index's rings, and the index as the write path sees it. A record
-// has a place for each of its owners: the owner and, after a #, a hash of the value whose change
-// moves the record.
+// core is the common part of an index's rings. A record has a place for each of its owners: the owner
+// and, after a #, a hash of the value whose change moves the record.
 type core struct {
 	spec   spec
 	owners owners
@@ -37,8 +36,8 @@ type core struct {
 	ahead ahead.Memory // of the newest pages
 
 	met     ownerSet    // owners seen by a rebuild
-	settled atomic.Bool // a number was taken when the timeline held all records
-	unbuilt atomic.Bool // a number was taken when it may not have
+	settled atomic.Bool // a number was taken when the timeline was built
+	unbuilt atomic.Bool // a number was taken when it may not have been
 }
 
 // spec is a Spec without its type.
@@ -51,7 +50,6 @@ type spec struct {
 	Shards    int
 }
 
-// owners returns the owners of a record.
 type owners interface {
 	Texts(rec plug.Record) []string
 	Limit(rec plug.Record) error
@@ -72,7 +70,7 @@ const MaxLanes = 64
 
 var ringKey = kv.NewClass("t", 3) // model, index, owner text
 
-// sortedAtOnce is the number of standings kept in memory; twice as many while they are chosen.
+// sortedAtOnce is the number of standings that a build keeps in memory, twice as many while it chooses.
 const sortedAtOnce = 1 << 17
 
 // newCore returns the core of an index. It panics if spec is invalid.
@@ -84,7 +82,6 @@ func newCore(spec spec, by owners) *core {
 	return c
 }
 
-// join plugs c into records, as index.
 func (c *core) join(records plug.Model, index plug.Index, idText func(plug.Record) string) {
 	records.Plug(index, func(host plug.Host) {
 		c.host, c.idText = host, idText
@@ -93,20 +90,17 @@ func (c *core) join(records plug.Model, index plug.Index, idText func(plug.Recor
 	})
 }
 
-// idTextOf returns a function that returns the text of a record's id.
 func idTextOf[T any, K comparable](records *kvmodel.Records[T, K]) func(plug.Record) string {
 	key := records.IDs()
 	return plug.Untyped(func(rec *T) string { return key.Text(records.ID(rec)) })
 }
 
-// Name returns the index's name.
 func (c *core) Name() string { return c.spec.Name }
 
-// Def returns the index's definition. It includes the shape, since another shape stores entries
-// elsewhere.
+// Def includes the shape, since another shape stores entries elsewhere.
 func (c *core) Def() string { return c.spec.Def + " " + c.shape.def() }
 
-// failure adds the name of the timeline to err. It returns nil for nil.
+// failure adds the name of the timeline to err.
 func (c *core) failure(err error) error {
 	if err == nil {
 		return nil
@@ -129,7 +123,6 @@ func (c *core) Places(rec plug.Record) []string {
 	return places
 }
 
-// Limit returns an error if rec has too many owners.
 func (c *core) Limit(rec plug.Record) error {
 	if c.spec.If != nil && !c.spec.If(rec) {
 		return nil
@@ -137,7 +130,7 @@ func (c *core) Limit(rec plug.Record) error {
 	return c.owners.Limit(rec)
 }
 
-// belongs reports whether rec belongs in the lane. It is a faster form of Places, for pages.
+// belongs reports whether rec belongs in the lane, faster than Places.
 func (c *core) belongs(rec *plug.Seen, in laneName) bool {
 	v := rec.Value
 	if v == nil || c.spec.If != nil && !c.spec.If(v) || !c.holds(v) {
@@ -146,7 +139,6 @@ func (c *core) belongs(rec *plug.Seen, in laneName) bool {
 	return c.owners.Has(v, in.owner) && c.shardOf(rec.ID) == in.shard
 }
 
-// holds reports whether rec has a value.
 func (c *core) holds(rec plug.Record) bool {
 	switch {
 	case c.spec.Holds != nil:
@@ -157,13 +149,11 @@ func (c *core) holds(rec plug.Record) bool {
 	return true
 }
 
-// ownerOf returns the owner in place.
 func ownerOf(place string) string {
 	owner, _, _ := strings.Cut(place, "#")
 	return owner
 }
 
-// lanesOf returns the lanes of one owner.
 func (c *core) lanesOf(owners ...string) []*lane {
 	n := len(owners) * c.shards
 	all, lanes := make([]*lane, n), make([]lane, n)
@@ -179,7 +169,7 @@ func (c *core) shard(owner string, i int) *lane {
 	return &l
 }
 
-// placed is shard for who has a place for the lane.
+// placed is shard for a caller with room for the lane.
 func (c *core) placed(owner string, i int) lane {
 	base := c.keys.Key(owner)
 	if c.shards > 1 {
@@ -190,8 +180,8 @@ func (c *core) placed(owner string, i int) lane {
 	return l
 }
 
-// lane returns the lane of the record with this id in the rings of owner. A record always has the
-// same shard, so that its entries compare.
+// lane returns the lane of the record with this id. A record always has the same shard, so that its
+// entries compare.
 func (c *core) lane(owner, id string) *lane { return c.shard(owner, c.shardOf(id)) }
 
 func (c *core) shardOf(id string) int {
@@ -203,7 +193,6 @@ func (c *core) shardOf(id string) int {
 	return int(h.Sum32() % uint32(c.shards))
 }
 
-// laneOf returns the lane of st.
 func (c *core) laneOf(st standing) *lane { return c.shard(st.owner, st.shard) }
 
 type ownerSet struct {
@@ -211,7 +200,7 @@ type ownerSet struct {
 	all map[string]bool
 }
 
-// take returns the owners and clears the set.
+// take returns and removes all owners.
 func (o *ownerSet) take() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -220,7 +209,7 @@ func (o *ownerSet) take() []string {
 	return all
 }
 
-// A standing is a record's position in a build.
+// A standing is a record's position in a lane, as a build sorts it.
 type standing struct {
 	laneName
 	order string // a text that sorts like the field
@@ -234,13 +223,12 @@ func (s standing) compare(other standing) int {
 	return cmp.Or(s.laneName.compare(other.laneName), cmp.Compare(other.order, s.order), cmp.Compare(other.id, s.id))
 }
 
-// isAt reports whether s and other are equal, ignoring their stamps.
+// isAt reports whether s and other are equal but for their stamps.
 func (s standing) isAt(other standing) bool {
 	s.stamp = other.stamp
 	return s == other
 }
 
-// standings returns the standings of rec.
 func (c *core) standings(rec *plug.Seen) (all []standing) {
 	if rec.Value == nil {
 		return nil
@@ -251,7 +239,7 @@ func (c *core) standings(rec *plug.Seen) (all []standing) {
 	return all
 }
 
-// standingIn returns the standing of rec in a lane. ok reports whether rec belongs there.
+// standingIn returns the standing of rec in a lane, if it belongs there.
 func (c *core) standingIn(rec *plug.Seen, in laneName) (st standing, ok bool) {
 	for _, st := range c.standings(rec) {
 		if st.laneName == in {
@@ -261,11 +249,9 @@ func (c *core) standingIn(rec *plug.Seen, in laneName) (st standing, ok bool) {
 	return st, false
 }
 
-// standing returns the standing of rec in the ring of one of its owners.
 func (c *core) standing(rec *plug.Seen, owner string) (st standing) {
 	st = standing{laneName: laneName{owner, c.shardOf(rec.ID)}, id: rec.ID}
-	// The rev of a record begins with its creation time. A record with an entry keeps the time of
-	// that.
+	// The rev of a record begins with its creation time. An entry keeps its own time.
 	st.at = int64(rec.Rev)
 	if m := c.marks.of(rec.Mark, owner); m.stamp != 0 {
 		st.stamp, st.at = m.stamp, m.at

@@ -18,7 +18,7 @@ type filling struct {
 	bare   bool                   // the counters of the records are not needed
 	loaded map[string]*plug.Seen  // by id
 	passed int                    // number of entries examined
-	put    int64                  // when the last record found was put there, in Unix milliseconds
+	put    int64                  // when the last record found was put there, in ms
 }
 
 func newFilling(c *core, m *merge) *filling {
@@ -63,7 +63,7 @@ func (f *filling) first(n int) int {
 	return n
 }
 
-// load reads the unknown records of items, in one trip. A purged id has no record.
+// load reads the unknown records of items. A purged id has no record.
 func (f *filling) load(ctx context.Context, items []item) error {
 	if f.loaded == nil {
 		f.loaded = make(map[string]*plug.Seen, len(items))
@@ -96,8 +96,7 @@ func (f *filling) load(ctx context.Context, items []item) error {
 	return err
 }
 
-// pick appends the records with current items to found, up to n, and moves the cuts past the items
-// it has examined.
+// pick appends the records with current items to found, up to n, and moves the cuts past them.
 func (f *filling) pick(found []plug.Record, items []item, n int) []plug.Record {
 	found = slices.Grow(found, min(len(items), n-len(found)))
 	for _, it := range items {
@@ -114,7 +113,6 @@ func (f *filling) pick(found []plug.Record, items []item, n int) []plug.Record {
 	return found
 }
 
-// passStale moves the cuts past leading stale items.
 func (f *filling) passStale(items []item) {
 	for _, it := range items {
 		if f.stands(it) {
@@ -124,15 +122,15 @@ func (f *filling) passStale(items []item) {
 	}
 }
 
-// stands reports whether it is current: its record, which was loaded, has its stamp.
+// stands reports whether it is current: its loaded record has its stamp.
 func (f *filling) stands(it item) bool {
 	rec := f.loaded[it.what]
 	m := f.core.marks.of(rec.Mark, it.reader.owner)
 	return m.stamp == it.stamp && f.core.belongs(rec, it.reader.laneName) && (!f.core.marks.several || f.isFirst(it, m.at, rec))
 }
 
-// isFirst reports whether the page shows rec at it, made at a time, if several of its rings contain
-// rec: it must be the place of the last change, among rings that still have the record.
+// isFirst reports whether it, made at a time, is the last change of rec among the page's rings that
+// still have rec.
 func (f *filling) isFirst(it item, at int64, rec *plug.Seen) bool {
 	passed := false
 	for _, r := range f.merge.readers {

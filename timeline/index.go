@@ -34,7 +34,7 @@ func (c *core) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return c.prepareAll(ctx, s, m, places)
 }
 
-// prepareAll is Prepare for a record with possibly several owners.
+// prepareAll is Prepare if records may have several owners.
 func (c *core) prepareAll(ctx context.Context, s kv.Store, m *plug.Move, places []string) error {
 	marks := make([]mark, len(places))
 	errs := kv.Each(ctx, s, places, func(s kv.Store, i int, place string) (err error) {
@@ -55,7 +55,7 @@ func (c *core) prepareAll(ctx context.Context, s kv.Store, m *plug.Move, places 
 	return nil
 }
 
-// unowned is the index of a shared timeline. The ring of a change is known before the record is.
+// unowned is the index of a shared timeline, where the ring of a change is known before the record.
 type unowned struct{ *core }
 
 var _ plug.Early = unowned{}
@@ -66,15 +66,15 @@ func (u unowned) Early(ctx context.Context, s kv.Store, id string) ([]byte, erro
 	return m.encode(), err
 }
 
-// number returns a mark with a new number.
+// number returns a mark with a new stamp.
 func (c *core) number(ctx context.Context, s kv.Store, owner, id string) (mark, error) {
 	c.noteBuilt(ctx)
 	n, err := c.lane(owner, id).take(ctx, s)
 	return mark{n, c.db.Now().UnixMilli()}, c.failure(err)
 }
 
-// noteBuilt notes, before the first number is taken, whether the timeline may still be built. In a
-// transaction no build can come between a number and its commit.
+// noteBuilt notes, before the first number is taken, whether the timeline may still be built. No build
+// can come between a number and its commit in one transaction.
 func (c *core) noteBuilt(ctx context.Context) {
 	if c.atomic || c.settled.Load() || c.unbuilt.Load() {
 		return
@@ -103,7 +103,6 @@ func (c *core) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return kv.Join(kv.Each(ctx, s, places, func(s kv.Store, _ int, place string) error { return c.enterAt(ctx, s, m.ID, place, marks) })...)
 }
 
-// enterAt adds the entry of the record id at place. marks are the record's.
 func (c *core) enterAt(ctx context.Context, s kv.Store, id, place string, marks marks) error {
 	owner := ownerOf(place)
 	return c.enter(ctx, s, id, owner, marks.of(owner))
@@ -113,8 +112,8 @@ func (c *core) enter(ctx context.Context, s kv.Store, id, owner string, m mark) 
 	return c.failure(c.lane(owner, id).add(ctx, s, entry{m.stamp, m.at, []byte(id)}))
 }
 
-// After moves the record up if a build missed the change. Otherwise it does nothing: an old entry
-// stays until its ring has come around, and readers skip it since the record has another stamp.
+// After moves the record up if a build missed the change. Old entries stay until their ring has come
+// around; readers skip them, since the record has another stamp.
 func (c *core) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if c.atomic {
 		return nil
@@ -129,7 +128,7 @@ func (c *core) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return nil
 }
 
-// catchUp moves the record id up in l if a build missed the change that gave it the number n there.
+// catchUp moves the record id up in l if a build missed the change that gave it the number n.
 func (c *core) catchUp(ctx context.Context, s kv.Store, id string, l *lane, n int64) error {
 	if !c.unbuilt.Load() && era(l.top()) == era(n) {
 		return nil
@@ -145,12 +144,9 @@ func (c *core) catchUp(ctx context.Context, s kv.Store, id string, l *lane, n in
 	return c.failure(c.moveUp(ctx, s, recs[0], l.laneName, dawn(now)))
 }
 
-// Repair adds missing entries of rec. If a build may have missed the change of a dead process,
-// Repair moves the record up.
+// Repair adds missing entries of rec, or moves it up if a build may have missed the change of a dead
+// process.
 func (c *core) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, _ []string) error {
-	if len(rec.Places) == 0 {
-		return nil
-	}
 	marks := c.marks.all(rec.Mark)
 	for _, place := range rec.Places {
 		owner := ownerOf(place)
@@ -163,7 +159,7 @@ func (c *core) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, _ []strin
 	return nil
 }
 
-// repair is Repair in the lane l, where the record has the mark m.
+// repair is Repair in l, where the record has the mark m.
 func (c *core) repair(ctx context.Context, s kv.Store, rec *plug.Seen, l *lane, m mark) error {
 	there, count, err := l.holds(ctx, s, m.stamp, rec.ID)
 	switch {
@@ -177,8 +173,8 @@ func (c *core) repair(ctx context.Context, s kv.Store, rec *plug.Seen, l *lane, 
 	return c.enter(ctx, s, rec.ID, l.owner, m)
 }
 
-// moveUp moves rec to a dawn of a lane if its number there is of an earlier era. A build that has
-// yet to sort the record still does so.
+// moveUp moves rec to a dawn of a lane if its number there is of an earlier era. A build may still
+// sort the record.
 func (c *core) moveUp(ctx context.Context, s kv.Store, rec *plug.Seen, in laneName, dawn int64) error {
 	st, ok := c.standingIn(rec, in)
 	if !ok || era(st.stamp) >= era(dawn) {

@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Meet notes owners whose rings a rebuild has read.
+// Meet notes the owners that a rebuild has seen.
 func (c *core) Meet(places []string) {
 	c.met.mu.Lock()
 	defer c.met.mu.Unlock()
@@ -24,11 +24,10 @@ func (c *core) Meet(places []string) {
 	}
 }
 
-// ringsAtOnce is the number of owners' rings that a check or the end of a rebuild reads in
-// parallel.
+// ringsAtOnce is the number of rings that a check or the end of a rebuild reads in parallel.
 const ringsAtOnce = 16
 
-// Finish removes unreadable bytes from the rings. The records have their entries again by now.
+// Finish removes unreadable bytes from the rings. By now the records have their entries again.
 func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	for some := range slices.Chunk(c.met.take(), ringsAtOnce) {
 		var lanes []*lane
@@ -43,7 +42,7 @@ func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	return nil
 }
 
-// mend removes unreadable bytes from all segments of the lane.
+// mend removes unreadable bytes from the lane.
 func (l *lane) mend(ctx context.Context, s kv.Store) error {
 	return l.each(ctx, s, 0, l.shape.blocks, func(_ int64, key string, r kv.Result) error {
 		for range pushTries {
@@ -70,7 +69,7 @@ func (c *core) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]st
 			owner := ownerOf(place)
 			m := marks.of(owner)
 			if m.stamp == 0 {
-				wrong[i] = append(wrong[i], fmt.Sprintf("%s.%s: %s has no stamp%s", c.host.Model(), c.spec.Name, rec.ID, of(owner)))
+				wrong[i] = append(wrong[i], fmt.Sprintf("%s.%s: %s has no stamp%s", c.host.Model(), c.spec.Name, rec.ID, ofOwner(owner)))
 				continue
 			}
 			in := laneName{owner, c.shardOf(rec.ID)}
@@ -84,7 +83,7 @@ func (c *core) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]st
 	for some := range slices.Chunk(lanes, ringsAtOnce) {
 		err := cmp.Or(kv.Each(ctx, s, some, func(s kv.Store, _ int, in laneName) error {
 			return all[in].each(ctx, s, func(i int, e stamped) {
-				wrong[i] = append(wrong[i], fmt.Sprintf("%s.%s: %s has the stamp %d%s but no entry", c.host.Model(), c.spec.Name, e.id, e.n, of(in.owner)))
+				wrong[i] = append(wrong[i], fmt.Sprintf("%s.%s: %s has the stamp %d%s but no entry", c.host.Model(), c.spec.Name, e.id, e.n, ofOwner(in.owner)))
 			})
 		})...)
 		if err != nil {
@@ -94,7 +93,7 @@ func (c *core) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]st
 	return wrong, nil
 }
 
-// checked are the records that a check looks for in one lane.
+// checked are the records to look for in one lane.
 type checked struct {
 	*lane
 	at   []int // indexes into all records
@@ -120,8 +119,8 @@ func (c *checked) each(ctx context.Context, s kv.Store, missing func(at int, e s
 	return nil
 }
 
-// of returns " of owner" for messages, or "" for a shared ring.
-func of(owner string) string {
+// ofOwner returns " of owner" for messages, or "" for a shared ring.
+func ofOwner(owner string) string {
 	if owner == "" {
 		return ""
 	}
@@ -130,8 +129,8 @@ func of(owner string) string {
 
 var _ plug.Purger = (*core)(nil)
 
-// Purge removes the id from the entries of the record, in the rings of all owners in places. The
-// entries stay, without an id, until they are lapped: no record has an empty id.
+// Purge removes the id from the entries of the record. The entries stay, without an id, until they are
+// lapped: no record has an empty id.
 func (c *core) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
 	done := make(map[string]bool)
 	for _, place := range places {
@@ -152,8 +151,7 @@ func (u unowned) Purge(ctx context.Context, s kv.Store, id string, _ []string, f
 	return u.core.Purge(ctx, s, id, []string{""}, fence)
 }
 
-// purge removes id from all entries of the lane, including leftover segments of a formerly longer
-// ring.
+// purge removes id from all entries of the lane, including segments left by a longer ring.
 func (l *lane) purge(ctx context.Context, s kv.Store, id string, fence func() error) error {
 	for first, end := int64(0), l.shape.blocks; first < end; first += atOnce {
 		found, err := purgeKeys(ctx, s, l.keys(first, first+atOnce), id, fence)
@@ -167,13 +165,10 @@ func (l *lane) purge(ctx context.Context, s kv.Store, id string, fence func() er
 	return nil
 }
 
-// purgeTries bounds the reads of a segment under concurrent writes.
-const purgeTries = 8
-
-// purgeKeys removes id from the entries under keys. found is the number of keys up to the last one
-// that exists.
+// purgeKeys removes id from the entries under keys. found is the number of keys up to the last one that
+// exists.
 func purgeKeys(ctx context.Context, s kv.Store, keys []string, id string, fence func() error) (found int, err error) {
-	for range purgeTries {
+	for range pushTries {
 		swaps, last, err := withoutID(ctx, s, keys, id)
 		found = max(found, last)
 		if err != nil || len(swaps) == 0 {
@@ -195,8 +190,7 @@ func purgeKeys(ctx context.Context, s kv.Store, keys []string, id string, fence 
 	return found, kv.ErrConflict
 }
 
-// withoutID returns ops that remove id from the entries under keys, as they are now. found is the
-// number of keys up to the last one that exists.
+// withoutID returns the swaps for purgeKeys, by the entries as they are now.
 func withoutID(ctx context.Context, s kv.Store, keys []string, id string) (swaps []kv.Op, found int, err error) {
 	if len(keys) == 0 {
 		return nil, 0, nil

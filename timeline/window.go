@@ -11,25 +11,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The views that package inspect has of timelines and events: see [plug.Window]. A base is common
-// to all rings of one owner.
-
-// ringWindow is the view that package inspect has of an index's rings.
+// ringWindow is the [plug.Window] of an index. A base is common to all rings of an owner.
 type ringWindow struct{ *core }
 
-// Window returns the view for package inspect.
 func (c *core) Window() plug.Window { return ringWindow{c} }
 
-// Kind returns "timeline".
 func (c ringWindow) Kind() string { return "timeline" }
 
-// Parted reports whether each owner has rings.
 func (c ringWindow) Parted() bool {
 	_, one := c.owners.(everyone)
 	return !one
 }
 
-// Bases returns the key prefix of the rings of a place.
 func (c ringWindow) Bases(place string) []string {
 	return []string{c.keys.Key(ownerOf(place))}
 }
@@ -40,7 +33,6 @@ func (c ringWindow) Base(key string) (base string, first bool) {
 	return base, ok && (rest == "n" || rest == "0#n")
 }
 
-// lanesAt returns the lanes whose keys begin with base.
 func (c ringWindow) lanesAt(base string) (all []*lane) {
 	if c.shards == 1 {
 		return []*lane{newLane(c.process, base, c.shape)}
@@ -51,7 +43,7 @@ func (c ringWindow) lanesAt(base string) (all []*lane) {
 	return all
 }
 
-// Audit returns the damaged segments. Stale entries are no problem, since readers skip them.
+// Audit returns the damaged segments. Stale entries are normal.
 func (c ringWindow) Audit(ctx context.Context, s kv.Store, base, _ string) (wrong []plug.Wrong, err error) {
 	for _, l := range c.lanesAt(base) {
 		damaged, err := l.damaged(ctx, s)
@@ -83,8 +75,7 @@ func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err e
 	return damaged, err
 }
 
-// Amend removes unreadable bytes from the rings. The records of these entries must be mended
-// afterwards.
+// Amend removes unreadable bytes from the rings. The records of these entries must be mended later.
 func (c ringWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error {
 	for _, l := range c.lanesAt(base) {
 		if err := cmp.Or(l.mend(ctx, s), l.dropBadCounter(ctx, s)); err != nil {
@@ -104,7 +95,6 @@ func (l *lane) dropBadCounter(ctx context.Context, s kv.Store) error {
 	return unlessRaced(err)
 }
 
-// Page returns the newest records of an owner.
 func (c ringWindow) Page(ctx context.Context, s kv.Store, value string, n int) (rows []plug.Row, err error) {
 	p, err := c.ring(value).page(ctx, position{}, n, nil)
 	if err != nil {
@@ -122,7 +112,6 @@ func (c ringWindow) Page(ctx context.Context, s kv.Store, value string, n int) (
 	return rows, p.damage
 }
 
-// Picture draws the rings of an owner.
 func (c ringWindow) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
 	r := c.ring(value)
 	if err := r.ready(ctx); err != nil {
@@ -149,7 +138,6 @@ func (c ringWindow) Picture(ctx context.Context, s kv.Store, value string, most 
 	return p, nil
 }
 
-// plain converts p to the type of plug.
 func (p Picture) plain() plug.Ring {
 	ring := plug.Ring{Head: p.Head, Newest: p.Newest}
 	for _, s := range p.Segments {
@@ -164,7 +152,6 @@ func (p Picture) plain() plug.Ring {
 
 func shownTime(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateTime) }
 
-// Show describes a counter or a segment.
 func (c ringWindow) Show(key string, value []byte) ([]string, error) {
 	if strings.HasSuffix(key, "#n") {
 		return []string{"the last stamp that was given: " + string(value)}, nil
@@ -180,7 +167,7 @@ func (c ringWindow) Said(key string, value []byte) (texts []string, bodies [][]b
 	return texts, nil
 }
 
-// bodiesOf returns the bodies of the entries under key, none if that is a counter.
+// bodiesOf returns the bodies of the entries under key.
 func bodiesOf(key string, value []byte) (bodies [][]byte) {
 	if strings.HasSuffix(key, "#n") {
 		return nil
@@ -191,7 +178,7 @@ func bodiesOf(key string, value []byte) (bodies [][]byte) {
 	return bodies
 }
 
-// shownAtMost is how many entries Show has lines for.
+// shownAtMost bounds the entries in the output of Show.
 const shownAtMost = 100
 
 func showEntries(key string, value []byte, body func(entry) string) ([]string, error) {
