@@ -44,12 +44,9 @@ func wantPicture(t testing.TB, what string, want string, got timeline.Picture) {
 
 func TestRing_Pictures_ShowWhatEachSlotHolds(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.Store) {
-		p := openRing(s, timeline.Shape{Size: 8, Segment: 4})
-		defer p.close(t)
+		p := closing(t, openRing(s, timeline.Shape{Size: 8, Segment: 4}))
 		wantPicture(t, "nothing", "....|....|....|", pictureOf(t, p.newest))
-		for i := range 6 {
-			p.create(t, fmt.Sprint("p", i), "ann", "text")
-		}
+		p.createMany(t, "p", 6)
 		wantPicture(t, "six, and no number 0", ".FFF|FFF.|....|", pictureOf(t, p.newest))
 		p.edit(t, "p1", func(p *page) { p.Body = "moves to 7" })
 		must(t, p.Delete(ctx, "p3"))
@@ -62,9 +59,7 @@ func TestRing_Pictures_ShowWhatEachSlotHolds(t *testing.T) {
 		if got.Head != 8 || got.Newest != 2 {
 			t.Errorf("the head is %d in segment %d, want 8 in 2", got.Head, got.Newest)
 		}
-		for i := range 6 {
-			p.create(t, fmt.Sprint("q", i), "ann", "text")
-		}
+		p.createMany(t, "q", 6)
 		got = pictureOf(t, p.newest)
 		wantPicture(t, "the ring has come around", "FFF.|...F|MFFF|", got)
 		firsts := []int64{got.Segments[0].First, got.Segments[1].First, got.Segments[2].First}
@@ -76,11 +71,8 @@ func TestRing_Pictures_ShowWhatEachSlotHolds(t *testing.T) {
 
 func TestRing_Pictures_NameTheStoredKeys(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
-	p := openRing(plain{mem}, timeline.Shape{Size: 40, Segment: 8})
-	defer p.close(t)
-	for i := range 30 {
-		p.create(t, fmt.Sprint("p", i), "ann", "text")
-	}
+	p := closing(t, openRing(plain{mem}, timeline.Shape{Size: 40, Segment: 8}))
+	p.createMany(t, "p", 30)
 	picture := pictureOf(t, p.newest)
 	if len(picture.Segments) != 9 {
 		t.Fatalf("%d segments, want 9", len(picture.Segments))
@@ -152,8 +144,7 @@ func churn(t testing.TB, p *pages, rng *rand.Rand) {
 
 func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
-	p := openRing(plain{mem}, timeline.Shape{})
-	defer p.close(t)
+	p := closing(t, openRing(plain{mem}, timeline.Shape{}))
 	rng := rand.New(rand.NewPCG(1, 1))
 	fillRing(t, p, rng, 1500, 20)
 	var wrote atomic.Int64
@@ -163,8 +154,7 @@ func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
 		}
 		return false
 	}}
-	other := openRing(s, timeline.Shape{})
-	defer other.close(t)
+	other := closing(t, openRing(s, timeline.Shape{}))
 	for _, want := range []int{4, 3} {
 		c := cost(t, func(p *pages) error { _, err := p.newest.Pictures(ctx, 2000); return err }, other)
 		if c.Trips != want {
@@ -178,11 +168,8 @@ func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
 
 // Of entries beyond the limit a picture does not say what their records do.
 func TestRing_Pictures_ReadNoMoreRecordsThanTheLimit(t *testing.T) {
-	p := openRing(plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 8, Segment: 4})
-	defer p.close(t)
-	for i := range 6 {
-		p.create(t, fmt.Sprint("p", i), "ann", "text")
-	}
+	p := closing(t, openRing(plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 8, Segment: 4}))
+	p.createMany(t, "p", 6)
 	must(t, p.Delete(ctx, "p0"))
 	must(t, p.Delete(ctx, "p4"))
 	for limit, want := range map[int]string{-1: ".UUU|UUU.|....|", 0: ".UUU|UUU.|....|", 2: ".UUU|USF.|....|", 9: ".SFF|FSF.|....|"} {
