@@ -215,34 +215,30 @@ func (at stop[M]) before(inner string) stop[M] {
 // read reads a page of the archive of up to size records, and returns as items those no longer in the
 // ring, at most n.
 func (a *archived[T, M]) read(ctx context.Context, at stop[M], n, size int, keep []func(*T) bool) (items []*T, inner kvmodel.Listing[T], err error) {
+	c := a.ring.core
 	for size = min(size, kvmodel.MaxPage); ; {
-		items, inner, err = a.forgotten(ctx, at, size, keep)
-		if err != nil || len(items) <= n {
-			return items, inner, err
+		inner, err = a.archive(at.below).Page(ctx, at.inner, size, keep...)
+		if err != nil || len(inner.Items) == 0 {
+			return nil, inner, err
+		}
+		seen, err := c.host.See(ctx, c.db.Store(), kv.Texts(inner.Items, func(v *T) string { return c.idText(v) })...)
+		if err != nil {
+			return nil, inner, c.failure(err)
+		}
+		items = nil
+		for i, rec := range seen {
+			if a.ring.hasBelow(at.cuts, rec) {
+				items = append(items, inner.Items[i])
+			}
+		}
+		if len(items) <= n {
+			return items, inner, nil
 		}
 		// A cursor cannot point into a page, so read a shorter one.
 		if size = 1 + slices.Index(inner.Items, items[n-1]); at.part == goingBack {
 			size = len(inner.Items) - slices.Index(inner.Items, items[len(items)-n])
 		}
 	}
-}
-
-// forgotten is read of exactly size records.
-func (a *archived[T, M]) forgotten(ctx context.Context, at stop[M], size int, keep []func(*T) bool) (items []*T, inner kvmodel.Listing[T], err error) {
-	if inner, err = a.archive(at.below).Page(ctx, at.inner, size, keep...); err != nil || len(inner.Items) == 0 {
-		return nil, inner, err
-	}
-	c := a.ring.core
-	seen, err := c.host.See(ctx, c.db.Store(), kv.Texts(inner.Items, func(v *T) string { return c.idText(v) })...)
-	if err != nil {
-		return nil, inner, c.failure(err)
-	}
-	for i, rec := range seen {
-		if a.ring.hasBelow(at.cuts, rec) {
-			items = append(items, inner.Items[i])
-		}
-	}
-	return items, inner, nil
 }
 
 // archiveTries bounds the pages of an archive that one page reads.

@@ -241,12 +241,10 @@ func (c *core) standings(rec *plug.Seen) (all []standing) {
 
 // standingIn returns the standing of rec in a lane, if it belongs there.
 func (c *core) standingIn(rec *plug.Seen, in laneName) (st standing, ok bool) {
-	for _, st := range c.standings(rec) {
-		if st.laneName == in {
-			return st, true
-		}
+	if !c.belongs(rec, in) {
+		return st, false
 	}
-	return st, false
+	return c.standing(rec, in.owner), true
 }
 
 func (c *core) standing(rec *plug.Seen, owner string) (st standing) {
