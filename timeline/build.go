@@ -48,7 +48,6 @@ func (r reached) encode() []byte {
 	return binary.AppendUvarint(b, uint64(r.last.shard))
 }
 
-// decodeReached returns the noted progress of a build, or none if it is broken.
 func decodeReached(b []byte) reached {
 	from := wire.Reader{Rest: b}
 	r := reached{dawn: int64(from.Number("dawn", lastStamp))}
@@ -68,8 +67,7 @@ func decodeReached(b []byte) reached {
 
 var _ plug.Builder = (*core)(nil)
 
-// enteredAtOnce is the number of records entered in one trip.
-const enteredAtOnce = 100
+const enteredAtOnce = 100 // records in a trip
 
 // Build adds all records to the timeline. It reads all once, and once more for every sortedAtOnce of
 // them, and writes each once. It adds only the entries that the rings show.
@@ -119,7 +117,6 @@ func (b *build) beginAll(ctx context.Context) error {
 	return b.steps.Reached(ctx, b.encode(), plug.Many)
 }
 
-// eachStanding runs step for the standings of all records.
 func (b *build) eachStanding(ctx context.Context, step func(kv.Store, standing) error) error {
 	return b.host.Each(ctx, func(recs []*plug.Seen) error {
 		var all []standing
@@ -185,7 +182,6 @@ func (b *build) moveUpAll(ctx context.Context, some []standing) error {
 	})...)
 }
 
-// see reads the records of some, and reports which are old.
 func (b *build) see(ctx context.Context, some []standing) (seen []*plug.Seen, old []bool, err error) {
 	seen, err = b.host.See(ctx, b.db.Store(), kv.Texts(some, func(st standing) string { return st.id })...)
 	if err == nil {
@@ -260,7 +256,6 @@ func (b *build) enter(ctx context.Context, some []standing) error {
 	return cmp.Or(kv.Together(ctx, b.db.Store(), append(b.publish(ctx, ours), keeps...)...)...)
 }
 
-// number gives each of some the next number in its lane.
 func (b *build) number(some []standing) []numberedRecord {
 	all := make([]numberedRecord, len(some))
 	for i, st := range some {

@@ -40,7 +40,6 @@ type core struct {
 	unbuilt atomic.Bool // a number was taken when it may not have been
 }
 
-// spec is a Spec without its type.
 type spec struct {
 	Name, Def string
 	Value     func(plug.Record) string
@@ -73,7 +72,6 @@ var ringKey = kv.NewClass("t", 3) // model, index, owner text
 // sortedAtOnce is the number of standings that a build keeps in memory, twice as many while it chooses.
 const sortedAtOnce = 1 << 17
 
-// newCore returns the core of an index. It panics if spec is invalid.
 func newCore(spec spec, by owners) *core {
 	c := &core{spec: spec, owners: by, shape: spec.Shape.shape(), shards: max(spec.Shards, 1), sorted: sortedAtOnce}
 	if c.shards > MaxLanes {
@@ -100,7 +98,6 @@ func (c *core) Name() string { return c.spec.Name }
 // Def includes the shape, since another shape stores entries elsewhere.
 func (c *core) Def() string { return c.spec.Def + " " + c.shape.def() }
 
-// failure adds the name of the timeline to err.
 func (c *core) failure(err error) error {
 	if err == nil {
 		return nil
@@ -200,7 +197,6 @@ type ownerSet struct {
 	all map[string]bool
 }
 
-// take returns and removes all owners.
 func (o *ownerSet) take() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Errors of one step of a lane.
 var (
 	errAgain     = errors.New("again")      // lost a race, or unclear: read again
 	errNoCounter = errors.New("no counter") // absent, or not a usable number
@@ -90,7 +89,6 @@ func (l *lane) join(ctx context.Context, s kv.Store) (top int64, err error) {
 	return l.scan(ctx, s, i, i+1)
 }
 
-// increment is the incr of P1.
 func (l *lane) increment(ctx context.Context, s kv.Store) (int64, error) {
 	r, err := kv.One(ctx, s, kv.OpIncrement(l.counterKey(), 1))
 	if err == nil && r.Number > lastStamp || errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrNotNumber) {

@@ -16,10 +16,8 @@ type cut struct {
 	body  string
 }
 
-// over returns the cut just above e.
 func over(e entry) cut { return cut{e.stamp, string(e.body) + "\x00"} }
 
-// isOver reports whether e is below c.
 func (c cut) isOver(e entry) bool {
 	return e.stamp < c.stamp || e.stamp == c.stamp && string(e.body) < c.body
 }

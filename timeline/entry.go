@@ -36,10 +36,8 @@ const (
 	lostStamp = sumStamp | 1<<33 // of an entry in place of unreadable ones
 )
 
-// isSum reports whether stamp belongs to a sum or to a lost entry.
 func isSum(stamp int64) bool { return stamp == lostStamp || stamp>>32 == sumStamp>>32 }
 
-// seal appends the sum of data to it.
 func seal(data []byte) []byte {
 	if len(data) == 0 {
 		return data
@@ -59,7 +57,6 @@ func (e entry) encode(dst []byte) []byte {
 	return append(append(dst, head...), e.body...)
 }
 
-// encodeAll returns entries one after another, with their sum.
 func encodeAll(entries []entry) []byte {
 	size := 16
 	for _, e := range entries {
@@ -72,7 +69,6 @@ func encodeAll(entries []entry) []byte {
 	return seal(data)
 }
 
-// decodeEntry returns the first entry in data and the remaining bytes.
 func decodeEntry(data []byte) (e entry, rest []byte, err error) {
 	all := wire.Reader{Rest: data}
 	size := all.Count("length", 1)
@@ -91,7 +87,6 @@ func (e *entry) compare(other *entry) int {
 	return cmp.Or(cmp.Compare(e.stamp, other.stamp), bytes.Compare(e.body, other.body))
 }
 
-// highest returns the highest stamp of entries, 0 if there are none.
 func highest(entries []entry) int64 {
 	var top int64
 	for _, e := range entries {
@@ -100,7 +95,6 @@ func highest(entries []entry) int64 {
 	return top
 }
 
-// damageOf returns an ErrCorrupt that names keys, nil if there are none.
 func damageOf(keys []string) error {
 	if len(keys) == 0 {
 		return nil
@@ -202,7 +196,6 @@ func sumAt(data []byte, at int) (entry, bool) {
 	return e, err == nil && isSum(e.stamp) && e.at > 0 && e.at <= int64(at)
 }
 
-// keep marks all entries read so far as verified.
 func (d *decoder) keep() { d.sure, d.kept, d.starts = d.at, len(d.entries), d.starts[:0] }
 
 // lose replaces all unverified entries with a lost one.
@@ -228,7 +221,6 @@ func (d *decoder) skip() {
 	d.lose()
 }
 
-// entriesIn returns the entries in the result of a get.
 func entriesIn(r kv.Result) ([]entry, error) {
 	if errors.Is(r.Err, kv.ErrNotFound) {
 		return nil, nil
@@ -239,7 +231,6 @@ func entriesIn(r kv.Result) ([]entry, error) {
 	return decodeEntries(r.Value), nil
 }
 
-// readKey returns the entries under key and its version, 0 if it is absent.
 func readKey(ctx context.Context, s kv.Store, key string) ([]entry, kv.Version, error) {
 	r, err := kv.One(ctx, s, kv.OpGet(key))
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {

@@ -81,8 +81,7 @@ func (e *Events[T, V]) ModelName() string { return e.spec.Name }
 // Rebuild does nothing, since events are stored nowhere else.
 func (e *Events[T, V]) Rebuild(context.Context) error { return e.failure(e.db.Writable()) }
 
-// pushedAtOnce is the number of owners whose events go out in one trip.
-const pushedAtOnce = 500
+const pushedAtOnce = 500 // owners in a trip
 
 // Push adds each event to its owner's, which keep their order. Events of up to 500 owners share the
 // trips of one: one trip, and one more for an owner's first event. The error joins an *ItemError for
@@ -100,7 +99,6 @@ func (e *Events[T, V]) Push(ctx context.Context, events ...T) error {
 	return kv.Join(errs...)
 }
 
-// A batch is the events of one owner.
 type batch struct {
 	owner   string
 	entries []entry
@@ -238,7 +236,6 @@ func (e *Events[T, V]) subject(en entry) string {
 	return e.spec.Once(&ev)
 }
 
-// failure adds the name of the events to err. It returns nil for nil.
 func (e *Events[T, V]) failure(err error) error {
 	if err == nil {
 		return nil

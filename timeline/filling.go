@@ -9,7 +9,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// filling is a page being filled with records.
 type filling struct {
 	core   *core
 	merge  *merge

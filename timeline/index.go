@@ -17,7 +17,6 @@ var (
 	_ plug.Finisher = (*core)(nil)
 )
 
-// Prepare takes the numbers for the record's stamps.
 func (c *core) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	places := entered(m)
 	switch {
@@ -60,13 +59,11 @@ type unowned struct{ *core }
 
 var _ plug.Early = unowned{}
 
-// Early takes the number for Prepare.
 func (u unowned) Early(ctx context.Context, s kv.Store, id string) ([]byte, error) {
 	m, err := u.number(ctx, s, "", id)
 	return m.encode(), err
 }
 
-// number returns a mark with a new stamp.
 func (c *core) number(ctx context.Context, s kv.Store, owner, id string) (mark, error) {
 	c.noteBuilt(ctx)
 	n, err := c.lane(owner, id).take(ctx, s)
@@ -159,7 +156,6 @@ func (c *core) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, _ []strin
 	return nil
 }
 
-// repair is Repair in l, where the record has the mark m.
 func (c *core) repair(ctx context.Context, s kv.Store, rec *plug.Seen, l *lane, m mark) error {
 	there, count, err := l.holds(ctx, s, m.stamp, rec.ID)
 	switch {

@@ -23,7 +23,6 @@ type lane struct {
 	shape shape
 }
 
-// A laneName identifies a lane of a timeline.
 type laneName struct {
 	owner string
 	shard int
@@ -85,7 +84,6 @@ func (l *lane) keysOf(segments []int64, counter bool) []string {
 	return keys
 }
 
-// keys returns the keys of the segments from first up to end, exclusive.
 func (l *lane) keys(first, end int64) (keys []string) {
 	for i := first; i < end; i++ {
 		keys = append(keys, l.key(i))
@@ -133,7 +131,6 @@ func (l *lane) scan(ctx context.Context, s kv.Store, first, end int64) (top int6
 	return top, err
 }
 
-// scanAll returns the highest stamp in the lane.
 func (l *lane) scanAll(ctx context.Context, s kv.Store) (int64, error) {
 	return l.scan(ctx, s, 0, l.shape.blocks)
 }
@@ -198,7 +195,6 @@ const (
 	poisoned = -2
 )
 
-// process is what a process keeps for the lanes of one index.
 type process struct {
 	db      plug.DB
 	atomic  bool // a change is one transaction, so its numbers may be rolled back
@@ -248,7 +244,6 @@ type knowledge struct {
 
 func (k *knowledge) top() int64 { return k.highest.Load() }
 
-// learn notes that n was handed out.
 func (k *knowledge) learn(n int64) {
 	for {
 		old := k.highest.Load()

@@ -27,7 +27,6 @@ const (
 	Packed
 )
 
-// layout stores the entries of owners.
 type layout interface {
 	// push adds entries, oldest first.
 	push(ctx context.Context, s kv.Store, owner string, entries []entry) error

@@ -62,7 +62,6 @@ func (l *lane) aheadFor(n, lanes int64) int64 {
 // few is the assumed number of stale entries if it is unknown.
 const few = 4
 
-// damage returns an ErrCorrupt that names the unreadable keys.
 func (m *merge) damage() error {
 	var keys []string
 	for _, r := range m.readers {
@@ -96,7 +95,6 @@ func (m *merge) open(ctx context.Context) error {
 	return m.each(ctx, m.readers, (*reader).open)
 }
 
-// each runs step for readers in parallel.
 func (m *merge) each(ctx context.Context, readers []*reader, step func(*reader, context.Context, kv.Store) error) error {
 	m.trips--
 	if len(readers) == 1 {
@@ -152,7 +150,6 @@ func (m *merge) upcoming(n int, known func(string) bool) (items []item, short []
 	return items, short, len(fresh) == n
 }
 
-// queue holds the remaining entries of a lane.
 type queue struct {
 	entries []*entry
 	ended   bool
@@ -204,7 +201,6 @@ func (m *merge) above(ctx context.Context, cuts []cut) ([]item, error) {
 	}
 }
 
-// stale returns how many entries recent pages passed for ten records.
 func (m *merge) stale() int { return int(m.readers[0].stale.Load()) }
 
 func (m *merge) noteStale(n int) {
@@ -212,7 +208,6 @@ func (m *merge) noteStale(n int) {
 	m.readers[0].stale.Store(max(int64(n), m.readers[0].stale.Load()*9/10))
 }
 
-// newest returns the cut above the newest entry of each lane.
 func (m *merge) newest() []cut {
 	cuts := make([]cut, len(m.readers))
 	for i, r := range m.readers {

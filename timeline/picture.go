@@ -108,7 +108,6 @@ func (r *reader) readWhole(ctx context.Context, s kv.Store) error {
 	return nil
 }
 
-// items returns the visible entries as items.
 func (r *reader) items() []item {
 	entries, _ := r.visible()
 	items := make([]item, len(entries))

@@ -26,10 +26,9 @@ func (l *lane) publish(ctx context.Context, s kv.Store, e entry) error {
 	return a.put(ctx, s, func() error { return l.trim(ctx, s, i, e.stamp) })
 }
 
-// An addition is entries to append to a key.
 type addition struct {
 	key   string
-	data  []byte
+	data  []byte        // entries to append
 	ttl   time.Duration // of the key, if it is created
 	opens bool          // the key is likely to be absent
 }

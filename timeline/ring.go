@@ -206,7 +206,6 @@ func (r *ring) page(ctx context.Context, p position, n int, keep func(plug.Recor
 	return page{items, back, on, start, r.core.failure(m.damage())}, nil
 }
 
-// ready returns the reason why r cannot be read.
 func (r *ring) ready(ctx context.Context) error {
 	if r.err != nil {
 		return r.err
