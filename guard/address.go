@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Address returns the address of a request for use in limits: an IPv4 address, or the first 64 bits
-// of an IPv6 address, since one customer has all addresses that share them. With proxied, it is
-// taken from the last forwarded address, because clients can forge all others.
+// Address returns the address of a request for limits: an IPv4 address, or the first 64 bits of an
+// IPv6 address, which belong to one customer. With proxied it is the last forwarded address, since
+// clients can forge all others.
 func Address(r *http.Request, proxied bool) string {
 	if forwarded := r.Header.Values("X-Forwarded-For"); proxied && len(forwarded) > 0 {
 		last := forwarded[len(forwarded)-1]
@@ -28,7 +28,6 @@ func customer(ip netip.Addr) string {
 	if ip.Is4() {
 		return ip.String()
 	}
-	// It cannot fail: an IPv6 address has at least 64 bits.
-	network, _ := ip.Prefix(64)
+	network, _ := ip.Prefix(64) // cannot fail
 	return network.String()
 }

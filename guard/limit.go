@@ -36,18 +36,16 @@ func (e *TooManyError) Is(target error) bool {
 	return ok
 }
 
-// Limits for password attempts: per address, per name and address, and per name. The last is for an
-// attacker with very many addresses. Since it also blocks the user with that name, it is far above
-// the attempts possible from one address.
+// Limits for password attempts. The last is for an attacker with very many addresses. It also blocks
+// the user with that name, so it is far above the attempts possible from one address.
 var (
 	signInsAt   = Limit{"sign-in-at", 50, 15 * time.Minute}
 	signInsAtOf = Limit{"sign-in-at-of", 20, 15 * time.Minute}
 	signInsOf   = Limit{"sign-in-of", 1000, 15 * time.Minute}
 )
 
-// AllowSignIn counts a password attempt for a name from an address, and returns a *TooManyError if
-// there were too many: 50 from one address in 15 minutes, 20 of them for one name, and 1,000 for
-// one name from everywhere. Two trips.
+// AllowSignIn counts a password attempt, and returns a *TooManyError after 50 from one address in 15
+// minutes, 20 of them for one name, and 1,000 for one name from everywhere. Two trips.
 func AllowSignIn(ctx context.Context, store kv.Store, now time.Time, name, address string) error {
 	// An address never contains a space.
 	err := Allow(ctx, store, now, Try{signInsAt, address}, Try{signInsAtOf, address + " " + name})
@@ -59,11 +57,9 @@ func AllowSignIn(ctx context.Context, store kv.Store, now time.Time, name, addre
 
 var limitKey = kv.NewClass("limit", 3) // what, who, number of the time window
 
-// Allow counts tries, and returns a *TooManyError if one of them exceeds its limit. Concurrent
-// tries never exceed it together, in any number of processes. One trip; three for the first try in
-// a window.
-//
-// Time is divided into windows, so up to twice as many tries fit around the boundary of two.
+// Allow counts tries, and returns a *TooManyError if one of them exceeds its limit, which holds for all
+// processes together. Time is divided into windows, so up to twice as many tries fit around the
+// boundary of two. One trip; three for the first try in a window.
 func Allow(ctx context.Context, store kv.Store, now time.Time, tries ...Try) error {
 	ctx, cancel := kv.Patient(ctx, kv.PowersOf(store).Patience)
 	defer cancel()

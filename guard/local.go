@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Local returns path if it leads to the site itself, and "/" otherwise. A form may name it as the
-// page to go on to: no browser takes it for an address of another site.
+// Local returns path if every browser takes it for a page of the site itself, and otherwise "/".
 func Local(path string) string {
 	u, err := url.Parse(path)
 	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(path, "/") ||

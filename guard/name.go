@@ -10,11 +10,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Name returns the canonical form of a typed name, for comparing, storing and showing: lower case,
-// narrow letters, and accents combined with their letters (the profile UsernameCaseMapped of
-// PRECIS). problem describes an invalid name to the user: it is empty or has more than most
-// letters, has other characters than letters, digits, - and _, or mixes scripts that are not used
-// together.
+// Name returns the canonical form of a typed name, by the profile UsernameCaseMapped of PRECIS: lower
+// case, narrow letters, and accents combined with their letters. problem tells the user what is wrong
+// with a name that is empty, has more than most letters, has other characters than letters, digits, -
+// and _, or mixes scripts that are not used together.
 func Name(typed string, most int) (name, problem string) {
 	typed = strings.TrimSpace(typed)
 	name, err := precis.UsernameCaseMapped.String(typed)
@@ -35,7 +34,7 @@ func inName(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.M, unicode.Nd) || r == '-' || r == '_'
 }
 
-// together are the scripts in everyday use, grouped by those used together.
+// together are the scripts in everyday use, by those used together.
 var together = [][]string{
 	{"Latin", "Han", "Hiragana", "Katakana"}, {"Latin", "Han", "Bopomofo"}, {"Latin", "Han", "Hangul"},
 	{"Arabic"}, {"Armenian"}, {"Bengali"}, {"Cyrillic"}, {"Devanagari"}, {"Ethiopic"}, {"Georgian"}, {"Greek"},
@@ -44,7 +43,7 @@ var together = [][]string{
 }
 
 // OneScript reports whether the letters of text belong to one script in everyday use, or to scripts
-// used together, as in Japanese. A word that mixes others is rarely what it seems.
+// used together, as in Japanese.
 func OneScript(text string) bool {
 	for _, scripts := range together {
 		if !strings.ContainsFunc(text, func(r rune) bool { return !isOf(r, scripts) }) {
@@ -82,9 +81,9 @@ var alikes = func() map[rune]rune {
 	return all
 }()
 
-// Look returns a common key for names that look alike, for a unique index in addition to the one of
-// names: letters of Latin, Cyrillic, Greek and Armenian that look the same become one. Capitals are
-// compared by their own look, but the result is in lower case.
+// Look returns a common key for names that look alike, for a second unique index. Letters of Latin,
+// Cyrillic, Greek and Armenian that look the same become one. Capitals are compared by their own look,
+// but the result is in lower case.
 func Look(name string) string {
 	looks := strings.Map(func(r rune) rune {
 		if latin, ok := alikes[r]; ok {

@@ -28,19 +28,16 @@ const (
 	sumSize  = 32
 )
 
-// Passwords hashes passwords with argon2id, two at a time. In a flood of sign-ins, others wait
-// instead of filling the memory.
+// Passwords hashes passwords with argon2id, two at a time: in a flood of sign-ins, others wait instead
+// of filling the memory.
 type Passwords struct {
 	cost  HashCost
 	turns chan struct{}
 
-	// nobody is the hash of an unknown password. Passwords for unknown names are matched with it,
-	// so that they take as long as others.
-	nobody string
+	nobody string // hash for unknown names, so that they take as long as others
 }
 
-// NewPasswords returns Passwords of that cost. The zero HashCost means the minimum of OWASP; tests
-// use less.
+// NewPasswords returns Passwords of that cost. The zero HashCost means the minimum of OWASP.
 func NewPasswords(cost HashCost) *Passwords {
 	if cost == (HashCost{}) {
 		cost = owasp
@@ -56,8 +53,8 @@ func (p *Passwords) Hash(ctx context.Context, password string) (stored string, e
 	return stored, err
 }
 
-// Match reports whether stored is the stored form of password. If stored is empty, because there is
-// no such user, it returns false after the same time.
+// Match reports whether stored is the stored form of password. If stored is empty, for an unknown user,
+// it returns false after the same time.
 func (p *Passwords) Match(ctx context.Context, stored, password string) (ok bool, err error) {
 	known := stored != ""
 	if !known {
@@ -79,8 +76,7 @@ func (p *Passwords) turn(ctx context.Context, work func()) error {
 	return nil
 }
 
-// sum returns the hash of password with a new salt, and the parameters needed to check another
-// password against it: $argon2id$v=19$m=19456,t=2,p=1$SALT$SUM.
+// sum returns the hash of password with a new salt: $argon2id$v=19$m=19456,t=2,p=1$SALT$SUM.
 func (h HashCost) sum(password string) string {
 	salt := kv.RandomBytes(saltSize)
 	sum := argon2.IDKey([]byte(password), salt, h.Passes, h.Memory, h.Threads, sumSize)

@@ -2,8 +2,7 @@ package guard
 
 import "sync"
 
-// Room counts what stays open for long, such as streams: at most Most at once, and MostFrom from
-// one address, so that nobody takes all places.
+// Room limits what stays open for long, such as streams: Most at once, and MostFrom from one address.
 type Room struct {
 	Most, MostFrom int
 
@@ -12,8 +11,7 @@ type Room struct {
 	from map[string]int
 }
 
-// Enter takes a place for someone at an address, see Address, until leave is called. It reports
-// whether there was one.
+// Enter takes a place for an [Address], until leave is called. ok is false if there is none.
 func (r *Room) Enter(address string) (leave func(), ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,13 +10,12 @@ import (
 	"time"
 )
 
-// Server returns a server for handler that serves visitors on very slow lines, but cuts off slower
-// ones: a request has 5 seconds for its header and 15 in total, and a response has 30. A handler
-// with longer responses, such as a stream, sets its own deadline with an http.ResponseController.
+// Server returns a server for handler. A request has 5 seconds for its header and 15 in total, and a
+// response has 30. A handler with longer responses, such as a stream, sets its own deadline with an
+// http.ResponseController.
 //
-// At most 128 connections stay open without a request being answered, including those that have not
-// sent a whole request. Beyond that, the one idle for longest is closed. So clients that open many
-// connections and send nothing exhaust neither memory nor file descriptors.
+// At most 128 connections stay open without a request being answered, so clients that send nothing
+// exhaust neither memory nor file descriptors. Beyond that, the one idle for longest is closed.
 func Server(handler http.Handler) *http.Server {
 	s := &stills{all: list.New(), of: make(map[net.Conn]*list.Element)}
 	return &http.Server{
@@ -70,8 +69,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// state handles the state of a connection. A connection that has begun to send a request stays idle
-// until it has sent all of it.
+// state handles the state of a connection, which stays idle until it has sent a whole request.
 func (s *stills) state(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew, http.StateIdle:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"time"
 
@@ -15,44 +16,33 @@ import (
 
 // WithArchive returns a listing that begins with ring and continues in an archive at the end of the
 // ring. The archive is a listing of all records, the highest mark first, such as a ranking by time,
-// or Records.Before of a model with ascending ids.
-//
-// mark returns the position of a record in the archive. archive returns the archive below a mark,
-// exclusive. From its top it is the archive below a time far in the future or, for numbers and
-// texts, below the zero M. The archive may begin with records already shown from the ring, or
-// contain records that never belonged in the ring; these are skipped.
+// or Records.Before of a model with ascending ids. mark returns the position of a record in it.
+// archive returns the listing below a mark, exclusive: from its top, below a time far in the future
+// or, for numbers and texts, below the zero M.
 //
 //	all := timeline.WithArchive(m.Stories.Newest,
 //		func(s *Story) time.Time { return s.Made },
 //		func(t time.Time) kvmodel.Lister[Story] { return m.Stories.Archive.Between(time.Time{}, t) })
 //
-// The records of the ring come first, then the records that left the ring at its end; no record is
-// in both parts. The page where the ring ends is filled up from the archive.
+// The records of the ring come first, then those that left it at its end; no record comes twice, and
+// records that never belonged in the ring are skipped. The archive begins at the highest mark of the
+// last hundred records of the ring, or their latest time in it, or at the top if the ring, or one of
+// the merged rings, has fewer. A record is missing only if its mark is above these: with times, if
+// clocks differ or marks are later than the change; with numbers and texts, after a hundred
+// consecutive records that were added again or created at the same time.
 //
-// A record that is removed from the ring and added again moves to the top of the ring, and keeps
-// its mark. So the archive begins at the highest mark of the last hundred records of the ring, or
-// at its top if the ring, or one of the merged rings, has fewer. If the mark is a time, the times
-// at which they were put there count as well. Records may be missing only here: if the last hundred
-// records of the ring all have lower marks than a record that left it earlier. With times, this
-// requires clocks that differ, or marks later than the change that put the record into the ring.
-// With numbers and texts, it requires a hundred consecutive records that were added again, or were
-// created at the same time.
-//
-// Where the archive begins, it rereads up to a hundred records of the ring, in up to ten trips. Any
-// other page of the archive costs one trip more than a page of the listing returned by archive.
+// The first page of the archive takes up to ten trips more, any other one more than the archive's.
 func WithArchive[T any, M Mark](ring *Ring[T], mark func(*T) M, archive func(M) kvmodel.Lister[T]) kvmodel.Lister[T] {
 	return &archived[T, M]{ring.ring, mark, archive}
 }
 
-// archived is a ring with an archive.
 type archived[T any, M Mark] struct {
 	ring    *ring
 	mark    func(*T) M
 	archive func(M) kvmodel.Lister[T]
 }
 
-// A stop is the content of a cursor of an archived ring: a position in the ring or, below it, in
-// the archive.
+// A stop is the content of a cursor: a position in the ring or, below it, in the archive.
 type stop[M Mark] struct {
 	position
 	part  part
@@ -68,14 +58,13 @@ const (
 	goingBack part = 'b' // in the archive, toward the ring
 )
 
-// Page returns n records, newest first, from the position of cursor. It skips records that a keep
-// function rejects and reads on, with the limits of the ring and the archive: the page may be short
-// and have a Next.
+// Page returns n records, newest first, from cursor on. It skips records that a keep function rejects
+// and reads on; after ten times n records it returns a short page with a Next.
 func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	ctx, end := a.ring.core.host.Begin(ctx, "Page")
 	defer end()
 	none := kvmodel.Listing[T]{Items: []*T{}}
-	if err := kvmodel.CheckPage(a.ring.title(), n); err != nil || a.ring.isEmpty() {
+	if err := kvmodel.CheckPage(a.ring.title(), n); err != nil || a.ring.hasNoOwner() {
 		return none, err
 	}
 	at := stop[M]{part: inRing}
@@ -85,41 +74,66 @@ func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ..
 			return none, err
 		}
 	}
+	f := newFilter(keep, n)
 	switch at.part {
 	case inRing:
-		return a.young(ctx, at, n, keep)
+		return a.young(ctx, at, n, f)
 	case inArchive:
-		return a.old(ctx, at, n, keep)
+		return a.old(ctx, at, n, f)
 	}
-	return a.back(ctx, at, n, keep)
+	return a.back(ctx, at, n, f)
+}
+
+// filter is the keep functions of a page of n records. They may see 10 n records, in the ring and in
+// the archive.
+type filter[T any] struct {
+	keep []func(*T) bool
+	left int // of the 10 n
+}
+
+func newFilter[T any](keep []func(*T) bool, n int) *filter[T] {
+	f := &filter[T]{left: 10 * n}
+	if len(keep) > 0 {
+		f.keep = []func(*T) bool{func(v *T) bool { f.left--; return plug.Kept(v, keep) }}
+	}
+	return f
+}
+
+// size returns the size of the next page of the archive, by default size. A filtered page of the
+// archive may look at ten times as many records.
+func (f *filter[T]) size(missing, size int) int {
+	if f.keep == nil {
+		return size
+	}
+	return min(missing, f.left/10)
 }
 
 // young returns a page that begins in the ring.
-func (a *archived[T, M]) young(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
-	f, err := a.ring.page(ctx, at.position, n, plug.Keeps(keep))
+func (a *archived[T, M]) young(ctx context.Context, at stop[M], n int, f *filter[T]) (kvmodel.Listing[T], error) {
+	p, err := a.ring.page(ctx, at.position, n, plug.Keeps(f.keep))
 	if err != nil {
 		return kvmodel.Listing[T]{}, err
 	}
-	l := kvmodel.Listing[T]{Items: plug.AllAs[T](f.items)}
-	if f.prev != nil {
-		l.Prev = a.cursor(stop[M]{position: *f.prev, part: inRing})
+	l := kvmodel.Listing[T]{Items: plug.AllAs[T](p.items)}
+	if p.prev != nil {
+		l.Prev = a.cursor(stop[M]{position: *p.prev, part: inRing})
 	}
-	if f.next != nil {
-		l.Next = a.cursor(stop[M]{position: *f.next, part: inRing})
-		return l, f.damage
+	if p.next != nil {
+		l.Next = a.cursor(stop[M]{position: *p.next, part: inRing})
+		return l, p.damage
 	}
-	rest := stop[M]{position: position{cuts: f.bottom}, part: inArchive}
-	if len(f.items) == n {
+	rest := stop[M]{position: position{cuts: p.bottom}, part: inArchive}
+	if len(p.items) == n {
 		l.Next = a.cursor(rest)
-		return l, f.damage
+		return l, p.damage
 	}
-	older, err := a.old(ctx, rest, n-len(f.items), keep)
+	older, err := a.old(ctx, rest, n-len(p.items), f)
 	l.Items, l.Next = append(l.Items, older.Items...), older.Next
-	return l, cmp.Or(err, f.damage)
+	return l, cmp.Or(err, p.damage)
 }
 
 // old returns a page of the archive, filled up after skipping records of the ring.
-func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
+func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, f *filter[T]) (kvmodel.Listing[T], error) {
 	l := kvmodel.Listing[T]{Items: []*T{}}
 	size := n
 	if at.inner == "" {
@@ -129,8 +143,12 @@ func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, keep []func
 		}
 		size += a.ring.atSeam() // The archive may begin with these.
 	}
-	for batch := 0; batch < maxBatches && len(l.Items) < n; batch++ {
-		items, inner, err := a.read(ctx, at, n-len(l.Items), size, keep)
+	for batch := 0; batch < archiveTries && len(l.Items) < n; batch++ {
+		missing := n - len(l.Items)
+		if size = f.size(missing, size); size == 0 {
+			break
+		}
+		items, inner, err := a.read(ctx, at, missing, size, f.keep)
 		if err != nil {
 			return kvmodel.Listing[T]{}, err
 		}
@@ -148,11 +166,15 @@ func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, keep []func
 }
 
 // back returns the page of the archive before the current one. It is short at the end of the ring.
-func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
+func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, f *filter[T]) (kvmodel.Listing[T], error) {
 	l := kvmodel.Listing[T]{Items: []*T{}}
 	size := n
-	for batch := 0; batch < maxBatches && len(l.Items) < n && at.part == goingBack; batch++ {
-		items, inner, err := a.read(ctx, at, n-len(l.Items), size, keep)
+	for batch := 0; batch < archiveTries && len(l.Items) < n && at.part == goingBack; batch++ {
+		missing := n - len(l.Items)
+		if size = f.size(missing, size); size == 0 {
+			break
+		}
+		items, inner, err := a.read(ctx, at, missing, size, f.keep)
 		if err != nil {
 			return kvmodel.Listing[T]{}, err
 		}
@@ -164,14 +186,13 @@ func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, keep []fun
 		size *= 4
 	}
 	if at.part == inRing && len(l.Items) == 0 {
-		return a.young(ctx, at, n, keep)
+		return a.young(ctx, at, n, f)
 	}
 	l.Prev = a.cursor(at)
 	return l, nil
 }
 
-// joined returns items and then below, without repetitions. A listing may repeat some items, since
-// a short page starts again at its top.
+// joined returns items and then below, without those that the archive repeats.
 func (a *archived[T, M]) joined(items, below []*T) []*T {
 	for _, rec := range below {
 		again := func(other *T) bool { return a.ring.core.idText(other) == a.ring.core.idText(rec) }
@@ -182,8 +203,8 @@ func (a *archived[T, M]) joined(items, below []*T) []*T {
 	return items
 }
 
-// before returns the stop before a page of the archive; inner is the archive's cursor to that. At
-// the beginning of the archive, that is the end of the ring.
+// before returns the stop before a page of the archive, to which inner leads: the end of the ring if
+// inner is empty.
 func (at stop[M]) before(inner string) stop[M] {
 	if at.part, at.inner = goingBack, inner; inner == "" {
 		at.part, at.up = inRing, true
@@ -191,13 +212,27 @@ func (at stop[M]) before(inner string) stop[M] {
 	return at
 }
 
-// read reads a page of the archive and returns as items up to n records that are no longer in the
-// ring. The page has size records, or fewer if it would have more than n items.
+// read reads a page of the archive of up to size records, and returns as items those no longer in the
+// ring, at most n.
 func (a *archived[T, M]) read(ctx context.Context, at stop[M], n, size int, keep []func(*T) bool) (items []*T, inner kvmodel.Listing[T], err error) {
+	c := a.ring.core
 	for size = min(size, kvmodel.MaxPage); ; {
-		items, inner, err = a.forgotten(ctx, at, size, keep)
-		if err != nil || len(items) <= n {
-			return items, inner, err
+		inner, err = a.archive(at.below).Page(ctx, at.inner, size, keep...)
+		if err != nil || len(inner.Items) == 0 {
+			return nil, inner, err
+		}
+		seen, err := c.host.See(ctx, c.db.Store(), kv.Texts(inner.Items, func(v *T) string { return c.idText(v) })...)
+		if err != nil {
+			return nil, inner, c.failure(err)
+		}
+		items = nil
+		for i, rec := range seen {
+			if a.ring.hasBelow(at.cuts, rec) {
+				items = append(items, inner.Items[i])
+			}
+		}
+		if len(items) <= n {
+			return items, inner, nil
 		}
 		// A cursor cannot point into a page, so read a shorter one.
 		if size = 1 + slices.Index(inner.Items, items[n-1]); at.part == goingBack {
@@ -206,33 +241,15 @@ func (a *archived[T, M]) read(ctx context.Context, at stop[M], n, size int, keep
 	}
 }
 
-// forgotten returns a page of the archive of size records and, as items, those no longer in the
-// ring.
-func (a *archived[T, M]) forgotten(ctx context.Context, at stop[M], size int, keep []func(*T) bool) (items []*T, inner kvmodel.Listing[T], err error) {
-	if inner, err = a.archive(at.below).Page(ctx, at.inner, size, keep...); err != nil || len(inner.Items) == 0 {
-		return nil, inner, err
-	}
-	c := a.ring.core
-	seen, err := c.host.See(ctx, c.db.Store(), kv.Texts(inner.Items, func(v *T) string { return c.idText(v) })...)
-	if err != nil {
-		return nil, inner, c.failure(err)
-	}
-	for i, rec := range seen {
-		if a.ring.hasBelow(at.cuts, rec) {
-			items = append(items, inner.Items[i])
-		}
-	}
-	return items, inner, nil
-}
+// archiveTries bounds the pages of an archive that one page reads.
+const archiveTries = 5
 
 // seam is the number of records at the end of a ring that decide where its archive begins.
 const seam = 100
 
-// atSeam returns the maximum number of records that decide where the archive of r begins.
 func (r *ring) atSeam() int { return int(min(seam, r.lanes[0].shape.shown*int64(len(r.lanes)))) }
 
-// beginning returns the mark that the archive begins below, from the records just above the cut of
-// each lane.
+// beginning returns the mark that the archive begins below, by the records just above the cuts.
 func (a *archived[T, M]) beginning(ctx context.Context, cuts []cut) (below M, err error) {
 	each := (seam + len(cuts) - 1) / len(cuts)
 	pages, err := a.ring.justAbove(ctx, cuts, each)
@@ -242,7 +259,7 @@ func (a *archived[T, M]) beginning(ctx context.Context, cuts []cut) (below M, er
 	var marks []M
 	for _, p := range pages {
 		if len(p.items) < each {
-			return top[M](), nil
+			return highestMark[M](), nil
 		}
 		for _, v := range plug.AllAs[T](p.items) {
 			marks = append(marks, a.mark(v))
@@ -251,22 +268,21 @@ func (a *archived[T, M]) beginning(ctx context.Context, cuts []cut) (below M, er
 			marks = append(marks, put)
 		}
 	}
-	return after(slices.MaxFunc(marks, compareMarks)), nil
+	return nextMark(slices.MaxFunc(marks, compareMarks)), nil
 }
 
-// above is the records just above a cut of a lane.
-type above struct {
+type seamRecords struct {
 	items []plug.Record
 	put   int64 // when the last of them was put there, in Unix milliseconds
 }
 
-// justAbove returns up to n records above the cut of each lane. In a lane that no longer has the
-// records above the cut, they are its last ones.
-func (r *ring) justAbove(ctx context.Context, cuts []cut, n int) ([]above, error) {
+// justAbove returns up to n records above the cut of each lane, or its last ones if it no longer has
+// those.
+func (r *ring) justAbove(ctx context.Context, cuts []cut, n int) ([]seamRecords, error) {
 	if err := r.ready(ctx); err != nil {
 		return nil, err
 	}
-	found := make([]above, len(r.lanes))
+	found := make([]seamRecords, len(r.lanes))
 	errs := kv.Each(ctx, r.core.db.Store(), r.lanes, func(s kv.Store, i int, l *lane) (err error) {
 		m := newMerge(s, []*lane{l}, true, cuts[i:i+1], n)
 		if err := m.open(ctx); err != nil {
@@ -281,7 +297,7 @@ func (r *ring) justAbove(ctx context.Context, cuts []cut, n int) ([]above, error
 	return found, r.core.failure(cmp.Or(errs...))
 }
 
-// hasBelow reports whether rec belongs in the ring and is below the cuts in all its lanes.
+// hasBelow reports whether rec belongs in the ring, and is below the cuts in all its lanes.
 func (r *ring) hasBelow(cuts []cut, rec *plug.Seen) bool {
 	below := false
 	for i, own := range r.lanes {
@@ -316,4 +332,54 @@ func (a *archived[T, M]) parse(cursor string) (at stop[M], err error) {
 		return at, otherForm(a.name())
 	}
 	return at, nil
+}
+
+// Mark is the position of a record in an archive: a time, a number or a text.
+type Mark interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~string | time.Time
+}
+
+// farAhead is after all times of an archive.
+var farAhead = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// highestMark returns the mark above a whole archive.
+func highestMark[M Mark]() (m M) {
+	if t, ok := any(&m).(*time.Time); ok {
+		*t = farAhead
+	}
+	return m
+}
+
+func compareMarks[M Mark](a, b M) int {
+	if a, ok := any(a).(time.Time); ok {
+		return a.Compare(any(b).(time.Time))
+	}
+	switch a, b := reflect.ValueOf(a), reflect.ValueOf(b); {
+	case a.CanInt():
+		return cmp.Compare(a.Int(), b.Int())
+	case a.CanUint():
+		return cmp.Compare(a.Uint(), b.Uint())
+	default:
+		return cmp.Compare(a.String(), b.String())
+	}
+}
+
+// nextMark returns the lowest mark above m: the next millisecond, number or text. Above the highest
+// number is highestMark.
+func nextMark[M Mark](m M) M {
+	if t, ok := any(&m).(*time.Time); ok {
+		*t = t.Truncate(time.Millisecond).Add(time.Millisecond)
+		return m
+	}
+	switch next := reflect.ValueOf(&m).Elem(); {
+	case next.CanInt():
+		if next.SetInt(next.Int() + 1); next.Int() == -1<<(next.Type().Bits()-1) {
+			return highestMark[M]()
+		}
+	case next.CanUint():
+		next.SetUint(next.Uint() + 1)
+	default:
+		next.SetString(next.String() + "\x00")
+	}
+	return m
 }

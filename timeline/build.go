@@ -11,24 +11,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A build enters the records of a model in a newly added timeline, in the order of the field:
+// A build enters the records of a model in a new timeline, in the order of the field: see B0 to B5 in
+// docs/internals/timelines.md.
 //
-//  1. It chooses an era and begins it in the lane of each record. Later changes get numbers above
-//     the dawn.
-//  2. It reads all records and sorts them by lane and field, as many as it keeps in memory. It
-//     numbers them below the dawn, in each lane from the newest to the oldest. If there are more,
-//     it repeats this step.
-//
-// A change that took its number before the era and committed too late to be sorted is moved to the
-// dawn by its own process, or by the process that repairs its journal line.
-//
-// An interrupted build continues in the same era, after the last record noted. That is right
-// however much time has passed. Up to that record, all have a number of the era: from a build, or
-// above the dawn if they changed since; deleted ones leave a gap. All numbers below belong to later
-// records, which are numbered again in their order, so no two keep the same one. A change that
-// straddles the beginning of the era moves to the dawn whenever it commits. So does a record that
-// has moved before the last one without a change in the timeline. And a lane that had no record
-// when the era began has an order of its own.
+// An interrupted build continues in the same era, after the last record noted, however much time has
+// passed. Up to that record, all have a number of the era: from a build, or above the dawn if they
+// changed since; deleted ones leave a gap. Later records are numbered again in their order, so no two
+// keep the same number. A record moves to the dawn if its change straddles the beginning of the era,
+// or if it has moved before the last one without a change in the timeline. A lane without records when
+// the era began has an order of its own.
 type build struct {
 	*core
 	reached
@@ -37,7 +28,6 @@ type build struct {
 	late  []standing // before last, not yet numbered
 }
 
-// reached is the progress of a build.
 type reached struct {
 	dawn  int64     // of its era; 0: not chosen
 	begun bool      // the era has begun in the lanes of all records
@@ -45,7 +35,6 @@ type reached struct {
 	next  int64     // its number
 }
 
-// encode returns r in the form noted by a build.
 func (r reached) encode() []byte {
 	b := binary.AppendUvarint(nil, uint64(r.dawn))
 	if !r.begun {
@@ -59,7 +48,6 @@ func (r reached) encode() []byte {
 	return binary.AppendUvarint(b, uint64(r.last.shard))
 }
 
-// decodeReached returns the noted progress of a build, or none if it is broken.
 func decodeReached(b []byte) reached {
 	from := wire.Reader{Rest: b}
 	r := reached{dawn: int64(from.Number("dawn", lastStamp))}
@@ -79,11 +67,10 @@ func decodeReached(b []byte) reached {
 
 var _ plug.Builder = (*core)(nil)
 
-// enteredAtOnce is the number of records entered in one trip.
-const enteredAtOnce = 100
+const enteredAtOnce = 100 // records in a trip
 
-// Build adds all records to the timeline. It reads all records once, and once more for every
-// sortedAtOnce of them, and writes each once. It adds only the entries that the rings show.
+// Build adds all records to the timeline. It reads all once, and once more for every sortedAtOnce of
+// them, and writes each once. It adds only the entries that the rings show.
 func (c *core) Build(ctx context.Context, steps plug.Steps) error {
 	b := &build{core: c, steps: steps, reached: decodeReached(steps.From())}
 	if b.last != nil {
@@ -99,19 +86,17 @@ func (c *core) Build(ctx context.Context, steps plug.Steps) error {
 	return c.failure(err)
 }
 
-// choose chooses an era above those of the lanes. It notes the choice before any lane enters the
-// era, so that no other process chooses another era for this build.
+// choose chooses an era above those of the lanes, and notes it before any lane enters it, so that no
+// other process chooses another.
 func (b *build) choose(ctx context.Context) error {
 	if b.dawn != 0 {
 		return nil
 	}
 	var last int64
-	err := b.host.Each(ctx, func(recs []*plug.Seen) error {
-		return b.eachStanding(ctx, recs, func(s kv.Store, st standing) error {
-			now, err := b.laneOf(st).era(ctx, s)
-			last = max(last, now, era(st.stamp))
-			return err
-		})
+	err := b.eachStanding(ctx, func(s kv.Store, st standing) error {
+		now, err := b.laneOf(st).era(ctx, s)
+		last = max(last, now, era(st.stamp))
+		return err
 	})
 	if err != nil {
 		return err
@@ -120,12 +105,11 @@ func (b *build) choose(ctx context.Context) error {
 	return b.steps.Reached(ctx, b.encode(), plug.Many)
 }
 
-// beginAll begins the era in all lanes.
 func (b *build) beginAll(ctx context.Context) error {
 	if b.begun {
 		return nil
 	}
-	err := b.host.Each(ctx, func(recs []*plug.Seen) error { return b.begin(ctx, recs) })
+	err := b.eachStanding(ctx, func(s kv.Store, st standing) error { return b.laneOf(st).begin(ctx, s, era(b.dawn)) })
 	if err != nil {
 		return err
 	}
@@ -133,21 +117,17 @@ func (b *build) beginAll(ctx context.Context) error {
 	return b.steps.Reached(ctx, b.encode(), plug.Many)
 }
 
-// begin begins the era in the lanes of recs.
-func (b *build) begin(ctx context.Context, recs []*plug.Seen) error {
-	return b.eachStanding(ctx, recs, func(s kv.Store, st standing) error { return b.laneOf(st).begin(ctx, s, era(b.dawn)) })
+func (b *build) eachStanding(ctx context.Context, step func(kv.Store, standing) error) error {
+	return b.host.Each(ctx, func(recs []*plug.Seen) error {
+		var all []standing
+		for _, rec := range recs {
+			all = append(all, b.standings(rec)...)
+		}
+		return cmp.Or(kv.Each(ctx, b.db.Store(), all, func(s kv.Store, _ int, st standing) error { return step(s, st) })...)
+	})
 }
 
-// eachStanding runs step for all standings of recs, in parallel.
-func (b *build) eachStanding(ctx context.Context, recs []*plug.Seen, step func(kv.Store, standing) error) error {
-	var all []standing
-	for _, rec := range recs {
-		all = append(all, b.standings(rec)...)
-	}
-	return cmp.Or(kv.Each(ctx, b.db.Store(), all, func(s kv.Store, _ int, st standing) error { return step(s, st) })...)
-}
-
-// enterSome enters the next records in order. more reports whether others may follow.
+// enterSome enters the next records in order. more reports that others may follow.
 func (b *build) enterSome(ctx context.Context) (more bool, err error) {
 	b.late = nil
 	some, err := b.foremost(ctx, b.wants)
@@ -174,7 +154,7 @@ func (b *build) enterSome(ctx context.Context) (more bool, err error) {
 	return true, b.steps.Reached(ctx, b.encode(), plug.Many)
 }
 
-// wants reports whether b must number the record at st after the last one.
+// wants reports whether b must number st after the last one. It notes old records before that.
 func (b *build) wants(st standing) bool {
 	switch {
 	case st.stamp > b.dawn:
@@ -187,7 +167,6 @@ func (b *build) wants(st standing) bool {
 	return false
 }
 
-// moveUpAll moves the old records of some to the dawn.
 func (b *build) moveUpAll(ctx context.Context, some []standing) error {
 	seen, old, err := b.see(ctx, some)
 	if err != nil {
@@ -203,7 +182,6 @@ func (b *build) moveUpAll(ctx context.Context, some []standing) error {
 	})...)
 }
 
-// see reads the records of some, and reports which are old.
 func (b *build) see(ctx context.Context, some []standing) (seen []*plug.Seen, old []bool, err error) {
 	seen, err = b.host.See(ctx, b.db.Store(), kv.Texts(some, func(st standing) string { return st.id })...)
 	if err == nil {
@@ -212,8 +190,7 @@ func (b *build) see(ctx context.Context, some []standing) (seen []*plug.Seen, ol
 	return seen, old, err
 }
 
-// byRecord groups the indexes of the chosen standings by record, since the marks of a record are
-// kept in one item.
+// byRecord groups the indexes of the chosen standings by record, which keeps all its marks in one item.
 func byRecord(some []standing, chosen []bool) (groups [][]int) {
 	at := make(map[string]int)
 	for i, st := range some {
@@ -230,9 +207,8 @@ func byRecord(some []standing, chosen []bool) (groups [][]int) {
 	return groups
 }
 
-// old reports which of some are in a lane with old records, given their records in seen. A lane
-// without records when the era began has only changed ones, with numbers of their own; beginning
-// the era there would hide them.
+// old reports which of some are in a lane with old records. A lane without records when the era began
+// has only changed ones, with numbers of their own; beginning the era there would hide them.
 func (b *build) old(ctx context.Context, some []standing, seen []*plug.Seen) ([]bool, error) {
 	old := make([]bool, len(some))
 	errs := kv.Each(ctx, b.db.Store(), some, func(s kv.Store, i int, st standing) error {
@@ -254,14 +230,13 @@ func (b *build) old(ctx context.Context, some []standing, seen []*plug.Seen) ([]
 	return old, cmp.Or(errs...)
 }
 
-// A numberedRecord is a record with its entry from a build.
 type numberedRecord struct {
 	standing
 	lane *lane
 	mark mark
 }
 
-// enter gives some, the next in order, their numbers and entries.
+// enter gives some, the next in order, numbers and entries.
 func (b *build) enter(ctx context.Context, some []standing) error {
 	seen, old, err := b.see(ctx, some)
 	if err != nil {
@@ -281,7 +256,6 @@ func (b *build) enter(ctx context.Context, some []standing) error {
 	return cmp.Or(kv.Together(ctx, b.db.Store(), append(b.publish(ctx, ours), keeps...)...)...)
 }
 
-// number gives each of some, which are in order, the next number in its lane.
 func (b *build) number(some []standing) []numberedRecord {
 	all := make([]numberedRecord, len(some))
 	for i, st := range some {
@@ -294,7 +268,7 @@ func (b *build) number(some []standing) []numberedRecord {
 	return all
 }
 
-// publish returns the work that adds the entries the rings show, one append per segment.
+// publish returns the appends of the entries that the rings show, one for each segment.
 func (b *build) publish(ctx context.Context, all []numberedRecord) (works []func(kv.Store) error) {
 	for len(all) > 0 {
 		l, g := all[0].lane, all[0].lane.shape
@@ -314,8 +288,8 @@ func (b *build) publish(ctx context.Context, all []numberedRecord) (works []func
 	return works
 }
 
-// keep stores the numbers of all[i], for i in of, in the record just read. If the record has moved
-// meanwhile, it keeps its own number. Just belonging elsewhere does not count as having moved.
+// keep stores the numbers of all[i], for i in of, in the record just read, unless it has moved
+// meanwhile. Just belonging elsewhere is no move.
 func (b *build) keep(ctx context.Context, s kv.Store, rec *plug.Seen, all []numberedRecord, of []int) error {
 	return b.keepWhile(ctx, s, rec, func(rec *plug.Seen) (kept []byte, changed bool) {
 		kept = rec.Mark
@@ -324,9 +298,32 @@ func (b *build) keep(ctx context.Context, s kv.Store, rec *plug.Seen, all []numb
 			st, ok := b.standingIn(rec, r.laneName)
 			stays := st.isAt(r.standing) || st.stamp == r.stamp
 			if ok && stays && st.stamp <= b.dawn && st.stamp != r.mark.stamp {
-				kept, changed = b.withMark(kept, r.owner, r.mark), true
+				kept, changed = b.marks.with(kept, r.owner, r.mark), true
 			}
 		}
 		return kept, changed
 	})
+}
+
+// foremost returns the first standings that wants selects, in order, as many as fit in memory.
+func (c *core) foremost(ctx context.Context, wants func(standing) bool) (some []standing, err error) {
+	cut := func() {
+		slices.SortFunc(some, standing.compare)
+		some = some[:min(len(some), c.sorted)]
+	}
+	err = c.host.Each(ctx, func(recs []*plug.Seen) error {
+		for _, rec := range recs {
+			for _, st := range c.standings(rec) {
+				if wants(st) {
+					some = append(some, st)
+				}
+			}
+		}
+		if len(some) >= 2*c.sorted {
+			cut()
+		}
+		return nil
+	})
+	cut()
+	return some, err
 }

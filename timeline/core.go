@@ -1,41 +1,54 @@
 package timeline
 
 import (
+	"cmp"
+	"encoding/binary"
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// core is the common part of an index's rings, and the index as the write path sees it. A record
-// has a place for each of its owners: the owner and, after a #, a hash of the value whose change
-// moves the record.
+// core is the common part of an index's rings. A record has a place for each of its owners: the owner
+// and, after a #, a hash of the value whose change moves the record.
 type core struct {
-	spec    spec
-	owners  owners
-	several bool // a record may have several owners
-	shape   shape
-	shards  int
-	host    plug.Host
-	idText  func(plug.Record) string
-	keys    kv.Family // of the rings
-	sorted  int       // number of standings a build keeps in memory
+	spec   spec
+	owners owners
+	marks  markForm
+	shape  shape
+	shards int
+	host   plug.Host
+	idText func(plug.Record) string
+	keys   kv.Family // of the rings
+	sorted int       // number of standings a build keeps in memory
 	*process
 	ahead ahead.Memory // of the newest pages
 
 	met     ownerSet    // owners seen by a rebuild
-	settled atomic.Bool // a number was taken when the timeline held all records
-	unbuilt atomic.Bool // a number was taken when it may not have
+	settled atomic.Bool // a number was taken when the timeline was built
+	unbuilt atomic.Bool // a number was taken when it may not have been
 }
 
-// owners returns the owners of a record.
+type spec struct {
+	Name, Def string
+	Value     func(plug.Record) string
+	Holds, If func(plug.Record) bool
+	Order     func(plug.Record) any
+	Shape     Shape
+	Shards    int
+}
+
 type owners interface {
 	Texts(rec plug.Record) []string
 	Limit(rec plug.Record) error
@@ -51,28 +64,40 @@ func (everyone) Limit(plug.Record) error { return nil }
 
 func (everyone) Has(plug.Record, string) bool { return true }
 
-// spec is a Spec without its type.
-type spec struct {
-	Name, Def string
-	Value     func(plug.Record) string
-	Holds, If func(plug.Record) bool
-	Order     func(plug.Record) any
-	Shape     Shape
-	Shards    int
-}
-
 // MaxLanes is the maximum number of rings merged in one listing: owners times shards.
 const MaxLanes = 64
 
 var ringKey = kv.NewClass("t", 3) // model, index, owner text
 
-// ownerOf returns the owner in place.
-func ownerOf(place string) string {
-	owner, _, _ := strings.Cut(place, "#")
-	return owner
+// sortedAtOnce is the number of standings that a build keeps in memory, twice as many while it chooses.
+const sortedAtOnce = 1 << 17
+
+func newCore(spec spec, by owners) *core {
+	c := &core{spec: spec, owners: by, shape: spec.Shape.shape(), shards: max(spec.Shards, 1), sorted: sortedAtOnce}
+	if c.shards > MaxLanes {
+		panic(fmt.Sprintf("timeline: %d shards; there can be %d", c.shards, MaxLanes))
+	}
+	return c
 }
 
-// failure adds the name of the timeline to err. It returns nil for nil.
+func (c *core) join(records plug.Model, index plug.Index, idText func(plug.Record) string) {
+	records.Plug(index, func(host plug.Host) {
+		c.host, c.idText = host, idText
+		c.keys = ringKey.Family(host.Model(), c.spec.Name)
+		c.process = newProcess(host.DB())
+	})
+}
+
+func idTextOf[T any, K comparable](records *kvmodel.Records[T, K]) func(plug.Record) string {
+	key := records.IDs()
+	return plug.Untyped(func(rec *T) string { return key.Text(records.ID(rec)) })
+}
+
+func (c *core) Name() string { return c.spec.Name }
+
+// Def includes the shape, since another shape stores entries elsewhere.
+func (c *core) Def() string { return c.spec.Def + " " + c.shape.def() }
+
 func (c *core) failure(err error) error {
 	if err == nil {
 		return nil
@@ -80,10 +105,81 @@ func (c *core) failure(err error) error {
 	return fmt.Errorf("%s.%s: %w", c.host.Model(), c.spec.Name, err)
 }
 
-type ownerSet struct {
-	mu  sync.Mutex
-	all map[string]bool
+// Places returns the places of rec, one for each owner.
+func (c *core) Places(rec plug.Record) []string {
+	if c.spec.If != nil && !c.spec.If(rec) || !c.holds(rec) {
+		return nil
+	}
+	places, value := c.owners.Texts(rec), ""
+	if c.spec.Value != nil {
+		value = digest(c.spec.Value(rec))
+	}
+	for i, owner := range places {
+		places[i] = owner + "#" + value
+	}
+	return places
 }
+
+func (c *core) Limit(rec plug.Record) error {
+	if c.spec.If != nil && !c.spec.If(rec) {
+		return nil
+	}
+	return c.owners.Limit(rec)
+}
+
+// belongs reports whether rec belongs in the lane, faster than Places.
+func (c *core) belongs(rec *plug.Seen, in laneName) bool {
+	v := rec.Value
+	if v == nil || c.spec.If != nil && !c.spec.If(v) || !c.holds(v) {
+		return false
+	}
+	return c.owners.Has(v, in.owner) && c.shardOf(rec.ID) == in.shard
+}
+
+func (c *core) holds(rec plug.Record) bool {
+	switch {
+	case c.spec.Holds != nil:
+		return c.spec.Holds(rec)
+	case c.spec.Value != nil:
+		return c.spec.Value(rec) != ""
+	}
+	return true
+}
+
+func ownerOf(place string) string {
+	owner, _, _ := strings.Cut(place, "#")
+	return owner
+}
+
+func (c *core) lanesOf(owners ...string) []*lane {
+	n := len(owners) * c.shards
+	all, lanes := make([]*lane, n), make([]lane, n)
+	for i := range all {
+		lanes[i] = c.placed(owners[i/c.shards], i%c.shards)
+		all[i] = &lanes[i]
+	}
+	return all
+}
+
+func (c *core) shard(owner string, i int) *lane {
+	l := c.placed(owner, i)
+	return &l
+}
+
+// placed is shard for a caller with room for the lane.
+func (c *core) placed(owner string, i int) lane {
+	base := c.keys.Key(owner)
+	if c.shards > 1 {
+		base += "#" + strconv.Itoa(i)
+	}
+	l := makeLane(c.process, base, c.shape)
+	l.laneName = laneName{owner, i}
+	return l
+}
+
+// lane returns the lane of the record with this id. A record always has the same shard, so that its
+// entries compare.
+func (c *core) lane(owner, id string) *lane { return c.shard(owner, c.shardOf(id)) }
 
 func (c *core) shardOf(id string) int {
 	if c.shards == 1 {
@@ -94,7 +190,13 @@ func (c *core) shardOf(id string) int {
 	return int(h.Sum32() % uint32(c.shards))
 }
 
-// take returns the owners and clears the set.
+func (c *core) laneOf(st standing) *lane { return c.shard(st.owner, st.shard) }
+
+type ownerSet struct {
+	mu  sync.Mutex
+	all map[string]bool
+}
+
 func (o *ownerSet) take() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -102,3 +204,76 @@ func (o *ownerSet) take() []string {
 	o.all = nil
 	return all
 }
+
+// A standing is a record's position in a lane, as a build sorts it.
+type standing struct {
+	laneName
+	order string // a text that sorts like the field
+	at    int64  // assumed creation time of its entry, in Unix milliseconds
+	id    string
+	stamp int64 // of the record; 0: none
+}
+
+// compare orders standings by lane, and from the newest to the oldest in each.
+func (s standing) compare(other standing) int {
+	return cmp.Or(s.laneName.compare(other.laneName), cmp.Compare(other.order, s.order), cmp.Compare(other.id, s.id))
+}
+
+// isAt reports whether s and other are equal but for their stamps.
+func (s standing) isAt(other standing) bool {
+	s.stamp = other.stamp
+	return s == other
+}
+
+func (c *core) standings(rec *plug.Seen) (all []standing) {
+	if rec.Value == nil {
+		return nil
+	}
+	for _, place := range rec.Places {
+		all = append(all, c.standing(rec, ownerOf(place)))
+	}
+	return all
+}
+
+// standingIn returns the standing of rec in a lane, if it belongs there.
+func (c *core) standingIn(rec *plug.Seen, in laneName) (st standing, ok bool) {
+	if !c.belongs(rec, in) {
+		return st, false
+	}
+	return c.standing(rec, in.owner), true
+}
+
+func (c *core) standing(rec *plug.Seen, owner string) (st standing) {
+	st = standing{laneName: laneName{owner, c.shardOf(rec.ID)}, id: rec.ID}
+	// The rev of a record begins with its creation time. An entry keeps its own time.
+	st.at = int64(rec.Rev)
+	if m := c.marks.of(rec.Mark, owner); m.stamp != 0 {
+		st.stamp, st.at = m.stamp, m.at
+	}
+	if c.spec.Order == nil {
+		st.order = sortable(uint64(st.at))
+		return st
+	}
+	field := c.spec.Order(rec.Value)
+	if t, ok := field.(time.Time); ok {
+		st.at = t.UnixMilli()
+	}
+	st.order = orderOf(field)
+	return st
+}
+
+// orderOf returns a text for v, a time, an integer or a string, that sorts like v.
+func orderOf(v any) string {
+	if t, ok := v.(time.Time); ok {
+		return sortable(uint64(t.Unix())^1<<63) + sortable(uint64(t.Nanosecond()))
+	}
+	switch r := reflect.ValueOf(v); {
+	case r.CanInt():
+		return sortable(uint64(r.Int()) ^ 1<<63)
+	case r.CanUint():
+		return sortable(r.Uint())
+	}
+	return Text(v)
+}
+
+func sortable(n uint64) string { return string(binary.BigEndian.AppendUint64(nil, n)) }

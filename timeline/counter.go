@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +10,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// errAgain: lost a race, or the result is unclear; read again.
-var errAgain = errors.New("again")
+var (
+	errAgain     = errors.New("again")      // lost a race, or unclear: read again
+	errNoCounter = errors.New("no counter") // absent, or not a usable number
+)
 
 // take returns a unique number, above all numbers acknowledged before the call. This is P1.
 func (l *lane) take(ctx context.Context, s kv.Store) (int64, error) {
@@ -40,14 +43,13 @@ func (l *lane) takeOnce(ctx context.Context, s kv.Store) (int64, error) {
 	return n, nil
 }
 
-// ask increments the counter. known is the highest number that this process knew before; at its
-// first use of the lane, the process reads that from the segments.
+// ask increments the counter. known is the highest number known before, at the first use of the lane
+// from the segments.
 func (l *lane) ask(ctx context.Context, s kv.Store) (known, n int64, err error) {
 	known, first := l.meet()
 	switch {
 	case l.atomic:
-		// In a transaction counter and segments always agree, and known numbers may have been
-		// rolled back.
+		// Counter and segments always agree, and known numbers may have been rolled back.
 		known, first = 0, false
 		n, err = l.increment(ctx, s)
 	case !first:
@@ -72,25 +74,21 @@ func (l *lane) ask(ctx context.Context, s kv.Store) (known, n int64, err error) 
 // wholeRing is the maximum number of segments that a process reads at its first use of a lane.
 const wholeRing = 32
 
-// join returns the highest stamp in the lane, as far as it is cheap to read. Of a large ring it
-// reads only the segment after the counter's, which holds newer entries if the counter went back.
+// join returns the highest stamp in the lane. Of a large ring it reads only the segment after the
+// counter's, which has newer entries if the counter went back. This is JOIN.
 func (l *lane) join(ctx context.Context, s kv.Store) (top int64, err error) {
 	g := l.shape
 	if g.blocks <= wholeRing {
-		return l.scan(ctx, s)
+		return l.scanAll(ctx, s)
 	}
 	n, _, err := l.readCounter(ctx, s)
 	if err != nil || n < 0 {
 		return 0, err
 	}
 	i := g.segment(g.block(n) + 1)
-	return l.scanSome(ctx, s, i, i+1)
+	return l.scan(ctx, s, i, i+1)
 }
 
-// errNoCounter: the counter is absent, or not a usable number.
-var errNoCounter = errors.New("no counter")
-
-// increment is the incr of P1.
 func (l *lane) increment(ctx context.Context, s kv.Store) (int64, error) {
 	r, err := kv.One(ctx, s, kv.OpIncrement(l.counterKey(), 1))
 	if err == nil && r.Number > lastStamp || errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrNotNumber) {
@@ -99,15 +97,15 @@ func (l *lane) increment(ctx context.Context, s kv.Store) (int64, error) {
 	return r.Number, err
 }
 
-// recover recreates the counter and returns its value, which is the caller's own number. top is the
-// highest known stamp. It reads the segments after it found the counter absent: an earlier read may
-// lack entries pushed before the loss. This is RECOVER.
+// recover recreates the counter and returns its value, the caller's own number. top is the highest
+// known stamp. It reads the segments again: an earlier read may lack entries pushed before the loss.
+// This is RECOVER.
 func (l *lane) recover(ctx context.Context, s kv.Store, top int64) (int64, error) {
 	var count, high int64
 	var version kv.Version
 	errs := kv.Together(ctx, s,
 		func(s kv.Store) (err error) { count, version, err = l.readCounter(ctx, s); return err },
-		func(s kv.Store) (err error) { high, err = l.scan(ctx, s); return err },
+		func(s kv.Store) (err error) { high, err = l.scanAll(ctx, s); return err },
 	)
 	if err := kv.Join(errs...); err != nil {
 		return 0, err
@@ -123,24 +121,16 @@ func (l *lane) recover(ctx context.Context, s kv.Store, top int64) (int64, error
 	if n > lastStamp {
 		return 0, fmt.Errorf("%s: %w: all numbers up to %d are used; the counter was set too high", l.counterKey(), kv.ErrNotNumber, int64(lastStamp))
 	}
-	if err := l.setCounter(ctx, s, version, n); err != nil || l.atomic {
+	err := l.setCounter(ctx, s, version, n)
+	if err != nil || l.atomic {
 		return n, err
 	}
-	return n, l.confirm(ctx, s, n)
-}
-
-// confirm checks, after the counter is created, whether others created and lost one in between:
-// then n is too low.
-func (l *lane) confirm(ctx context.Context, s kv.Store, n int64) error {
-	top, err := l.scan(ctx, s)
-	if err != nil || top < n {
-		return err
+	// If others created and lost a counter in between, n is too low.
+	if top, err = l.scanAll(ctx, s); err != nil || top < n {
+		return n, err
 	}
 	l.learn(top)
-	if err := l.raise(ctx, s, top); err != nil {
-		return err
-	}
-	return errAgain
+	return 0, cmp.Or(l.raise(ctx, s, top), errAgain)
 }
 
 func (l *lane) readCounter(ctx context.Context, s kv.Store) (int64, kv.Version, error) {
@@ -174,9 +164,42 @@ func (l *lane) raise(ctx context.Context, s kv.Store, m int64) error {
 	if err != nil || n < 0 || n >= m {
 		return err
 	}
-	err = l.setCounter(ctx, s, version, l.shape.next(m)-1)
-	if errors.Is(err, errAgain) {
+	if err = l.setCounter(ctx, s, version, l.shape.next(m)-1); errors.Is(err, errAgain) {
 		return nil
 	}
 	return err
+}
+
+// pushTries bounds the tries of each step of a push.
+const pushTries = 8
+
+// begin moves the lane to the dawn of the nth era, unless it is already there.
+func (l *lane) begin(ctx context.Context, s kv.Store, n int64) error {
+	if dawn(n) > lastStamp {
+		return fmt.Errorf("%s: %w: era %d", l.counterKey(), kv.ErrNotNumber, n)
+	}
+	for range pushTries {
+		count, version, err := l.readCounter(ctx, s)
+		if err != nil || count >= dawn(n) {
+			return err
+		}
+		if count < 0 {
+			// A lost counter may have been higher. Then a writer recovers it.
+			if top, err := l.scanAll(ctx, s); err != nil || top >= dawn(n) {
+				return err
+			}
+		}
+		if err = l.setCounter(ctx, s, version, dawn(n)); err == nil {
+			l.learn(dawn(n))
+		}
+		if !errors.Is(err, errAgain) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w: no era after %d tries", l.counterKey(), kv.ErrConflict, pushTries)
+}
+
+func (l *lane) era(ctx context.Context, s kv.Store) (int64, error) {
+	count, _, err := l.readCounter(ctx, s)
+	return era(max(count, l.top(), 0)), err
 }

@@ -9,17 +9,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// A cut is a position between two entries of a lane. Above it are the entries with a higher stamp,
-// and those with an equal stamp and an equal or higher body.
+// A cut is a position between two entries of a lane: below the entries with a higher stamp, or an
+// equal one and an equal or higher body.
 type cut struct {
 	stamp int64
 	body  string
 }
 
-// over returns the cut just above e.
 func over(e entry) cut { return cut{e.stamp, string(e.body) + "\x00"} }
 
-// isOver reports whether e is below c.
 func (c cut) isOver(e entry) bool {
 	return e.stamp < c.stamp || e.stamp == c.stamp && string(e.body) < c.body
 }
@@ -32,12 +30,11 @@ func (c cut) lastNumber() int64 {
 	return c.stamp
 }
 
-// A position is the content of a cursor: a cut in each lane, and a direction. In a Head, a mark
-// follows.
+// A position is the content of a cursor.
 type position struct {
 	up   bool
-	cuts []cut
-	mark []byte
+	cuts []cut  // one in each lane
+	mark []byte // of a Head, or for an archive
 }
 
 func (p position) encode() []byte {

@@ -10,10 +10,9 @@
 // number from the counter and appends an entry with that number to the key it belongs to. Nothing
 // is locked or swapped, and the key used next is always the one with the oldest entries.
 //
-// Read ring.go first, then push.go and reader.go. A file uses only those after it: since, rings,
-// events, numbered; build, archive, appended; purge, fit, window, picture; ring; filling, merge,
-// reader; index; push, era, trim, counter, lane; standing, mark, core, process, shape; packed,
-// layout; marks, decoded, damage, cut, entry.
+// Read ring.go, push.go and reader.go first. A file uses only those after it: archive, since, events,
+// layouts, build, fit, window, picture, upkeep, ring, filling, merge, reader, index, push, counter,
+// core, mark, lane, segment, cut, entry, shape.
 //
 // docs/timeline.md explains why nothing is lost on the way; docs/internals/timelines.md defines P1,
 // R2 and the other labels in comments.

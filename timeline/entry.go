@@ -3,16 +3,22 @@ package timeline
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// An entry is one item of a timeline. It is stored after its length, so that entries can be
-// appended to each other. Entries with equal stamp and body are one entry, however often stored.
+// An entry is one item of a timeline, stored after its length. Entries with equal stamp and body are
+// one entry, however often stored. Every append to a key ends with a checksum of the appended bytes;
+// bytes without a matching sum are damaged.
 type entry struct {
 	stamp int64  // its number in the ring
 	at    int64  // creation time, in Unix milliseconds
@@ -25,20 +31,13 @@ func (e entry) lost() bool { return e.stamp == 0 }
 // lastStamp is the highest number handed out. A counter above it was tampered with.
 const lastStamp = kv.MaxNumber - 1<<32
 
-// Stamps above lastStamp mark entries about the ones before them.
 const (
-	// sumStamp plus a checksum is the stamp of a sum; its time is the number of preceding bytes it
-	// covers.
-	sumStamp = 1 << 62
-
-	// lostStamp replaces unreadable entries.
-	lostStamp = sumStamp | 1<<33
+	sumStamp  = 1 << 62          // plus a checksum: of the preceding bytes, as many as its time says
+	lostStamp = sumStamp | 1<<33 // of an entry in place of unreadable ones
 )
 
-// isSum reports whether stamp belongs to a sum or to a lost entry.
 func isSum(stamp int64) bool { return stamp == lostStamp || stamp>>32 == sumStamp>>32 }
 
-// seal appends the sum of data to it.
 func seal(data []byte) []byte {
 	if len(data) == 0 {
 		return data
@@ -46,7 +45,6 @@ func seal(data []byte) []byte {
 	return entry{stamp: sumStamp | int64(wire.Sum(data)), at: int64(len(data))}.encode(data)
 }
 
-// encode appends e to dst.
 func (e entry) encode(dst []byte) []byte {
 	if e.lost() {
 		e.stamp = lostStamp
@@ -59,7 +57,6 @@ func (e entry) encode(dst []byte) []byte {
 	return append(append(dst, head...), e.body...)
 }
 
-// encodeAll returns entries one after another, with their sum.
 func encodeAll(entries []entry) []byte {
 	size := 16
 	for _, e := range entries {
@@ -72,7 +69,6 @@ func encodeAll(entries []entry) []byte {
 	return seal(data)
 }
 
-// decodeEntry returns the first entry in data and the remaining bytes.
 func decodeEntry(data []byte) (e entry, rest []byte, err error) {
 	all := wire.Reader{Rest: data}
 	size := all.Count("length", 1)
@@ -91,11 +87,155 @@ func (e *entry) compare(other *entry) int {
 	return cmp.Or(cmp.Compare(e.stamp, other.stamp), bytes.Compare(e.body, other.body))
 }
 
-// highest returns the highest stamp of entries, 0 if there are none.
 func highest(entries []entry) int64 {
 	var top int64
 	for _, e := range entries {
 		top = max(top, e.stamp)
 	}
 	return top
+}
+
+func damageOf(keys []string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	slices.Sort(keys)
+	return fmt.Errorf("%s: %w: entries cannot be read", strings.Join(slices.Compact(keys), ", "), kvmodel.ErrCorrupt)
+}
+
+func isDamaged(entries []entry) bool {
+	return slices.ContainsFunc(entries, func(e entry) bool { return e.lost() })
+}
+
+func withoutLost(entries []entry) []entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.lost() })
+}
+
+// decodeEntries returns the entries in data, which share its memory. A lost entry replaces each
+// unreadable stretch. Entries with impossible stamps are left out.
+func decodeEntries(data []byte) []entry {
+	d := decoder{data: data}
+	for d.at < len(data) {
+		e, rest, err := decodeEntry(data[d.at:])
+		switch {
+		case err != nil:
+			d.skip()
+		case e.stamp == lostStamp:
+			d.add(entry{}, len(data)-len(rest))
+		case isSum(e.stamp):
+			d.check(e, len(data)-len(rest))
+		default:
+			d.add(e, len(data)-len(rest))
+		}
+	}
+	d.loseTo(len(data))
+	return d.entries
+}
+
+type decoder struct {
+	data    []byte
+	at      int // the next byte to read
+	entries []entry
+
+	sure   int   // everything before is verified or lost
+	kept   int   // number of entries before sure
+	starts []int // offsets of the other entries
+}
+
+// add adds e, which ends at next.
+func (d *decoder) add(e entry, next int) {
+	if d.entries == nil {
+		n := 1 + len(d.data)/(next-d.at) // Most are about as long as the first.
+		d.entries, d.starts = make([]entry, 0, n), make([]int, 0, n)
+	}
+	if e.stamp <= lastStamp {
+		d.entries, d.starts = append(d.entries, e), append(d.starts, d.at)
+	}
+	d.at = next
+}
+
+// check verifies the entries before the sum e, which ends at next.
+func (d *decoder) check(e entry, next int) {
+	from := d.at - int(min(e.at, int64(len(d.data)+1)))
+	first, fits := slices.BinarySearch(d.starts, from)
+	if !fits || from < d.sure || d.sum(from, d.at) != e.stamp {
+		d.skip()
+		return
+	}
+	if from == d.sure {
+		d.at = next
+		d.keep()
+		return
+	}
+	summed := slices.Clone(d.entries[d.kept+first:])
+	d.entries, d.starts = d.entries[:d.kept+first], d.starts[:first]
+	d.loseTo(from)
+	d.entries = append(d.entries, summed...)
+	d.at = next
+	d.keep()
+}
+
+func (d *decoder) sum(from, end int) int64 {
+	return sumStamp | int64(wire.Sum(d.data[from:end]))
+}
+
+// loseTo loses the bytes before end that no sum covers.
+func (d *decoder) loseTo(end int) {
+	if d.at = end; d.sure < end {
+		d.lose()
+	}
+}
+
+// sumAt returns the sum at offset at, if there can be one.
+func sumAt(data []byte, at int) (entry, bool) {
+	const last = 1 + 8 // offset of the stamp's last byte
+	if at+last >= len(data) || data[at+last] != sumStamp>>56 || data[at+last-1] != 0x80 {
+		return entry{}, false
+	}
+	e, _, err := decodeEntry(data[at:])
+	return e, err == nil && isSum(e.stamp) && e.at > 0 && e.at <= int64(at)
+}
+
+func (d *decoder) keep() { d.sure, d.kept, d.starts = d.at, len(d.entries), d.starts[:0] }
+
+// lose replaces all unverified entries with a lost one.
+func (d *decoder) lose() {
+	d.entries = d.entries[:d.kept]
+	if d.kept == 0 || !d.entries[d.kept-1].lost() {
+		d.entries = append(d.entries, entry{})
+	}
+	d.keep()
+}
+
+// skip goes on after damage, at the start of the next bytes covered by a sum.
+func (d *decoder) skip() {
+	for at := d.sure + 1; at < len(d.data); at++ {
+		e, ok := sumAt(d.data, at)
+		if from := at - int(e.at); ok && from > d.sure && d.sum(from, at) == e.stamp {
+			d.at = from
+			d.lose()
+			return
+		}
+	}
+	d.at = len(d.data)
+	d.lose()
+}
+
+func entriesIn(r kv.Result) ([]entry, error) {
+	if errors.Is(r.Err, kv.ErrNotFound) {
+		return nil, nil
+	}
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	return decodeEntries(r.Value), nil
+}
+
+func readKey(ctx context.Context, s kv.Store, key string) ([]entry, kv.Version, error) {
+	r, err := kv.One(ctx, s, kv.OpGet(key))
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return nil, 0, err
+	}
+	entries, err := entriesIn(r)
+	return entries, r.Version, err
 }

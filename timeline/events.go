@@ -29,8 +29,8 @@ type EventsSpec[T, V any] struct {
 	By    func(*T) V // the owner
 	Codec kvmodel.Codec[T]
 
-	// Once, if not nil, returns the subject of an event. Only the newest event about a subject
-	// counts. It usually calls Text.
+	// Once returns the subject of an event, usually by Text. Only the newest event about a subject
+	// counts. If Once is nil, every event does.
 	Once func(*T) string
 
 	Keep   int // number of events kept for an owner; 0: DefaultKeep
@@ -38,9 +38,7 @@ type EventsSpec[T, V any] struct {
 	TTL    time.Duration // time after which an event is gone; 0: never
 }
 
-// Events keeps the last events of each owner: footprints, a feed, notifications. Events have no id
-// and do not change. An owner's events take constant space.
-//
+// Events keeps the last events of each owner, in constant space: footprints, a feed, notifications.
 // Once Push has returned, an event is in Latest until Keep events about other subjects follow.
 type Events[T, V any] struct {
 	spec   EventsSpec[T, V]
@@ -62,7 +60,7 @@ func NewEvents[T, V any](db *kvmodel.DB, spec EventsSpec[T, V]) *Events[T, V] {
 	return e
 }
 
-// layoutAt returns the layout that stores the events of owners under keys prefixed by base.
+// layoutAt returns the layout with keys prefixed by base.
 func (e *Events[T, V]) layoutAt(base func(owner string) string) layout {
 	shared := common{db: e.db, base: base, keep: e.spec.Keep, ttl: e.spec.TTL, what: e.subject}
 	switch e.spec.Layout {
@@ -83,13 +81,11 @@ func (e *Events[T, V]) ModelName() string { return e.spec.Name }
 // Rebuild does nothing, since events are stored nowhere else.
 func (e *Events[T, V]) Rebuild(context.Context) error { return e.failure(e.db.Writable()) }
 
-// pushedAtOnce is the number of owners whose events go out in one trip.
-const pushedAtOnce = 500
+const pushedAtOnce = 500 // owners in a trip
 
-// Push adds each event to its owner's. Events of up to 500 owners share the trips of one: one trip,
-// and one more for an owner's first event. The events of an owner keep their order. Owners are
-// independent: the error joins an *ItemError for every event that was not added or may not have
-// been.
+// Push adds each event to its owner's, which keep their order. Events of up to 500 owners share the
+// trips of one: one trip, and one more for an owner's first event. The error joins an *ItemError for
+// every event that was not added or may not have been; the others were.
 func (e *Events[T, V]) Push(ctx context.Context, events ...T) error {
 	ctx, end := e.db.Begin(ctx, "Push")
 	defer end()
@@ -103,15 +99,13 @@ func (e *Events[T, V]) Push(ctx context.Context, events ...T) error {
 	return kv.Join(errs...)
 }
 
-// A batch is the events of one owner.
 type batch struct {
 	owner   string
 	entries []entry
 	indexes []int // among the arguments of Push
 }
 
-// sort groups events by owner, in the order of the owners' first events, and returns an error for
-// each event that cannot be stored.
+// sort groups events by owner, and returns an error for each event that cannot be stored.
 func (e *Events[T, V]) sort(events []T) (batches []*batch, errs []error) {
 	byOwner := make(map[string]*batch)
 	now := e.db.Now().UnixMilli()
@@ -152,9 +146,7 @@ func (e *Events[T, V]) pushBatch(ctx context.Context, batches []*batch) (errs []
 	results := kv.Each(ctx, e.db.Store(), batches, func(s kv.Store, _ int, b *batch) error {
 		return e.layout.push(ctx, s, b.owner, b.entries)
 	})
-	owners := make([]string, len(batches))
 	for i, err := range results {
-		owners[i] = batches[i].owner
 		if err == nil {
 			continue
 		}
@@ -162,7 +154,6 @@ func (e *Events[T, V]) pushBatch(ctx context.Context, batches []*batch) (errs []
 			errs = append(errs, &kvmodel.ItemError{Index: at, Err: e.failure(err)})
 		}
 	}
-	e.layout.tidy(owners)
 	return errs
 }
 
@@ -226,10 +217,14 @@ func (e *Events[T, V]) Clear(ctx context.Context, owner V) error {
 	if err := e.db.Writable(); err != nil {
 		return e.failure(err)
 	}
-	return e.failure(e.layout.clear(ctx, e.db.Store(), e.spec.Key.Text(owner)))
+	keys := e.layout.keys(e.spec.Key.Text(owner))
+	ops := make([]kv.Op, len(keys))
+	for i, key := range keys {
+		ops[i] = kv.OpDelete(key)
+	}
+	return e.failure(e.db.Store().Do(ctx, ops))
 }
 
-// subject returns the subject of an entry, by default the entry itself.
 func (e *Events[T, V]) subject(en entry) string {
 	if e.spec.Once == nil {
 		return string(en.encode(nil))
@@ -241,7 +236,6 @@ func (e *Events[T, V]) subject(en entry) string {
 	return e.spec.Once(&ev)
 }
 
-// failure adds the name of the events to err. It returns nil for nil.
 func (e *Events[T, V]) failure(err error) error {
 	if err == nil {
 		return nil
@@ -249,14 +243,13 @@ func (e *Events[T, V]) failure(err error) error {
 	return fmt.Errorf("%s: %w", e.spec.Name, err)
 }
 
-// eventsWindow is the view that package inspect has of a type of events.
+// eventsWindow is the [plug.Window] of events.
 type eventsWindow[T, V any] struct{ *Events[T, V] }
 
 func (w eventsWindow[T, V]) Name() string { return w.spec.Name }
 
 func (w eventsWindow[T, V]) Kind() string { return "events" }
 
-// Parted reports true: each owner has events.
 func (w eventsWindow[T, V]) Parted() bool { return true }
 
 func (w eventsWindow[T, V]) Bases(place string) []string {
@@ -280,7 +273,6 @@ func (w eventsWindow[T, V]) Audit(ctx context.Context, s kv.Store, base, _ strin
 // Amend does nothing: newer events replace damaged ones.
 func (w eventsWindow[T, V]) Amend(context.Context, kv.Store, string, string) error { return nil }
 
-// Page returns the last events of an owner.
 func (w eventsWindow[T, V]) Page(ctx context.Context, s kv.Store, value string, n int) (rows []plug.Row, err error) {
 	entries, err := w.layout.latest(ctx, s, value, n)
 	if err != nil && !wire.IsCorrupt(err) {
@@ -305,7 +297,6 @@ func (w eventsWindow[T, V]) Ends(key string) time.Time {
 	return time.Unix(0, (n+2)*int64(w.spec.TTL))
 }
 
-// Said returns the events.
 func (w eventsWindow[T, V]) Said(key string, value []byte) (texts []string, bodies [][]byte) {
 	return nil, bodiesOf(key, value)
 }

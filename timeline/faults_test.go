@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -18,8 +17,7 @@ import (
 func TestRing_OfAFewSlotsIsARing(t *testing.T) {
 	for size := 1; size <= 3; size++ {
 		eachStore(t, func(t *testing.T, s kv.Store) {
-			p := openPages(s, timeline.Shape{Size: size})
-			defer p.close(t)
+			p := closing(t, openPages(s, timeline.Shape{Size: size}))
 			for i := range 20 {
 				p.create(t, fmt.Sprint("p", i), "ann", "text")
 				wantIDs(t, fmt.Sprint(size, " slots after ", i), names("p", i, max(0, i-size+1)), listed(t, p.newest, "", 20).Items)
@@ -30,11 +28,8 @@ func TestRing_OfAFewSlotsIsARing(t *testing.T) {
 
 func TestRing_AnItemUpdatedTenTimesInARowIsShownOnce(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.Store) {
-		p := openPages(s, timeline.Shape{})
-		defer p.close(t)
-		for i := range 5 {
-			p.create(t, fmt.Sprint("p", i), "ann", "text")
-		}
+		p := closing(t, openPages(s, timeline.Shape{}))
+		p.createMany(t, "p", 5)
 		for i := range 10 {
 			p.edit(t, "p2", func(p *page) { p.Body = fmt.Sprint("again", i) })
 		}
@@ -47,11 +42,8 @@ func TestRing_AnItemUpdatedTenTimesInARowIsShownOnce(t *testing.T) {
 
 // A page of 20 has 20 records as long as the ring has them, whatever was deleted.
 func TestRing_Page_IsFilledUpOverDeletedRecords(t *testing.T) {
-	p := openPages(plain{memkv.New(memkv.Options{})}, timeline.Shape{})
-	defer p.close(t)
-	for i := range 300 {
-		p.create(t, fmt.Sprint("p", i), "ann", "text")
-	}
+	p := closing(t, openPages(plain{memkv.New(memkv.Options{})}, timeline.Shape{}))
+	p.createMany(t, "p", 300)
 	for i := 299; i >= 290; i-- {
 		must(t, p.Delete(ctx, fmt.Sprint("p", i)))
 	}
@@ -66,20 +58,14 @@ func TestRing_Page_IsFilledUpOverDeletedRecords(t *testing.T) {
 	for i := 239; i >= 1; i-- {
 		must(t, p.Delete(ctx, fmt.Sprint("p", i)))
 	}
-	var found []string
-	pages := 0
-	for cursor := "?"; cursor != ""; pages++ {
-		l := listed(t, p.newest, strings.TrimPrefix(cursor, "?"), 20)
-		found, cursor = append(found, ids(l.Items)...), l.Next
-	}
-	if d := cmp.Diff([]string{"p0"}, found); d != "" || pages > 5 {
-		t.Errorf("one left, in %d pages: mismatch (-want +got):\n%s", pages, d)
+	wantWalk(t, "one left", []string{"p0"}, p.newest, 20)
+	if n := len(walk(t, p.newest, 20)); n > 5 {
+		t.Errorf("one left, in %d pages", n)
 	}
 }
 
 func TestRing_Page_WithKeepIsFilledUpFromBelow(t *testing.T) {
-	p := openPages(plain{memkv.New(memkv.Options{})}, timeline.Shape{})
-	defer p.close(t)
+	p := closing(t, openPages(plain{memkv.New(memkv.Options{})}, timeline.Shape{}))
 	for i := range 400 {
 		p.create(t, fmt.Sprint("p", i), []string{"ann", "bob", "cid", "dan"}[i%4], "text")
 	}
@@ -92,19 +78,9 @@ func TestRing_Page_WithKeepIsFilledUpFromBelow(t *testing.T) {
 	}
 	wantIDs(t, "every fourth", want, l.Items)
 
-	// Where almost nothing is kept, a page is short and the next one goes on.
+	// A page of nothing is short, after ten times as many records.
 	rare := func(p *page) bool { return p.ID == "p7" }
-	turned, found := 0, 0
-	for cursor := "?"; cursor != ""; turned++ {
-		l, err := p.newest.Page(ctx, strings.TrimPrefix(cursor, "?"), 10, rare)
-		must(t, err)
-		found, cursor = found+len(l.Items), l.Next
-	}
-	if found != 1 || turned < 2 || turned > 9 {
-		t.Errorf("found %d of one in %d pages", found, turned)
-	}
-	c := cost(t, func(p *pages) error { _, err := p.newest.Page(ctx, "", 10, rare); return err }, p)
-	if c.Trips > 5+7 {
+	if c := cost(t, func(p *pages) error { _, err := p.newest.Page(ctx, "", 10, rare); return err }, p); c.Trips > 5+7 {
 		t.Errorf("a page of nothing: %v", c)
 	}
 }
@@ -112,8 +88,7 @@ func TestRing_Page_WithKeepIsFilledUpFromBelow(t *testing.T) {
 // Every segment of the newest page is lost. What stands below is shown.
 func TestRing_Page_GoesOnPastLostSegments(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
-	p := openPages(plain{mem}, timeline.Shape{Size: 64, Segment: 4})
-	defer p.close(t)
+	p := closing(t, openPages(plain{mem}, timeline.Shape{Size: 64, Segment: 4}))
 	for i := range 60 {
 		p.create(t, fmt.Sprint("p", i+1), "ann", "text")
 	}
@@ -128,11 +103,8 @@ func TestRing_Page_GoesOnPastLostSegments(t *testing.T) {
 // What the ring still has room for comes back to where it stood.
 func TestRing_RebuildBringsBackWhatALostSegmentHeld(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
-	p := openPages(plain{mem}, timeline.Shape{Size: 64, Segment: 4})
-	defer p.close(t)
-	for i := range 40 {
-		p.create(t, fmt.Sprint("p", i), "ann", "text")
-	}
+	p := closing(t, openPages(plain{mem}, timeline.Shape{Size: 64, Segment: 4}))
+	p.createMany(t, "p", 40)
 	want := ids(listed(t, p.newest, "", 40).Items)
 	mem.Evict("t:Page:Newest:#s5", "t:Page:Newest:#s6")
 	if n := len(listed(t, p.newest, "", 40).Items); n != 32 {
@@ -150,8 +122,7 @@ func (survivor) Close() error        { return nil }
 
 func TestRing_TheClockMayGoBackwards(t *testing.T) {
 	c := newClock()
-	p := openPages(plain{memkv.New(memkv.Options{})}, timeline.Shape{}, kvmodel.Clock(c.now))
-	defer p.close(t)
+	p := closing(t, openPages(plain{memkv.New(memkv.Options{})}, timeline.Shape{}, kvmodel.Clock(c.now)))
 	for i := range 10 {
 		p.create(t, fmt.Sprint("p", i), "ann", "text")
 		c.move(-time.Hour)
@@ -161,8 +132,7 @@ func TestRing_TheClockMayGoBackwards(t *testing.T) {
 
 func TestRing_ACorruptSegmentIsAnErrorThatNamesItsKey(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
-	p := openPages(plain{mem}, timeline.Shape{})
-	defer p.close(t)
+	p := closing(t, openPages(plain{mem}, timeline.Shape{}))
 	p.create(t, "a", "ann", "text")
 	if _, err := kv.One(ctx, mem, kv.OpSet("t:Page:Newest:#s0", []byte{200})); err != nil {
 		t.Fatal(err)
@@ -175,8 +145,7 @@ func TestRing_ACorruptSegmentIsAnErrorThatNamesItsKey(t *testing.T) {
 
 func TestRing_HeadShowsThatThereAreNewEntriesAndSinceCountsThem(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.Store) {
-		p := openPages(s, timeline.Shape{})
-		defer p.close(t)
+		p := closing(t, openPages(s, timeline.Shape{}))
 		head := func() string {
 			t.Helper()
 			text, err := p.newest.Head(ctx)
@@ -191,25 +160,19 @@ func TestRing_HeadShowsThatThereAreNewEntriesAndSinceCountsThem(t *testing.T) {
 		}
 		empty := head()
 		since(empty, 0)
-		for i := range 30 {
-			p.create(t, fmt.Sprint("p", i), "ann", "text")
-		}
+		p.createMany(t, "p", 30)
 		looked := head()
 		if looked == empty || looked != head() {
 			t.Error("the head is the same for no entries and 30, or changes without a new entry")
 		}
 		since(empty, 30)
 		since(looked, 0)
-		for i := range 12 {
-			p.create(t, fmt.Sprint("q", i), "ann", "text")
-		}
+		p.createMany(t, "q", 12)
 		p.edit(t, "q0", func(p *page) { p.Body = "again" })
 		since(looked, 12)
 		since(listed(t, p.newest, "", 20).Next, 20)
 		wantIDs(t, "what is newer", append([]string{"q0"}, names("q", 11, 1)...), listed(t, p.newest, looked, 12).Items)
-		for i := range 400 {
-			p.create(t, fmt.Sprint("r", i), "ann", "text")
-		}
+		p.createMany(t, "r", 400)
 		since(looked, 412)
 		if c := cost(t, func(p *pages) error { _, err := p.newest.Head(ctx); return err }, p); c.Trips != 1 {
 			t.Errorf("head: %v", c)
@@ -223,23 +186,11 @@ func TestRing_HeadShowsThatThereAreNewEntriesAndSinceCountsThem(t *testing.T) {
 func TestRing_ShardsAreOneTimeline(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.Store) {
 		clock := kvmodel.Clock(newClock().tick)
-		p := openSpec(s, timeline.Spec[page]{Shape: timeline.Shape{Size: 100}, Shards: 4}, clock)
-		defer p.close(t)
+		p := closing(t, openSpec(s, timeline.Spec[page]{Shape: timeline.Shape{Size: 100}, Shards: 4}, clock))
 		for i := range 200 {
 			p.create(t, fmt.Sprint("p", i), []string{"ann", "bob"}[i%2], "text")
 		}
-		var all []string
-		var walked []kvmodel.Listing[page]
-		for cursor := "?"; cursor != ""; {
-			l := listed(t, p.newest, strings.TrimPrefix(cursor, "?"), 20)
-			all, walked, cursor = append(all, ids(l.Items)...), append(walked, l), l.Next
-		}
-		if d := cmp.Diff(names("p", 199, 0), all); d != "" {
-			t.Errorf("all of four shards: mismatch (-want +got):\n%s", d)
-		}
-		for i := len(walked) - 1; i > 0; i-- {
-			wantIDs(t, fmt.Sprint("before page ", i), ids(walked[i-1].Items), listed(t, p.newest, walked[i].Prev, 20).Items)
-		}
+		wantWalk(t, "all of four shards", names("p", 199, 0), p.newest, 20)
 		if c := cost(t, readPage(20), p); c.Trips != 1 {
 			t.Errorf("a page of four shards: %v", c)
 		}
@@ -249,8 +200,7 @@ func TestRing_ShardsAreOneTimeline(t *testing.T) {
 func TestRings_Of_SeveralOwnersAreOneTimeline(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.Store) {
 		clock := kvmodel.Clock(newClock().tick)
-		p := openPages(s, timeline.Shape{}, clock)
-		defer p.close(t)
+		p := closing(t, openPages(s, timeline.Shape{}, clock))
 		for i := range 90 {
 			p.create(t, fmt.Sprint("p", i), []string{"ann", "bob", "cid"}[i%3], "text")
 		}
@@ -282,21 +232,13 @@ func TestRings_Of_SeveralOwnersAreOneTimeline(t *testing.T) {
 func TestRings_Of_TheSameMillisecondIsOrderedByOwner(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.Store) {
 		stopped := kvmodel.Clock(func() time.Time { return time.Unix(1_800_000_000, 0) })
-		p := openPages(s, timeline.Shape{}, stopped)
-		defer p.close(t)
+		p := closing(t, openPages(s, timeline.Shape{}, stopped))
 		for i := range 9 {
 			p.create(t, fmt.Sprint("p", i), []string{"ann", "bob", "cid"}[i%3], "text")
 		}
 		want := []string{"p6", "p3", "p0", "p7", "p4", "p1", "p8", "p5", "p2"}
-		feed := p.byAuthor.Of("cid", "ann", "bob")
-		wantIDs(t, "the feed", want, listed(t, feed, "", 9).Items)
-		var walked []kvmodel.Listing[page]
-		for cursor := "?"; cursor != ""; {
-			l := listed(t, feed, strings.TrimPrefix(cursor, "?"), 2)
-			walked, cursor = append(walked, l), l.Next
-		}
-		for i := len(walked) - 1; i > 0; i-- {
-			wantIDs(t, fmt.Sprint("before page ", i), ids(walked[i-1].Items), listed(t, feed, walked[i].Prev, 2).Items)
+		for _, n := range []int{2, 9} {
+			wantWalk(t, fmt.Sprint("pages of ", n), want, p.byAuthor.Of("cid", "ann", "bob"), n)
 		}
 	})
 }
@@ -311,8 +253,7 @@ func TestRing_TheSpaceOfARingIsConstant(t *testing.T) {
 }
 
 func constantSpace(t *testing.T, s kv.Store, shape timeline.Shape) {
-	p := openRing(survivor{s}, shape)
-	defer p.close(t)
+	p := closing(t, openRing(survivor{s}, shape))
 	p.create(t, "a", "ann", "text")
 	after := map[int]int{}
 	laps := proof.Size(30, 100)

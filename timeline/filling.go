@@ -9,11 +9,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// maxBatches bounds the trips for records of a page. It needs more than one if entries are stale or
-// keep rejects many records.
-const maxBatches = 5
-
-// filling is a page being filled with records.
 type filling struct {
 	core   *core
 	merge  *merge
@@ -22,18 +17,19 @@ type filling struct {
 	bare   bool                   // the counters of the records are not needed
 	loaded map[string]*plug.Seen  // by id
 	passed int                    // number of entries examined
-	put    int64                  // when the last record found was put there, in Unix milliseconds
+	put    int64                  // when the last record found was put there, in ms
 }
 
 func newFilling(c *core, m *merge) *filling {
 	return &filling{core: c, merge: m}
 }
 
-// fill returns the next n records. It moves the cuts past all entries it has examined.
+// fill returns the next n records, or fewer once it has loaded 10 n: see [plug.Ask]. It moves the
+// cuts past all entries it has examined.
 func (f *filling) fill(ctx context.Context, n int) (found []plug.Record, err error) {
 	known := func(id string) bool { return f.loaded[id] != nil }
-	for batch := 0; batch < maxBatches && len(found) < n; batch++ {
-		items, err := f.merge.gather(ctx, f.ask(n-len(found), len(found)), known)
+	for ask := f.first(n); ask > 0; ask = plug.Ask(n, len(found), len(f.loaded)) {
+		items, err := f.merge.gather(ctx, ask, known)
 		if err != nil {
 			return nil, err
 		}
@@ -56,24 +52,17 @@ func (f *filling) fill(ctx context.Context, n int) (found []plug.Record, err err
 	return found, nil
 }
 
-// ask returns the number of records to read in order to find the missing ones. At first it is just
-// that number; later it is twice the number needed at the page's rate so far, plus a few, so that
-// one more trip is enough. Far from the newest entries, a stale entry is not recognized by a newer
-// one of its record, so there the first guess uses the rate of recent pages.
-func (f *filling) ask(missing, found int) int {
-	ask := missing
-	if len(f.loaded) > 0 {
-		ask = 2*missing*(len(f.loaded)+1)/(found+1) + 4
-	} else if stale := f.merge.stale(); f.deep && stale > 11 {
-		ask = missing * stale * 3 / 20
+// first returns how many records a page of n reads in its first trip. Far from the newest entries,
+// a stale entry is not recognized by a newer one of its record, so there it uses the rate of recent
+// pages.
+func (f *filling) first(n int) int {
+	if stale := f.merge.stale(); f.deep && stale > 11 {
+		return min(n*stale*3/20, 4*n)
 	}
-	return min(ask, missing+maxAsked)
+	return n
 }
 
-// maxAsked bounds the records that a page reads in one trip.
-const maxAsked = 80
-
-// load reads the unknown records of items, in one trip. A purged id has no record.
+// load reads the unknown records of items. A purged id has no record.
 func (f *filling) load(ctx context.Context, items []item) error {
 	if f.loaded == nil {
 		f.loaded = make(map[string]*plug.Seen, len(items))
@@ -106,8 +95,7 @@ func (f *filling) load(ctx context.Context, items []item) error {
 	return err
 }
 
-// pick appends the records with current items to found, up to n, and moves the cuts past the items
-// it has examined.
+// pick appends the records with current items to found, up to n, and moves the cuts past them.
 func (f *filling) pick(found []plug.Record, items []item, n int) []plug.Record {
 	found = slices.Grow(found, min(len(items), n-len(found)))
 	for _, it := range items {
@@ -124,7 +112,6 @@ func (f *filling) pick(found []plug.Record, items []item, n int) []plug.Record {
 	return found
 }
 
-// passStale moves the cuts past leading stale items.
 func (f *filling) passStale(items []item) {
 	for _, it := range items {
 		if f.stands(it) {
@@ -134,15 +121,15 @@ func (f *filling) passStale(items []item) {
 	}
 }
 
-// stands reports whether it is current: its record, which was loaded, has its stamp.
+// stands reports whether it is current: its loaded record has its stamp.
 func (f *filling) stands(it item) bool {
 	rec := f.loaded[it.what]
-	m := f.core.markOf(rec.Mark, it.reader.owner)
-	return m.stamp == it.stamp && f.core.belongs(rec, it.reader.laneName) && (!f.core.several || f.isFirst(it, m.at, rec))
+	m := f.core.marks.of(rec.Mark, it.reader.owner)
+	return m.stamp == it.stamp && f.core.belongs(rec, it.reader.laneName) && (!f.core.marks.several || f.isFirst(it, m.at, rec))
 }
 
-// isFirst reports whether the page shows rec at it, made at a time, if several of its rings contain
-// rec: it must be the place of the last change, among rings that still have the record.
+// isFirst reports whether it, made at a time, is the last change of rec among the page's rings that
+// still have rec.
 func (f *filling) isFirst(it item, at int64, rec *plug.Seen) bool {
 	passed := false
 	for _, r := range f.merge.readers {
@@ -150,7 +137,7 @@ func (f *filling) isFirst(it item, at int64, rec *plug.Seen) bool {
 			passed = true
 			continue
 		}
-		m := f.core.markOf(rec.Mark, r.owner)
+		m := f.core.marks.of(rec.Mark, r.owner)
 		if m.stamp < r.oldest() || m.stamp == 0 || !f.core.belongs(rec, r.laneName) {
 			continue
 		}

@@ -15,23 +15,19 @@ import (
 var _ plug.Fitter = ringWindow{}
 
 const (
-	// shortest is the minimum time that a ring should reach back.
-	shortest = time.Hour
+	shortest = time.Hour           // that a ring should reach back
+	month    = 30 * 24 * time.Hour // that a ring has to fill up
 
-	// month is the time a ring has to fill up.
-	month = 30 * 24 * time.Hour
+	// usedPart: a ring with less than 1/usedPart in use is too large.
+	usedPart = 100
 
-	// fittedLanes is the number of shards of an owner to sample, and fittedEntries the number of
-	// entries in each to measure their rate.
-	fittedLanes   = 4
-	fittedEntries = 64
-
-	// oneRing is the number of entries per second that one ring takes with ease.
-	oneRing = 100
+	fittedLanes   = 4   // shards of an owner to sample
+	fittedEntries = 64  // in each, to measure their rate
+	oneRing       = 100 // entries per second that one ring takes with ease
 )
 
-// Fit warns about a ring that reaches back less than an hour, one that is hardly used, and shards
-// that the rate of writes does not need, judging by the busiest of some owners.
+// Fit warns of a ring that reaches back less than an hour, one that is hardly used, and shards that
+// the rate of writes does not need, by the busiest of some owners.
 func (c ringWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, age time.Duration) (unfit []string, err error) {
 	lanes, err := c.busiest(ctx, s, some)
 	if err != nil {
@@ -122,9 +118,6 @@ type glimpse struct {
 	used   bool      // a hundredth of them is
 	rate   float64   // newest entries per second; 0: too few to tell
 }
-
-// usedPart: a ring with less than 1/usedPart in use is too large.
-const usedPart = 100
 
 // glimpse reads the newest segments of l, the ones at the end of its ring, and one in between.
 func (l *lane) glimpse(ctx context.Context, s kv.Store) (seen glimpse, err error) {

@@ -80,11 +80,8 @@ func TestRing_Page_ReadsKeysInProportionToThePage(t *testing.T) {
 		{timeline.Shape{Size: 100, Segment: 1}, func(n int) int { return 8 + 4*n }},
 	} {
 		t.Run(fmt.Sprint(test.shape), func(t *testing.T) {
-			p := openRing(plain{memkv.New(memkv.Options{})}, test.shape)
-			defer p.close(t)
-			for i := range 250 {
-				p.create(t, fmt.Sprint("p", i), "ann", "text")
-			}
+			p := closing(t, openRing(plain{memkv.New(memkv.Options{})}, test.shape))
+			p.createMany(t, "p", 250)
 			listed(t, p.newest, "", 1)
 			for _, n := range []int{1, 5, 20} {
 				wantCost(t, fmt.Sprint("a page of ", n), costs{2, test.keys(n) + n, 1 << 20}, func(ctx context.Context) error {

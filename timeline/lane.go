@@ -1,39 +1,51 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A lane is a counter and the segments for entries with its numbers: the ring of one owner, or one
-// of its shards.
+// A lane is a counter and the segments for entries with its numbers: the ring of one owner, or a
+// shard of it.
 type lane struct {
 	*process
 	*knowledge
-	base string // what its keys begin with
+	base string // prefix of its keys
 	laneName
 	shape shape
 }
 
-// newLane returns the lane with keys prefixed by base.
+type laneName struct {
+	owner string
+	shard int
+}
+
+func (n laneName) compare(other laneName) int {
+	return cmp.Or(cmp.Compare(n.owner, other.owner), cmp.Compare(n.shard, other.shard))
+}
+
 func newLane(p *process, base string, shape shape) *lane {
 	l := makeLane(p, base, shape)
 	return &l
 }
 
-// makeLane is newLane for who has a place for it.
+// makeLane is newLane for a caller with room for the lane.
 func makeLane(p *process, base string, shape shape) lane {
 	return lane{process: p, knowledge: p.recall(base), base: base, shape: shape}
 }
 
-// counterPart stands behind the base of a lane in the key of its counter.
-const counterPart = "#n"
+const (
+	counterPart = "#n" // ends the key of the counter
+	segmentPart = "#s" // precedes the number of a segment
+)
 
 func (l *lane) counterKey() string { return l.base + counterPart }
 
@@ -51,14 +63,9 @@ func (l *lane) writeKey(to *strings.Builder, segment int64) {
 	to.Write(strconv.AppendInt(room[:0], segment, 10))
 }
 
-// segmentPart separates the base of a lane from the number of a segment.
-const segmentPart = "#s"
-
-// keyBytes returns the maximum length of a key.
 func (l *lane) keyBytes() int { return len(l.base) + len(segmentPart) + 6 }
 
-// keysOf returns the keys of segments, and behind them that of the counter if it is wanted.
-// They share a text.
+// keysOf returns the keys of segments and then, if wanted, of the counter. They share a text.
 func (l *lane) keysOf(segments []int64, counter bool) []string {
 	var text strings.Builder
 	text.Grow((len(segments) + 1) * l.keyBytes())
@@ -77,7 +84,6 @@ func (l *lane) keysOf(segments []int64, counter bool) []string {
 	return keys
 }
 
-// keys returns the keys of the segments from first up to end, exclusive.
 func (l *lane) keys(first, end int64) (keys []string) {
 	for i := first; i < end; i++ {
 		keys = append(keys, l.key(i))
@@ -85,18 +91,8 @@ func (l *lane) keys(first, end int64) (keys []string) {
 	return keys
 }
 
-// segment is a segment as it was read.
-type segment struct {
-	number  int64
-	key     string
-	version kv.Version // 0 if the key is absent
-	bytes   int        // size of the value
-	entries []entry
-	strange bool // the value also has entries of a ring of another shape
-}
-
-// decode returns the segment i from the result of a get of key, without entries that do not belong
-// there. The caller must not change them.
+// decode returns segment i from the result of a get, without entries that do not belong there. The
+// caller must not change them.
 func (l *lane) decode(i int64, key string, r kv.Result) (segment, error) {
 	entries, strange, err := l.decoded.entries(key, r, func(e entry) bool { return l.shape.segment(l.shape.block(e.stamp)) == i })
 	if err != nil {
@@ -108,71 +104,35 @@ func (l *lane) decode(i int64, key string, r kv.Result) (segment, error) {
 // atOnce bounds the keys of a lane read in one trip.
 const atOnce = 128
 
-// scan returns the highest stamp in all segments of the lane.
-func (l *lane) scan(ctx context.Context, s kv.Store) (top int64, err error) {
-	for first := int64(0); first < l.shape.blocks; first += atOnce {
-		high, err := l.scanSome(ctx, s, first, min(first+atOnce, l.shape.blocks))
+// each gets the segments from first up to end, exclusive, and calls f for each.
+func (l *lane) each(ctx context.Context, s kv.Store, first, end int64, f func(i int64, key string, r kv.Result) error) error {
+	for ; first < end; first += atOnce {
+		keys := l.keys(first, min(first+atOnce, end))
+		results, err := kv.GetAll(ctx, s, keys...)
 		if err != nil {
-			return 0, err
-		}
-		top = max(top, high)
-	}
-	return top, nil
-}
-
-func (l *lane) scanSome(ctx context.Context, s kv.Store, first, end int64) (top int64, err error) {
-	keys := l.keys(first, end)
-	results, err := kv.GetAll(ctx, s, keys...)
-	if err != nil {
-		return 0, err
-	}
-	for i, r := range results {
-		seg, err := l.decode(first+int64(i), keys[i], r)
-		if err != nil {
-			return 0, err
-		}
-		top = max(top, highest(seg.entries))
-	}
-	return top, nil
-}
-
-// mend removes unreadable bytes from all segments of the lane.
-func (l *lane) mend(ctx context.Context, s kv.Store) error {
-	for first := int64(0); first < l.shape.blocks; first += atOnce {
-		if err := l.mendSome(ctx, s, first, min(first+atOnce, l.shape.blocks)); err != nil {
 			return err
 		}
+		for i, r := range results {
+			if err := f(first+int64(i), keys[i], r); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
-func (l *lane) mendSome(ctx context.Context, s kv.Store, first, end int64) error {
-	keys := l.keys(first, end)
-	results, err := kv.GetAll(ctx, s, keys...)
-	if err != nil {
+// scan returns the highest stamp in the segments from first up to end, exclusive.
+func (l *lane) scan(ctx context.Context, s kv.Store, first, end int64) (top int64, err error) {
+	err = l.each(ctx, s, first, end, func(i int64, key string, r kv.Result) error {
+		seg, err := l.decode(i, key, r)
+		top = max(top, highest(seg.entries))
 		return err
-	}
-	for i, r := range results {
-		for tries := 0; ; tries++ {
-			entries, err := decodeKey(keys[i], r)
-			if err != nil {
-				return err
-			}
-			if !isDamaged(entries) {
-				break
-			}
-			if tries == pushTries {
-				return fmt.Errorf("%s: %w: others write to it", keys[i], kv.ErrConflict)
-			}
-			_, err = kv.One(ctx, s, kv.OpSwap(keys[i], r.Version, encodeAll(withoutLost(entries))))
-			if err != nil && !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
-				return err
-			}
-			// Each op has its own result.
-			r, _ = kv.One(ctx, s, kv.OpGet(keys[i]))
-		}
-	}
-	return nil
+	})
+	return top, err
+}
+
+func (l *lane) scanAll(ctx context.Context, s kv.Store) (int64, error) {
+	return l.scan(ctx, s, 0, l.shape.blocks)
 }
 
 // holds reports whether the entry with stamp n and this id is in the lane, or was lapped. count is
@@ -217,9 +177,6 @@ func (l *lane) holdAll(ctx context.Context, s kv.Store, all []stamped) (there []
 	return there, count, nil
 }
 
-// pushTries bounds the tries of each step of a push.
-const pushTries = 8
-
 // numberIn returns the number in a counter, or absent or poisoned.
 func numberIn(r kv.Result) int64 {
 	if r.Err != nil {
@@ -232,8 +189,75 @@ func numberIn(r kv.Result) int64 {
 	return n
 }
 
-// absent and poisoned represent a counter without a usable number.
+// A counter without a usable number.
 const (
 	absent   = -1
 	poisoned = -2
 )
+
+type process struct {
+	db      plug.DB
+	atomic  bool // a change is one transaction, so its numbers may be rolled back
+	sparing bool // entries are large, so readers read only as many as they must
+
+	mu         sync.Mutex // never held during a trip
+	young, old map[string]*knowledge
+
+	decoded decoded
+}
+
+// remembered is the minimum number of lanes that a process remembers.
+const remembered = 1 << 13
+
+func newProcess(db plug.DB) *process {
+	return &process{
+		db: db, atomic: kv.PowersOf(db.Store()).Atomic != nil,
+		young: make(map[string]*knowledge),
+	}
+}
+
+func (p *process) recall(base string) *knowledge {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := p.young[base]
+	if k != nil {
+		return k
+	}
+	if k = p.old[base]; k == nil {
+		k = new(knowledge)
+	}
+	if len(p.young) >= remembered {
+		p.young, p.old = make(map[string]*knowledge), p.young
+	}
+	p.young[base] = k
+	return k
+}
+
+// knowledge is what a process knows of a lane. The highest number is never lowered: it is a hint for
+// readers, and shows writers that a counter went back.
+type knowledge struct {
+	highest atomic.Int64
+	met     atomic.Bool
+	stale   atomic.Int64 // number of entries that recent pages passed per ten records
+	trimmed atomic.Int64 // first stamp of the last block whose segment has no older blocks
+}
+
+func (k *knowledge) top() int64 { return k.highest.Load() }
+
+func (k *knowledge) learn(n int64) {
+	for {
+		old := k.highest.Load()
+		if n <= old || k.highest.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}
+
+// meet returns the highest known number. On the first use of the lane by the process, the caller
+// must read its entries, or call forget.
+func (k *knowledge) meet() (top int64, first bool) {
+	first = !k.met.Load() && k.met.CompareAndSwap(false, true)
+	return k.top(), first
+}
+
+func (k *knowledge) forget() { k.met.Store(false) }

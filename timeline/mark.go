@@ -12,11 +12,10 @@ import (
 	"github.com/ringtree/ringtree/internal/wire"
 )
 
-// A mark is a timeline's data in a record: the stamp and creation time of its entry. An entry
-// counts only while the record has its stamp.
+// A mark is a timeline's data in a record. An entry counts only while the record has its stamp.
 type mark struct {
 	stamp int64 // 0: none
-	at    int64
+	at    int64 // when the entry was made
 }
 
 func (m mark) encode() []byte {
@@ -34,88 +33,88 @@ func decodeMark(b []byte) mark {
 	return mark{int64(stamp), int64(at)}
 }
 
-// A record with possibly several owners keeps a mark for each, after the owner's text.
+// markForm is the form of marks in a record: a mark, or, if a record may have several owners, each
+// owner followed by its mark.
+type markForm struct{ several bool }
 
-// markOf returns an owner's mark in kept, the data in a record.
-func (c *core) markOf(kept []byte, owner string) mark {
-	if !c.several {
-		return decodeMark(kept)
-	}
-	for r := (wire.Reader{Rest: kept}); len(r.Rest) > 0 && r.Err == nil; {
-		if other, m := readMark(&r); other == owner {
-			return m
+// each calls f for each owner in kept with its mark and their bytes, until f returns false.
+func (markForm) each(kept []byte, f func(owner string, m mark, raw []byte) bool) {
+	for r := (wire.Reader{Rest: kept}); len(r.Rest) > 0; {
+		begin := r.Rest
+		owner := r.Text("owner")
+		m := mark{int64(r.Number("stamp", lastStamp)), int64(r.Number("time", math.MaxInt64))}
+		if r.Err != nil || !f(owner, m, begin[:len(begin)-len(r.Rest)]) {
+			return
 		}
 	}
-	return mark{}
 }
 
-// withMark returns kept with m as the mark of owner.
-func (c *core) withMark(kept []byte, owner string, m mark) []byte {
-	if !c.several {
+func (f markForm) of(kept []byte, owner string) (found mark) {
+	if !f.several {
+		return decodeMark(kept)
+	}
+	f.each(kept, func(other string, m mark, _ []byte) bool {
+		if other == owner {
+			found = m
+		}
+		return other != owner
+	})
+	return found
+}
+
+// with returns kept with m as the mark of owner.
+func (f markForm) with(kept []byte, owner string, m mark) []byte {
+	if !f.several {
 		return m.encode()
 	}
-	return appendMark(c.without(kept, func(other string) bool { return other == owner }), owner, m)
+	return appendMark(f.without(kept, func(other string) bool { return other == owner }), owner, m)
 }
 
-// appendMark appends the mark m of an owner to dst.
 func appendMark(dst []byte, owner string, m mark) []byte {
 	return append(wire.AppendText(dst, owner), m.encode()...)
 }
 
-// marks are the marks of a record, by owner.
-type marks struct {
-	one []byte          // the only one
-	all map[string]mark // nil: one applies to every owner
-}
-
-// marksIn returns the marks in kept.
-func (c *core) marksIn(kept []byte) marks {
-	if !c.several {
-		return marks{one: kept}
+func (f markForm) all(kept []byte) marks {
+	if !f.several {
+		return marks{one: decodeMark(kept)}
 	}
 	all := make(map[string]mark)
-	for r := (wire.Reader{Rest: kept}); len(r.Rest) > 0 && r.Err == nil; {
-		owner, m := readMark(&r)
+	f.each(kept, func(owner string, m mark, _ []byte) bool {
 		if _, known := all[owner]; !known {
 			all[owner] = m
 		}
-	}
+		return true
+	})
 	return marks{all: all}
 }
 
-// of returns the mark for an owner.
+// marks are the marks of a record.
+type marks struct {
+	one mark
+	all map[string]mark // by owner; nil: one applies to every owner
+}
+
 func (m marks) of(owner string) mark {
 	if m.all == nil {
-		return decodeMark(m.one)
+		return m.one
 	}
 	return m.all[owner]
 }
 
 // without returns kept without the marks of owners that are gone.
-func (c *core) without(kept []byte, gone func(owner string) bool) (rest []byte) {
-	for r := (wire.Reader{Rest: kept}); len(r.Rest) > 0 && r.Err == nil; {
-		begin := r.Rest
-		owner, m := readMark(&r)
+func (f markForm) without(kept []byte, gone func(owner string) bool) (rest []byte) {
+	f.each(kept, func(owner string, m mark, raw []byte) bool {
 		if m.stamp != 0 && !gone(owner) {
-			rest = append(rest, begin[:len(begin)-len(r.Rest)]...)
+			rest = append(rest, raw...)
 		}
-	}
+		return true
+	})
 	return rest
 }
 
-// readMark reads an owner and its mark. It returns an empty mark if they are invalid.
-func readMark(r *wire.Reader) (owner string, m mark) {
-	owner = r.Text("owner")
-	m = mark{int64(r.Number("stamp", lastStamp)), int64(r.Number("time", math.MaxInt64))}
-	if r.Err != nil {
-		return "", mark{}
-	}
-	return owner, m
-}
-
-// Text returns a text for a Spec's Value. Only equal values have the same text. The text is empty
-// for values that count as none: an empty string or slice and the zero time. v is a string, a
-// number, a bool, a time, a slice or array of these, or a struct of them.
+// Text returns a text for a Spec's Value: the same only for equal values, and empty for an empty string
+// or slice and the zero time. v is a string, a number, a bool, a time, a slice or array of these, or a
+// struct of them.
 func Text(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -138,7 +137,7 @@ func Text(v any) string {
 
 var digestText = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// digest returns a short text that represents value in a place.
+// digest returns a short text for value in a place.
 func digest(value string) string {
 	sum := sha256.Sum256([]byte(value))
 	return digestText.EncodeToString(sum[:10])

@@ -8,9 +8,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A merge reads several lanes as one. Stamps of different lanes do not compare, so of the lanes'
-// next entries the latest comes first, or the earliest on the way up. Within a lane the order is
-// that of the stamps, whatever the times.
+// A merge reads several lanes as one. Stamps of different lanes do not compare, so of the lanes' next
+// entries the latest comes first, or the earliest on the way up. Each lane is in the order of its
+// stamps, whatever the times.
 type merge struct {
 	store   kv.Store
 	readers []*reader
@@ -20,37 +20,37 @@ type merge struct {
 	what   func(entry) string
 	texts  strings.Builder // bodies of entries
 	n      int             // number of entries wanted
-	queues []queue         // reused by each look
+	queues []queue         // reused
 }
 
 // segmentTrips bounds the trips for segments in one call.
 const segmentTrips = 7
 
-// newMerge returns a merge of lanes that first reads n entries, plus some since entries may be
-// stale. from is nil or has a cut for each lane.
+// newMerge returns a merge of lanes that first reads n entries and some more. from is nil or has a cut
+// for each lane.
 func newMerge(s kv.Store, lanes []*lane, up bool, from []cut, n int) *merge {
 	m := &merge{store: s, trips: segmentTrips, n: n, readers: make([]*reader, len(lanes))}
 	readers := make([]reader, len(lanes))
 	for i, l := range lanes {
-		var c *cut
+		r := &readers[i]
+		r.lane, r.up, m.readers[i] = l, up, r
 		if from != nil {
-			c = &from[i]
+			r.from = &from[i]
 		}
-		m.readers[i] = &readers[i]
-		m.readers[i].begin(l, up, c, l.aheadFor(int64(n), int64(len(lanes))))
+		r.plan(l.aheadFor(int64(n), int64(len(lanes))))
 	}
 	return m
 }
 
-// show declares that results are only displayed, so reads may come from memory.
+// show permits reads from memory: the results are only displayed.
 func (m *merge) show() {
 	for _, r := range m.readers {
 		r.shown = true
 	}
 }
 
-// aheadFor returns the number of stamps to read before the newest block for n entries of that many
-// lanes. With one or a few entries per block, it is not much more than n; otherwise a block costs
+// aheadFor returns the number of stamps to read before the newest block for n entries of so many
+// lanes. It is not much more than n if a block has one or a few entries; otherwise a block costs
 // little more than an entry.
 func (l *lane) aheadFor(n, lanes int64) int64 {
 	if l.sparing {
@@ -62,7 +62,6 @@ func (l *lane) aheadFor(n, lanes int64) int64 {
 // few is the assumed number of stale entries if it is unknown.
 const few = 4
 
-// damage returns an ErrCorrupt that names the unreadable keys, or nil.
 func (m *merge) damage() error {
 	var keys []string
 	for _, r := range m.readers {
@@ -75,7 +74,7 @@ func (m *merge) damage() error {
 	return damageOf(keys)
 }
 
-// subjectText returns the body of e, the text of an id. All texts share memory.
+// subjectText returns the body of e as a text. All texts share memory.
 func (m *merge) subjectText(e entry) string {
 	if m.texts.Cap() == 0 {
 		m.texts.Grow(m.n * (len(e.body) + 1))
@@ -85,7 +84,6 @@ func (m *merge) subjectText(e entry) string {
 	return m.texts.String()[begin:]
 }
 
-// about returns the subject of e.
 func (m *merge) about(e entry) string {
 	if m.what != nil {
 		return m.what(e)
@@ -97,7 +95,6 @@ func (m *merge) open(ctx context.Context) error {
 	return m.each(ctx, m.readers, (*reader).open)
 }
 
-// each runs step for all readers, in parallel.
 func (m *merge) each(ctx context.Context, readers []*reader, step func(*reader, context.Context, kv.Store) error) error {
 	m.trips--
 	if len(readers) == 1 {
@@ -106,8 +103,8 @@ func (m *merge) each(ctx context.Context, readers []*reader, step func(*reader, 
 	return cmp.Or(kv.Each(ctx, m.store, readers, func(s kv.Store, _ int, r *reader) error { return step(r, ctx, s) })...)
 }
 
-// gather returns the next items in order, with about n unknown subjects, or fewer if the lanes end.
-// It moves no cut.
+// gather returns the next items in order, with n unknown subjects, or fewer if the lanes end or the
+// trips are used up. It moves no cut.
 func (m *merge) gather(ctx context.Context, n int, known func(what string) bool) ([]item, error) {
 	for {
 		items, short, enough := m.upcoming(n, known)
@@ -120,7 +117,7 @@ func (m *merge) gather(ctx context.Context, n int, known func(what string) bool)
 	}
 }
 
-// upcoming is gather without reading. short are the readers that must read on to supply more.
+// upcoming is gather without reading. short are the readers that must read on to have more.
 func (m *merge) upcoming(n int, known func(string) bool) (items []item, short []*reader, enough bool) {
 	m.queues = append(m.queues[:0], make([]queue, len(m.readers))...)
 	queues := m.queues
@@ -153,7 +150,6 @@ func (m *merge) upcoming(n int, known func(string) bool) (items []item, short []
 	return items, short, len(fresh) == n
 }
 
-// queue holds the remaining entries of a lane.
 type queue struct {
 	entries []*entry
 	ended   bool
@@ -170,9 +166,8 @@ func (m *merge) next(queues []queue) int {
 	return best
 }
 
-// precedes reports whether a, of a later lane than b, comes before b. Of two entries made in the
-// same millisecond, the one of the earlier lane is above, so that both directions show the same
-// order.
+// precedes reports whether a, of a later lane than b, comes before b. Within a millisecond the entry of
+// the earlier lane is above, in both directions.
 func (m *merge) precedes(a, b *entry) bool {
 	if m.readers[0].up {
 		return a.at <= b.at
@@ -180,8 +175,8 @@ func (m *merge) precedes(a, b *entry) bool {
 	return a.at > b.at
 }
 
-// above returns the items above a cut in each lane, lane by lane, newest first. If the trips do not
-// suffice, it returns the newest ones.
+// above returns the items above a cut in each lane, lane by lane, newest first: as many as the trips
+// suffice for.
 func (m *merge) above(ctx context.Context, cuts []cut) ([]item, error) {
 	for {
 		var found []item
@@ -206,16 +201,13 @@ func (m *merge) above(ctx context.Context, cuts []cut) ([]item, error) {
 	}
 }
 
-// stale returns the number of entries that recent pages passed per ten records.
 func (m *merge) stale() int { return int(m.readers[0].stale.Load()) }
 
-// noteStale notes the number of entries that a page passed per ten records.
 func (m *merge) noteStale(n int) {
 	// A page with few stale entries lowers the estimate only slowly.
 	m.readers[0].stale.Store(max(int64(n), m.readers[0].stale.Load()*9/10))
 }
 
-// newest returns the cut above the newest entry of each lane.
 func (m *merge) newest() []cut {
 	cuts := make([]cut, len(m.readers))
 	for i, r := range m.readers {
@@ -227,7 +219,6 @@ func (m *merge) newest() []cut {
 	return cuts
 }
 
-// ended reports whether no entries remain.
 func (m *merge) ended() bool {
 	for _, r := range m.readers {
 		if entries, ended := r.visible(); len(entries) > 0 || !ended {
@@ -237,7 +228,6 @@ func (m *merge) ended() bool {
 	return true
 }
 
-// skip moves the cut of each lane without visible entries to the end of its reading.
 func (m *merge) skip() {
 	for _, r := range m.readers {
 		r.skip()

@@ -8,15 +8,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Picture is a view of the stored keys of a ring.
+// Picture shows the stored keys of a ring.
 type Picture struct {
 	Head     int64     // the highest number handed out; 0: none
 	Newest   int       // index in Segments of the head
 	Segments []Segment // in the order of use; the first follows the last
 }
 
-// Segment is one key of a ring. Each of its slots holds the entry of one number. Entries still in
-// the key of an earlier Shape are shown here too.
+// Segment is one key of a ring. Each of its slots holds the entry of one number.
 type Segment struct {
 	Key     string // the whole key in the store
 	Bytes   int    // 0: the store does not have the key
@@ -40,10 +39,9 @@ const (
 // recordsAtOnce is the number of records that a picture reads in one trip.
 const recordsAtOnce = 512
 
-// Pictures returns a picture of each ring behind this one: a single ring, or one for each shard of
-// each owner. It reads all segments and the records of the newest entries, at most limit, and
-// changes nothing. It takes one trip for 128 segments of each ring, and one for 512 entries: three
-// for all of a ring of 1,024 slots, and one more the first time.
+// Pictures returns a picture of each ring behind this one, one for each shard of each owner. It reads
+// all segments and the records of the newest entries, at most limit: one trip for 128 segments of
+// each ring, and one for 512 entries.
 func (r *Ring[T]) Pictures(ctx context.Context, limit int) ([]Picture, error) {
 	return r.ring.draw(ctx, limit)
 }
@@ -58,21 +56,21 @@ func (r *ring) draw(ctx context.Context, limit int) ([]Picture, error) {
 	return pictures, err
 }
 
-// pictures returns pictures of the lanes. It compares about most entries with their records, the
-// newest of each lane; skipped reports whether there were others.
+// pictures draws the lanes. It compares about most entries with their records, the newest of each
+// lane; skipped reports that there were others.
 func (r *ring) pictures(ctx context.Context, s kv.Store, most int) (pictures []Picture, skipped bool, err error) {
-	readers, err := r.whole(ctx, s)
-	if err != nil {
+	m := newMerge(s, r.lanes, false, nil, 0)
+	if err := m.each(ctx, m.readers, (*reader).readWhole); err != nil {
 		return nil, false, r.core.failure(err)
 	}
-	f := newFilling(r.core, &merge{store: s})
+	f := newFilling(r.core, m)
 	f.bare = true
 	lowest := make(map[*reader]int64) // the lowest stamp to compare
 	var compared []item
-	for _, v := range readers {
-		items := shown(v)
+	for _, v := range m.readers {
+		items := v.items()
 		slices.SortFunc(items, func(a, b item) int { return cmp.Compare(b.stamp, a.stamp) })
-		if n := max(0, most) / len(readers); len(items) > n {
+		if n := max(0, most) / len(m.readers); len(items) > n {
 			lowest[v], skipped = items[n].stamp+1, true
 			items = items[:n]
 		}
@@ -83,7 +81,7 @@ func (r *ring) pictures(ctx context.Context, s kv.Store, most int) (pictures []P
 			return nil, false, r.core.failure(err)
 		}
 	}
-	for _, v := range readers {
+	for _, v := range m.readers {
 		pictures = append(pictures, v.picture(func(it item) Slot {
 			switch {
 			case it.stamp < lowest[v]:
@@ -95,16 +93,6 @@ func (r *ring) pictures(ctx context.Context, s kv.Store, most int) (pictures []P
 		}))
 	}
 	return pictures, skipped, nil
-}
-
-// whole returns readers that have read their whole lanes.
-func (r *ring) whole(ctx context.Context, s kv.Store) ([]*reader, error) {
-	readers := make([]*reader, len(r.lanes))
-	errs := kv.Each(ctx, s, r.lanes, func(s kv.Store, i int, l *lane) error {
-		readers[i] = l.newReader(false, nil, 0)
-		return readers[i].readWhole(ctx, s)
-	})
-	return readers, kv.Join(errs...)
 }
 
 // readWhole reads all segments, ignoring known numbers.
@@ -120,8 +108,7 @@ func (r *reader) readWhole(ctx context.Context, s kv.Store) error {
 	return nil
 }
 
-// shown returns all visible items of r.
-func shown(r *reader) []item {
+func (r *reader) items() []item {
 	entries, _ := r.visible()
 	items := make([]item, len(entries))
 	for i, e := range entries {
@@ -130,7 +117,6 @@ func shown(r *reader) []item {
 	return items
 }
 
-// picture returns the picture of the lane as it was read.
 func (r *reader) picture(state func(item) Slot) Picture {
 	g := r.shape
 	p := Picture{Head: r.top, Newest: int(g.segment(g.block(r.top)))}
@@ -141,7 +127,7 @@ func (r *reader) picture(state func(item) Slot) Picture {
 	for n := r.oldest(); n <= r.top; n++ {
 		*slot(n) = Missing
 	}
-	for _, it := range shown(r) {
+	for _, it := range r.items() {
 		if is, at := state(it), slot(it.stamp); is != Stale || *at == Missing {
 			*at = is
 		}

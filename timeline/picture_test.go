@@ -44,12 +44,9 @@ func wantPicture(t testing.TB, what string, want string, got timeline.Picture) {
 
 func TestRing_Pictures_ShowWhatEachSlotHolds(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.Store) {
-		p := openRing(s, timeline.Shape{Size: 8, Segment: 4})
-		defer p.close(t)
+		p := closing(t, openRing(s, timeline.Shape{Size: 8, Segment: 4}))
 		wantPicture(t, "nothing", "....|....|....|", pictureOf(t, p.newest))
-		for i := range 6 {
-			p.create(t, fmt.Sprint("p", i), "ann", "text")
-		}
+		p.createMany(t, "p", 6)
 		wantPicture(t, "six, and no number 0", ".FFF|FFF.|....|", pictureOf(t, p.newest))
 		p.edit(t, "p1", func(p *page) { p.Body = "moves to 7" })
 		must(t, p.Delete(ctx, "p3"))
@@ -59,12 +56,21 @@ func TestRing_Pictures_ShowWhatEachSlotHolds(t *testing.T) {
 		}
 		got := pictureOf(t, p.newest)
 		wantPicture(t, "a number was handed out and not used", ".FSF|SFFF|M...|", got)
+		entries := 0
+		for i, segment := range got.Segments {
+			r, _ := kv.One(ctx, s, kv.OpGet(segment.Key))
+			if len(r.Value) != segment.Bytes || segment.Key != fmt.Sprint("t:Page:Newest:#s", i) {
+				t.Errorf("%s has %d bytes, and the picture says %d", segment.Key, len(r.Value), segment.Bytes)
+			}
+			entries += segment.Entries
+		}
+		if entries != 7 {
+			t.Errorf("the segments have %d entries, want 7", entries)
+		}
 		if got.Head != 8 || got.Newest != 2 {
 			t.Errorf("the head is %d in segment %d, want 8 in 2", got.Head, got.Newest)
 		}
-		for i := range 6 {
-			p.create(t, fmt.Sprint("q", i), "ann", "text")
-		}
+		p.createMany(t, "q", 6)
 		got = pictureOf(t, p.newest)
 		wantPicture(t, "the ring has come around", "FFF.|...F|MFFF|", got)
 		firsts := []int64{got.Segments[0].First, got.Segments[1].First, got.Segments[2].First}
@@ -72,30 +78,6 @@ func TestRing_Pictures_ShowWhatEachSlotHolds(t *testing.T) {
 			t.Errorf("first numbers: mismatch (-want +got):\n%s", d)
 		}
 	})
-}
-
-func TestRing_Pictures_NameTheStoredKeys(t *testing.T) {
-	mem := memkv.New(memkv.Options{})
-	p := openRing(plain{mem}, timeline.Shape{Size: 40, Segment: 8})
-	defer p.close(t)
-	for i := range 30 {
-		p.create(t, fmt.Sprint("p", i), "ann", "text")
-	}
-	picture := pictureOf(t, p.newest)
-	if len(picture.Segments) != 9 {
-		t.Fatalf("%d segments, want 9", len(picture.Segments))
-	}
-	entries := 0
-	for _, segment := range picture.Segments {
-		r, _ := kv.One(ctx, mem, kv.OpGet(segment.Key))
-		if len(r.Value) != segment.Bytes || !strings.HasPrefix(segment.Key, "t:Page:Newest:#s") {
-			t.Errorf("%s has %d bytes, and the picture says %d", segment.Key, len(r.Value), segment.Bytes)
-		}
-		entries += segment.Entries
-	}
-	if entries != 30 {
-		t.Errorf("the segments have %d entries, want 30", entries)
-	}
 }
 
 // Whatever has happened, the filled slots are those of the records that pages show, in
@@ -152,8 +134,7 @@ func churn(t testing.TB, p *pages, rng *rand.Rand) {
 
 func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
-	p := openRing(plain{mem}, timeline.Shape{})
-	defer p.close(t)
+	p := closing(t, openRing(plain{mem}, timeline.Shape{}))
 	rng := rand.New(rand.NewPCG(1, 1))
 	fillRing(t, p, rng, 1500, 20)
 	var wrote atomic.Int64
@@ -163,8 +144,7 @@ func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
 		}
 		return false
 	}}
-	other := openRing(s, timeline.Shape{})
-	defer other.close(t)
+	other := closing(t, openRing(s, timeline.Shape{}))
 	for _, want := range []int{4, 3} {
 		c := cost(t, func(p *pages) error { _, err := p.newest.Pictures(ctx, 2000); return err }, other)
 		if c.Trips != want {
@@ -178,11 +158,8 @@ func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
 
 // Of entries beyond the limit a picture does not say what their records do.
 func TestRing_Pictures_ReadNoMoreRecordsThanTheLimit(t *testing.T) {
-	p := openRing(plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 8, Segment: 4})
-	defer p.close(t)
-	for i := range 6 {
-		p.create(t, fmt.Sprint("p", i), "ann", "text")
-	}
+	p := closing(t, openRing(plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 8, Segment: 4}))
+	p.createMany(t, "p", 6)
 	must(t, p.Delete(ctx, "p0"))
 	must(t, p.Delete(ctx, "p4"))
 	for limit, want := range map[int]string{-1: ".UUU|UUU.|....|", 0: ".UUU|UUU.|....|", 2: ".UUU|USF.|....|", 9: ".SFF|FSF.|....|"} {

@@ -9,6 +9,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
+// add publishes e and then does the upkeep due.
+func (l *lane) add(ctx context.Context, s kv.Store, e entry) error {
+	if err := l.publish(ctx, s, e); err != nil {
+		return err
+	}
+	l.tidy(ctx, s, e.stamp)
+	return nil
+}
+
 // publish puts e into its segment. After it returns nil, every new read finds e. This is P2.
 func (l *lane) publish(ctx context.Context, s kv.Store, e entry) error {
 	g := l.shape
@@ -17,16 +26,15 @@ func (l *lane) publish(ctx context.Context, s kv.Store, e entry) error {
 	return a.put(ctx, s, func() error { return l.trim(ctx, s, i, e.stamp) })
 }
 
-// An addition is a set of entries to append to a key.
 type addition struct {
 	key   string
-	data  []byte
+	data  []byte        // entries to append
 	ttl   time.Duration // of the key, if it is created
 	opens bool          // the key is likely to be absent
 }
 
-// put carries out a. If the key is full it calls trim, up to twice, to make room. After an unclear
-// answer, put returns nil or an ErrUnclear.
+// put carries out a. It calls trim, up to twice, if the key is full. After an unclear answer it
+// returns nil or an ErrUnclear.
 func (a addition) put(ctx context.Context, s kv.Store, trim func() error) (err error) {
 	trims, unclear := 0, false
 	one := func(op kv.Op) error {
@@ -42,7 +50,7 @@ func (a addition) put(ctx context.Context, s kv.Store, trim func() error) (err e
 	for tries := range pushTries {
 		if tries > 0 || !a.opens {
 			err := one(kv.OpAppend(a.key, a.data))
-			if again(ctx, err) {
+			if resend(ctx, err) {
 				continue
 			}
 			if !errors.Is(err, kv.ErrNotStored) {
@@ -59,14 +67,88 @@ func (a addition) put(ctx context.Context, s kv.Store, trim func() error) (err e
 			if err := trim(); err != nil {
 				return err
 			}
-		case !errors.Is(err, kv.ErrExists) && !again(ctx, err):
+		case !errors.Is(err, kv.ErrExists) && !resend(ctx, err):
 			return err
 		}
 	}
 	return fmt.Errorf("%s: %w: not added after %d tries", a.key, kv.ErrUnclear, pushTries)
 }
 
-// again reports whether to resend an op that returned err. An entry stored twice is one entry.
-func again(ctx context.Context, err error) bool {
+// resend reports whether to send an op again: an entry stored twice is one entry.
+func resend(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (errors.Is(err, kv.ErrUnclear) || errors.Is(err, kv.ErrUnavailable))
+}
+
+// tidy trims the segment that is due after the push of n: in the transaction, otherwise after the
+// reply. This is P3.
+func (l *lane) tidy(ctx context.Context, s kv.Store, n int64) {
+	i, due := l.due(n)
+	switch {
+	case !due:
+	case l.atomic:
+		// If this trim fails, the segment is trimmed on the next lap.
+		_ = l.trim(ctx, s, i, n)
+	default:
+		l.db.Soon(func(ctx context.Context) error { return l.trim(ctx, l.db.Store(), i, n) })
+	}
+}
+
+// due returns the segment to trim after n. The first push of a block trims its segment. In case that
+// lost against other pushes, the push half a block later trims the segment before, by then quiet.
+func (l *lane) due(n int64) (segment int64, due bool) {
+	g := l.shape
+	lap := n / (g.width * g.blocks)
+	switch {
+	case lap == 0:
+		return 0, false
+	case g.width < 4 && lap%(4/g.width) != 0:
+		// A segment of few stamps need not be trimmed on every lap.
+		return 0, false
+	case n%g.width == 0:
+		return g.segment(g.block(n)), true
+	case n%g.width == g.width/2:
+		return g.segment(g.block(n) - 1), l.trimmed.Load() < (g.block(n)-1)*g.width
+	}
+	return 0, false
+}
+
+// trim removes lapped entries from segment i. Any process may do so at any time. own is a number
+// known to have been handed out: if the segment has a higher one, the counter may have gone back.
+// This is T1 and T2.
+func (l *lane) trim(ctx context.Context, s kv.Store, i, own int64) error {
+	key := l.key(i)
+	results, err := kv.GetAll(ctx, s, key, l.counterKey())
+	if err != nil {
+		return err
+	}
+	seg, err := l.decode(i, key, results[0])
+	if err != nil {
+		return err
+	}
+	if top := highest(seg.entries); top > own && numberIn(results[1]) < top {
+		return l.raise(ctx, s, top)
+	}
+	return l.cut(ctx, s, seg)
+}
+
+// cut is T2. It keeps the first entry of the newest block and all that follow it, and drops entries
+// of a ring of another shape.
+func (l *lane) cut(ctx context.Context, s kv.Store, seg segment) error {
+	newest := l.shape.block(highest(seg.entries))
+	from := 0
+	for from < len(seg.entries) && l.shape.block(seg.entries[from].stamp) != newest {
+		from++
+	}
+	// Unreadable entries right before may be of the newest block, too.
+	for from > 0 && seg.entries[from-1].lost() {
+		from--
+	}
+	if (from > 0 || seg.strange) && seg.version != 0 {
+		_, err := kv.One(ctx, s, kv.OpSwap(seg.key, seg.version, encodeAll(seg.entries[from:])))
+		if err != nil {
+			return unlessRaced(err)
+		}
+	}
+	l.trimmed.Store(newest * l.shape.width)
+	return nil
 }

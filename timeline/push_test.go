@@ -53,10 +53,7 @@ func must(t testing.TB, err error) {
 func (l *lane) push(ctx context.Context, body string) (int64, error) {
 	n, err := l.take(ctx, l.db.Store())
 	if err == nil {
-		err = l.publish(ctx, l.db.Store(), entry{n, l.db.Now().UnixMilli(), []byte(body)})
-	}
-	if err == nil {
-		l.tidy(ctx, l.db.Store(), n)
+		err = l.add(ctx, l.db.Store(), entry{n, l.db.Now().UnixMilli(), []byte(body)})
 	}
 	return n, err
 }

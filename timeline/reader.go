@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sort"
@@ -9,14 +8,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A reader holds the segments of a lane read by one call, and its way through the lane: down from a
-// cut to older entries, or up to newer ones. It shows no hole: an entry that was acknowledged
-// before the call began, and lies between the cut and a visible entry, is visible as well or was
-// lapped.
+// A reader is the way of one call through a lane: down from a cut to older entries, or up to newer
+// ones. It shows no hole: every entry between the cut and a visible entry that was acknowledged
+// before the call began is visible as well, or was lapped.
 type reader struct {
 	*lane
 	up    bool
-	shown bool  // results are only displayed, so reads may come from memory
+	shown bool  // only displayed, so reads may come from memory
 	from  *cut  // nil: the newest end
 	at    cut   // the target of from, once the reader has moved
 	step  int64 // number of blocks to read next
@@ -24,24 +22,10 @@ type reader struct {
 	counter int64 // the counter's number, or absent or poisoned
 	top     int64 // the highest stamp known or read
 	read    []segment
-	ordered []*entry // the distinct showable entries of all segments read, in the order of the way
+	ordered []*entry // the distinct showable entries of read, in the order of the way
 }
 
-// newReader returns a reader of l that first reads the newest block and, before it, the blocks of
-// ahead stamps.
-func (l *lane) newReader(up bool, from *cut, ahead int64) *reader {
-	r := new(reader)
-	r.begin(l, up, from, ahead)
-	return r
-}
-
-// begin makes r, which is empty, what newReader returns.
-func (r *reader) begin(l *lane, up bool, from *cut, ahead int64) {
-	r.lane, r.up, r.from = l, up, from
-	r.plan(ahead)
-}
-
-// has returns what was read of a segment, nil if it was not.
+// has returns a segment, or nil if it was not read.
 func (r *reader) has(segment int64) *segment {
 	for i := range r.read {
 		if r.read[i].number == segment {
@@ -79,39 +63,33 @@ func (r *reader) open(ctx context.Context, s kv.Store) error {
 		return err
 	}
 	if len(refs) > 0 {
-		r.step = 2
+		r.step = max(2, r.step/2)
 	}
 	return r.settle(ctx, s)
 }
 
-// openSparingly is open for large entries. It reads the planned segments and the next one, which
-// may have been used since. If the process does not know the head of the ring, it reads the counter
-// first.
+// openSparingly is open for large entries. It reads the planned segments and the one above them,
+// which may have been used since. A process that does not know the head of the ring reads the
+// counter first.
 func (r *reader) openSparingly(ctx context.Context, s kv.Store) error {
 	r.top = r.knowledge.top()
-	if r.top == 0 {
-		if err := r.fetch(ctx, s, nil, true); err != nil || r.counter < 0 {
-			return cmp.Or(err, r.settle(ctx, s))
-		}
-		if err := r.fetch(ctx, s, r.near(), false); err != nil {
+	known := r.top != 0
+	if !known {
+		if err := r.fetch(ctx, s, nil, true); err != nil {
 			return err
 		}
-		return r.settle(ctx, s)
+		if r.counter < 0 {
+			return r.settle(ctx, s)
+		}
 	}
-	if err := r.fetch(ctx, s, r.near(), true); err != nil {
-		return err
-	}
-	return r.settle(ctx, s)
-}
-
-// near returns the next segments on the way and the one above them.
-func (r *reader) near() []int64 {
-	refs, g := r.ahead(r.step), r.shape
-	above := g.segment(g.block(r.top) + 1)
+	refs, above := r.ahead(r.step), r.shape.segment(r.shape.block(r.top)+1)
 	if !slices.Contains(refs, above) {
 		refs = append(refs, above)
 	}
-	return refs
+	if err := r.fetch(ctx, s, refs, known); err != nil {
+		return err
+	}
+	return r.settle(ctx, s)
 }
 
 // settle ends open, after the first segments are read.
@@ -120,7 +98,7 @@ func (r *reader) settle(ctx context.Context, s kv.Store) error {
 		return err
 	}
 	r.learn(r.top)
-	r.mend()
+	r.help()
 	if r.from == nil {
 		r.moveTo(cut{stamp: r.top + 1})
 	}
@@ -129,8 +107,8 @@ func (r *reader) settle(ctx context.Context, s kv.Store) error {
 
 func (r *reader) moveTo(c cut) { r.at, r.from = c, &r.at }
 
-// search reads the ring if there is no counter to locate the newest block. A ring without its first
-// segments was never written.
+// search reads the ring if no counter locates the newest block. A ring without its first segments was
+// never written.
 func (r *reader) search(ctx context.Context, s kv.Store) error {
 	for first := true; r.counter < 0 && (first || r.top > 0); first = false {
 		refs := r.remaining()
@@ -147,13 +125,14 @@ func (r *reader) search(ctx context.Context, s kv.Store) error {
 	return nil
 }
 
-// probed is the number of segments to read before a ring of large entries counts as never written.
+// probed is the number of segments without entries after which a ring of large entries counts as
+// never written.
 const probed = 3
 
-// more reads further: 2 blocks, then 4, 8 and so on. This is R3.
+// more reads further, twice as many blocks each time. This is R3.
 func (r *reader) more(ctx context.Context, s kv.Store) error {
 	refs := r.ahead(r.step)
-	r.step = min(2*r.step, 64)
+	r.step = max(r.step, min(2*r.step, 64))
 	return r.fetch(ctx, s, refs, false)
 }
 
@@ -165,7 +144,7 @@ func (r *reader) whole() []int64 {
 	return r.remaining()
 }
 
-// remaining returns unread segments, as many as fit into a trip.
+// remaining returns the unread segments, as many as fit into a trip.
 func (r *reader) remaining() []int64 {
 	var refs []int64
 	for i := int64(0); i < r.shape.blocks && len(refs) < atOnce; i++ {
@@ -188,10 +167,9 @@ func (r *reader) ahead(n int64) []int64 {
 	return refs
 }
 
-// oldest returns the first stamp to show.
 func (r *reader) oldest() int64 { return r.shape.firstShown(r.top) }
 
-// way returns the blocks to go through: the first, the last, and the step from one to the next.
+// way returns the first and the last block to go through, and the step from one to the next.
 func (r *reader) way() (first, last, step int64) {
 	g := r.shape
 	low, high := g.block(r.oldest()), g.block(r.top)
@@ -204,7 +182,7 @@ func (r *reader) way() (first, last, step int64) {
 	return high, low, -1
 }
 
-// fetch reads segments and, if wanted, the counter, in one trip.
+// fetch reads segments and, if wanted, the counter.
 func (r *reader) fetch(ctx context.Context, s kv.Store, refs []int64, counter bool) error {
 	keys := r.keysOf(refs, counter)
 	if r.shown {
@@ -258,9 +236,8 @@ func (r *reader) order() {
 	r.ordered = slices.CompactFunc(r.ordered, func(a, b *entry) bool { return a.compare(b) == 0 })
 }
 
-// mend does upkeep for writers, after the reply: it raises a counter that went back, and trims
-// overdue segments.
-func (r *reader) mend() {
+// help raises a counter that went back and trims overdue segments, after the reply.
+func (r *reader) help() {
 	if top := r.top; r.counter >= 0 && r.counter < top {
 		r.db.Soon(func(ctx context.Context) error { return r.raise(ctx, r.db.Store(), top) })
 	}
@@ -281,8 +258,8 @@ func (r *reader) mend() {
 	}
 }
 
-// reach returns the stamp up to which the way was read without a gap. ended reports whether nothing
-// is beyond. This is R2.
+// reach returns the stamp up to which the way was read without a gap. ended reports that nothing is
+// beyond. This is R2.
 func (r *reader) reach() (stamp int64, ended bool) {
 	b, end, step := r.way()
 	for ; (end-b)*step >= 0; b += step {
@@ -300,8 +277,8 @@ func (r *reader) reach() (stamp int64, ended bool) {
 	return 0, true
 }
 
-// visible returns the showable entries, in the order of the way. ended reports whether there are
-// none beyond them.
+// visible returns the entries between the cut and the reach, in the order of the way. ended reports
+// that there are none beyond them.
 func (r *reader) visible() (entries []*entry, ended bool) {
 	reach, ended := r.reach()
 	first := r.find(func(e *entry) bool { return r.from.isOver(*e) != r.up })
@@ -309,7 +286,6 @@ func (r *reader) visible() (entries []*entry, ended bool) {
 	return r.ordered[first:max(first, end)], ended
 }
 
-// find returns the number of entries before the first for which behind is true.
 func (r *reader) find(behind func(*entry) bool) int {
 	return sort.Search(len(r.ordered), func(i int) bool { return behind(r.ordered[i]) })
 }
@@ -320,10 +296,10 @@ func (r *reader) pass(it item) {
 		r.moveTo(over(it.entry))
 		return
 	}
-	r.moveTo(cut{it.stamp, it.what}) // the cut just below it
+	r.moveTo(cut{it.stamp, it.what}) // just below it
 }
 
-// skip moves the cut to the end of the reading, if there are no visible entries.
+// skip moves the cut to the reach, if there are no visible entries.
 func (r *reader) skip() {
 	if entries, ended := r.visible(); len(entries) > 0 || ended {
 		return

@@ -194,9 +194,7 @@ func TestRing_Purge_LeavesNothingInWhatALongerRingHasLeft(t *testing.T) {
 func TestRing_AnotherShape_LeavesTheSegmentsAsTheyAreTrimmed(t *testing.T) {
 	eachWorld(t, func(h *history, m *memkv.Store, s kv.Store) {
 		first := h.opens(s, 16, 16, 1)
-		for i := range 40 {
-			first.create(h, fmt.Sprint("first", i), "ann", "text")
-		}
+		first.createMany(h, "first", 40)
 		first.close(h)
 		p := h.opens(s, 64, 4, 1)
 		must(h, p.Rebuild(ctx))

@@ -12,22 +12,23 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Spec describes a timeline of records of type T. kvgen writes it from a tag.
 type Spec[T any] struct {
 	Name string // Newest: unique in the model, part of the timeline's keys
-	Def  string // the definition, without the Shape; the timeline must be rebuilt when it changes
+	Def  string // the definition, without the Shape; a change requires a rebuild
 
-	// Value returns a text; a change of it moves the record to the newest end. It usually calls
-	// Text. A record with an empty text is not in the timeline. If Value is nil, a record stays
-	// where it was when it came to its owner.
+	// Value returns a text, usually by Text. A change of it moves the record to the newest end, and
+	// a record with an empty text is not in the timeline. If Value is nil, a record stays where it
+	// was when it came to its owner.
 	Value func(*T) string
 	Holds func(*T) bool // reports whether that text is not empty; nil: call Value
 	If    func(*T) bool // selects the records in the timeline; nil: all
 
-	// Order returns the field, if its values are the order in which Rebuild must enter records: a
-	// time, an integer or a text. If Order is nil, that is the order of creation.
+	// Order returns a time, an integer or a text in whose order a rebuild enters records. If Order
+	// is nil, that is the order of creation.
 	Order func(*T) any
 
 	Shape  Shape
@@ -52,29 +53,58 @@ func NewRing[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T]) 
 	return &Ring[T]{c.ring("")}
 }
 
-// Ring is a timeline of records, newest first: the newest Size of its numbers. A record appears
-// once, where the last write that changed its value put it. A record that is removed for a while
-// and then added again goes to the top.
-//
-// It guarantees:
+// Ring is a timeline of records, newest first. A record appears once, where the last write that
+// changed its value put it; one that is removed and added again goes to the top.
 //
 //   - A change that has returned stays in the timeline until Size newer ones follow, whatever
 //     crashes.
 //   - A page has no hole.
-//   - A record is shown only if it is live and belongs to the owner, and only at its newest entry.
+//   - A record is shown only if it is live and belongs to the owner.
 type Ring[T any] struct{ ring *ring }
+
+// Rings is a timeline of records for each value of a field, the owner of the record. A record may
+// have several owners, such as its tags.
+type Rings[T, V any] struct {
+	core *core
+	key  kvmodel.KeyOf[V]
+}
+
+// NewRings returns the timelines described by spec, one for each value of by, and plugs them into
+// records.
+func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec Spec[T], by kvmodel.By[T, V]) *Rings[T, V] {
+	c := newCore(spec.untyped(), ownersOf[T, V]{by})
+	c.marks.several = by.Values != nil
+	c.join(records, c, idTextOf(records))
+	return &Rings[T, V]{c, by.Key}
+}
+
+// Of returns the timeline of one owner, or of several merged: by the time of each change, in
+// milliseconds by the clock of its process, and then by owner. A record of several owners is shown
+// once, at the last of these changes. Without owners the timeline is empty. Of takes no trip.
+func (r *Rings[T, V]) Of(owners ...V) *Ring[T] {
+	texts := kv.Texts(owners, r.key.Text)
+	slices.Sort(texts)
+	return &Ring[T]{r.core.ring(slices.Compact(texts)...)}
+}
+
+type ownersOf[T, V any] struct{ by kvmodel.By[T, V] }
+
+func (o ownersOf[T, V]) Texts(rec plug.Record) []string { return o.by.Texts(rec.(*T)) }
+
+func (o ownersOf[T, V]) Limit(rec plug.Record) error { return o.by.Limit(rec.(*T)) }
+
+func (o ownersOf[T, V]) Has(rec plug.Record, text string) bool { return o.by.Has(rec.(*T), text) }
 
 // ring is a Ring without its type.
 type ring struct {
 	core  *core
-	name  string // name of the listing, for its cursors
+	name  string // of the listing, for its cursors
 	lanes []*lane
 	err   error // the reason it cannot be read, if any
 }
 
 var _ kvmodel.Lister[struct{}] = (*Ring[struct{}])(nil)
 
-// ring returns the timeline of owners.
 func (c *core) ring(owners ...string) *ring {
 	r := &ring{core: c, name: c.host.Model() + "." + c.spec.Name + " " + strings.Join(owners, " "), lanes: c.lanesOf(owners...)}
 	if n := len(r.lanes); n > MaxLanes {
@@ -83,33 +113,27 @@ func (c *core) ring(owners ...string) *ring {
 	return r
 }
 
-// isEmpty reports whether r has no owners.
-func (r *ring) isEmpty() bool { return len(r.lanes) == 0 }
+func (r *ring) hasNoOwner() bool { return len(r.lanes) == 0 }
 
 func (r *ring) title() string { return r.core.host.Model() + "." + r.core.spec.Name }
 
 // Page returns n records from cursor on, newest first, or from the newest if the cursor is empty.
-// It skips records that a keep function rejects and reads on; after five trips for records, or
-// seven for segments, it returns a short page with a Next. The newest page takes one trip if
-// nothing was added since the process last read it, and otherwise two. Any other page takes two,
-// the first in a process three, and a page that skips records at least one more.
+// It skips records that a keep function rejects and reads on; after ten times n records, or seven
+// trips for segments, it returns a short page with a Next. A page takes two trips, the first in a
+// process three, the newest one if it has not changed; to skip records takes at least one more.
 //
-// If a part of the ring is damaged, Page returns the readable records and an ErrCorrupt. A Rebuild
-// repairs that.
-//
-// Next leads to older records and is empty at the end of the ring; it never leads to records that
-// were lapped. Prev leads to newer records and is empty on the newest page. Neither moves when
-// other records are written.
+// Next leads to older records and is empty at the end of the ring. Prev leads to newer ones and is
+// empty on the newest page. Neither moves when other records are written. If a part of the ring is
+// damaged, Page returns the readable records and an ErrCorrupt; a Rebuild repairs that.
 func (r *Ring[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	p, err := r.ring.pageAt(ctx, cursor, n, plug.Keeps(keep))
 	return kvmodel.Listing[T]{Items: plug.AllAs[T](p.items), Next: r.ring.cursor(p.next), Prev: r.ring.cursor(p.prev)}, err
 }
 
-// pageAt returns the page of n records from the cursor on.
 func (r *ring) pageAt(ctx context.Context, cursor string, n int, keep func(plug.Record) bool) (page, error) {
 	ctx, end := r.core.host.Begin(ctx, "Page")
 	defer end()
-	if err := kvmodel.CheckPage(r.title(), n); err != nil || r.isEmpty() {
+	if err := kvmodel.CheckPage(r.title(), n); err != nil || r.hasNoOwner() {
 		return page{}, err
 	}
 	var p position
@@ -128,15 +152,13 @@ func (r *ring) pageAt(ctx context.Context, cursor string, n int, keep func(plug.
 	return f, f.damage
 }
 
-// A page is a page of a ring, and the positions around it.
 type page struct {
 	items      []plug.Record
 	next, prev *position // nil: no more records in this direction
 	bottom     []cut     // cuts below the page
-	damage     error     // the error if some entries were unreadable
+	damage     error     // some entries were unreadable
 }
 
-// page returns the page of n records from p on.
 func (r *ring) page(ctx context.Context, p position, n int, keep func(plug.Record) bool) (page, error) {
 	if err := r.ready(ctx); err != nil {
 		return page{}, err
@@ -175,15 +197,15 @@ func (r *ring) page(ctx context.Context, p position, n int, keep func(plug.Recor
 	switch {
 	case !p.up:
 		return page{items, on, back, end, r.core.failure(m.damage())}, nil
-	case on == nil && len(items) < n:
-		// Fewer than n records are newer, so this is the newest page.
+	case on == nil && len(items) < n && keep == nil:
+		// Fewer than n records are newer, so this is the newest page. A filter may have used up its
+		// ten times n records, and gets a short page.
 		return r.page(ctx, position{}, n, keep)
 	}
 	slices.Reverse(items)
 	return page{items, back, on, start, r.core.failure(m.damage())}, nil
 }
 
-// ready returns nil if the ring can be read.
 func (r *ring) ready(ctx context.Context) error {
 	if r.err != nil {
 		return r.err
@@ -191,31 +213,8 @@ func (r *ring) ready(ctx context.Context) error {
 	return r.core.host.Ready(ctx)
 }
 
-// open returns a merge of the ring's lanes that has read the beginning.
-func (r *ring) open(ctx context.Context, up bool, from []cut, n int) (*merge, error) {
-	if err := r.ready(ctx); err != nil {
-		return nil, err
-	}
-	m := newMerge(r.core.db.Store(), r.lanes, up, from, n)
-	return m, r.core.failure(m.open(ctx))
-}
-
-// openAhead is open from the newest end, where each reader reads ahead(i, reader) stamps before the
-// newest block.
-func (r *ring) openAhead(ctx context.Context, ahead func(int, *reader) int64) (*merge, error) {
-	if err := r.ready(ctx); err != nil {
-		return nil, err
-	}
-	m := newMerge(r.core.db.Store(), r.lanes, false, nil, 1)
-	for i, lane := range m.readers {
-		lane.plan(ahead(i, lane))
-	}
-	return m, r.core.failure(m.open(ctx))
-}
-
 // All returns the records from the newest to the end of the ring, 100 in a trip or two. A record
-// written meanwhile may come twice or not at all. All ends after an error. Damage is reported at
-// the end.
+// written meanwhile may come twice or not at all. All ends at an error; damage comes at the end.
 func (r *Ring[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		r.ring.eachRecord(ctx, func(v plug.Record, err error) bool { return yield(plug.As[T](v), err) })
@@ -247,7 +246,6 @@ func (r *ring) eachRecord(ctx context.Context, yield func(plug.Record, error) bo
 	}
 }
 
-// cursor returns the cursor of p, or "" if p is nil.
 func (r *ring) cursor(p *position) string {
 	if p == nil {
 		return ""

@@ -122,6 +122,50 @@ func (p *pages) create(t testing.TB, id, author, body string) {
 	must(t, p.Create(ctx, &page{ID: id, Author: author, Body: body}))
 }
 
+// createMany creates n pages of ann, whose ids begin with prefix.
+func (p *pages) createMany(t testing.TB, prefix string, n int) {
+	t.Helper()
+	for i := range n {
+		p.create(t, fmt.Sprint(prefix, i), "ann", "text")
+	}
+}
+
+// closing closes p at the end of the test.
+func closing[P interface{ close(testing.TB) }](t testing.TB, p P) P {
+	t.Cleanup(func() { p.close(t) })
+	return p
+}
+
+// walk returns all pages of n.
+func walk[T any](t testing.TB, l kvmodel.Lister[T], n int) (all []kvmodel.Listing[T]) {
+	t.Helper()
+	for cursor := ""; len(all) == 0 || cursor != ""; cursor = all[len(all)-1].Next {
+		p, err := l.Page(ctx, cursor, n)
+		must(t, err)
+		if all = append(all, p); len(all) > 1000 {
+			t.Fatal("the pages do not end")
+		}
+	}
+	return all
+}
+
+// wantWalk asserts that pages of n show want, on the way back too.
+func wantWalk(t testing.TB, what string, want []string, r *timeline.Ring[page], n int) {
+	t.Helper()
+	var all []*page
+	pages := walk(t, r, n)
+	for _, p := range pages {
+		all = append(all, p.Items...)
+	}
+	wantIDs(t, what, want, all)
+	for i := len(pages) - 1; i > 0; i-- {
+		wantIDs(t, fmt.Sprint(what, ", before page ", i), ids(pages[i-1].Items), listed(t, r, pages[i].Prev, n).Items)
+	}
+	if pages[0].Prev != "" {
+		t.Error(what, ": the newest page has a Prev")
+	}
+}
+
 func (p *pages) edit(t testing.TB, id string, f func(*page)) {
 	t.Helper()
 	if _, err := p.Update(ctx, id, func(p *page) error { f(p); return nil }); err != nil {
@@ -175,12 +219,9 @@ func names(prefix string, from, to int) []string {
 
 func TestRing_Page_NewestFirst(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.Store) {
-		p := openPages(s, timeline.Shape{})
-		defer p.close(t)
+		p := closing(t, openPages(s, timeline.Shape{}))
 		wantIDs(t, "an empty ring", []string{}, listed(t, p.newest, "", 20).Items)
-		for i := range 5 {
-			p.create(t, fmt.Sprint("p", i), "ann", "text")
-		}
+		p.createMany(t, "p", 5)
 		wantIDs(t, "five", names("p", 4, 0), listed(t, p.newest, "", 20).Items)
 		p.edit(t, "p1", func(p *page) { p.Body = "new" })
 		wantIDs(t, "an edited one moves", []string{"p1", "p4", "p3", "p2", "p0"}, listed(t, p.newest, "", 20).Items)
@@ -205,36 +246,15 @@ func TestRing_Page_CursorsLeadThroughTheRingAndBack(t *testing.T) {
 }
 
 func pagesThrough(t *testing.T, s kv.Store, shape timeline.Shape) {
-	p := openPages(s, shape)
-	defer p.close(t)
+	p := closing(t, openPages(s, shape))
 	const made = 350
-	for i := range made {
-		p.create(t, fmt.Sprint("p", i), "ann", "text")
-	}
+	p.createMany(t, "p", made)
 	must(t, p.db.Flush(ctx))
 	size := min(made, shape.Size)
 	if size == 0 {
 		size = made
 	}
-	var all []string
-	var walked []kvmodel.Listing[page]
-	for cursor := ""; ; {
-		l := listed(t, p.newest, cursor, 20)
-		all, walked = append(all, ids(l.Items)...), append(walked, l)
-		if cursor = l.Next; cursor == "" {
-			break
-		}
-	}
-	if d := cmp.Diff(names("p", made-1, made-size), all); d != "" {
-		t.Fatalf("all pages: mismatch (-want +got):\n%s", d)
-	}
-	for i := len(walked) - 1; i > 0; i-- {
-		l := listed(t, p.newest, walked[i].Prev, 20)
-		wantIDs(t, fmt.Sprint("before page ", i), ids(walked[i-1].Items), l.Items)
-	}
-	if first := walked[0]; first.Prev != "" {
-		t.Error("the newest page has a Prev")
-	}
+	wantWalk(t, "all pages", names("p", made-1, made-size), p.newest, 20)
 	i := made
 	for got, err := range p.newest.All(ctx) {
 		if i--; err != nil || got.ID != fmt.Sprint("p", i) {
@@ -251,8 +271,7 @@ func pagesThrough(t *testing.T, s kv.Store, shape timeline.Shape) {
 }
 
 func TestRing_Page_RefusesBadCursorsAndSizes(t *testing.T) {
-	p := openPages(memkv.New(memkv.Options{}), timeline.Shape{})
-	defer p.close(t)
+	p := closing(t, openPages(memkv.New(memkv.Options{}), timeline.Shape{}))
 	p.create(t, "a", "ann", "x")
 	p.create(t, "b", "ann", "x")
 	next := listed(t, p.newest, "", 1).Next
@@ -314,8 +333,7 @@ func TestRing_AnEntryThatFailedBesideTheCommitIsAddedLater(t *testing.T) {
 // The newest entry of a record may be one whose change never committed.
 func TestRing_AnEntryWithoutItsCommitHidesNoOlderEntry(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
-	p := openPages(plain{mem}, timeline.Shape{})
-	defer p.close(t)
+	p := closing(t, openPages(plain{mem}, timeline.Shape{}))
 	p.create(t, "a", "ann", "x")
 	p.create(t, "b", "ann", "x")
 	// {length, stamp 3, time 1, "a"}
@@ -329,13 +347,10 @@ func TestRing_AnEntryWithoutItsCommitHidesNoOlderEntry(t *testing.T) {
 // What is gone, has moved on or never committed is not new.
 func TestRing_Since_CountsOnlyTheRecordsThatStandAboveTheCursor(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.Store) {
-		p := openPages(survivor{s}, timeline.Shape{})
-		defer p.close(t)
+		p := closing(t, openPages(survivor{s}, timeline.Shape{}))
 		looked, err := p.newest.Head(ctx)
 		must(t, err)
-		for i := range 10 {
-			p.create(t, fmt.Sprint("p", i), "ann", "text")
-		}
+		p.createMany(t, "p", 10)
 		want := func(what string, want int) {
 			t.Helper()
 			if n, err := p.newest.Since(ctx, looked); n != want || err != nil {

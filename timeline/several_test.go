@@ -74,21 +74,16 @@ func wantShown(t testing.TB, r *timeline.Rings[essay, string], tags, want string
 	ring := r.Of(strings.Fields(tags)...)
 	for n := 1; n < 4; n++ {
 		var got []string
-		var last string
-		for cursor := ""; ; {
-			l, err := ring.Page(ctx, cursor, n)
-			must(t, err)
+		pages := walk(t, ring, n)
+		for _, l := range pages {
 			for _, e := range l.Items {
 				got = append(got, e.ID)
-			}
-			if last, cursor = l.Prev, l.Next; cursor == "" {
-				break
 			}
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s, in pages of %d: %v, want %s", tags, n, got, want)
 		}
-		for cursor := last; cursor != ""; {
+		for cursor := pages[len(pages)-1].Prev; cursor != ""; {
 			l, err := ring.Page(ctx, cursor, n)
 			must(t, err)
 			for i, e := range l.Items {

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// Head returns a text that changes with each new entry among the newest. It can be an ETag for the
-// newest page, if all visible changes on the page move a record. It is also a cursor: Page returns
-// records newer than the head, and Since counts them. One trip.
+// Head returns a text that changes with each new entry: an ETag for the newest page, if all visible
+// changes move a record. It is also a cursor: Page returns the records newer than the head, and Since
+// counts them. One trip.
 func (r *Ring[T]) Head(ctx context.Context) (string, error) { return r.ring.head(ctx) }
 
 func (r *ring) head(ctx context.Context) (string, error) {
 	ctx, end := r.core.host.Begin(ctx, "Head")
 	defer end()
-	if r.isEmpty() {
+	if r.hasNoOwner() {
 		return "", nil
 	}
 	m, err := r.openAhead(ctx, func(int, *reader) int64 { return defaultSegment })
@@ -41,9 +41,8 @@ func (r *ring) head(ctx context.Context) (string, error) {
 }
 
 // Since returns the number of records above a cursor of this ring, such as the Head at a visitor's
-// last visit. It reads the newest 512 entries, in up to seven trips; if these do not reach the
-// cursor, the result is too low. One trip if there are none, and otherwise one more for the
-// records.
+// last visit, among the newest 512 entries. One trip if there are none; otherwise up to seven, and
+// one for the records.
 func (r *Ring[T]) Since(ctx context.Context, cursor string) (int, error) {
 	return r.ring.since(ctx, cursor)
 }
@@ -51,7 +50,7 @@ func (r *Ring[T]) Since(ctx context.Context, cursor string) (int, error) {
 func (r *ring) since(ctx context.Context, cursor string) (int, error) {
 	ctx, end := r.core.host.Begin(ctx, "Since")
 	defer end()
-	if r.isEmpty() {
+	if r.hasNoOwner() {
 		return 0, nil
 	}
 	p, err := r.parse(cursor)
@@ -86,15 +85,15 @@ func (r *ring) since(ctx context.Context, cursor string) (int, error) {
 	return n, r.core.failure(m.damage())
 }
 
-// InUse returns the lowest and the highest stamp that the ring shows, or 0 if it is empty: a
-// measure of its length, and of all entries ever added. The entries may be stale. With several
-// owners or shards, they are the stamps of the oldest and the newest entry. Two trips.
+// InUse returns the lowest and the highest stamp that the ring shows, of stale entries too, or 0 if
+// it is empty. With several owners or shards, they are the stamps of the oldest and the newest entry.
+// Two trips.
 func (r *Ring[T]) InUse(ctx context.Context) (first, last int64, err error) { return r.ring.inUse(ctx) }
 
 func (r *ring) inUse(ctx context.Context) (first, last int64, err error) {
 	ctx, end := r.core.host.Begin(ctx, "InUse")
 	defer end()
-	if r.isEmpty() {
+	if r.hasNoOwner() {
 		return 0, 0, nil
 	}
 	oldest := make([]cut, len(r.lanes))
@@ -107,15 +106,30 @@ func (r *ring) inUse(ctx context.Context) (first, last int64, err error) {
 	return first, last, err
 }
 
-// endOf returns the first stamp on the way from the cuts, 0 if there is none.
 func (r *ring) endOf(ctx context.Context, up bool, from []cut) (int64, error) {
-	m, err := r.open(ctx, up, from, 1)
-	if err != nil {
+	if err := r.ready(ctx); err != nil {
 		return 0, err
+	}
+	m := newMerge(r.core.db.Store(), r.lanes, up, from, 1)
+	if err := m.open(ctx); err != nil {
+		return 0, r.core.failure(err)
 	}
 	items, err := m.gather(ctx, 1, func(string) bool { return false })
 	if err = cmp.Or(err, m.damage()); err != nil || len(items) == 0 {
 		return 0, r.core.failure(err)
 	}
 	return items[0].stamp, nil
+}
+
+// openAhead opens a merge at the newest end, where each reader reads ahead(i, reader) stamps before
+// the newest block.
+func (r *ring) openAhead(ctx context.Context, ahead func(int, *reader) int64) (*merge, error) {
+	if err := r.ready(ctx); err != nil {
+		return nil, err
+	}
+	m := newMerge(r.core.db.Store(), r.lanes, false, nil, 1)
+	for i, lane := range m.readers {
+		lane.plan(ahead(i, lane))
+	}
+	return m, r.core.failure(m.open(ctx))
 }

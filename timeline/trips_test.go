@@ -37,12 +37,10 @@ func TestRing_Page_TakesOneTripWhereNothingIsNewAndTwoHoweverManyEntriesAreStale
 		for seed := range proof.Part(t, []uint64{1}, []uint64{1, 2, 3}) {
 			t.Run(fmt.Sprint(stale, "%/", seed), func(t *testing.T) {
 				s := plain{memkv.New(memkv.Options{})}
-				p := openPages(s, timeline.Shape{})
-				defer p.close(t)
+				p := closing(t, openPages(s, timeline.Shape{}))
 				rng := rand.New(rand.NewPCG(seed, 1))
 				made := fillRing(t, p, rng, 2000, stale)
-				other := openPages(s, timeline.Shape{})
-				defer other.close(t)
+				other := closing(t, openPages(s, timeline.Shape{}))
 				if c := cost(t, readPage(20), other); c.Trips > 3 {
 					t.Errorf("the first page of a process: %v", c)
 				}

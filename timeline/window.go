@@ -3,7 +3,6 @@ package timeline
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,25 +11,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The views that package inspect has of timelines and events: see [plug.Window]. A base is common
-// to all rings of one owner.
-
-// ringWindow is the view that package inspect has of an index's rings.
+// ringWindow is the [plug.Window] of an index. A base is common to all rings of an owner.
 type ringWindow struct{ *core }
 
-// Window returns the view for package inspect.
 func (c *core) Window() plug.Window { return ringWindow{c} }
 
-// Kind returns "timeline".
 func (c ringWindow) Kind() string { return "timeline" }
 
-// Parted reports whether each owner has rings.
 func (c ringWindow) Parted() bool {
 	_, one := c.owners.(everyone)
 	return !one
 }
 
-// Bases returns the key prefix of the rings of a place.
 func (c ringWindow) Bases(place string) []string {
 	return []string{c.keys.Key(ownerOf(place))}
 }
@@ -41,7 +33,6 @@ func (c ringWindow) Base(key string) (base string, first bool) {
 	return base, ok && (rest == "n" || rest == "0#n")
 }
 
-// lanesAt returns the lanes whose keys begin with base.
 func (c ringWindow) lanesAt(base string) (all []*lane) {
 	if c.shards == 1 {
 		return []*lane{newLane(c.process, base, c.shape)}
@@ -52,7 +43,7 @@ func (c ringWindow) lanesAt(base string) (all []*lane) {
 	return all
 }
 
-// Audit returns the damaged segments. Stale entries are no problem, since readers skip them.
+// Audit returns the damaged segments. Stale entries are normal.
 func (c ringWindow) Audit(ctx context.Context, s kv.Store, base, _ string) (wrong []plug.Wrong, err error) {
 	for _, l := range c.lanesAt(base) {
 		damaged, err := l.damaged(ctx, s)
@@ -68,31 +59,23 @@ func (c ringWindow) Audit(ctx context.Context, s kv.Store, base, _ string) (wron
 
 // damaged returns the keys of damaged segments, and the counter's if that is not a number.
 func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err error) {
-	keys := []string{l.counterKey()}
-	for i := range l.shape.blocks {
-		keys = append(keys, l.key(i))
+	count, _, err := l.readCounter(ctx, s)
+	if count == poisoned {
+		damaged = append(damaged, l.counterKey())
 	}
-	for first := 0; first < len(keys); first += atOnce {
-		some := keys[first:min(first+atOnce, len(keys))]
-		results, err := kv.GetAll(ctx, s, some...)
-		if err != nil {
-			return damaged, err
-		}
-		for i, r := range results {
-			switch {
-			case r.Err != nil:
-			case some[i] == l.counterKey() && numberIn(r) < 0:
-				damaged = append(damaged, some[i])
-			case some[i] != l.counterKey() && isDamaged(decodeEntries(r.Value)):
-				damaged = append(damaged, some[i])
-			}
-		}
+	if err != nil {
+		return nil, err
 	}
-	return damaged, nil
+	err = l.each(ctx, s, 0, l.shape.blocks, func(_ int64, key string, r kv.Result) error {
+		if r.Err == nil && isDamaged(decodeEntries(r.Value)) {
+			damaged = append(damaged, key)
+		}
+		return nil
+	})
+	return damaged, err
 }
 
-// Amend removes unreadable bytes from the rings. The records of these entries must be mended
-// afterwards.
+// Amend removes unreadable bytes from the rings. The records of these entries must be mended later.
 func (c ringWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error {
 	for _, l := range c.lanesAt(base) {
 		if err := cmp.Or(l.mend(ctx, s), l.dropBadCounter(ctx, s)); err != nil {
@@ -104,20 +87,14 @@ func (c ringWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error
 
 // dropBadCounter deletes a counter that is not a number. The next writer recreates it: see RECOVER.
 func (l *lane) dropBadCounter(ctx context.Context, s kv.Store) error {
-	r, err := kv.One(ctx, s, kv.OpGet(l.counterKey()))
-	switch {
-	case errors.Is(err, kv.ErrNotFound):
-		return nil
-	case err != nil:
+	count, version, err := l.readCounter(ctx, s)
+	if err != nil || count != poisoned {
 		return err
-	case numberIn(r) >= 0:
-		return nil
 	}
-	_, err = kv.One(ctx, s, kv.OpDrop(l.counterKey(), r.Version))
+	_, err = kv.One(ctx, s, kv.OpDrop(l.counterKey(), version))
 	return unlessRaced(err)
 }
 
-// Page returns the newest records of an owner.
 func (c ringWindow) Page(ctx context.Context, s kv.Store, value string, n int) (rows []plug.Row, err error) {
 	p, err := c.ring(value).page(ctx, position{}, n, nil)
 	if err != nil {
@@ -129,13 +106,12 @@ func (c ringWindow) Page(ctx context.Context, s kv.Store, value string, n int) (
 		return nil, err
 	}
 	for _, rec := range recs {
-		m := c.markOf(rec.Mark, value)
+		m := c.marks.of(rec.Mark, value)
 		rows = append(rows, plug.Row{ID: rec.ID, Note: fmt.Sprintf("stamp %d, %s", m.stamp, shownTime(m.at))})
 	}
 	return rows, p.damage
 }
 
-// Picture draws the rings of an owner.
 func (c ringWindow) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
 	r := c.ring(value)
 	if err := r.ready(ctx); err != nil {
@@ -162,7 +138,6 @@ func (c ringWindow) Picture(ctx context.Context, s kv.Store, value string, most 
 	return p, nil
 }
 
-// plain converts p to the type of plug.
 func (p Picture) plain() plug.Ring {
 	ring := plug.Ring{Head: p.Head, Newest: p.Newest}
 	for _, s := range p.Segments {
@@ -177,7 +152,6 @@ func (p Picture) plain() plug.Ring {
 
 func shownTime(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateTime) }
 
-// Show describes a counter or a segment.
 func (c ringWindow) Show(key string, value []byte) ([]string, error) {
 	if strings.HasSuffix(key, "#n") {
 		return []string{"the last stamp that was given: " + string(value)}, nil
@@ -193,7 +167,7 @@ func (c ringWindow) Said(key string, value []byte) (texts []string, bodies [][]b
 	return texts, nil
 }
 
-// bodiesOf returns the bodies of the entries under key, none if that is a counter.
+// bodiesOf returns the bodies of the entries under key.
 func bodiesOf(key string, value []byte) (bodies [][]byte) {
 	if strings.HasSuffix(key, "#n") {
 		return nil
@@ -204,7 +178,7 @@ func bodiesOf(key string, value []byte) (bodies [][]byte) {
 	return bodies
 }
 
-// shownAtMost is how many entries Show has lines for.
+// shownAtMost bounds the entries in the output of Show.
 const shownAtMost = 100
 
 func showEntries(key string, value []byte, body func(entry) string) ([]string, error) {

@@ -44,8 +44,7 @@ func TestWiring_OfAnImpossibleSpecPanicsAndSaysWhy(t *testing.T) {
 }
 
 func TestRing_TheZeroShapeIsARingOfTheDefaultSize(t *testing.T) {
-	p := openRing(plain{memkv.New(memkv.Options{})}, timeline.Shape{})
-	defer p.close(t)
+	p := closing(t, openRing(plain{memkv.New(memkv.Options{})}, timeline.Shape{}))
 	p.create(t, "first", "ann", "text")
 	p.create(t, "p", "ann", "text")
 	for i := range timeline.DefaultSize - 2 {

@@ -1,3 +1,5 @@
+// Package ahead lets a read of a listing fetch its records in the first trip, by the records that the
+// last such read led to.
 package ahead
 
 import (
@@ -5,9 +7,8 @@ import (
 	"sync"
 )
 
-// Memory remembers, for the listings of one index, the keys each look fetched once it knew the
-// page. They are hints: prefetched values are checked like any others. The zero value is ready to
-// use.
+// Memory remembers the keys that each look at a listing of an index fetched once it knew the page. They
+// are hints. The zero value is ready to use.
 type Memory struct {
 	mu         sync.Mutex // never held during a trip
 	young, old map[Look][]string
@@ -21,15 +22,11 @@ type Look struct {
 }
 
 const (
-	// remembered is the number of recent looks and keys remembered. As many older ones are
-	// remembered as well.
-	remembered = 1 << 15
-
-	// mostOfLook is the maximum number of keys for one look.
-	mostOfLook = 512
+	remembered = 1 << 15 // young looks and keys, and as many old ones
+	mostOfLook = 512     // keys
 )
 
-// recall returns the keys last remembered for l, none if that was long ago.
+// recall returns the keys last remembered for l.
 func (m *Memory) recall(l Look) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,11 +8,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Store is the store of one look, for one goroutine. Its first trip also reads the keys that the
-// last such look read by [Then], and so may save later trips.
-//
-// Reads by Then may therefore happen in the first trip: in any order with its other reads, and
-// before the result that led to them.
+// Store is the store of one look, for one goroutine. Its first trip also reads the keys that the last
+// such look read by [Then]. So reads by Then may happen in any order with the other reads of the first
+// trip, and before the result that led to them.
 type Store struct {
 	kv.Store
 	memory *Memory
@@ -26,8 +24,8 @@ type Store struct {
 	asked   []string // requested by Then
 }
 
-// Store returns s for a look l. On a store with [kv.Powers.Local] it reads ahead only under a
-// [kv.Meter], which counts the trips that other stores would take.
+// Store returns s for a look l. With [kv.Powers.Local] it reads ahead only under a [kv.Meter], which
+// counts the trips that other stores would take.
 func (m *Memory) Store(ctx context.Context, s kv.Store, l Look) *Store {
 	if kv.PowersOf(s).Local && !kv.IsMetered(ctx) {
 		return &Store{Store: s}
@@ -35,7 +33,7 @@ func (m *Memory) Store(ctx context.Context, s kv.Store, l Look) *Store {
 	return &Store{Store: s, memory: m, look: l, keys: m.recall(l)}
 }
 
-// Powers returns the powers of the underlying store.
+// Powers returns those of the underlying store.
 func (s *Store) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
 // Memory returns the Memory of the underlying store. Its answers cause no reading ahead.
@@ -50,8 +48,8 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	return s.first(ctx, ops)
 }
 
-// Then returns the store for the reads a look on s makes once it knows the page. If s is a [Store],
-// a key that its first trip has read is answered from that, once.
+// Then returns the store for the reads of a look on s once it knows the page. If s is a [Store], a key
+// that its first trip has read is answered from that, once.
 func Then(s kv.Store) kv.Store {
 	one, ok := s.(*Store)
 	switch {
@@ -77,8 +75,7 @@ func (t then) Do(ctx context.Context, ops []kv.Op) error {
 // trips holds reusable slices of ops.
 var trips = sync.Pool{New: func() any { return new([]kv.Op) }}
 
-// first carries out ops together with gets of the keys. An error of such a get is not an error of
-// ops.
+// first carries out ops together with gets of the keys, whose errors are not those of ops.
 func (s *Store) first(ctx context.Context, ops []kv.Op) error {
 	space := trips.Get().(*[]kv.Op)
 	defer trips.Put(space)
@@ -122,7 +119,6 @@ func (s *Store) rest(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// note records the keys of ops.
 func (s *Store) note(ops []kv.Op) {
 	if s.asked == nil && slices.EqualFunc(ops, s.keys, func(op kv.Op, key string) bool { return op.Key == key }) {
 		s.asked = slices.Clip(s.keys)
@@ -134,8 +130,7 @@ func (s *Store) note(ops []kv.Op) {
 	}
 }
 
-// take returns the first trip's result for key, once. Keys are mostly requested in the same order
-// as before.
+// take returns the first trip's result for key, once. Keys mostly come in the same order as before.
 func (s *Store) take(key string) (kv.Result, bool) {
 	for n := range s.results {
 		i := (s.at + n) % len(s.keys)

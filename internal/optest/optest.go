@@ -1,5 +1,4 @@
-// Package optest helps tests of stores: it shows operations in failures, and checks the errors they
-// ended in.
+// Package optest shows operations in failures of tests, and checks the errors they ended in.
 package optest
 
 import (

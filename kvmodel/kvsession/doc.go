@@ -1,19 +1,15 @@
 // Package kvsession keeps the sessions of github.com/gorilla/sessions in any kv.Store.
 //
-// A [Store] is a sessions.Store, so Get, Save and flashes work as with any other. It adds features
-// that the interface lacks: [Store.SignIn], [Store.SignInIf] and [Store.Regenerate] give a session
-// a new cookie; [Store.List], [Store.Revoke] and [Store.RevokeAll] show a user's sessions and end
-// them.
+// A [Store] is a sessions.Store. It also gives a session a new cookie ([Store.SignIn],
+// [Store.SignInIf], [Store.Regenerate]), and lists and ends the sessions of a user ([Store.List],
+// [Store.Revoke], [Store.RevokeAll]).
 //
 // # Cookie
 //
-// The cookie holds a secret of 256 random bits, signed with the first of [Options.Keys]. The secret
-// alone cannot be guessed. The signature has two purposes: made-up cookies cost no trip, and an
-// attacker who can write to the store but does not have the key cannot plant a session there. A
-// cookie is Secure, HttpOnly and SameSite=Lax unless the options say otherwise.
-//
-// The store identifies a session by its id, the hash of the secret. The id is in
-// sessions.Session.ID and may appear in errors and traces: it does not reveal the secret. No error
+// The cookie holds a secret of 256 random bits, signed with the first of [Options.Keys]. So made-up
+// cookies cost no trip, and an attacker who can write to the store, but does not have the key, cannot
+// plant a session. A cookie is Secure, HttpOnly and SameSite=Lax unless the options say otherwise.
+// sessions.Session.ID is the hash of the secret, and may appear in errors and traces. No error
 // contains a value of a session.
 //
 // # Values
@@ -24,26 +20,22 @@
 //	[]string  []any  map[string]any
 //
 // where the elements of the last two are of these types again. A value keeps its type, and a time
-// comes back in UTC. For any other type Save returns an error that names the key and the type:
-// marshal such a value into bytes. All values of a session, with some internal data, may have up to
-// kv.MaxValue bytes. Every request reads them all: keep ids in a session, not records.
+// comes back in UTC. For any other type Save returns an error: marshal such a value into bytes. All
+// values of a session together have up to about kv.MaxValue bytes. Every request reads them all: keep
+// ids in a session, not records.
 //
 // # Concurrent requests
 //
-// Save stores the changes of this request, key by key, and keeps all other changes that were saved
-// meanwhile: changes to different keys are all kept. Of two changes to one key the last one saved
-// wins, even if the value is a collection such as the list of flashes. After Save, Values includes
-// the changes of others.
-//
-// An ended session stays ended: a late Save returns ErrEnded and touches neither the store nor the
-// cookie.
+// Save stores the changes of this request, key by key, and keeps all others that were saved meanwhile.
+// Of two changes to one key the last one saved wins, even if the value is a collection such as the
+// list of flashes. After Save, Values includes the changes of others. An ended session stays ended: a
+// late Save returns ErrEnded and touches neither the store nor the cookie.
 //
 // # A password change during a sign-in
 //
-// The sign-in may have read the old password. So it reads the user's [Generation] first, then
-// checks the password, and calls [Store.SignInIf]. The change of the password is stored first, and
-// RevokeAll called after it. However the steps interleave, no session that was checked against the
-// old password is signed in after RevokeAll has returned:
+// A sign-in may have read the old password. So it reads the user's [Generation] first; a change of the
+// password is stored first, and RevokeAll called after it. Then no session that was checked against
+// the old password is signed in after RevokeAll has returned:
 //
 //	g, err := sessions.Generation(ctx, user)  // 1.
 //	...                                       // 2. read the password, and check it
@@ -51,18 +43,17 @@
 //
 // # Outages
 //
-// An unavailable store is not the same as "no session". Get returns the error with an empty session
-// that cannot be saved, so the cookie outlives the outage. A cookie that is unknown, expired,
-// altered or signed with a removed key is not an error: there is no session.
+// If the store is unavailable, Get returns the error with an empty session that cannot be saved, so the
+// cookie outlives the outage. A cookie that is unknown, expired, altered or signed with a removed key
+// is no error: there is no session.
 //
 // # Expiry
 //
-// A session ends when it is unused for [Options.Idle], and in any case after [Options.Lifetime].
-// Only Save counts as use, so call Save in each request, for instance in a middleware. An unchanged
-// session is written, and its cookie sent again, only once a tenth of the idle time has passed
-// since the last write, so it may end that much early. Options.MaxAge of a session, in seconds, is
-// its own idle time and is stored with it. 0 means a cookie that ends with the browser; a negative
-// MaxAge ends the session.
+// A session ends when it is unused for [Options.Idle], and in any case after [Options.Lifetime]. Only
+// Save counts as use, so call it in each request. An unchanged session is written, and its cookie sent
+// again, only a tenth of the idle time after the last write, so it may end that much early.
+// Options.MaxAge of a session, in seconds, is its own idle time and is stored with it. 0 means a cookie
+// that ends with the browser; a negative MaxAge ends the session.
 //
 // # Trips
 //

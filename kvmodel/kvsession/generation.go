@@ -9,11 +9,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// ErrRevoked means that RevokeAll was called for the user between Generation and SignInIf. The
-// session was not signed in.
+// ErrRevoked means that RevokeAll was called for the user between Generation and SignInIf, which did
+// not sign in.
 var ErrRevoked = errors.New("kvsession: all sessions of the user were ended during the sign-in")
 
-// Generation identifies a generation of a user's sessions. Each RevokeAll begins the next.
+// Generation is a generation of a user's sessions. Each RevokeAll begins the next.
 type Generation struct {
 	user string
 	mark []byte // random; nil if no RevokeAll is recent
@@ -22,9 +22,8 @@ type Generation struct {
 
 var generationKey = kv.NewClass("generation", 1)
 
-// Generation returns the current generation of user's sessions, for SignInIf. Read it before the
-// data that the user is checked against, such as the hash of the password: then a sign-in that was
-// checked against data from before a RevokeAll does not survive it.
+// Generation returns the current generation of user's sessions, for SignInIf. Read it before the data
+// that the user is checked against, such as the hash of the password.
 func (s *Store) Generation(ctx context.Context, user string) (Generation, error) {
 	g := Generation{user: user, read: time.Now().Round(0)}
 	result, err := kv.One(ctx, s.store, kv.OpGet(generationKey.Key(user)))
@@ -35,7 +34,7 @@ func (s *Store) Generation(ctx context.Context, user string) (Generation, error)
 	return g, nil
 }
 
-// current returns nil if g is still the current generation of its user, or ErrRevoked.
+// current returns ErrRevoked if g is no longer the generation of its user.
 func (s *Store) current(ctx context.Context, g Generation) error {
 	now, err := s.Generation(ctx, g.user)
 	if err != nil {
@@ -48,7 +47,6 @@ func (s *Store) current(ctx context.Context, g Generation) error {
 	return nil
 }
 
-// nextGeneration begins the next generation of user's sessions.
 func (s *Store) nextGeneration(ctx context.Context, user string) error {
 	for turn := new(turn); ; {
 		// Each mark is written once, so a late write is never mistaken for an earlier mark.

@@ -8,8 +8,7 @@ import (
 	"github.com/gorilla/sessions"
 )
 
-// hold is the store's data about a session in use by a request. The zero hold belongs to a session
-// that is not stored.
+// hold is what the store knows of a session in use. The zero hold is of one that is not stored.
 type hold struct {
 	stored         // the state that Values was made from
 	secret  []byte // in the cookie
@@ -17,14 +16,13 @@ type hold struct {
 	err     error  // the reason why it must not be saved
 }
 
-// holds keeps the hold of each session while the session is in use. A sessions.Session has no room
-// for it: Values belongs to the app, which may clear it.
+// holds keeps the holds of sessions in use. A sessions.Session has no room for one: Values belongs to
+// the app, which may clear it.
 type holds struct {
 	mu sync.Mutex
 	of map[weak.Pointer[sessions.Session]]*hold
 }
 
-// get returns the session's hold, or a new one for a new session.
 func (h *holds) get(session *sessions.Session) *hold {
 	place := weak.Make(session)
 	h.mu.Lock()

@@ -15,16 +15,11 @@ import (
 // Options configures a Store. Only Keys is required.
 type Options struct {
 	// Keys sign the cookies; each has at least 32 random bytes. The first one signs, and all are
-	// accepted. To change the key, put a new one in front and remove the old one after Lifetime has
-	// passed. The next Save replaces the signature of an old key.
+	// accepted. To change the key, put a new one in front, and remove the old one after Lifetime.
 	Keys [][]byte
 
-	// Idle is how long an unused session lives. 0 means 14 days, or Lifetime if that is shorter.
-	Idle time.Duration
-
-	// Lifetime is the maximum life of a session in use, from its beginning or its last SignIn. 0
-	// means 90 days.
-	Lifetime time.Duration
+	Idle     time.Duration // life of an unused session; 0 means 14 days, at most Lifetime
+	Lifetime time.Duration // maximum life since the beginning or the last SignIn; 0 means 90 days
 
 	Path     string        // of the cookie; empty means /
 	Domain   string        // of the cookie; empty means the host alone
@@ -33,16 +28,15 @@ type Options struct {
 	// Insecure lets browsers send the cookie without TLS, for development.
 	Insecure bool
 
-	// PerUser is the number of signed-in sessions kept for a user. When there are twice as many,
+	// PerUser is the number of signed-in sessions to keep for a user. When there are twice as many,
 	// the oldest are ended until PerUser remain. 0 means 50.
 	PerUser int
 
-	// Label, if not nil, returns a description for List of a session being signed in, such as the
-	// browser's name. It is cut to MaxLabel bytes.
+	// Label returns a description for List of a session being signed in, such as the browser's name.
 	Label func(*http.Request) string
 }
 
-// MaxLabel is the length limit of a label.
+// MaxLabel is the length of a label in bytes; longer ones are cut.
 const MaxLabel = 200
 
 const minKey = 32
@@ -87,7 +81,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// cookie returns the cookie options of a new session.
+// cookie returns the options of a new session.
 func (o *Options) cookie() *sessions.Options {
 	return &sessions.Options{
 		Path: o.Path, Domain: o.Domain, SameSite: o.SameSite,
@@ -95,7 +89,6 @@ func (o *Options) cookie() *sessions.Options {
 	}
 }
 
-// signers returns a signer for each key, which also verifies.
 func (o *Options) signers() []*securecookie.SecureCookie {
 	var all []*securecookie.SecureCookie
 	for _, key := range o.Keys {

@@ -9,14 +9,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// record is the stored form of a session. Its key is added once, when the session begins, and
-// changed only by compare-and-swap, so nothing restores it after it is deleted.
+// record is a stored session. Its key is added once and then changed only by compare-and-swap, so
+// nothing restores it after it is deleted.
 type record struct {
-	User    string    // the signed-in user; constant for the life of a key
-	Label   string    // description for List
-	Created time.Time // time of creation or sign-in
-	Used    time.Time // time of the last write
-	Ends    time.Time // expiry, even if in use
+	User    string    // signed in; constant for the life of a key
+	Label   string    // for List
+	Created time.Time // or signed in
+	Used    time.Time // last write
+	Ends    time.Time // even if in use
 	MaxAge  int       // seconds; 0 means that the cookie ends with the browser
 	Next    string    // id of the session that replaced it; empty while it is live
 	Values  entries
@@ -24,7 +24,7 @@ type record struct {
 
 var sessionKey = kv.NewClass("session", 1)
 
-// decodeRecord returns the record in data. The error wraps codec.ErrCorrupt and contains nothing of
+// decodeRecord returns the record in data. The error is a codec.ErrCorrupt that contains nothing of
 // data.
 func decodeRecord(data []byte) (record, error) {
 	var rec record
@@ -49,7 +49,6 @@ func (rec *record) encode() ([]byte, error) {
 	return frame.Whole(data), nil
 }
 
-// idle returns the idle time of the session.
 func (rec *record) idle(o *Options) time.Duration {
 	if rec.MaxAge == 0 {
 		return o.Idle
@@ -57,8 +56,7 @@ func (rec *record) idle(o *Options) time.Duration {
 	return seconds(min(rec.MaxAge, int(o.Lifetime/time.Second)))
 }
 
-// left returns the remaining life of the session if it is not used. The result is not positive if
-// the session has ended.
+// left returns the remaining life of the session if it is not used, not positive if it has ended.
 func (rec *record) left(o *Options, now time.Time) time.Duration {
 	return min(rec.idle(o), rec.Ends.Sub(now))
 }

@@ -19,34 +19,30 @@ import (
 //  2. and add that to the user's list;
 //  3. mark the old session as replaced, if it is unchanged.
 //
-// Only then is the cookie sent. A crash before step 3 leaves the old session unchanged, and a
-// successor that cannot be used. If the old session ends before step 3, that step fails; a later
-// request finds the successor in the list.
+// Only then is the cookie sent. A crash before step 3 leaves the old session, and a successor that
+// nobody can use. If the old session ends before step 3, that step fails, and a later request finds
+// the successor in the list.
 //
-// SignInIf rereads the user's generation before step 3. A RevokeAll begins the next generation
-// before it reads the list. So either SignInIf sees the new generation, or RevokeAll finds the
-// session in the list.
+// SignInIf rereads the user's generation before step 3, and a RevokeAll begins the next generation
+// before it reads the list. So one of them sees the other.
 
-// SignIn gives the session a new cookie and binds it to user, for List and RevokeAll. The old
-// cookie, which an attacker may have planted, becomes worthless. Values stay, unless another user
-// was signed in: then only the values set by this request stay.
+// SignIn gives the session a new cookie and binds it to user, for List and RevokeAll. The old cookie,
+// which an attacker may have planted, becomes worthless. Values stay, unless another user was signed
+// in: then only the values set by this request do. After checking a password, use SignInIf.
 //
-// SignIn is for a user who is new or was not checked against anything that can change. After
-// checking a password, use SignInIf.
-//
-// The errors are those of Save. After an error the session and its cookie are unchanged. Only after
+// The errors are those of Save. After an error the session and its cookie are unchanged; only after
 // kv.ErrUnclear may the old session have ended.
 func (s *Store) SignIn(r *http.Request, w http.ResponseWriter, session *sessions.Session, user string) error {
 	return s.signIn(r, w, session, user, always)
 }
 
-// SignInIf is SignIn for the user of g, unless a RevokeAll for that user has begun since g was
-// read: then it returns ErrRevoked. It also does so half an hour after g was read.
+// SignInIf is SignIn for the user of g. It returns ErrRevoked if a RevokeAll for that user has begun
+// since g was read, or if that was half an hour ago.
 func (s *Store) SignInIf(r *http.Request, w http.ResponseWriter, session *sessions.Session, g Generation) error {
 	return s.signIn(r, w, session, g.user, func(ctx context.Context) error { return s.current(ctx, g) })
 }
 
-// signIn signs user in if may returns nil. It calls may after RevokeAll can find the session.
+// signIn calls may after RevokeAll can find the session.
 func (s *Store) signIn(r *http.Request, w http.ResponseWriter, session *sessions.Session, user string, may condition) error {
 	if user == "" {
 		return errors.New("kvsession: sign in: the user is empty")
@@ -61,8 +57,8 @@ func (s *Store) signIn(r *http.Request, w http.ResponseWriter, session *sessions
 	}, may)
 }
 
-// Regenerate gives the session a new cookie, and changes nothing else. Call it when the session's
-// rights change. The errors are those of SignIn.
+// Regenerate gives the session a new cookie. Call it when the session's rights change. The errors are
+// those of SignIn.
 func (s *Store) Regenerate(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
 	return s.renew(r, w, session, func(old record) record { return old }, always)
 }
@@ -72,9 +68,9 @@ type condition func(context.Context) error
 
 func always(context.Context) error { return nil }
 
-// SignOut ends the session, empties it and drops the cookie. The session may be used again, as a
-// new one. If the store is unavailable, the session and the cookie stay, and SignOut returns the
-// error: the visitor is still signed in, unless it is kv.ErrUnclear.
+// SignOut ends the session, empties it and drops the cookie. The session may be used again, as a new
+// one. After an error the session and the cookie stay: the visitor is still signed in, except perhaps
+// after kv.ErrUnclear.
 func (s *Store) SignOut(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
 	held := s.holds.get(session)
 	s.complete(session)
@@ -90,7 +86,7 @@ func (s *Store) SignOut(r *http.Request, w http.ResponseWriter, session *session
 	return nil
 }
 
-// end removes the session called id. It is not an error if there is none.
+// end removes the session called id, if there is one.
 func (s *Store) end(ctx context.Context, id string) error {
 	for turn := new(turn); ; {
 		_, err := kv.One(ctx, s.store, kv.OpDelete(sessionKey.Key(id)))
@@ -104,7 +100,6 @@ func (s *Store) end(ctx context.Context, id string) error {
 	}
 }
 
-// begin returns the record of a new session.
 func (s *Store) begin() record {
 	t := now()
 	return record{Created: t, Ends: t.Add(s.options.Lifetime)}
@@ -145,8 +140,8 @@ func (s *Store) renew(r *http.Request, w http.ResponseWriter, session *sessions.
 	return s.send(w, session, held)
 }
 
-// replace adds the result of become under a fresh id, retires old if may allows it, and returns the
-// new session. If old was saved meanwhile, replace starts over.
+// replace adds the result of become under a fresh id and retires old if may allows it. It starts over
+// if old was saved meanwhile.
 func (s *Store) replace(ctx context.Context, old stored, become func(record) record, fresh func() hash, may condition) (stored, error) {
 	for turn := new(turn); ; {
 		var err error
@@ -172,8 +167,7 @@ func (s *Store) replace(ctx context.Context, old stored, become func(record) rec
 	}
 }
 
-// known returns old with its version, rereading it if the version is not known. If nothing is
-// stored, it returns a new session.
+// known returns old with its version, or a new session if nothing is stored.
 func (s *Store) known(ctx context.Context, old stored) (stored, error) {
 	switch {
 	case old.id == "":
@@ -196,8 +190,7 @@ func (s *Store) add(ctx context.Context, id hash, rec record) error {
 	if rec.User != "" {
 		ops = append(ops, enlist(rec.User, seat{id, began})...)
 	}
-	// Each op has its own error.
-	_ = s.store.Do(ctx, ops)
+	_ = s.store.Do(ctx, ops) // Each op has its own error.
 	if err = ops[0].Err(); err == nil && rec.User != "" {
 		err = s.enlisted(ctx, rec.User, ops[1:])
 	}
@@ -217,11 +210,9 @@ func (s *Store) drop(ctx context.Context, id hash) {
 	_, _ = kv.One(ctx, s.store, kv.OpDelete(sessionKey.Key(id.String())))
 }
 
-// retire marks old as replaced by the session called next. The error is ErrEnded if old has ended
-// in another way, kv.ErrConflict if it was saved.
-//
-// The mark outlives any running request: a RevokeAll that finds it looks again for the replacement
-// of old.
+// retire marks old as replaced by the session called next. The error is ErrEnded if old has ended, and
+// kv.ErrConflict if it was saved. The mark outlives any running request: a RevokeAll that finds it looks
+// again for the replacement.
 func (s *Store) retire(ctx context.Context, old stored, next string) error {
 	if old.id == "" {
 		return nil

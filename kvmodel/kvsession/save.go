@@ -12,14 +12,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Save stores the changes of the session and, if necessary, sends its cookie. Call it before the
-// response is written. Save does not store a new session without values. If Options.MaxAge is
-// negative, it is SignOut.
+// Save stores the changes of the session and, if necessary, sends its cookie, so call it before the
+// response is written. It does not store a new session without values. If Options.MaxAge is negative,
+// it is SignOut.
 //
 // The error is ErrEnded if the session has ended; the error of New if it could not be read; a
-// codec.ErrNotStorable or kv.ErrTooLarge if Values cannot be stored; kv.ErrConflict if it kept
-// losing to concurrent changes; or the store's. Unless it is kv.ErrUnclear, nothing was stored.
-// Values are unchanged, and Save may be called again.
+// codec.ErrNotStorable or kv.ErrTooLarge for Values; kv.ErrConflict if it kept losing to concurrent
+// changes; or the store's. Unless it is kv.ErrUnclear, nothing was stored, and Save may be called
+// again.
 func (s *Store) Save(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
 	held := s.holds.get(session)
 	s.complete(session)
@@ -57,13 +57,11 @@ func notSaved(err error) error {
 	return fmt.Errorf("kvsession: not saved, because it could not be read: %w", err)
 }
 
-// send sends the session's cookie, signed with the first key.
 func (s *Store) send(w http.ResponseWriter, session *sessions.Session, held *hold) error {
 	held.current = true
 	return s.writeCookie(w, session, held.secret, held.record.left(&s.options, now()))
 }
 
-// update stores the changes of the session, and reports whether it wrote.
 func (s *Store) update(ctx context.Context, session *sessions.Session, held *hold) (wrote bool, err error) {
 	e, err := editOf(session, held)
 	if err != nil {
@@ -96,13 +94,11 @@ func (s *Store) update(ctx context.Context, session *sessions.Session, held *hol
 		}
 		there.version = 0
 	}
-	// A write returns no version.
-	there.version = 0
+	there.version = 0 // A write returns none.
 	held.stored = there
 	return wrote, show(session, there)
 }
 
-// edit is a request's change of the stored session.
 type edit struct {
 	changes
 	maxAge int
@@ -121,7 +117,6 @@ func editOf(session *sessions.Session, held *hold) (edit, error) {
 
 func (e *edit) empty() bool { return len(e.changes) == 0 && !e.aged }
 
-// on returns rec with the edit made.
 func (e *edit) on(rec record) record {
 	rec.Values = e.changes.on(rec.Values)
 	if e.aged {
@@ -142,7 +137,7 @@ const (
 	maxUnclear   = 3
 )
 
-// again reports whether to retry after err. If so, it first pauses.
+// again reports whether to retry after err, after a pause.
 func (t *turn) again(ctx context.Context, err error) bool {
 	switch {
 	case errors.Is(err, kv.ErrConflict):

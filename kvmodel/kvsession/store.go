@@ -15,12 +15,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// ErrEnded means that, since it was read, the session was signed out, was revoked, got a new cookie
-// or expired. Nothing was stored.
+// ErrEnded means that the session has been signed out, was revoked, got a new cookie or expired since
+// it was read. Nothing was stored.
 var ErrEnded = errors.New("the session has ended")
 
-// Store keeps sessions in a kv.Store. Its only state of its own is about sessions in use. A Store
-// is safe for concurrent use; a session is not.
+// Store keeps sessions in a kv.Store. It is safe for concurrent use; a session is not.
 type Store struct {
 	store   kv.Store
 	options Options
@@ -30,7 +29,7 @@ type Store struct {
 
 var _ sessions.Store = (*Store)(nil)
 
-// New returns a Store that keeps sessions in store. The error names the invalid option.
+// New returns a Store that keeps sessions in store. The error names an invalid option.
 func New(store kv.Store, o Options) (*Store, error) {
 	o = o.withDefaults()
 	if err := o.check(); err != nil {
@@ -42,22 +41,18 @@ func New(store kv.Store, o Options) (*Store, error) {
 	}, nil
 }
 
-// patient returns ctx for a call of several trips. If it has no deadline, it ends after the store's
-// patience.
 func (s *Store) patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	return kv.Patient(ctx, kv.PowersOf(s.store).Patience)
 }
 
-// Get returns the request's session called name, the same one each time. The errors are those of
-// Store.New.
+// Get returns the request's session called name, the same one each time. The errors are those of New.
 func (s *Store) Get(r *http.Request, name string) (*sessions.Session, error) {
 	return sessions.GetRegistry(r).Get(s, name)
 }
 
-// New reads the request's session called name from the store. The session is never nil: without a
-// valid cookie, or if the session has ended, it is empty and IsNew. If the store is unavailable or
-// holds corrupt data, New returns the error, with an empty session that cannot be saved or signed
-// in. Even then SignOut ends it.
+// New reads the request's session called name. Without a valid cookie, or if it has ended, the session
+// is empty and IsNew. If it cannot be read, New returns the error with an empty session that cannot be
+// saved or signed in; SignOut still ends it.
 func (s *Store) New(r *http.Request, name string) (*sessions.Session, error) {
 	session := sessions.NewSession(s, name)
 	session.Options = s.options.cookie()
@@ -83,8 +78,8 @@ func (s *Store) New(r *http.Request, name string) (*sessions.Session, error) {
 	return session, nil
 }
 
-// overlap is how long after a session was replaced requests with its old cookie may arrive. They
-// must not replace the new cookie.
+// overlap is how long after a session was replaced requests with its old cookie may arrive, which must
+// not replace the new cookie.
 const overlap = time.Minute
 
 // User returns the signed-in user, or "".
@@ -97,8 +92,7 @@ type stored struct {
 	version kv.Version // 0 if not known
 }
 
-// read returns the session called id. The error is ErrEnded if the session is absent, replaced or
-// expired.
+// read returns the session called id. The error is ErrEnded if it is absent, replaced or expired.
 func (s *Store) read(ctx context.Context, id string) (stored, error) {
 	found := stored{id: id}
 	result, err := kv.One(ctx, s.store, kv.OpGet(sessionKey.Key(id)))
@@ -118,7 +112,7 @@ func (s *Store) read(ctx context.Context, id string) (stored, error) {
 	return found, nil
 }
 
-// swap replaces old with next, if old is unchanged. The error is ErrEnded if nothing is stored.
+// swap replaces old with next if old is unchanged. The error is ErrEnded if nothing is stored.
 func (s *Store) swap(ctx context.Context, old stored, next record, ttl time.Duration) error {
 	if ttl <= 0 {
 		return ErrEnded
@@ -134,7 +128,7 @@ func (s *Store) swap(ctx context.Context, old stored, next record, ttl time.Dura
 	return named(err)
 }
 
-// named adds the package's name to err. It returns nil for nil.
+// named adds the package's name to err.
 func named(err error) error {
 	if err == nil {
 		return nil

@@ -15,13 +15,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The list of a user's sessions is one value: seats one after another, in the order of their
-// appends. A session is in the list before its cookie is sent. The seat of an ended session stays
-// until a request tidies the list.
+// The list of a user's sessions is one value: seats in the order of their appends. A session is in it
+// before its cookie is sent. The seat of an ended session stays until a request tidies the list.
 
 var listKey = kv.NewClass("sessions", 1)
 
-// seat is an element of a list: a session and the time it was added.
+// seat is a session and the time it was added to a list.
 type seat struct {
 	id    hash
 	since time.Time
@@ -33,8 +32,8 @@ const (
 	seatSize    = 1 + 1 + seatPayload + frame.Sum
 )
 
-// grace is how long the seat of an absent session is kept, because the session may be about to be
-// added. It must exceed the duration of a request.
+// grace is how long to keep the seat of an absent session, which may be about to be added: longer than
+// any request.
 const grace = time.Hour
 
 const maxPerUser = 1000
@@ -45,8 +44,7 @@ func (p seat) append(b []byte) []byte {
 	return frame.Append(b, payload[:])
 }
 
-// readSeats returns the seats in data, one for each session. With an error, which wraps
-// codec.ErrCorrupt, it returns the readable ones.
+// readSeats returns the seats in data, one for each session: with an ErrCorrupt, the readable ones.
 func readSeats(data []byte) (seats []seat, err error) {
 	seen := map[hash]bool{}
 	for rest := data; len(rest) > 0; {
@@ -65,15 +63,15 @@ func readSeats(data []byte) (seats []seat, err error) {
 	return seats, err
 }
 
-// enlist returns the ops that add p to a user's list. Whether or not the list exists, one of the
-// first two succeeds, or both, which is harmless. The third reads the new length of the list.
+// enlist returns the ops that add p to a user's list. One of the first two succeeds, or both, which is
+// harmless. The third reads the new length of the list.
 func enlist(user string, p seat) []kv.Op {
 	key, data := listKey.Key(user), p.append(nil)
 	return []kv.Op{kv.OpAppend(key, data), kv.OpAdd(key, data), kv.OpGet(key)}
 }
 
-// enlisted checks the results of enlist's ops. It sends them again if the list was full, or was
-// created or deleted meanwhile.
+// enlisted checks the results of enlist. It sends the ops again if the list was full, or was created or
+// deleted meanwhile.
 func (s *Store) enlisted(ctx context.Context, user string, ops []kv.Op) error {
 	err := listedBy(ops)
 	if errors.Is(err, kv.ErrNotStored) {
@@ -84,8 +82,7 @@ func (s *Store) enlisted(ctx context.Context, user string, ops []kv.Op) error {
 		return listedBy(ops)
 	}
 	if err == nil && len(ops[2].Result.Value) > 2*s.options.PerUser*seatSize {
-		// The session is in the list; if tidying fails, a later request tidies it.
-		_ = s.tidy(ctx, user)
+		_ = s.tidy(ctx, user) // If this fails, a later request tidies it.
 	}
 	return err
 }
@@ -110,8 +107,8 @@ type Info struct {
 	Used     time.Time // time of the last write: its last use, or up to a tenth of the idle time earlier
 }
 
-// List returns the signed-in sessions of user, most recently used first. The error is the store's,
-// or a codec.ErrCorrupt along with the undamaged sessions.
+// List returns the signed-in sessions of user, most recently used first. With a codec.ErrCorrupt, it
+// returns the undamaged ones.
 func (s *Store) List(ctx context.Context, user string) ([]Info, error) {
 	seats, _, damaged := s.seats(ctx, user)
 	if len(seats) == 0 {
@@ -139,8 +136,7 @@ func (s *Store) List(ctx context.Context, user string) ([]Info, error) {
 	return infos, damaged
 }
 
-// Revoke ends the session of user called id. If there is none, or it is another user's, Revoke does
-// nothing and returns nil.
+// Revoke ends the session of user called id. It does nothing if there is none.
 func (s *Store) Revoke(ctx context.Context, user, id string) error {
 	h, ok := parseID(id)
 	if !ok {
@@ -158,10 +154,9 @@ func (s *Store) Revoke(ctx context.Context, user, id string) error {
 	return s.end(ctx, found.id)
 }
 
-// RevokeAll ends all signed-in sessions of user except those in keep: "sign out everywhere". It
-// also ends a session that is getting a new cookie at the same time, and a concurrent SignInIf
-// fails or is ended, unless its Generation is read later. After an error some sessions may remain;
-// call it again.
+// RevokeAll ends all signed-in sessions of user except those in keep: "sign out everywhere". It also
+// ends a session that is getting a new cookie at the same time, and a SignInIf with an earlier
+// Generation. After an error some sessions may remain; call it again.
 func (s *Store) RevokeAll(ctx context.Context, user string, keep ...string) error {
 	ctx, cancel := s.patient(ctx)
 	defer cancel()
@@ -174,8 +169,7 @@ func (s *Store) RevokeAll(ctx context.Context, user string, keep ...string) erro
 		case err == nil && !ended:
 			return nil
 		case err == nil:
-			// A session that it ended may just have been replaced, which an error does not rule
-			// out.
+			// A session that it ended may just have been replaced.
 			turn.unclear = max(turn.unclear, 1)
 		case !turn.again(ctx, err):
 			return turn.doubt(err)
@@ -183,7 +177,6 @@ func (s *Store) RevokeAll(ctx context.Context, user string, keep ...string) erro
 	}
 }
 
-// revokeListed ends all sessions in the list except keep, and reports whether it ended any.
 func (s *Store) revokeListed(ctx context.Context, user string, keep []string) (ended bool, err error) {
 	seats, version, damaged := s.seats(ctx, user)
 	condemned := slices.DeleteFunc(slices.Clone(seats), func(p seat) bool { return slices.Contains(keep, p.id.String()) })
@@ -191,7 +184,7 @@ func (s *Store) revokeListed(ctx context.Context, user string, keep []string) (e
 	if err = cmp.Or(err, damaged); err != nil || len(gone) == 0 {
 		return false, err
 	}
-	// They have ended. If the list keeps their seats, a later request tidies it.
+	// If the list keeps their seats, a later request tidies it.
 	_ = s.fold(ctx, user, version, slices.DeleteFunc(seats, func(p seat) bool { return gone[p.id] }))
 	return true, nil
 }
@@ -217,8 +210,7 @@ func (s *Store) endAll(ctx context.Context, seats []seat) (gone map[hash]bool, e
 	return gone, nil
 }
 
-// tidy removes the seats of ended sessions from a list. If there are more than PerUser sessions, it
-// ends the oldest.
+// tidy removes the seats of ended sessions from a list, and ends the oldest beyond PerUser.
 func (s *Store) tidy(ctx context.Context, user string) error {
 	seats, version, err := s.seats(ctx, user)
 	if err != nil || len(seats) == 0 {
@@ -259,8 +251,7 @@ func (s *Store) fold(ctx context.Context, user string, version kv.Version, seats
 	return named(err)
 }
 
-// seats returns the list of a user and its version. With an ErrCorrupt it returns the readable
-// part.
+// seats returns the list of a user and its version: with an ErrCorrupt, the readable part.
 func (s *Store) seats(ctx context.Context, user string) ([]seat, kv.Version, error) {
 	result, err := kv.One(ctx, s.store, kv.OpGet(listKey.Key(user)))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -273,7 +264,6 @@ func (s *Store) seats(ctx context.Context, user string) ([]seat, kv.Version, err
 	return seats, result.Version, wire.Corrupt(listKey.Key(user), err)
 }
 
-// sessionsAt reads the sessions of seats, in their order.
 func (s *Store) sessionsAt(ctx context.Context, seats []seat) ([]kv.Result, error) {
 	var keys []string
 	for _, p := range seats {

@@ -14,8 +14,8 @@ import (
 // named after the value's type, or with no field for nil.
 type entries map[string][]byte
 
-// encodeValues returns values in their stored form. The error wraps codec.ErrNotStorable and names
-// the key and the type.
+// encodeValues returns values in their stored form, or an ErrNotStorable that names the key and the
+// type.
 func encodeValues(values map[any]any) (entries, error) {
 	e := make(entries, len(values))
 	for key, value := range values {
@@ -32,7 +32,6 @@ func encodeValues(values map[any]any) (entries, error) {
 	return e, nil
 }
 
-// decode returns the values. The error wraps codec.ErrCorrupt.
 func (e entries) decode() (map[any]any, error) {
 	values := make(map[any]any, len(e))
 	for name, data := range e {
@@ -66,7 +65,7 @@ func changesOf(base, now entries) changes {
 	return c
 }
 
-// on returns a copy of e with the changes made.
+// on returns a changed copy of e.
 func (c changes) on(e entries) entries {
 	changed := make(entries, len(e)+len(c))
 	maps.Copy(changed, e)
@@ -161,8 +160,7 @@ func corrupt(err error) error {
 	return fmt.Errorf("kvsession: %w: a stored session, at offset %d", codec.ErrCorrupt, offset)
 }
 
-// decoder reads one value. strange is set if a struct in the value has more than one field, or one
-// with an unknown name.
+// decoder reads one value. strange is set if a struct in it has several fields, or an unknown one.
 type decoder struct{ strange bool }
 
 func (d *decoder) value(r *codec.Reader, v *any) {

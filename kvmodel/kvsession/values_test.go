@@ -24,12 +24,24 @@ var everyKind = map[any]any{
 	"list": []any{1, "a", nil, []any{int64(1)}}, "map": map[string]any{"a": 1, "b": map[string]any{}}, "": 0,
 }
 
-func TestValues_ComeBackAsTheTypeTheyWere(t *testing.T) {
+func storedValues(t testing.TB) entries {
 	e, err := encodeValues(everyKind)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := e.decode()
+	return e
+}
+
+func encoded(t testing.TB, rec record) []byte {
+	data, err := rec.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestValues_ComeBackAsTheTypeTheyWere(t *testing.T) {
+	got, err := storedValues(t).decode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,16 +107,8 @@ func eachFlip(data []byte, f func(flipped []byte)) {
 }
 
 func TestRecord_OfWhichABitHasChangedIsDamaged(t *testing.T) {
-	values, err := encodeValues(everyKind)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec := record{User: "jo", Label: "l", Created: now(), Used: now(), Ends: now(), MaxAge: 5, Values: values}
-	data, err := rec.encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	eachFlip(data, func(flipped []byte) {
+	rec := record{User: "jo", Label: "l", Created: now(), Used: now(), Ends: now(), MaxAge: 5, Values: storedValues(t)}
+	eachFlip(encoded(t, rec), func(flipped []byte) {
 		if got, err := decodeRecord(flipped); !errors.Is(err, codec.ErrCorrupt) {
 			t.Errorf("%+v, %v; want an ErrCorrupt", got, err)
 		}
@@ -128,27 +132,14 @@ func TestSeats_OfWhichABitHasChangedTheOtherIsRead(t *testing.T) {
 // FuzzRecord checks that any bytes either are an ErrCorrupt, or are read as a
 // record that stores and reads back as the same.
 func FuzzRecord(f *testing.F) {
-	values, err := encodeValues(everyKind)
-	if err != nil {
-		f.Fatal(err)
-	}
+	values := storedValues(f)
 	for _, data := range hostileValues {
 		f.Add([]byte(data))
 		values["hostile"] = []byte(data)
-		rec := record{User: "jo", Used: now(), Ends: now(), MaxAge: 5, Values: values}
-		whole, err := rec.encode()
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(whole)
+		f.Add(encoded(f, record{User: "jo", Used: now(), Ends: now(), MaxAge: 5, Values: values}))
 	}
 	delete(values, "hostile")
-	rec := record{Label: "l", Created: now(), Ends: now(), Next: "n", Values: values}
-	whole, err := rec.encode()
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(whole)
+	f.Add(encoded(f, record{Label: "l", Created: now(), Ends: now(), Next: "n", Values: values}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		rec, err := decodeRecord(data)
 		var values map[any]any

@@ -10,8 +10,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// decoded caches the segments a process decoded lately, since pages of one ring read the same
-// segments again and again.
+// segment is a segment as it was read.
+type segment struct {
+	number  int64
+	key     string
+	version kv.Version // 0 if the key is absent
+	bytes   int        // size of the value
+	entries []entry
+	strange bool // the value also has entries of a ring of another shape
+}
+
+// decoded caches the segments that a process decoded lately.
 type decoded struct {
 	mu sync.Mutex
 	of map[string]decodedKey
@@ -24,13 +33,12 @@ type decodedKey struct {
 	strange bool
 }
 
-// Limits of decoded: the number of keys, and the size of a value.
 const (
 	maxDecoded      = 128
-	maxDecodedBytes = 16 << 10
+	maxDecodedBytes = 16 << 10 // of a value
 )
 
-// entries is decodeKey without entries that do not belong under key; strange reports whether it
+// entries is entriesIn without entries that do not belong under key; strange reports whether it
 // dropped any. The caller must not change them.
 func (d *decoded) entries(key string, r kv.Result, belongs func(entry) bool) (all []entry, strange bool, err error) {
 	isStrange := func(e entry) bool { return !e.lost() && !belongs(e) }
@@ -46,7 +54,7 @@ func (d *decoded) entries(key string, r kv.Result, belongs func(entry) bool) (al
 	if ok && r.Err == nil && bytes.Equal(seen.value, r.Value) {
 		return seen.entries, seen.strange, nil
 	}
-	if all, err = decodeKey(key, r); err != nil {
+	if all, err = entriesIn(r); err != nil {
 		return nil, false, err
 	}
 	n := len(all)

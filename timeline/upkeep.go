@@ -1,0 +1,221 @@
+package timeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Meet notes the owners that a rebuild has seen.
+func (c *core) Meet(places []string) {
+	c.met.mu.Lock()
+	defer c.met.mu.Unlock()
+	if c.met.all == nil {
+		c.met.all = make(map[string]bool)
+	}
+	for _, place := range places {
+		c.met.all[ownerOf(place)] = true
+	}
+}
+
+// ringsAtOnce is the number of rings that a check or the end of a rebuild reads in parallel.
+const ringsAtOnce = 16
+
+// Finish removes unreadable bytes from the rings. By now the records have their entries again.
+func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
+	for some := range slices.Chunk(c.met.take(), ringsAtOnce) {
+		var lanes []*lane
+		for _, owner := range some {
+			lanes = append(lanes, c.lanesOf(owner)...)
+		}
+		err := cmp.Or(kv.Each(ctx, s, lanes, func(s kv.Store, _ int, l *lane) error { return l.mend(ctx, s) })...)
+		if err != nil {
+			return c.failure(err)
+		}
+	}
+	return nil
+}
+
+// mend removes unreadable bytes from the lane.
+func (l *lane) mend(ctx context.Context, s kv.Store) error {
+	return l.each(ctx, s, 0, l.shape.blocks, func(_ int64, key string, r kv.Result) error {
+		for range pushTries {
+			entries, err := entriesIn(r)
+			if err != nil || !isDamaged(entries) {
+				return err
+			}
+			_, err = kv.One(ctx, s, kv.OpSwap(key, r.Version, encodeAll(withoutLost(entries))))
+			if err == nil || !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
+				return err
+			}
+			r, _ = kv.One(ctx, s, kv.OpGet(key))
+		}
+		return fmt.Errorf("%s: %w: others write to it", key, kv.ErrConflict)
+	})
+}
+
+// Check reports the records of recs without an entry where they belong.
+func (c *core) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
+	wrong, all := make([][]string, len(recs)), make(map[laneName]*checked)
+	for i, rec := range recs {
+		marks := c.marks.all(rec.Mark)
+		for _, place := range rec.Places {
+			owner := ownerOf(place)
+			m := marks.of(owner)
+			if m.stamp == 0 {
+				wrong[i] = append(wrong[i], fmt.Sprintf("%s.%s: %s has no stamp%s", c.host.Model(), c.spec.Name, rec.ID, ofOwner(owner)))
+				continue
+			}
+			in := laneName{owner, c.shardOf(rec.ID)}
+			if all[in] == nil {
+				all[in] = &checked{lane: c.shard(owner, in.shard)}
+			}
+			all[in].add(i, stamped{m.stamp, rec.ID})
+		}
+	}
+	lanes := slices.SortedFunc(maps.Keys(all), laneName.compare)
+	for some := range slices.Chunk(lanes, ringsAtOnce) {
+		err := cmp.Or(kv.Each(ctx, s, some, func(s kv.Store, _ int, in laneName) error {
+			return all[in].each(ctx, s, func(i int, e stamped) {
+				wrong[i] = append(wrong[i], fmt.Sprintf("%s.%s: %s has the stamp %d%s but no entry", c.host.Model(), c.spec.Name, e.id, e.n, ofOwner(in.owner)))
+			})
+		})...)
+		if err != nil {
+			return nil, c.failure(err)
+		}
+	}
+	return wrong, nil
+}
+
+// checked are the records to look for in one lane.
+type checked struct {
+	*lane
+	at   []int // indexes into all records
+	recs []stamped
+}
+
+func (c *checked) add(at int, rec stamped) { c.at, c.recs = append(c.at, at), append(c.recs, rec) }
+
+// each calls missing for each record without an entry.
+func (c *checked) each(ctx context.Context, s kv.Store, missing func(at int, e stamped)) error {
+	for from := 0; from < len(c.recs); from += atOnce {
+		some := c.recs[from:min(from+atOnce, len(c.recs))]
+		there, _, err := c.holdAll(ctx, s, some)
+		for k := range there {
+			if !there[k] {
+				missing(c.at[from+k], some[k])
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ofOwner returns " of owner" for messages, or "" for a shared ring.
+func ofOwner(owner string) string {
+	if owner == "" {
+		return ""
+	}
+	return " of " + owner
+}
+
+var _ plug.Purger = (*core)(nil)
+
+// Purge removes the id from the entries of the record. The entries stay, without an id, until they are
+// lapped: no record has an empty id.
+func (c *core) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
+	done := make(map[string]bool)
+	for _, place := range places {
+		owner := ownerOf(place)
+		if done[owner] {
+			continue
+		}
+		done[owner] = true
+		if err := c.lane(owner, id).purge(ctx, s, id, fence); err != nil {
+			return c.failure(err)
+		}
+	}
+	return nil
+}
+
+// Purge searches the single ring, whether or not the record is known to be in it.
+func (u unowned) Purge(ctx context.Context, s kv.Store, id string, _ []string, fence func() error) error {
+	return u.core.Purge(ctx, s, id, []string{""}, fence)
+}
+
+// purge removes id from all entries of the lane, including segments left by a longer ring.
+func (l *lane) purge(ctx context.Context, s kv.Store, id string, fence func() error) error {
+	for first, end := int64(0), l.shape.blocks; first < end; first += atOnce {
+		found, err := purgeKeys(ctx, s, l.keys(first, first+atOnce), id, fence)
+		if err != nil {
+			return err
+		}
+		if found > 0 && first+int64(found) > l.shape.blocks {
+			end = first + 2*atOnce
+		}
+	}
+	return nil
+}
+
+// purgeKeys removes id from the entries under keys. found is the number of keys up to the last one that
+// exists.
+func purgeKeys(ctx context.Context, s kv.Store, keys []string, id string, fence func() error) (found int, err error) {
+	for range pushTries {
+		swaps, last, err := withoutID(ctx, s, keys, id)
+		found = max(found, last)
+		if err != nil || len(swaps) == 0 {
+			return found, err
+		}
+		if err := fence(); err != nil {
+			return found, err
+		}
+		_ = s.Do(ctx, swaps) // Each op has its own result.
+		keys = nil
+		for i := range swaps {
+			if err := swaps[i].Err(); unlessRaced(err) != nil {
+				return found, err
+			} else if swaps[i].Err() != nil {
+				keys = append(keys, swaps[i].Key)
+			}
+		}
+	}
+	return found, kv.ErrConflict
+}
+
+// withoutID returns the swaps for purgeKeys, by the entries as they are now.
+func withoutID(ctx context.Context, s kv.Store, keys []string, id string) (swaps []kv.Op, found int, err error) {
+	if len(keys) == 0 {
+		return nil, 0, nil
+	}
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i, r := range results {
+		if r.Err == nil {
+			found = i + 1
+		}
+		entries, err := entriesIn(r)
+		if err != nil {
+			return nil, 0, err
+		}
+		there := false
+		for j := range entries {
+			if string(entries[j].body) == id {
+				entries[j].body, there = nil, true
+			}
+		}
+		if there {
+			swaps = append(swaps, kv.OpSwap(keys[i], r.Version, encodeAll(entries)))
+		}
+	}
+	return swaps, found, nil
+}
