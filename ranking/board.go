@@ -47,9 +47,7 @@ func (b *Board[T, K, S]) Page(ctx context.Context, cursor string, n int, keep ..
 // IDs is like Page, but returns only ids and does not check them: they may include leftovers of a
 // running change or a crash. One trip.
 func (b *Board[T, K, S]) IDs(ctx context.Context, cursor string, n int) (ids []K, next string, err error) {
-	ctx, end := b.part.host.Begin(ctx, "IDs")
-	defer end()
-	l, next, _, err := b.part.members(ctx, cursor, n, keytree.Want{Unverified: true})
+	l, next, _, err := b.part.members(ctx, "IDs", cursor, n, keytree.Want{Unverified: true})
 	if err != nil {
 		return nil, "", err
 	}
@@ -72,16 +70,10 @@ type Table[T, S any] struct {
 
 // Table is like Page, with the ranks of the records, in the same number of trips.
 func (b *Board[T, K, S]) Table(ctx context.Context, cursor string, n int) (Table[T, S], error) {
-	l, next, prev, err := b.part.table(ctx, cursor, n)
-	return Table[T, S]{b.places(l.Part), l.Total, next, prev}, err
-}
-
-func (p part) table(ctx context.Context, cursor string, n int) (l keytree.Listing, next, prev string, err error) {
-	ctx, end := p.host.Begin(ctx, "Table")
-	defer end()
-	w := p.want(nil)
+	w := b.part.want(nil)
 	w.Placed = true
-	return p.members(ctx, cursor, n, w)
+	l, next, prev, err := b.part.members(ctx, "Table", cursor, n, w)
+	return Table[T, S]{b.places(l.Part), l.Total, next, prev}, err
 }
 
 // Standing is the position of a record: "12th of 3,456, ahead of 99%".
@@ -99,16 +91,6 @@ func (b *Board[T, K, S]) Standing(ctx context.Context, id K) (Standing[S], error
 		return Standing[S]{}, err
 	}
 	return Standing[S]{st.Rank, st.Total, percentile(st), b.score(st.Member)}, nil
-}
-
-func (p part) standing(ctx context.Context, verb, id string) (st keytree.Standing, err error) {
-	ctx, end := p.host.Begin(ctx, verb)
-	defer end()
-	r, err := p.open(ctx)
-	if err != nil {
-		return st, err
-	}
-	return r.standing(ctx, id)
 }
 
 func percentile(st keytree.Standing) float64 {
@@ -142,16 +124,6 @@ func (b *Board[T, K, S]) At(ctx context.Context, rank, n int) ([]Place[T, S], er
 	return b.places(found), err
 }
 
-func (p part) from(ctx context.Context, rank, n int) (found keytree.Part, err error) {
-	ctx, end := p.host.Begin(ctx, "At")
-	defer end()
-	r, err := p.open(ctx)
-	if err != nil {
-		return found, err
-	}
-	return r.at(ctx, rank, n, p.want(nil))
-}
-
 // Numbered returns a page of n records by its number, from 1, and the total number of pages and
 // records, in the trips of At. It counts positions, as At does.
 func (b *Board[T, K, S]) Numbered(ctx context.Context, page, n int) (kvmodel.Numbered[T], error) {
@@ -160,16 +132,6 @@ func (b *Board[T, K, S]) Numbered(ctx context.Context, page, n int) (kvmodel.Num
 		return kvmodel.Numbered[T]{}, err
 	}
 	return kvmodel.NumberedOf(itemsOf[T](found.Members), page, n, total), nil
-}
-
-func (p part) numbered(ctx context.Context, page, n int) (found keytree.Part, total int, err error) {
-	ctx, end := p.host.Begin(ctx, "Numbered")
-	defer end()
-	r, err := p.open(ctx)
-	if err != nil {
-		return found, 0, err
-	}
-	return r.numbered(ctx, page, n, p.want(nil))
 }
 
 // RankOf returns the rank that a record with this score has or would have: one more than the number
@@ -183,31 +145,11 @@ func (b *Board[T, K, S]) RankOf(ctx context.Context, score S) (int, error) {
 	return b.part.rankOf(ctx, at)
 }
 
-func (p part) rankOf(ctx context.Context, at keytree.Score) (int, error) {
-	ctx, end := p.host.Begin(ctx, "RankOf")
-	defer end()
-	r, err := p.open(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return r.rankOf(ctx, at)
-}
-
 // Around returns the record with id, up to n records before it and up to n after it. n is from 1 to
 // 1000. It returns ErrNotFound if the record is not on the board. Three trips.
 func (b *Board[T, K, S]) Around(ctx context.Context, id K, n int) ([]Place[T, S], error) {
 	found, err := b.part.around(ctx, b.key.Text(id), n)
 	return b.places(found), err
-}
-
-func (p part) around(ctx context.Context, id string, n int) (found keytree.Part, err error) {
-	ctx, end := p.host.Begin(ctx, "Around")
-	defer end()
-	r, err := p.open(ctx)
-	if err != nil {
-		return found, err
-	}
-	return r.around(ctx, id, n, p.want(nil))
 }
 
 // places returns the members of found with their ranks.
@@ -221,7 +163,7 @@ func (b *Board[T, K, S]) places(found keytree.Part) []Place[T, S] {
 
 // Len returns the number of records on the board, as exactly as Rank. One trip.
 func (b *Board[T, K, S]) Len(ctx context.Context) (int, error) {
-	return b.part.counted(ctx, "Len")
+	return b.part.count(ctx, "Len")
 }
 
 // Between returns the part of the board with low <= score < high. Texts are compared by their

@@ -169,19 +169,6 @@ func (c *core) soon(work func(context.Context, kv.Store) error) {
 	c.host.DB().Soon(func(ctx context.Context) error { return work(ctx, c.host.Store()) })
 }
 
-// reportDue has report make the reports that a step of a change left. err is how the step
-// ended; what it has written has to be reported all the same. Before that is done, the line
-// of the change must not be complete. A transaction makes them itself.
-func (c *core) reportDue(ctx context.Context, s kv.Store, due *keytree.Due, err error, report func(context.Context, *keytree.Due) error) error {
-	switch {
-	case c.atomic() && err != nil:
-		return err
-	case c.atomic():
-		return due.Report(ctx, s)
-	}
-	return cmp.Or(err, report(ctx, due))
-}
-
 // atomic reports whether the store changes a record and its entries in one transaction.
 func (c *core) atomic() bool { return kv.PowersOf(c.host.Store()).Atomic != nil }
 

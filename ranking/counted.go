@@ -129,7 +129,7 @@ func (f *counted) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) 
 	err := perBoard(ctx, s, come, func(s kv.Store, by string, ids []string) error {
 		due := new(keytree.Due)
 		errs := f.follow(ctx, s, by, now, ids, keytree.FenceThere, due)
-		return f.reportDue(ctx, s, due, kv.Join(errs...), f.reports.now)
+		return f.reports.finish(ctx, s, due, kv.Join(errs...), f.reports.now)
 	})
 	errs := kv.Each(ctx, s, others, func(s kv.Store, _ int, m *plug.Move) error { return f.After(ctx, s, m) })
 	return kv.Join(append(errs, f.failure(err))...)
@@ -149,7 +149,7 @@ func (f *counted) followAt(ctx context.Context, s kv.Store, places []string, id 
 	return f.eachBoard(ctx, s, places, times, func(s kv.Store, by string, at time.Time) error {
 		due := new(keytree.Due)
 		errs := f.follow(ctx, s, by, at, []string{id}, fence, due)
-		return f.reportDue(ctx, s, due, errs[0], f.reports.now)
+		return f.reports.finish(ctx, s, due, errs[0], f.reports.now)
 	})
 }
 

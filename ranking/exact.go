@@ -36,7 +36,7 @@ func (x exact) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 			x.reports.add(due)
 			return err
 		}
-		return x.reportDue(ctx, s, due, err, x.reports.now)
+		return x.reports.finish(ctx, s, due, err, x.reports.now)
 	})
 }
 
@@ -54,7 +54,7 @@ func (x exact) PrepareAll(ctx context.Context, s kv.Store, moves []*plug.Move) e
 	}
 	return x.failure(perBoard(ctx, s, all, func(s kv.Store, by string, some []keytree.Insertion) error {
 		due, err := x.now(by).InsertNow(ctx, s, some...)
-		return x.reportDue(ctx, s, due, err, x.reports.now)
+		return x.reports.finish(ctx, s, due, err, x.reports.now)
 	}))
 }
 
@@ -75,7 +75,7 @@ func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 			return nil
 		}
 		due, err := x.now(p.by).Tidy(ctx, s, m.ID, p.score, stateOf(p.by, recs[0]))
-		return x.reportDue(ctx, s, due, err, x.reports.now)
+		return x.reports.finish(ctx, s, due, err, x.reports.now)
 	})
 	for _, text := range m.Gained {
 		if p, wrong := parsePlace(text); wrong == nil {
@@ -115,7 +115,7 @@ func (x exact) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) err
 	}
 	return x.failure(perBoard(ctx, s, all, func(s kv.Store, by string, some []keytree.Tidying) error {
 		due, err := x.now(by).TidyAll(ctx, s, some)
-		return x.reportDue(ctx, s, due, err, x.reports.together)
+		return x.reports.finish(ctx, s, due, err, x.reports.together)
 	}))
 }
 
@@ -126,7 +126,7 @@ func (x exact) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []
 			return nil
 		}
 		due, err := x.now(p.by).Repair(ctx, s, rec.ID, p.score, stateOf(p.by, rec))
-		return x.reportDue(ctx, s, due, err, x.reports.now)
+		return x.reports.finish(ctx, s, due, err, x.reports.now)
 	})
 }
 

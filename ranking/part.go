@@ -1,7 +1,9 @@
 package ranking
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -46,15 +48,17 @@ func (p part) readerOf(tree *keytree.Tree) *reader {
 	}
 }
 
-// open returns a reader of the part, once the board is ready.
-func (p part) open(ctx context.Context) (*reader, error) {
-	if err := p.host.Ready(ctx); err != nil {
-		return nil, err
+// open begins the operation verb, once the board is ready. Unless it fails, the caller must close
+// the reader.
+func (p part) open(ctx context.Context, verb string) (context.Context, *reader, error) {
+	ctx, end := p.host.Begin(ctx, verb)
+	var tree *keytree.Tree
+	if !p.gone() {
+		tree = p.tree(p.by, p.when()).Tree
 	}
-	if p.gone() {
-		return p.readerOf(nil), nil
-	}
-	return p.reader(), nil
+	r := p.readerOf(tree)
+	ctx, err := r.begin(ctx, end, p.host.Ready)
+	return ctx, r, err
 }
 
 // listing is the name that cursors of this part carry.
@@ -161,7 +165,7 @@ func (p part) stay(id string) keytree.Change {
 
 // pageOf returns one page of the records of p.
 func pageOf[T any](ctx context.Context, p *part, cursor string, n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
-	l, next, prev, err := p.page(ctx, cursor, n, plug.Keeps(keep))
+	l, next, prev, err := p.members(ctx, "Page", cursor, n, p.want(plug.Keeps(keep)))
 	return kvmodel.Listing[T]{Items: itemsOf[T](l.Members), Next: next, Prev: prev}, err
 }
 
@@ -174,31 +178,107 @@ func itemsOf[T any](members []keytree.Member) []*T {
 	return items
 }
 
-// page returns one page of members, each with its record.
-func (p part) page(ctx context.Context, cursor string, n int, keep func(plug.Record) bool) (l keytree.Listing, next, prev string, err error) {
-	ctx, end := p.host.Begin(ctx, "Page")
-	defer end()
-	return p.members(ctx, cursor, n, p.want(keep))
-}
-
 // members returns one page of members and the cursors after and before it.
-func (p part) members(ctx context.Context, cursor string, n int, w keytree.Want) (l keytree.Listing, next, prev string, err error) {
-	r, err := p.open(ctx)
+func (p part) members(ctx context.Context, verb, cursor string, n int, w keytree.Want) (l keytree.Listing, next, prev string, err error) {
+	ctx, r, err := p.open(ctx, verb)
 	if err != nil {
 		return l, "", "", err
 	}
+	defer r.close()
 	return r.page(ctx, cursor, n, w)
 }
 
-// counted returns the number of records in p. verb names the operation.
-func (p part) counted(ctx context.Context, verb string) (int, error) {
-	ctx, end := p.host.Begin(ctx, verb)
-	defer end()
-	if err := p.host.Ready(ctx); err != nil || p.gone() {
+func (p part) standing(ctx context.Context, verb, id string) (st keytree.Standing, err error) {
+	ctx, r, err := p.open(ctx, verb)
+	if err != nil {
+		return st, err
+	}
+	defer r.close()
+	if r.tree == nil {
+		return st, r.about(id, kv.ErrNotFound)
+	}
+	st, err = r.tree.Standing(ctx, r.db.Store(), id, r.down, r.ranks)
+	return st, r.about(id, err)
+}
+
+// from returns n members starting at rank.
+func (p part) from(ctx context.Context, rank, n int) (found keytree.Part, err error) {
+	ctx, r, err := p.open(ctx, "At")
+	if err != nil {
+		return found, err
+	}
+	defer r.close()
+	if rank < 1 {
+		return found, r.failure(fmt.Errorf("%w: rank %d", kvmodel.ErrInvalid, rank))
+	}
+	if err := kvmodel.CheckPage(r.name, n); err != nil || r.tree == nil {
+		return found, err
+	}
+	s, done := r.look(ctx, r.db.Store(), rank-1, n)
+	defer done()
+	found, err = r.tree.At(ctx, s, rank-1, n, r.down, r.ranks, p.want(nil))
+	return found, r.failure(err)
+}
+
+// around returns the member with the given id and up to n on either side of it.
+func (p part) around(ctx context.Context, id string, n int) (found keytree.Part, err error) {
+	ctx, r, err := p.open(ctx, "Around")
+	if err != nil {
+		return found, err
+	}
+	defer r.close()
+	if err := kvmodel.CheckPage(r.name, n); err != nil {
+		return found, err
+	}
+	if r.tree == nil {
+		return found, r.about(id, kv.ErrNotFound)
+	}
+	found, err = r.tree.Around(ctx, r.db.Store(), id, n, r.down, r.ranks, p.want(nil))
+	return found, r.about(id, err)
+}
+
+// numbered returns a page of n members by its number, and the total number of members.
+func (p part) numbered(ctx context.Context, page, n int) (found keytree.Part, total int, err error) {
+	ctx, r, err := p.open(ctx, "Numbered")
+	if err != nil {
+		return found, 0, err
+	}
+	defer r.close()
+	if err := kvmodel.CheckNumber(r.name, page, n); err != nil || r.tree == nil {
+		return found, 0, err
+	}
+	errs := kv.Together(ctx, r.db.Store(),
+		func(s kv.Store) (err error) {
+			s, done := r.look(ctx, s, (page-1)*n, n)
+			defer done()
+			found, err = r.tree.At(ctx, s, (page-1)*n, n, r.down, keytree.Single, p.want(nil))
+			return err
+		},
+		func(s kv.Store) (err error) { total, err = r.tree.Count(ctx, s, r.between); return err },
+	)
+	return found, total, r.failure(cmp.Or(errs...))
+}
+
+// rankOf returns the rank that a member with score would have.
+func (p part) rankOf(ctx context.Context, score keytree.Score) (int, error) {
+	ctx, r, err := p.open(ctx, "RankOf")
+	if err != nil {
 		return 0, err
 	}
-	ctx, cancel := p.host.DB().Patient(ctx)
-	defer cancel()
-	n, err := p.tree(p.by, p.when()).Count(ctx, p.host.Store(), p.between)
-	return n, p.failure(err)
+	defer r.close()
+	if r.tree == nil {
+		return 1, nil
+	}
+	rank, err := r.tree.RankOf(ctx, r.db.Store(), score, r.down, r.ranks)
+	return rank, r.failure(err)
+}
+
+// count returns the number of records in p.
+func (p part) count(ctx context.Context, verb string) (int, error) {
+	ctx, r, err := p.open(ctx, verb)
+	if err != nil {
+		return 0, err
+	}
+	defer r.close()
+	return r.count(ctx)
 }

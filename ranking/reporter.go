@@ -1,6 +1,7 @@
 package ranking
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -64,6 +65,19 @@ func (r *reporter) surely(ctx context.Context, wanted int) error {
 		r.latch.Set()
 	}
 	return err
+}
+
+// finish has send make the reports that a step of a change left. err is how the step ended; what it
+// has written must be reported all the same. Until that is done, the line of the change must not be
+// complete. A transaction makes the reports itself.
+func (r *reporter) finish(ctx context.Context, s kv.Store, due *keytree.Due, err error, send func(context.Context, *keytree.Due) error) error {
+	switch atomic := kv.PowersOf(r.db.Store()).Atomic != nil; {
+	case atomic && err != nil:
+		return err
+	case atomic:
+		return due.Report(ctx, s)
+	}
+	return cmp.Or(err, send(ctx, due))
 }
 
 // making runs make, which adds its reports to due. On a store with transactions, make and the

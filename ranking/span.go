@@ -35,5 +35,5 @@ func (sp *Span[T]) Count(ctx context.Context) (int, error) {
 	if sp.wrong != nil {
 		return 0, sp.wrong
 	}
-	return sp.part.counted(ctx, "Count")
+	return sp.part.count(ctx, "Count")
 }

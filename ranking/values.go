@@ -44,12 +44,12 @@ func NewValues[T any, K comparable, V any](records *kvmodel.Records[T, K], spec 
 // trips, and a few more if values are skipped. The first page takes one if it still has the values
 // this process saw there last.
 func (v *Values[V]) Page(ctx context.Context, cursor string, n int, keep ...func(*Value[V]) bool) (kvmodel.Listing[Value[V]], error) {
-	ctx, end := v.tree.db.Begin(ctx, "Page")
-	defer end()
-	if err := v.tree.ready(ctx); err != nil {
+	ctx, r, err := v.tree.open(ctx, "Page")
+	if err != nil {
 		return kvmodel.Listing[Value[V]]{}, err
 	}
-	l, next, prev, err := v.tree.reader().page(ctx, cursor, n, v.want(keep))
+	defer r.close()
+	l, next, prev, err := r.page(ctx, cursor, n, v.want(keep))
 	out := kvmodel.Listing[Value[V]]{Items: itemsOf[Value[V]](l.Members), Next: next, Prev: prev}
 	// Counts may have changed since the order was read.
 	slices.SortStableFunc(out.Items, func(a, b *Value[V]) int { return cmp.Compare(b.Count, a.Count) })
@@ -114,10 +114,51 @@ func (v *Values[V]) Count(ctx context.Context, value V) (int64, error) {
 // Len returns the number of values: exact up to 8,192 while nothing changes, approximate above. One
 // trip.
 func (v *Values[V]) Len(ctx context.Context) (int, error) {
-	ctx, end := v.tree.db.Begin(ctx, "Len")
-	defer end()
-	if err := v.tree.ready(ctx); err != nil {
+	ctx, r, err := v.tree.open(ctx, "Len")
+	if err != nil {
 		return 0, err
 	}
-	return v.tree.reader().count(ctx)
+	defer r.close()
+	return r.count(ctx)
 }
+
+// Verify reads the tree of the values and reports problems: see Board. It also reports given values
+// that are missing.
+func (v *Values[V]) Verify(ctx context.Context, values ...V) (Report, error) {
+	ctx, end := v.tree.db.Begin(ctx, "Verify")
+	defer end()
+	return v.tree.reader().verify(ctx, v.texts(values))
+}
+
+func (v *Values[V]) texts(values []V) []string { return kv.Texts(values, v.key.Text) }
+
+// Mend reports like Verify and repairs: see Board. The given values catch up with their counts.
+func (v *Values[V]) Mend(ctx context.Context, values ...V) (Report, error) {
+	if err := v.tree.db.Writable(); err != nil {
+		return Report{}, v.tree.failure(err)
+	}
+	ctx, end := v.tree.db.Begin(ctx, "Mend")
+	defer end()
+	if err := v.tree.followThere(ctx, v.texts(values)); err != nil {
+		return Report{}, err
+	}
+	return v.tree.reader().mend(ctx, v.texts(values), 0, v.tree.clear)
+}
+
+// Refresh makes Len exact, unless values change while it runs. It reads every node.
+func (v *Values[V]) Refresh(ctx context.Context) error {
+	ctx, end := v.tree.db.Begin(ctx, "Refresh")
+	defer end()
+	return v.tree.reader().refresh(ctx)
+}
+
+// Rebuild copies the tree of the values into new nodes, without empty ones: see Board. If the store
+// lost a part of the tree, use the Rebuild of the records instead.
+func (v *Values[V]) Rebuild(ctx context.Context) error {
+	ctx, end := v.tree.db.Begin(ctx, "Rebuild")
+	defer end()
+	return v.tree.reader().rebuild(ctx, nil, 0)
+}
+
+// Stats returns this process's statistics about the tree of the values.
+func (v *Values[V]) Stats() Stats { return v.tree.reader().stats() }

@@ -17,11 +17,22 @@ import (
 // The views that package inspect has of boards and of values: see [plug.Window]. A base is the base
 // of a tree.
 
-// boardWindow is the view that package inspect has of boards.
-type boardWindow struct{ *core }
+// treeWindow is the part of both views that does not depend on the tree.
+type treeWindow struct{}
+
+func (treeWindow) Said(_ string, value []byte) (texts []string, bodies [][]byte) {
+	return keytree.Members(value), nil
+}
+
+func (treeWindow) Show(key string, value []byte) ([]string, error) { return keytree.Show(key, value) }
+
+type boardWindow struct {
+	*core
+	treeWindow
+}
 
 // Window returns the view for package inspect.
-func (c *core) Window() plug.Window { return boardWindow{c} }
+func (c *core) Window() plug.Window { return boardWindow{core: c} }
 
 // Kind returns "board".
 func (c boardWindow) Kind() string { return "board" }
@@ -53,33 +64,30 @@ func (c *core) kept() []time.Time {
 
 // Base finds a tree by its definition.
 func (c boardWindow) Base(key string) (base string, first bool) {
-	return treeBase(key, c.treeName(), c.many || c.per != Forever, c.code)
-}
-
-// treeBase returns the base of key if it belongs to a tree called name or, with more, to a tree
-// with that prefix. code is the code of its scores.
-func treeBase(key, name string, more bool, code keytree.Code) (base string, first bool) {
-	tree := "rank:" + plug.TreeName(name)
-	begin := tree + ":"
-	if more {
-		begin = "rank:" + name + ":"
+	if !c.many && c.per == Forever {
+		return exactBase(key, "rank:"+plug.TreeName(c.treeName()))
 	}
+	begin := "rank:" + c.treeName() + ":"
 	if !strings.HasPrefix(key, begin) {
 		return "", false
 	}
-	base, first = strings.CutSuffix(key, ":meta")
-	switch {
-	case !more:
-		return tree, first && base == tree
-	case first:
+	if base, first = strings.CutSuffix(key, ":meta"); first {
 		return base, true
 	}
 	for at := len(begin); at < len(key); at++ {
-		if key[at] == ':' && isTreeEnd(key[at:], code) {
+		if key[at] == ':' && isTreeEnd(key[at:], c.code) {
 			return key[:at], false
 		}
 	}
 	return "", false
+}
+
+// exactBase returns base, the base of a tree, if key belongs to that tree.
+func exactBase(key, base string) (_ string, first bool) {
+	if !strings.HasPrefix(key, base+":") {
+		return "", false
+	}
+	return base, key == base+":meta"
 }
 
 // isTreeEnd reports whether rest can follow the name of a tree in a key.
@@ -196,23 +204,26 @@ func auditTree(ctx context.Context, s kv.Store, t tree) (wrong []plug.Wrong, err
 	if err != nil {
 		return nil, err
 	}
+	add := func(kind, id, format string, args ...any) {
+		wrong = append(wrong, plug.Wrong{Kind: kind, ID: id, Text: t.Base() + ": " + fmt.Sprintf(format, args...)})
+	}
 	for _, text := range r.Wrong {
-		wrong = append(wrong, plug.Wrong{Kind: plug.DamagedItem, Text: t.Base() + ": " + text})
+		add(plug.DamagedItem, "", "%s", text)
 	}
 	if r.Lost > 0 {
-		wrong = append(wrong, plug.Wrong{Kind: plug.DamagedItem, Text: fmt.Sprintf("%s: %d nodes are missing or damaged", t.Base(), r.Lost)})
+		add(plug.DamagedItem, "", "%d nodes are missing or damaged", r.Lost)
 	}
 	for _, id := range r.Damaged {
-		wrong = append(wrong, plug.Wrong{Kind: plug.DamagedItem, ID: id, Text: fmt.Sprintf("%s: %s, the record of a member, is damaged", t.Base(), t.own.Key(id))})
+		add(plug.DamagedItem, id, "%s, the record of a member, is damaged", t.own.Key(id))
 	}
 	for _, id := range r.Missing {
-		wrong = append(wrong, plug.Wrong{Kind: plug.MissingEntry, ID: id, Text: fmt.Sprintf("%s: %s has no entry", t.Base(), id)})
+		add(plug.MissingEntry, id, "%s has no entry", id)
 	}
 	for _, id := range r.Stray() {
-		wrong = append(wrong, plug.Wrong{Kind: plug.StrayEntry, ID: id, Text: fmt.Sprintf("%s: %s has an entry that its record does not confirm", t.Base(), id)})
+		add(plug.StrayEntry, id, "%s has an entry that its record does not confirm", id)
 	}
 	if r.Drift > 0 && r.Members <= keytree.ExactUpTo {
-		wrong = append(wrong, plug.Wrong{Kind: plug.WrongCount, Text: fmt.Sprintf("%s: the counts of its nodes are off by %d", t.Base(), r.Drift)})
+		add(plug.WrongCount, "", "the counts of its nodes are off by %d", r.Drift)
 	}
 	return wrong, nil
 }
@@ -309,16 +320,6 @@ func scoreText(code keytree.Code, s keytree.Score) string {
 	return strconv.FormatInt(s.Int(), 10)
 }
 
-// Said returns the members that a node names.
-func (c boardWindow) Said(_ string, value []byte) (texts []string, bodies [][]byte) {
-	return keytree.Members(value), nil
-}
-
-// Show says what a node holds.
-func (c boardWindow) Show(key string, value []byte) ([]string, error) {
-	return keytree.Show(key, value)
-}
-
 // Ends returns the time when the counts of a period expire: now, if the period was dropped.
 func (c boardWindow) Ends(key string) time.Time {
 	if c.per == Forever {
@@ -332,11 +333,13 @@ func (c boardWindow) Ends(key string) time.Time {
 	return c.host.DB().Now()
 }
 
-// valuesWindow is the view that package inspect has of values.
-type valuesWindow struct{ *valuesIndex }
+type valuesWindow struct {
+	*valuesIndex
+	treeWindow
+}
 
 // Window returns the view for package inspect.
-func (x *valuesIndex) Window() plug.Window { return valuesWindow{x} }
+func (x *valuesIndex) Window() plug.Window { return valuesWindow{valuesIndex: x} }
 
 // Kind returns "values".
 func (x valuesWindow) Kind() string { return "values" }
@@ -346,14 +349,7 @@ func (x valuesWindow) Bases(string) []string { return []string{x.tree.Base()} }
 
 // Base finds the tree by its definition.
 func (x valuesWindow) Base(key string) (base string, first bool) {
-	return exactBase(key, x.tree.Tree)
-}
-
-func exactBase(key string, t *keytree.Tree) (base string, first bool) {
-	if !strings.HasPrefix(key, t.Base()+":") {
-		return "", false
-	}
-	return t.Base(), key == t.MetaKey()
+	return exactBase(key, x.tree.Base())
 }
 
 // Audit reads the tree.
@@ -378,14 +374,4 @@ func (x valuesWindow) Page(ctx context.Context, s kv.Store, _ string, n int) ([]
 // Picture draws the tree of the values.
 func (x valuesWindow) Picture(ctx context.Context, s kv.Store, _ string, most int) (plug.Picture, error) {
 	return pictureOf(ctx, s, x.tree.Tree, most)
-}
-
-// Show says what a node holds.
-// Said returns the values that a node names.
-func (x valuesWindow) Said(_ string, value []byte) (texts []string, bodies [][]byte) {
-	return keytree.Members(value), nil
-}
-
-func (x valuesWindow) Show(key string, value []byte) ([]string, error) {
-	return keytree.Show(key, value)
 }

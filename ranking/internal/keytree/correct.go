@@ -59,10 +59,8 @@ func (p *nodes) update(ctx context.Context, s kv.Store, updates []*update) []err
 // small tree, whose counts are exact, correct therefore reads the path to the node and sets each
 // slot to the count of the node below it.
 
-// correctTries bounds the reads of the paths under concurrent writes.
 const correctTries = 8
 
-// correctedAtOnce is the number of paths corrected together.
 const correctedAtOnce = 64
 
 // correct makes the counts on the paths to the named nodes exact. It skips a large tree, whose

@@ -15,12 +15,11 @@ import (
 // writes by itself.
 const patience = 8
 
-// maxTries bounds the tries of one edit to write a node that others change.
 const maxTries = 64
 
 // edit carries out edits, one write per leaf, possibly together with other edits of this process.
 // at, if not nil, holds the leaves, freshly read. An edit that fails sets its err and does not
-// affect the others. edit adds the reports that follow to due.
+// affect the others. The reports that follow are added to due.
 func (p *nodes) edit(ctx context.Context, s kv.Store, edits []*edit, at []*spot, due *reports) {
 	if len(edits) == 0 {
 		return
@@ -33,7 +32,6 @@ func (p *nodes) edit(ctx context.Context, s kv.Store, edits []*edit, at []*spot,
 	p.editEach(ctx, s, groups(edits, at), 0, due)
 }
 
-// editOne is edit for a single edit.
 func (p *nodes) editOne(ctx context.Context, s kv.Store, e *edit, due *reports) error {
 	p.edit(ctx, s, []*edit{e}, nil, due)
 	return e.err
@@ -48,7 +46,6 @@ func failure(edits []*edit) error {
 	return edits[i].err
 }
 
-// editEach carries out the edits of groups in parallel. try is the number of tries so far.
 func (p *nodes) editEach(ctx context.Context, s kv.Store, groups []group, try int, due *reports) {
 	kv.Each(ctx, s, groups, func(s kv.Store, _ int, g group) error {
 		p.editAt(ctx, s, g.edits, g.at, try, due)
@@ -56,7 +53,8 @@ func (p *nodes) editEach(ctx context.Context, s kv.Store, groups []group, try in
 	})
 }
 
-// editAt carries out edits. at is their common leaf, freshly read, or nil if it is not known.
+// editAt carries out edits. at is their common leaf, freshly read, or nil if it is not known. try
+// is the number of tries so far.
 func (p *nodes) editAt(ctx context.Context, s kv.Store, edits []*edit, at *spot, try int, due *reports) {
 	var err error
 	for waits := 0; len(edits) > 0 && try < maxTries; edits = p.local.undone(edits) {
@@ -105,21 +103,18 @@ func (p *nodes) editAt(ctx context.Context, s kv.Store, edits []*edit, at *spot,
 // tooLate reports whether e is too old to be written by another operation.
 func (p *nodes) tooLate(e *edit) bool { return p.tooLong(e.began) }
 
-// fail sets err on every edit that was not written.
 func (p *nodes) fail(edits []*edit, err error) {
 	for _, e := range p.local.undone(edits) {
 		e.err = err
 	}
 }
 
-// group is a leaf and the edits that belong there.
 type group struct {
 	at    *spot
 	edits []*edit
 }
 
-// spread finds the leaves of edits. Meanwhile the edits wait in the queues of their expected
-// leaves.
+// spread finds the leaves of edits, which meanwhile wait in the queues of their expected leaves.
 func (p *nodes) spread(ctx context.Context, s kv.Store, edits []*edit) ([]group, error) {
 	for name, some := range grouped(edits, func(i int) string {
 		expected, _ := p.guess(edits[i].bits)
@@ -148,7 +143,6 @@ func groups(edits []*edit, spots []*spot) []group {
 	return all
 }
 
-// grouped groups edits by the name returned for each.
 func grouped(edits []*edit, name func(i int) string) map[string][]*edit {
 	by := make(map[string][]*edit)
 	for i, e := range edits {
@@ -170,8 +164,7 @@ func (p *nodes) lookAgain(ctx context.Context, s kv.Store, name string) (*spot, 
 var errRoom = errors.New("room was made")
 
 // apply writes the leaf at with the first of edits, and as many others as fit; a leaf about to be
-// split takes many. It returns errAgain if the node has changed, and errRoom if it was split
-// without the edits.
+// split takes many. errAgain: the node has changed. errRoom: it was split without the edits.
 func (p *nodes) apply(ctx context.Context, s kv.Store, at *spot, ln *queue, edits []*edit, due *reports) (err error) {
 	var next *leaf
 	var took []*edit
@@ -257,9 +250,9 @@ func (p *nodes) takeWithRoom(ctx context.Context, s kv.Store, at *spot, edits []
 	return next, took, p.split(ctx, s, at, next, due)
 }
 
-// split turns the leaf at into a router with children, which get the entries of
-// kept. It freezes the leaf first, so that no entry is added that the children do
-// not get. So kept is in the tree once it is frozen; any process can do the rest.
+// split turns the leaf at into a router with children, which get the entries of kept. It freezes
+// the leaf first, so that no entry is added that the children do not get. Once it is frozen, kept
+// is in the tree and any process can do the rest.
 func (p *nodes) split(ctx context.Context, s kv.Store, at *spot, kept *leaf, due *reports) error {
 	whole := *kept
 	whole.splitting = true
@@ -271,7 +264,7 @@ func (p *nodes) split(ctx context.Context, s kv.Store, at *spot, kept *leaf, due
 	return nil
 }
 
-// replace writes next over the leaf at. next has other entries or is about to be split. replace
+// replace writes next, which has other entries or is about to be split, over the leaf at, and
 // returns the leaf as written.
 func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, due *reports) (*leaf, error) {
 	l := *next

@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// MaxID is the maximum length of an id text, small enough for a leaf to hold several.
 const MaxID = kvmodel.MaxID
 
 // Insert adds the entry of a member before the record that puts it in state to is written. The
@@ -29,7 +28,7 @@ func (t *Tree) InsertNow(ctx context.Context, s kv.Store, all ...Insertion) (*Du
 	return t.insert(ctx, s, known, all...)
 }
 
-// Insertion is a member ID and the state To that its record is about to give it.
+// Insertion is a member and the state To that its record is about to give it.
 type Insertion struct {
 	ID string
 	To State
@@ -73,7 +72,6 @@ func (p *nodes) tidying(id string, score Score, now State) *edit {
 	return e
 }
 
-// editing returns an edit at score that does not change anything yet.
 func (p *nodes) editing(score Score, id string) *edit {
 	at := p.point(score, id)
 	return &edit{point: at, bits: p.bits(at), id: id, began: p.began}
@@ -91,8 +89,8 @@ func (ep *epochs) tidy(ctx context.Context, s kv.Store, due *Due, id string, sco
 	return ep.tidyAll(ctx, s, due, []Tidying{{id, score, now}})
 }
 
-// tidyAll tidies, and adds entries that should be there: a process may have slept since it put
-// them in, and the tree may have moved to a fresh epoch without them.
+// tidyAll tidies, and adds entries that should be there: a process may have slept since it put them
+// in, and the tree may have moved to a fresh epoch without them.
 func (ep *epochs) tidyAll(ctx context.Context, s kv.Store, due *Due, all []Tidying) error {
 	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
 		edits := make([]*edit, len(all))
@@ -116,7 +114,7 @@ func (ep *epochs) tidyAll(ctx context.Context, s kv.Store, due *Due, all []Tidyi
 	})
 }
 
-// Tidying is the input of Tidy: a member ID, the Score to tidy at, and the state Now of its record.
+// Tidying is the input of Tidy.
 type Tidying struct {
 	ID    string
 	Score Score
@@ -130,8 +128,8 @@ func (t *Tree) TidyAll(ctx context.Context, s kv.Store, all []Tidying) (*Due, er
 }
 
 // Repair is Tidy after a crash. If the member's record, read in state now, puts it at score and it
-// has no entry there, Repair adds one. The reports correct the counts on the path even if the leaf
-// needs no change: a dead process may have changed it without a report.
+// has no entry there, Repair adds one. The reports correct the counts on the path in any case: a
+// dead process may have changed the leaf without a report.
 func (t *Tree) Repair(ctx context.Context, s kv.Store, id string, score Score, now State) (*Due, error) {
 	due := new(Due)
 	return due, t.repair(ctx, s, id, score, now, due)
@@ -192,13 +190,11 @@ func (p *nodes) restore(ctx context.Context, s kv.Store, ids []string, due *repo
 	return failure(edits)
 }
 
-// each runs work in all epochs being written, in parallel.
 func (ep *epochs) each(ctx context.Context, s kv.Store, due *Due, work func(kv.Store, *nodes, *reports) error) error {
 	return each(ctx, s, ep.write, func(s kv.Store, _ int, p *nodes) error { return work(s, p, due.to(p)) })
 }
 
-// Due holds the remaining work of changes, mostly the reports of leaves. The changes do not wait
-// for it.
+// Due holds the remaining work of changes, mostly the reports of leaves, for after the reply.
 type Due struct {
 	of    []dueIn
 	works []dueWork // run before the reports
@@ -213,7 +209,6 @@ type dueIn struct {
 	reports *reports
 }
 
-// to returns the reports of the epoch p.
 func (d *Due) to(p *nodes) *reports {
 	for _, in := range d.of {
 		if in.p.name == p.name {
@@ -227,7 +222,6 @@ func (d *Due) to(p *nodes) *reports {
 	return d.of[len(d.of)-1].reports
 }
 
-// None reports whether nothing is due.
 func (d *Due) None() bool {
 	return len(d.works)+len(d.done) == 0 && !slices.ContainsFunc(d.of, func(in dueIn) bool { return !in.reports.none() })
 }
@@ -240,7 +234,6 @@ func (d *Due) Way() (nodes int) {
 	return nodes
 }
 
-// Merge adds the work of other.
 func (d *Due) Merge(other *Due) {
 	for _, in := range other.of {
 		d.to(in.p).merge(in.reports)

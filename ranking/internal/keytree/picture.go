@@ -7,14 +7,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Picture is the top of a stored tree.
 type Picture struct {
 	Root   *PictureNode // nil: no tree
 	Limit  int          // capacity of a leaf, in entries
 	Leaves []string     // the leaf name of each given member; "" if it is not in the tree
 }
 
-// PictureNode is a node and the nodes below it.
 type PictureNode struct {
 	Name   string // the last part of its key
 	Key    string
@@ -26,7 +24,6 @@ type PictureNode struct {
 	Below  []*PictureNode // of a router, highest first
 }
 
-// picturedMost bounds a picture.
 const picturedMost = 1024
 
 // Picture reads the nodes on the paths to the members ids, then others level by level, highest
@@ -114,7 +111,7 @@ func (r *reading) below(level []string) []string {
 	return next
 }
 
-// openBelow returns the names of the open children of the router called name, highest first.
+// openBelow returns the open children of the router called name, highest first.
 func openBelow(name string, r *router) (children []string) {
 	for i := 3; i >= 0; i-- {
 		if !r.slots[i].closed {
@@ -124,7 +121,7 @@ func openBelow(name string, r *router) (children []string) {
 	return children
 }
 
-// draw returns the picture of the node called name; at is its slot in the router above.
+// draw draws the node called name; at is its slot in the router above.
 func (r *reading) draw(name string, at slot) *PictureNode {
 	nd, read := r.seen.get(name)
 	n := &PictureNode{Name: r.keyName(name), Key: r.key(name), Read: read, State: uint64(nd.version), Count: at.members, Bytes: nd.size, Closed: at.closed}

@@ -9,39 +9,32 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Member is a member of a ranking, as returned by a query.
 type Member struct {
 	ID    string
 	Score Score
 	Value any // read by Truth; nil if it was not read
 }
 
-// Want are the options of a query.
 type Want struct {
 	// Unverified trusts entries without reading their records. That saves a trip, and may show
 	// leftovers of a running or crashed change.
 	Unverified bool
 
-	// Placed counts the members before the page.
-	Placed bool
+	Placed bool              // count the members before the page
+	Keep   func(Member) bool // selects members; nil: all
 
-	// Keep, if not nil, reports whether to include a member.
-	Keep func(Member) bool
-
-	// Beside, if not nil, reads a value for each member in the trip that reads their records; nil
-	// leaves the member out.
+	// Beside, if not nil, reads a value for each member along with its record; nil leaves it out.
 	Beside func(ctx context.Context, s kv.Store, ids []string) ([]any, error)
 
-	// Met, if not nil, is called for an entry to tidy: one that is stale, confirmed but still
-	// pending, part of a stuck change, or left out by Beside. It must not use the store.
+	// Met, if not nil, is called for an entry to tidy: stale, confirmed but still pending, part of
+	// a stuck change, or left out by Beside. It must not use the store.
 	Met func(Doubt)
 
-	// Gone, if not nil, is called for a member with a value from Beside and a lost record. The
-	// query trusts its entry. Gone must not use the store.
+	// Gone, if not nil, is called for a member with a value from Beside and a lost record, whose
+	// entry the query trusts. It must not use the store.
 	Gone func(id string)
 }
 
-// finding is the result of a query from a point on.
 type finding struct {
 	members []Member
 	behind  point // the last point examined
@@ -49,10 +42,8 @@ type finding struct {
 }
 
 // list returns up to n members in st that Want keeps, in its direction; fewer after as many entries
-// as [plug.Ask] allows.
-//
-// Entries suggest members; their records are the truth. A member that moved is listed at its new
-// position if that is in the part just read, and left out otherwise.
+// as [plug.Ask] allows. A member that moved since its entry was added is listed at its new position
+// if that is in the part just read, and left out otherwise.
 func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n int, w Want) (finding, error) {
 	r.trusting = w.Unverified
 	f := finding{behind: st.from, more: true}
@@ -136,7 +127,6 @@ func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, e
 	return members, nil
 }
 
-// sortMembers sorts members, from the lowest up or from the highest down.
 func (p *nodes) sortMembers(members []Member, up bool) {
 	slices.SortFunc(members, func(a, b Member) int {
 		if !up {
@@ -207,8 +197,8 @@ func (p *nodes) members(entries []entry) []Member {
 	return members
 }
 
-// query runs work in the readable epoch; without a tree it does nothing. It returns ErrNeedsRebuild
-// if work needed a lost node, or an earlier loss is counted.
+// query runs work in the readable epoch; without a tree it does nothing. ErrNeedsRebuild: work
+// needed a lost node, or the tree has not been rebuilt since an earlier loss.
 func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error, beside ...func(kv.Store) error) error {
 	for try := 0; ; try++ {
 		done, err := t.try(ctx, s, try == 0, work, beside)
@@ -218,8 +208,7 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 	}
 }
 
-// try is a try of query. If it is not done, another one is needed. What the first one reads is
-// shown.
+// try is a try of query. If it is not done, another one is needed. The first reads from memory.
 func (t *Tree) try(ctx context.Context, s kv.Store, first bool, work func(*reading) error, beside []func(kv.Store) error) (done bool, err error) {
 	room := rooms.Get().(*readingRoom)
 	defer room.leave()
@@ -239,31 +228,20 @@ func (t *Tree) try(ctx context.Context, s kv.Store, first bool, work func(*readi
 	}
 	r := t.reading(room, m)
 	r.shown = first
-	if err := work(r); err != nil {
+	if err := work(r); err != nil || r.lost == nil {
+		return err == nil, err
+	}
+	// If the epoch is no longer read, its nodes may have been deleted.
+	if m, err = t.readMeta(ctx, s); err != nil || m == nil || m.epoch != r.epoch {
 		return false, err
 	}
-	sound, err := t.sound(ctx, s, r)
-	if err == nil && sound && r.lost != nil {
-		err = r.lost
-	}
-	return sound, err
-}
-
-// sound reports whether r can be gone by. If a node was missing, its epoch must still be the one
-// that is read, or its nodes may have been deleted.
-func (t *Tree) sound(ctx context.Context, s kv.Store, r *reading) (bool, error) {
-	if r.lost == nil {
-		return true, nil
-	}
-	m, err := t.readMeta(ctx, s)
-	return m != nil && m.epoch == r.epoch, err
+	return true, r.lost
 }
 
 // Between is a range of scores that includes Low and excludes High, whatever their ties. Nil means
 // no bound.
 type Between struct{ Low, High *Score }
 
-// stretch returns the part of the order in b, downward or upward.
 func (b Between) stretch(down bool) stretch {
 	low, high := lowest, highest
 	if b.Low != nil {
@@ -278,12 +256,10 @@ func (b Between) stretch(down bool) stretch {
 	return stretch{low, high}
 }
 
-// empty reports whether b cannot contain any score.
 func (b Between) empty() bool {
 	return b.Low != nil && b.High != nil && b.Low.WithTie(0).Compare(b.High.WithTie(0)) >= 0
 }
 
-// pointOf returns the position of m.
 func (o *order) pointOf(m Member) point { return o.point(m.Score, m.ID) }
 
 // Doubt is an entry to tidy: not confirmed by its record, or confirmed but not counting. If Past is
@@ -296,7 +272,6 @@ type Doubt struct {
 	Again *State
 }
 
-// reading returns what a query of the epoch that is read goes by.
 func (t *Tree) reading(r *readingRoom, m *meta) *reading {
 	t.open(&r.of, m, m.epoch)
 	r.nodes = &r.of

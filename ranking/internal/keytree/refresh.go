@@ -86,7 +86,6 @@ func (r *router) eachBelow(ctx context.Context, s kv.Store, work func(s kv.Store
 	return nil
 }
 
-// refreshed returns the router r, called name, with the counts of the nodes below.
 func (p *nodes) refreshed(name string, r *router, below [4]slot) *router {
 	next := *r
 	for i, now := range below {

@@ -9,11 +9,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// reports are pending reports, the last one of each node. unsure are nodes with reports that may be
-// lost: the paths to them are corrected.
+// reports are pending reports.
 type reports struct {
-	of     map[string]slot
-	unsure map[string]bool
+	of     map[string]slot // the last of each node
+	unsure map[string]bool // nodes with reports that may be lost: their paths are corrected
 }
 
 // doubt requests a correction of the path to the node called name.
@@ -46,7 +45,6 @@ func (r *reports) add(one report) {
 	}
 }
 
-// merge adds all of other.
 func (r *reports) merge(other *reports) {
 	for name, slot := range other.of {
 		r.add(report{name, slot})
@@ -86,7 +84,6 @@ func (p *nodes) report(ctx context.Context, s kv.Store, due *reports) (err error
 	return err
 }
 
-// reportTries bounds the tries of a report.
 const reportTries = 8
 
 // reportRound sends as many of the due reports as it can in two trips, and adds those that follow.
@@ -236,7 +233,6 @@ func (r *reports) families() map[string][]report {
 	return families
 }
 
-// lowestOf returns the names of the lowest routers, in order.
 func lowestOf(families map[string][]report) []string {
 	deepest := 0
 	for name := range families {
@@ -276,8 +272,8 @@ func (r *router) with(family []report) (next *router, changed bool) {
 	return next, changed
 }
 
-// push closes next, which is called name and follows old, if nothing is left below it,
-// and reports whether next must be reported to the node above.
+// push closes next, which is called name and follows old, if nothing is left below it, and reports
+// whether next must be reported to the node above.
 func (p *nodes) push(name string, old, next *router) bool {
 	next.closed = next.empty()
 	pushed, due := p.due(next.pushed, p.total(name, next), p.routerAllows)
@@ -288,9 +284,9 @@ func (p *nodes) push(name string, old, next *router) bool {
 	return false
 }
 
-// In a tree larger than smallTree, a report is due when a leaf's count has changed by leafDrift, or a
-// router's by routerDrift or a 128th. A path in a tree of words has twice as many small routers, so
-// there the first two limits are half as much again.
+// In a large tree, a report is due when a leaf's count has changed by leafDrift, or a router's by
+// routerDrift or a 128th. A path in a tree of words has twice as many small routers, so there the
+// first two limits are half as much again.
 const (
 	leafDrift   = 4
 	routerDrift = 6
@@ -321,11 +317,9 @@ func (p *nodes) due(pushed, now tally, allowed func(count int) int) (report tall
 	return tally{members, min(scores, members)}, true
 }
 
-// dueCount returns the count to report, and whether it is due.
-//
-// A count usually keeps moving in one direction, so a report runs ahead of it: among many nodes,
-// some are then ahead and some behind. After a jump, when many nodes change at once, it does not,
-// or all of them would be ahead.
+// dueCount returns the count to report, and whether it is due. A count usually keeps moving in one
+// direction, so a report runs ahead of it: among many nodes, some are then ahead and some behind.
+// After a jump, when many nodes change at once, it does not, or all of them would be ahead.
 func dueCount(pushed, now, allowed int) (report int, due bool) {
 	ahead := allowed / 2
 	if distance(now, pushed) >= 2*allowed {

@@ -12,16 +12,14 @@ import (
 )
 
 // Change returns the new state of a member, given the old one; the version of the result is
-// ignored. A Change must read its data after old was read. It may be called more than once.
+// ignored. It must read its data after old was read. It may be called more than once.
 type Change func(ctx context.Context, s kv.Store, old State) (to State, err error)
 
 const setTries = 16
 
-// Set changes the member id of a tree whose records are own, and adds the reports to due.
-//
-// It adds the new entry first, then writes the record, then tidies: only then does the new entry
-// count, and the old one goes. So a member in the ranking is never missing, and an uncommitted
-// change counts nowhere.
+// Set changes the member id of a tree whose records are own, and adds the reports to due. It adds
+// the new entry, writes the record, then tidies: only then does the new entry count, and the old
+// one goes.
 //
 // After an error other than ErrUnclear the member is unchanged. If tidying fails after the record
 // is written, that is no error: the rest is added to due.
@@ -29,7 +27,6 @@ func (t *Tree) Set(ctx context.Context, s kv.Store, own *Own, id string, change 
 	return t.SetAll(ctx, s, own, []Setting{{ID: id}}, OneByOne(func(int) Change { return change }), due)[0]
 }
 
-// Setting is a member to change.
 type Setting struct {
 	ID    string
 	Fence Fence
@@ -112,10 +109,8 @@ func fewNoted(moves []*move) int {
 	return n
 }
 
-// noteBytes returns the approximate size of a note about m.
 func noteBytes(m *move) int { return len(m.id) + 24 }
 
-// toTry returns the moves still to try.
 func toTry(moves []*move) []*move {
 	return slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return !m.unfinished() })
 }
@@ -130,7 +125,6 @@ func mustBegin(moves []*move) error {
 	return nil
 }
 
-// move brings a member from one state to another.
 type move struct {
 	own     *Own
 	setting int // index of the setting
@@ -147,7 +141,6 @@ type move struct {
 	past    uint64  // the greatest version of the tries
 }
 
-// unfinished reports whether the move is still to be tried.
 func (m *move) unfinished() bool {
 	if m.err == nil || again(m.err) {
 		return m.err != nil
@@ -209,7 +202,6 @@ type batch struct {
 	due     *Due
 }
 
-// tryAll tries moves until all are finished.
 func (b *batch) tryAll(ctx context.Context, s kv.Store, moves []*move, read func(kv.Store) error) error {
 	for try := range setTries {
 		if try > 0 {
@@ -296,7 +288,6 @@ func (b *batch) note(ctx context.Context, s kv.Store, moves []*move) error {
 	return err
 }
 
-// insert adds the new entries of moves.
 func (b *batch) insert(ctx context.Context, s kv.Store, moves []*move) {
 	entering := slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return !m.new.In })
 	_ = b.each(ctx, s, b.due, func(s kv.Store, p *nodes, due *reports) error {
@@ -339,7 +330,6 @@ func (b *batch) commit(ctx context.Context, s kv.Store, moves []*move) []*tidyPl
 	return all
 }
 
-// writeRecords writes the new records of moves.
 func (b *batch) writeRecords(ctx context.Context, s kv.Store, moves []*move) {
 	if b.read.late() {
 		for _, m := range moves {
@@ -367,7 +357,6 @@ func (b *batch) writeRecords(ctx context.Context, s kv.Store, moves []*move) {
 	kv.Each(ctx, s, unclear, func(s kv.Store, _ int, m *move) error { m.err = m.settle(ctx, s); return nil })
 }
 
-// write returns the op that replaces the old record with the new one.
 func (m *move) write() kv.Op { return m.own.put(m.key, m.old.version, m.new) }
 
 // settle finds out whether the record was written, and writes it again if not. ErrUnclear: the
@@ -411,7 +400,6 @@ func (b *batch) tidyAll(ctx context.Context, s kv.Store, moves []*move, all []*t
 	}
 }
 
-// committed returns the part of t for committed moves.
 func (t *tidyPlan) committed() (kept tidyPlan) {
 	for i, m := range t.of {
 		if m.err != nil {
@@ -425,7 +413,6 @@ func (t *tidyPlan) committed() (kept tidyPlan) {
 	return kept
 }
 
-// later returns the retry of e, a failed tidying edit.
 func (b *batch) later(e *edit) dueWork {
 	return func(ctx context.Context, s kv.Store, due *Due) error {
 		return b.tree.begin(ctx, s, func(ep *epochs) error { return ep.tidy(ctx, s, due, e.id, e.point.score, *e.known) })

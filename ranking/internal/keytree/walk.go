@@ -8,10 +8,8 @@ import (
 // stretch is the part of the order between two points, exclusive, in the direction from from to to.
 type stretch struct{ from, to point }
 
-// ascends reports whether the stretch leads to higher scores.
 func (st stretch) ascends() bool { return st.from.compare(st.to) < 0 }
 
-// holds reports whether q lies in the stretch.
 func (st stretch) holds(q point) bool {
 	if st.ascends() {
 		return st.from.compare(q) < 0 && q.compare(st.to) < 0
@@ -41,7 +39,7 @@ func (r *reading) eachLeaf(look look, st stretch, visit func(name string, l *lea
 	r.leavesIn(look, low, high, st.ascends(), visit)
 }
 
-// leavesIn is leaves between two sequences of bits, inclusive.
+// leavesIn is eachLeaf between two sequences of bits, inclusive.
 func (r *reading) leavesIn(look look, low, high string, up bool, visit func(name string, l *leaf) bool) {
 	var walk func(name string) bool
 	walk = func(name string) bool {
@@ -72,8 +70,8 @@ func (r *reading) leavesIn(look look, low, high string, up bool, visit func(name
 // usualPage is for how many entries there is room at once.
 const usualPage = 24
 
-// entries returns up to most entries in st, in its direction, up to the first node that
-// was not read, and reports whether these are all.
+// entries returns up to most entries in st, in its direction, up to the first node that was not
+// read, and reports whether these are all.
 func (r *reading) entries(st stretch, most int) (found []entry, all bool) {
 	all = true
 	r.eachLeaf(r.known, st, func(_ string, l *leaf) bool {
@@ -132,7 +130,7 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 	}
 }
 
-// surely returns the minimum number of members below the node called name, which is unread and not
+// surely returns the minimum number of members below the unread node called name, which is not
 // empty.
 func (r *reading) surely(name string) int { return max(1, r.expected(name)-r.drift(leafDrift)) }
 
@@ -164,7 +162,6 @@ func (r *reading) beyond(q point, above bool, count *tally) func(look) bool {
 	}
 }
 
-// beyondIn returns the tally of l above q, or below it.
 func (r *reading) beyondIn(l *leaf, q point, above bool) tally {
 	return r.tally(slices.DeleteFunc(slices.Clone(l.counted()), func(e entry) bool {
 		c := r.point(e.score, e.id).compare(q)
@@ -172,7 +169,6 @@ func (r *reading) beyondIn(l *leaf, q point, above bool) tally {
 	}))
 }
 
-// wholeTree is a walk that counts all members.
 func (r *reading) wholeTree(count *tally) func(look) bool {
 	return func(look look) bool {
 		nd, ok := look("")
