@@ -37,9 +37,9 @@ func boardOf[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core
 }
 
 // Page returns up to n records from the position of cursor, or the first ones for an empty cursor.
-// It skips records that a keep function rejects and reads on; after ten times n entries it returns
-// a short page with a Next. It takes two trips, and a few more if records are skipped. The first
-// page takes one if it still has the records this process saw there last.
+// It skips records that a keep function rejects; after ten times n entries it returns a short page
+// with a Next. It takes two trips, and a few more if records are skipped, or one if the first page
+// still has the records this process last saw there.
 func (b *Board[T, K, S]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	return pageOf(ctx, &b.part, cursor, n, keep)
 }
@@ -61,7 +61,7 @@ func (b *Board[T, K, S]) IDs(ctx context.Context, cursor string, n int) (ids []K
 	return ids, next, nil
 }
 
-// Table is one page of a board with the data for captions such as "3rd of 3,456".
+// Table is a page of a board with the data for captions such as "3rd of 3,456".
 type Table[T, S any] struct {
 	Places     []Place[T, S]
 	Len        int // of the board
@@ -104,9 +104,8 @@ func (b *Board[T, K, S]) Rank(ctx context.Context, id K) (int, error) {
 	return st.Rank, err
 }
 
-// Percentile returns the percentage of the board's records ranked below the one with id: 0 for the
-// last, close to 100 for the first of many. It returns ErrNotFound if the record is not on the
-// board. Two trips.
+// Percentile returns the percentage of the board's records ranked below the one with id, or
+// ErrNotFound if it is not on the board. Two trips.
 func (b *Board[T, K, S]) Percentile(ctx context.Context, id K) (float64, error) {
 	st, err := b.part.standing(ctx, "Percentile", b.key.Text(id))
 	if err != nil {
@@ -117,7 +116,7 @@ func (b *Board[T, K, S]) Percentile(ctx context.Context, id K) (float64, error) 
 
 // At returns n records, 1 to 1000, starting at the given rank, from 1. It counts positions even if
 // records share ranks: rank 3 means the third record. It takes two trips, one if it finds the
-// records this process saw there last, and one per level in a part of the tree that the process has
+// records this process last saw there, and one per level in a part of the tree that the process has
 // not read.
 func (b *Board[T, K, S]) At(ctx context.Context, rank, n int) ([]Place[T, S], error) {
 	found, err := b.part.from(ctx, rank, n)
@@ -135,8 +134,7 @@ func (b *Board[T, K, S]) Numbered(ctx context.Context, page, n int) (kvmodel.Num
 }
 
 // RankOf returns the rank that a record with this score has or would have: one more than the number
-// of records with a better score or, with Dense, of better scores. If records with equal scores
-// have ranks of their own, it is the first of these. One trip.
+// of records with a better score or, with Dense, of better scores. One trip.
 func (b *Board[T, K, S]) RankOf(ctx context.Context, score S) (int, error) {
 	at, err := b.of.to(score)
 	if err != nil {
@@ -145,14 +143,13 @@ func (b *Board[T, K, S]) RankOf(ctx context.Context, score S) (int, error) {
 	return b.part.rankOf(ctx, at)
 }
 
-// Around returns the record with id, up to n records before it and up to n after it. n is from 1 to
-// 1000. It returns ErrNotFound if the record is not on the board. Three trips.
+// Around returns the record with id, up to n records before it and up to n after it, n from 1 to
+// 1000, or ErrNotFound if it is not on the board. Three trips.
 func (b *Board[T, K, S]) Around(ctx context.Context, id K, n int) ([]Place[T, S], error) {
 	found, err := b.part.around(ctx, b.key.Text(id), n)
 	return b.places(found), err
 }
 
-// places returns the members of found with their ranks.
 func (b *Board[T, K, S]) places(found keytree.Part) []Place[T, S] {
 	places, ranks := make([]Place[T, S], len(found.Members)), found.Ranks(b.part.ranks)
 	for i, m := range found.Members {
@@ -180,8 +177,8 @@ func (b *Board[T, K, S]) Ascending() *Span[T] {
 	return (&Span[T]{part: b.part}).Ascending()
 }
 
-// On returns the board of the period that contains t. A board without periods returns itself. The
-// board of a dropped or future period is empty.
+// On returns the board of the period that contains t, empty if it was dropped or is in the future.
+// A board without periods returns itself.
 func (b *Board[T, K, S]) On(t time.Time) *Board[T, K, S] {
 	on := *b
 	on.part.at = t

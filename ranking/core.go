@@ -30,8 +30,7 @@ type core struct {
 	many      bool                    // one board for each value
 	tooMany   func(plug.Record) error // checks the number of values; nil: a single board
 
-	// where returns the values whose boards the record belongs on, and its place, equal on all of
-	// them but for by.
+	// where returns the values whose boards the record belongs on, and its place there, without by.
 	where  func(plug.Record) (by []string, p place)
 	ranks  keytree.Ranks
 	form   string                   // of the trees
@@ -42,12 +41,10 @@ type core struct {
 	keep   int
 	limit  int // leafLimit
 
-	// own reports whether members have records of their own, because the model's records do not
-	// hold the score.
-	own bool
+	own bool // members have records of their own, since the model's do not hold the score
 
-	// catchUp moves members of a value's board to their current counts, in case the board missed a
-	// change. It is nil without a counter.
+	// catchUp moves members of a value's board to their current counts. It is nil without a
+	// counter.
 	catchUp func(ctx context.Context, by string, at time.Time, ids []string) error
 }
 
@@ -87,13 +84,10 @@ func newCore[T, S any](spec Spec[T, S], by func(*T) []string) *core {
 	return c
 }
 
-// Name returns the board's name.
 func (c *core) Name() string { return c.name }
 
-// Def returns the board's definition.
 func (c *core) Def() string { return c.def }
 
-// Places returns the places of rec, one on each of its boards.
 func (c *core) Places(rec plug.Record) []string {
 	places, p := c.where(rec)
 	for i := range places {
@@ -103,7 +97,6 @@ func (c *core) Places(rec plug.Record) []string {
 	return places
 }
 
-// Limit returns an error if rec has too many values.
 func (c *core) Limit(rec plug.Record) error {
 	if c.tooMany == nil {
 		return nil
@@ -111,7 +104,6 @@ func (c *core) Limit(rec plug.Record) error {
 	return c.tooMany(rec)
 }
 
-// tree is a tree with the records of its members.
 type tree struct {
 	*keytree.Tree
 	own *keytree.Own // nil if the model's records hold the scores
@@ -157,14 +149,11 @@ func (c *core) treeName() string {
 	return kv.JoinText(parts...)
 }
 
-// now returns the tree of a value in the current period.
 func (c *core) now(by string) tree { return c.tree(by, c.host.DB().Now()) }
 
-// leafLimit is the number of entries in a leaf; 0 means the default of the tree. Tests lower it for
-// new boards.
+// leafLimit is the number of entries in a leaf; 0 means the default of the tree. Tests lower it.
 var leafLimit = 0
 
-// soon runs upkeep that other processes can do as well.
 func (c *core) soon(work func(context.Context, kv.Store) error) {
 	c.host.DB().Soon(func(ctx context.Context) error { return work(ctx, c.host.Store()) })
 }
@@ -177,7 +166,6 @@ func stateOf(by string, rec *plug.Seen) keytree.State {
 	return stateIn(by, rec.Places, rec.Rev)
 }
 
-// stateIn is like stateOf, given the places of the record at rev.
 func stateIn(by string, places []string, rev uint64) keytree.State {
 	for _, text := range places {
 		if p, err := parsePlace(text); err == nil && p.wrong == "" && p.by == by {
@@ -187,7 +175,6 @@ func stateIn(by string, places []string, rev uint64) keytree.State {
 	return keytree.State{Ver: rev}
 }
 
-// title is the prefix of errors about the board.
 func (c *core) title() string { return c.host.Model() + "." + c.name }
 
 func (c *core) failure(err error) error {
@@ -197,7 +184,6 @@ func (c *core) failure(err error) error {
 	return named(c.title(), err)
 }
 
-// eachPlace runs step for places in parallel.
 func (c *core) eachPlace(ctx context.Context, s kv.Store, places []string, step func(kv.Store, place) error) error {
 	return c.failure(kv.Join(kv.Each(ctx, s, places, func(s kv.Store, _ int, text string) error {
 		p, err := parsePlace(text)
@@ -208,14 +194,12 @@ func (c *core) eachPlace(ctx context.Context, s kv.Store, places []string, step 
 	})...))
 }
 
-// perBoard runs step for the boards in all, in parallel.
 func perBoard[V any](ctx context.Context, s kv.Store, all map[string]V, step func(s kv.Store, by string, v V) error) error {
 	return kv.Join(kv.Each(ctx, s, slices.Sorted(maps.Keys(all)), func(s kv.Store, _ int, by string) error {
 		return step(s, by, all[by])
 	})...)
 }
 
-// fieldTruth is the truth of one tree: the model's records.
 type fieldTruth struct {
 	c  *core
 	by string

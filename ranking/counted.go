@@ -16,14 +16,13 @@ import (
 )
 
 // counted is a board by a counter, or by a method of records with a counter. Its members have
-// records of their own that hold their scores. It updates these when a batch of counter changes is
-// written, and when the write path adds records to the board or removes them.
+// records of their own that hold their scores.
 //
 // Following always works the same way: read the member's record, then the counter and the model's
-// record, then move the member. The counter is read after the member's record, and the write fails
-// if that record changed meanwhile. If the member is already in place, following a change still
-// writes the record, as a fence against another process that read the counter before the change and
-// is about to write. So the last follower always has the last count.
+// record, then move the member; the write fails if the member's record changed meanwhile. If the
+// member is already in place, following a change still writes the record, as a fence against
+// another process that read the counter before the change and is about to write. So the last
+// follower always has the last count.
 type counted struct {
 	*core
 	counter kvmodel.Counter
@@ -43,7 +42,6 @@ func newCounted(c *core, counter kvmodel.Counter, batch Batch) *counted {
 	return f
 }
 
-// begin opens the window.
 func (f *counted) begin() {
 	f.window = newWindow(f.host.DB(), f.reports)
 	f.window.size, f.window.apply = f.size, f.apply
@@ -75,8 +73,8 @@ func (f *counted) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	return nil
 }
 
-// Beside follows if a rebuild is entering the record, which leaves the record unchanged. If the
-// member does not move, Beside adds its entry should that be missing.
+// Beside follows if a rebuild is entering the record. If the member does not move, it adds a
+// missing entry.
 func (f *counted) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !rebuilds(m) {
 		return nil
@@ -135,7 +133,6 @@ func (f *counted) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) 
 	return kv.Join(append(errs, f.failure(err))...)
 }
 
-// Repair follows on the boards of places.
 func (f *counted) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	return f.followAt(ctx, s, places, rec.ID, f.kept(), keytree.FenceAll)
 }
@@ -184,7 +181,6 @@ func (f *counted) followThere(ctx context.Context, by string, at time.Time, ids 
 	return nil
 }
 
-// followAtOnce is the number of members followed in parallel.
 const followAtOnce = 500
 
 // follow moves the members ids on the board of by to their current counts, and returns an error for
@@ -201,8 +197,8 @@ func (f *counted) follow(ctx context.Context, s kv.Store, by string, at time.Tim
 	return t.SetAll(ctx, s, t.own, settings, f.toCounts(by, at, ids), due)
 }
 
-// toCounts returns the changes that move the members ids on the board of by to their current
-// counts. If reading them together fails, it reads one at a time.
+// toCounts returns the changes that move the members ids to their current counts. If reading them
+// together fails, it reads one at a time.
 func (f *counted) toCounts(by string, at time.Time, ids []string) keytree.Changes {
 	each := keytree.OneByOne(func(i int) keytree.Change { return f.toCount(by, at, ids[i]) })
 	return func(ctx context.Context, s kv.Store, settings []int, old []keytree.State) ([]keytree.State, []error) {
@@ -216,7 +212,6 @@ func (f *counted) toCounts(by string, at time.Time, ids []string) keytree.Change
 	}
 }
 
-// toCount returns the change that moves the member id on the board of by to its current count.
 func (f *counted) toCount(by string, at time.Time, id string) keytree.Change {
 	return func(ctx context.Context, s kv.Store, old keytree.State) (keytree.State, error) {
 		to, err := f.look(ctx, s, by, at, []string{id})
@@ -256,8 +251,8 @@ func (f *counted) look(ctx context.Context, s kv.Store, by string, at time.Time,
 	return to, nil
 }
 
-// counts returns the counts of ids, in the period that holds at if there are
-// periods; NoNumber for those that have none.
+// counts returns the counts of ids, in the period that contains at if there are periods; NoNumber
+// for those that have none.
 func (f *counted) counts(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
 	if f.per == Forever {
 		return f.counter.Counts(ctx, s, ids)
@@ -265,8 +260,6 @@ func (f *counted) counts(ctx context.Context, s kv.Store, ids []string, at time.
 	return f.inPeriod(ctx, s, ids, at)
 }
 
-// inPeriod returns the counts of ids in the period that holds at; NoNumber for those
-// that have none.
 func (c *core) inPeriod(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
 	keys := kv.Texts(ids, func(id string) string { return c.periodKey(id, at) })
 	results, err := kv.GetAll(ctx, s, keys...)
@@ -319,7 +312,6 @@ func (f *counted) lasts(at, now time.Time) time.Duration {
 	return min(max(f.per.add(at, f.keep).Sub(now), time.Second), kv.MaxTTL)
 }
 
-// countKey is the class of a record's counts in periods.
 var countKey = kv.NewClass("per", 4) // model, index, period, id text
 
 func (c *core) periodKey(id string, at time.Time) string {
@@ -356,7 +348,6 @@ func (f *counted) Counted(ctx context.Context, id string, _, count int64) error 
 	return nil
 }
 
-// size returns the approximate number of members, as far as this process knows.
 func (f *counted) size() int {
 	if f.many {
 		return manyMembers
@@ -395,13 +386,11 @@ func (f *counted) apply(ctx context.Context, s kv.Store, changes []change, due *
 	return errs
 }
 
-// boardKey identifies the board of a value in a period.
 type boardKey struct {
 	by string
 	at time.Time // when the period began; zero without periods
 }
 
-// time returns a time in the period that began at.
 func (c *core) time(at time.Time) time.Time {
 	if c.per == Forever {
 		return c.host.DB().Now()
@@ -435,7 +424,6 @@ func (f *counted) boardsOf(ctx context.Context, s kv.Store, changes []change) ([
 	})
 }
 
-// boardsIn returns the values of places.
 func boardsIn(places []string) (values []string, err error) {
 	for _, text := range places {
 		p, err := parsePlace(text)

@@ -40,7 +40,6 @@ func (x exact) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// PrepareAll adds the entries of new records, one board at a time.
 func (x exact) PrepareAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	all := make(map[string][]keytree.Insertion) // by board
 	for _, m := range moves {
@@ -85,21 +84,18 @@ func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return err
 }
 
-// After tidies the places that the record left or joined, including those of an earlier try. In a
-// transaction, new entries need no tidying.
+// After tidies the places that the record left or joined, including those of an earlier try.
 func (x exact) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return x.AfterAll(ctx, s, []*plug.Move{m})
 }
 
-// touched returns the places for After to tidy.
 func (x exact) touched(m *plug.Move) []string {
-	if x.atomic() {
+	if x.atomic() { // New entries already count.
 		return m.Lost
 	}
 	return slices.Concat(m.Lost, m.Gained)
 }
 
-// AfterAll tidies the places of one board together.
 func (x exact) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	all := make(map[string][]keytree.Tidying) // by board
 	for _, m := range moves {
@@ -130,7 +126,6 @@ func (x exact) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []
 	})
 }
 
-// Check reports the records of recs without an entry.
 func (x exact) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	all := make(map[string]*checked)
 	for i, rec := range recs {

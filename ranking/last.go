@@ -17,8 +17,8 @@ import (
 // one: on a board per day, Last(ctx, 7, 20) is the top twenty of the last seven days.
 //
 // The totals are exact. To choose the records, Last reads the first 2n of each period, in two
-// trips. If a record further down could still beat the last of places, it reads the first 8n, and
-// then 32n, in two trips each. If one still could, off is the largest possible lead of its total.
+// trips, and, while a record further down could still beat the last of places, the first 8n and
+// 32n, in two trips each. If one still could, off is the largest possible lead of its total.
 // Otherwise off is 0, and places are right.
 //
 // Last returns ErrInvalid if the board does not count by periods.
@@ -102,7 +102,6 @@ func (t *totals) look(ctx context.Context, depth int) error {
 	return t.know(ctx, t.doubtful(depth))
 }
 
-// read reads the period down to depth.
 func (t *totals) read(ctx context.Context, s kv.Store, in *summand, depth int) error {
 	if in.last == 0 {
 		return nil
@@ -122,7 +121,6 @@ func (t *totals) read(ctx context.Context, s kv.Store, in *summand, depth int) e
 	return nil
 }
 
-// meet returns the contender with the given id.
 func (t *totals) meet(id string, tie uint64) *contender {
 	c, there := t.byID[id]
 	if !there {
@@ -133,7 +131,6 @@ func (t *totals) meet(id string, tie uint64) *contender {
 	return c
 }
 
-// add sets the score of c in the period to the last one read.
 func (c *contender) add(in *summand) {
 	if _, there := c.seen[in]; !there {
 		c.seen[in] = in.last
@@ -196,7 +193,6 @@ func (t *totals) know(ctx context.Context, some []*contender) error {
 	return nil
 }
 
-// first returns the top n contenders known to be on the board.
 func (t *totals) first() []keytree.Member {
 	var members []keytree.Member
 	for _, c := range t.met {

@@ -12,10 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A tree that lost a node is rebuilt from all records, whether a rebuild of the board or of the
-// data class finds it.
-
-// losses are the damaged trees that a rebuild of the data class found.
+// losses are the trees that a rebuild of the data class found to have lost a node.
 type losses struct {
 	mu sync.Mutex
 	of map[boardKey]bool
@@ -30,7 +27,6 @@ func (l *losses) note(key boardKey) {
 	l.of[key] = true
 }
 
-// take returns the trees and clears the set.
 func (l *losses) take() []boardKey {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,16 +35,14 @@ func (l *losses) take() []boardKey {
 	return all
 }
 
-// noteLoss notes the tree of a value in the period that contains at, if the tree lost a node.
 func (c *core) noteLoss(by string, at time.Time) {
 	if c.tree(by, at).Lost() {
 		c.losses.note(boardKey{by, c.per.begin(at)})
 	}
 }
 
-// lookForLoss distrusts the tree of a board if it has lost a node to which no record has led:
-// one whose records are gone, too. It reads the tree. On a board for each value, nobody knows
-// which values there were.
+// lookForLoss reads the tree of a board and distrusts it if a node to which no record led is lost.
+// On a board for each value, nobody knows which values there were.
 func (c *core) lookForLoss(ctx context.Context, s kv.Store) error {
 	if c.many {
 		return nil
@@ -112,11 +106,10 @@ func (c *core) allOf(ctx context.Context, trees []boardKey) (map[string][]string
 	return ids, err
 }
 
-// lossTries bounds how often a board that loses part after part is filled.
 const lossTries = 3
 
 // withAllIfLost does work with ids. If the board has lost a part, it does work with all records
-// that belong on the board, for the epoch lost of its tree.
+// that belong on the board, for the epoch lost of its tree, a few times if it loses more.
 func (p part) withAllIfLost(ctx context.Context, ids []string, work func(ids []string, lost uint64) error) error {
 	tree, lost := p.tree(p.by, p.when()), uint64(0)
 	for try := 0; ; try++ {

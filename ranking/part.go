@@ -21,7 +21,6 @@ type part struct {
 	up      bool // lowest score first
 }
 
-// when returns a time in the period to read, the current one by default.
 func (p part) when() time.Time {
 	if p.at.IsZero() {
 		return p.host.DB().Now()
@@ -38,7 +37,6 @@ func (p part) gone() bool {
 	return !p.per.add(p.when(), p.keep).After(now) || p.per.begin(p.when()).After(now)
 }
 
-// reader returns a reader of the part.
 func (p part) reader() *reader { return p.readerOf(p.tree(p.by, p.when()).Tree) }
 
 func (p part) readerOf(tree *keytree.Tree) *reader {
@@ -163,13 +161,11 @@ func (p part) stay(id string) keytree.Change {
 	}
 }
 
-// pageOf returns one page of the records of p.
 func pageOf[T any](ctx context.Context, p *part, cursor string, n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
 	l, next, prev, err := p.members(ctx, "Page", cursor, n, p.want(plug.Keeps(keep)))
 	return kvmodel.Listing[T]{Items: itemsOf[T](l.Members), Next: next, Prev: prev}, err
 }
 
-// itemsOf returns the records of members.
 func itemsOf[T any](members []keytree.Member) []*T {
 	items := make([]*T, len(members))
 	for i, m := range members {
@@ -178,7 +174,6 @@ func itemsOf[T any](members []keytree.Member) []*T {
 	return items
 }
 
-// members returns one page of members and the cursors after and before it.
 func (p part) members(ctx context.Context, verb, cursor string, n int, w keytree.Want) (l keytree.Listing, next, prev string, err error) {
 	ctx, r, err := p.open(ctx, verb)
 	if err != nil {
@@ -201,7 +196,6 @@ func (p part) standing(ctx context.Context, verb, id string) (st keytree.Standin
 	return st, r.about(id, err)
 }
 
-// from returns n members starting at rank.
 func (p part) from(ctx context.Context, rank, n int) (found keytree.Part, err error) {
 	ctx, r, err := p.open(ctx, "At")
 	if err != nil {
@@ -220,7 +214,6 @@ func (p part) from(ctx context.Context, rank, n int) (found keytree.Part, err er
 	return found, r.failure(err)
 }
 
-// around returns the member with the given id and up to n on either side of it.
 func (p part) around(ctx context.Context, id string, n int) (found keytree.Part, err error) {
 	ctx, r, err := p.open(ctx, "Around")
 	if err != nil {
@@ -237,7 +230,6 @@ func (p part) around(ctx context.Context, id string, n int) (found keytree.Part,
 	return found, r.about(id, err)
 }
 
-// numbered returns a page of n members by its number, and the total number of members.
 func (p part) numbered(ctx context.Context, page, n int) (found keytree.Part, total int, err error) {
 	ctx, r, err := p.open(ctx, "Numbered")
 	if err != nil {
@@ -259,7 +251,6 @@ func (p part) numbered(ctx context.Context, page, n int) (found keytree.Part, to
 	return found, total, r.failure(cmp.Or(errs...))
 }
 
-// rankOf returns the rank that a member with score would have.
 func (p part) rankOf(ctx context.Context, score keytree.Score) (int, error) {
 	ctx, r, err := p.open(ctx, "RankOf")
 	if err != nil {
@@ -273,7 +264,6 @@ func (p part) rankOf(ctx context.Context, score keytree.Score) (int, error) {
 	return rank, r.failure(err)
 }
 
-// count returns the number of records in p.
 func (p part) count(ctx context.Context, verb string) (int, error) {
 	ctx, r, err := p.open(ctx, verb)
 	if err != nil {

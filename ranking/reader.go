@@ -27,8 +27,8 @@ type reader struct {
 	end    func()
 }
 
-// begin starts an operation once the index is ready. Unless it fails, the caller must call close.
-// end is what Begin returned.
+// begin starts an operation once the index is ready. end is what Begin returned. Unless begin
+// fails, the caller must close the reader.
 func (r *reader) begin(ctx context.Context, end func(), ready func(context.Context) error) (context.Context, error) {
 	if err := ready(ctx); err != nil {
 		end()
@@ -69,8 +69,7 @@ func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want)
 }
 
 // look returns the store for reading n members after the first before ones. While it reads the
-// nodes, the store prefetches the records of the last such look. The caller must call done at the
-// end.
+// nodes, it prefetches the records of the last such look. The caller must call done at the end.
 func (r *reader) look(ctx context.Context, s kv.Store, before, n int) (_ kv.Store, done func()) {
 	listing := r.listing
 	if before > 0 {
@@ -100,7 +99,6 @@ func (r *reader) verify(ctx context.Context, ids []string) (Report, error) {
 	return Report(found.Findings), r.failure(err)
 }
 
-// mend takes entries out with clear.
 func (r *reader) mend(ctx context.Context, ids []string, lost uint64, clear func(context.Context, []keytree.Doubt) error) (Report, error) {
 	if err := r.db.Writable(); err != nil {
 		return Report{}, r.failure(err)
@@ -133,7 +131,6 @@ func (r *reader) stats() Stats {
 
 func (r *reader) failure(err error) error { return named(r.name, err) }
 
-// about adds the id and the name of the board to err.
 func (r *reader) about(id string, err error) error {
 	if err == nil {
 		return nil

@@ -44,7 +44,7 @@ func (r *reporter) now(ctx context.Context, due *keytree.Due) error {
 	return r.surely(ctx, r.put(due))
 }
 
-// nodeTime is the time that together waits for each node on a long path. It limits the writes to
+// nodeTime is the time that together waits for each node on a long path, which limits writes to
 // such paths to four nodes per millisecond and process.
 const nodeTime = time.Millisecond / 4
 
@@ -58,7 +58,6 @@ func (r *reporter) together(ctx context.Context, due *keytree.Due) error {
 	return r.surely(ctx, wanted)
 }
 
-// surely is flush, and what fails is made soon.
 func (r *reporter) surely(ctx context.Context, wanted int) error {
 	err := r.flush(ctx, wanted)
 	if err != nil {
@@ -80,8 +79,8 @@ func (r *reporter) finish(ctx context.Context, s kv.Store, due *keytree.Due, err
 	return cmp.Or(err, send(ctx, due))
 }
 
-// making runs make, which adds its reports to due. On a store with transactions, make and the
-// reports are one transaction.
+// making runs make, which adds its reports to due, in one transaction with these if the store has
+// them.
 func (r *reporter) making(ctx context.Context, make func(s kv.Store, due *keytree.Due)) error {
 	atomic := kv.PowersOf(r.db.Store()).Atomic
 	if atomic == nil {
@@ -112,15 +111,14 @@ func (r *reporter) put(due *keytree.Due) (added int) {
 	return r.added
 }
 
-// count returns the number of additions so far.
 func (r *reporter) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.added
 }
 
-// flush returns when everything is reported that was added when so much was. The first
-// to wait does it for all. What fails is tried by the next one.
+// flush returns when the first wanted additions are reported. The first caller to wait reports for
+// all. After an error the next caller tries again.
 func (r *reporter) flush(ctx context.Context, wanted int) error {
 	for {
 		due, adds, wait := r.begin(wanted)

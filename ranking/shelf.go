@@ -6,7 +6,6 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// Cache limits for one set of boards.
 const (
 	keptTrees   = 4096
 	keptRouters = 1 << 17
@@ -25,7 +24,6 @@ func newShelf() *shelf {
 	return &shelf{local: keytree.NewLocal(keptRouters), trees: make(map[string]*keytree.Tree)}
 }
 
-// known returns the tree called name, nil if it is not on the shelf.
 func (sh *shelf) known(name []byte) *keytree.Tree {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

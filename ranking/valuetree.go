@@ -13,11 +13,7 @@ import (
 )
 
 // valueTree is an untyped tree of the values of a list, scored by their numbers of records. A value
-// is in the tree while its number is not 0.
-//
-// It follows the numbers as a board does, see [counted]: a process that changed a number reads the
-// member's own record, then the number, and moves the member, or fences its record if it is already
-// in place.
+// is in the tree while its number is not 0. It follows the numbers as a board does: see [counted].
 type valueTree struct {
 	count   *kvmodel.Derived
 	db      plug.DB
@@ -31,7 +27,6 @@ type valueTree struct {
 
 var _ kvmodel.SureFollower = (*valueTree)(nil)
 
-// begin opens the tree of the values, index name of model.
 func (v *valueTree) begin(db plug.DB, model, name string, ready func(context.Context) error) {
 	v.db, v.ready, v.title = db, ready, model+"."+name
 	text := kv.JoinText(model, name)
@@ -72,7 +67,6 @@ func (v *valueTree) Follow(ctx context.Context, s kv.Store, ids []string) error 
 	return v.failure(v.reports.finish(ctx, s, due, err, v.reports.now))
 }
 
-// followNow follows ids after changes of their numbers.
 func (v *valueTree) followNow(ctx context.Context, ids []string) []error {
 	s, due := v.db.Store(), new(keytree.Due)
 	errs := v.follow(ctx, s, ids, keytree.FenceAll, due)
@@ -106,7 +100,6 @@ func (v *valueTree) followThere(ctx context.Context, ids []string) error {
 	return v.failure(kv.Join(append(errs, err)...))
 }
 
-// follow moves the members ids to their numbers, and returns an error for each.
 func (v *valueTree) follow(ctx context.Context, s kv.Store, ids []string, fence keytree.Fence, due *keytree.Due) []error {
 	errs := make([]error, len(ids))
 	for from := 0; from < len(ids); from += followAtOnce {
@@ -182,8 +175,6 @@ func (v *valueTree) reader() *reader {
 	return &reader{tree: v.tree.Tree, db: v.db, name: v.title, listing: v.title, down: true, ahead: &v.ahead}
 }
 
-// open begins the operation verb, once the values are ready. Unless it fails, the caller must close
-// the reader.
 func (v *valueTree) open(ctx context.Context, verb string) (context.Context, *reader, error) {
 	ctx, end := v.db.Begin(ctx, verb)
 	r := v.reader()
@@ -196,7 +187,6 @@ func (v *valueTree) met(d keytree.Doubt) {
 	v.db.Soon(func(ctx context.Context) error { return v.clear(ctx, []keytree.Doubt{d}) })
 }
 
-// restore rewrites the own record of a member, in the background.
 func (v *valueTree) restore(id string) {
 	v.db.Soon(func(ctx context.Context) error { return v.followThere(ctx, []string{id}) })
 }

@@ -14,10 +14,9 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// The views that package inspect has of boards and of values: see [plug.Window]. A base is the base
-// of a tree.
+// The views that package inspect has of boards and of values: see [plug.Window]. A base is that of
+// a tree.
 
-// treeWindow is the part of both views that does not depend on the tree.
 type treeWindow struct{}
 
 func (treeWindow) Said(_ string, value []byte) (texts []string, bodies [][]byte) {
@@ -31,16 +30,12 @@ type boardWindow struct {
 	treeWindow
 }
 
-// Window returns the view for package inspect.
 func (c *core) Window() plug.Window { return boardWindow{core: c} }
 
-// Kind returns "board".
 func (c boardWindow) Kind() string { return "board" }
 
-// Parted reports whether each value has a board.
 func (c boardWindow) Parted() bool { return c.many }
 
-// Bases returns the trees of a place, in all kept periods.
 func (c boardWindow) Bases(text string) (bases []string) {
 	p, err := parsePlace(text)
 	if err != nil {
@@ -62,7 +57,6 @@ func (c *core) kept() []time.Time {
 	return times
 }
 
-// Base finds a tree by its definition.
 func (c boardWindow) Base(key string) (base string, first bool) {
 	if !c.many && c.per == Forever {
 		return exactBase(key, "rank:"+plug.TreeName(c.treeName()))
@@ -82,7 +76,6 @@ func (c boardWindow) Base(key string) (base string, first bool) {
 	return "", false
 }
 
-// exactBase returns base, the base of a tree, if key belongs to that tree.
 func exactBase(key, base string) (_ string, first bool) {
 	if !strings.HasPrefix(key, base+":") {
 		return "", false
@@ -118,7 +111,6 @@ func (c boardWindow) at(base, place string) (part, bool) {
 	return part{}, false
 }
 
-// Audit reads the tree.
 func (c boardWindow) Audit(ctx context.Context, s kv.Store, base, place string) ([]plug.Wrong, error) {
 	p, ok := c.at(base, place)
 	if !ok {
@@ -191,7 +183,6 @@ func membersOf(ctx context.Context, s kv.Store, t tree) (ids []string, err error
 	return slices.Compact(ids), err
 }
 
-// auditTree returns the problems of a tree.
 func auditTree(ctx context.Context, s kv.Store, t tree) (wrong []plug.Wrong, err error) {
 	ids, err := membersOf(ctx, s, t)
 	if err != nil {
@@ -277,7 +268,6 @@ func (c boardWindow) texts(ctx context.Context, s kv.Store, t *keytree.Tree, n i
 	return rows, err
 }
 
-// Picture draws the top of the current tree of value.
 func (c boardWindow) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
 	p := part{core: c.core, by: value}
 	return pictureOf(ctx, s, p.tree(value, p.when()).Tree, most)
@@ -300,7 +290,6 @@ func plainNode(n *keytree.PictureNode) plug.Node {
 	return out
 }
 
-// topOf returns the n highest members of a tree.
 func topOf(ctx context.Context, s kv.Store, t *keytree.Tree, n int) (rows []plug.Row, err error) {
 	l, err := t.Page(ctx, s, keytree.Between{}, true, nil, n, keytree.Want{Unverified: true})
 	for _, m := range l.Members {
@@ -309,7 +298,6 @@ func topOf(ctx context.Context, s kv.Store, t *keytree.Tree, n int) (rows []plug
 	return rows, err
 }
 
-// scoreText returns the score as the code stores it.
 func scoreText(code keytree.Code, s keytree.Score) string {
 	switch code {
 	case keytree.Float, keytree.Float.WithTies():
@@ -338,26 +326,20 @@ type valuesWindow struct {
 	treeWindow
 }
 
-// Window returns the view for package inspect.
 func (x *valuesIndex) Window() plug.Window { return valuesWindow{valuesIndex: x} }
 
-// Kind returns "values".
 func (x valuesWindow) Kind() string { return "values" }
 
-// Bases returns the tree of the values.
 func (x valuesWindow) Bases(string) []string { return []string{x.tree.Base()} }
 
-// Base finds the tree by its definition.
 func (x valuesWindow) Base(key string) (base string, first bool) {
 	return exactBase(key, x.tree.Base())
 }
 
-// Audit reads the tree.
 func (x valuesWindow) Audit(ctx context.Context, s kv.Store, _, _ string) ([]plug.Wrong, error) {
 	return auditTree(ctx, s, x.tree)
 }
 
-// Amend mends the tree.
 func (x valuesWindow) Amend(ctx context.Context, s kv.Store, _, _ string) error {
 	ids, err := membersOf(ctx, s, x.tree)
 	if err == nil {
@@ -366,12 +348,10 @@ func (x valuesWindow) Amend(ctx context.Context, s kv.Store, _, _ string) error 
 	return err
 }
 
-// Page returns the most frequent values.
 func (x valuesWindow) Page(ctx context.Context, s kv.Store, _ string, n int) ([]plug.Row, error) {
 	return topOf(ctx, s, x.tree.Tree, n)
 }
 
-// Picture draws the tree of the values.
 func (x valuesWindow) Picture(ctx context.Context, s kv.Store, _ string, most int) (plug.Picture, error) {
 	return pictureOf(ctx, s, x.tree.Tree, most)
 }
