@@ -26,15 +26,7 @@ func openOne(s kv.Store, ties ranking.Ties, batch ...ranking.Batch) *articles {
 	if err != nil {
 		panic(err)
 	}
-	r := kvmodel.NewRecords(db, kvmodel.Schema[article, string]{
-		Name: "Article", Version: 1,
-		ID:    func(a *article) string { return a.ID },
-		SetID: func(a *article, id string) { a.ID = id },
-		Key:   kvmodel.StringKey[string](),
-		Codec: asJSON[article]{},
-
-		Created: func(a *article) *time.Time { return &a.Made },
-	})
+	r := kvmodel.NewRecords(db, articleSchema())
 	made := func(a *article) time.Time { return a.Made }
 	if len(batch) > 0 {
 		views := &counter{s: db.Store()}

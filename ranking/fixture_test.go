@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -180,20 +181,47 @@ type plain struct{ kv.Store }
 
 func (plain) Powers() kv.Powers { return kv.Powers{} }
 
-// eachStore runs f on a store with transactions and on one without.
-func eachStore(t *testing.T, f func(t *testing.T, a *articles)) {
-	for name, s := range map[string]kv.Store{
-		"atomic": memkv.New(memkv.Options{}),
-		"plain":  plain{memkv.New(memkv.Options{})},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a := openArticles(s, ranking.Windowed)
-			f(t, a)
-			if err := a.db.Close(ctx); err != nil {
-				t.Error("close:", err)
-			}
-		})
+// filtered is a store without powers that refuses some ops, and outlives its users.
+type filtered struct {
+	kv.Store
+	refuses func(op *kv.Op) bool
+}
+
+func (filtered) Powers() kv.Powers { return kv.Powers{} }
+func (filtered) Close() error      { return nil }
+
+func (f filtered) Do(ctx context.Context, ops []kv.Op) error {
+	for i := range ops {
+		if f.refuses(&ops[i]) {
+			ops[i].Result = kv.Result{Err: kv.ErrUnavailable}
+			continue
+		}
+		_ = f.Store.Do(ctx, ops[i:i+1])
 	}
+	return kv.Unanswered(ops)
+}
+
+// writesBoard reports whether op writes a node or a member's own record.
+func writesBoard(op *kv.Op) bool { return op.Kind != kv.Get && strings.HasPrefix(op.Key, "rank:") }
+
+// eachKind runs f on a store with transactions and on one without. mem is below s.
+func eachKind(t *testing.T, opts memkv.Options, f func(t *testing.T, s kv.Store, mem *memkv.Store)) {
+	t.Run("atomic", func(t *testing.T) {
+		mem := memkv.New(opts)
+		f(t, mem, mem)
+	})
+	t.Run("plain", func(t *testing.T) {
+		mem := memkv.New(opts)
+		f(t, plain{mem}, mem)
+	})
+}
+
+func eachStore(t *testing.T, f func(t *testing.T, a *articles)) {
+	eachKind(t, memkv.Options{}, func(t *testing.T, s kv.Store, _ *memkv.Store) {
+		a := openArticles(s, ranking.Windowed)
+		f(t, a)
+		must(t, a.db.Close(ctx))
+	})
 }
 
 // seeded returns a random source and logs its seed if the test fails.

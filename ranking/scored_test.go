@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -79,8 +78,9 @@ func openTalks(t *testing.T, s kv.Store, batch ranking.Batch) *talks {
 // that is exact after a flush.
 func eachTalks(t *testing.T, f func(t *testing.T, m *talks)) {
 	for name, batch := range map[string]ranking.Batch{"windowed": ranking.Windowed, "every": ranking.Every} {
-		t.Run(name, func(t *testing.T) { f(t, openTalks(t, memkv.New(memkv.Options{}), batch)) })
-		t.Run(name+" plain", func(t *testing.T) { f(t, openTalks(t, plain{memkv.New(memkv.Options{})}, batch)) })
+		t.Run(name, func(t *testing.T) {
+			eachKind(t, memkv.Options{}, func(t *testing.T, s kv.Store, _ *memkv.Store) { f(t, openTalks(t, s, batch)) })
+		})
 	}
 }
 
@@ -93,12 +93,8 @@ func (m *talks) shows(t *testing.T, l kvmodel.Lister[talk], want ...string) {
 	if err != nil {
 		t.Fatal("page:", err)
 	}
-	var got []string
-	for _, v := range page.Items {
-		got = append(got, v.ID)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("mismatch (-want +got):\n%s", diff)
+	if got := kv.Texts(page.Items, func(v *talk) string { return v.ID }); !slices.Equal(got, want) {
+		t.Errorf("it shows %v, want %v", got, want)
 	}
 }
 
