@@ -136,9 +136,7 @@ func checkContest(sim *kvtest.Sim, open func(kv.Store) *articles, ties ranking.T
 	if report, err := a.TopStock.Verify(ctx, "x", "y"); err != nil || len(report.Missing)+len(report.Wrong)+report.Drift > 0 || report.Stale+report.Pending > 0 && !garbage {
 		sim.T().Errorf("verify: %+v, %v", report, err)
 	}
-	if err := a.db.Close(ctx); err != nil {
-		sim.T().Error(err)
-	}
+	must(sim.T(), a.db.Close(ctx))
 }
 
 // rankAmong returns the rank of v among all records, and the last one where others stand
@@ -245,9 +243,7 @@ func checkMembers(t *testing.T, a *articles, garbage bool) {
 	if at, err := a.TopViews.At(ctx, 1, 100); err != nil || len(at) != report.Members {
 		t.Errorf("at the top: %d, %v; want %d", len(at), err, report.Members)
 	}
-	if err := a.db.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	must(t, a.db.Close(ctx))
 }
 
 // One process counts records for the first time, and another deletes them.

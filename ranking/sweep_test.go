@@ -133,9 +133,7 @@ func checkSwept(sim *kvtest.Sim, open func(kv.Store) *articles, garbage bool) {
 	checkMended(t, a, slices.Sorted(maps.Keys(all)))
 	checkBoards(t, a, all)
 	checkTitles(t, a, all)
-	if err := a.db.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	must(t, a.db.Close(ctx))
 }
 
 // checkMended asserts that a mended board holds nothing but its records, and counts

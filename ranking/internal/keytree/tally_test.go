@@ -82,20 +82,6 @@ func TestVerify_FindsWrongCountsOfScores(t *testing.T) {
 	r.checkCounts(t)
 }
 
-// A member that moves changes how many scores there are, and not how many members.
-func TestTree_AMoveWithinALeafIsReportedWhereScoresAreCounted(t *testing.T) {
-	r := open(newMem(), dense)
-	for i := range 40 {
-		r.set(t, idOf(i), int64(100+i))
-	}
-	for i := range 40 {
-		r.set(t, idOf(i), int64(100+i/4))
-		if rank, err := r.RankOf(ctx, r.s, FromInt(0), true, Dense); err != nil || rank != 41-i+i/4 {
-			t.Fatalf("the rank behind all is %d, %v; want %d", rank, err, 41-i+i/4)
-		}
-	}
-}
-
 // In a large tree counts are off by a little, those of scores by as little as others.
 func TestTree_DenseRanksOfALargeTreeAreOffByLittle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
