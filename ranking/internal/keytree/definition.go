@@ -43,9 +43,9 @@ func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 	return m, nil
 }
 
-// create makes the tree, unless another process does so at the same time, and returns its
-// definition. The first epoch is the current time, so that the tree does not adopt nodes of an
-// earlier tree whose definition was lost.
+// create makes the tree, unless another process does, and returns its definition. The first epoch
+// is the current time, so that the tree does not adopt nodes of an earlier one whose definition was
+// lost.
 func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 	asked := t.Now()
 	m, err := t.begun(ctx, s)
@@ -140,7 +140,6 @@ func (t *Tree) putBack(ctx context.Context, s kv.Store, broken kv.Version) (*met
 	return there, err
 }
 
-// missing reports whether the tree, which has no definition now, is known to have had one.
 func (t *Tree) missing() bool {
 	t.mu.Lock()
 	there := t.last != nil || t.edge.epoch != 0

@@ -29,8 +29,6 @@ func (t *Tree) epochs(ctx context.Context, s kv.Store, writes bool, beside ...fu
 	return t.epochsOf(m, began), nil
 }
 
-// definition returns the definition, or nil if there is none, and runs beside in the trip that
-// reads it, if any.
 func (t *Tree) definition(ctx context.Context, s kv.Store, beside []func(kv.Store) error) (*meta, error) {
 	if m := t.known(s); m != nil {
 		return m, together(ctx, s, beside...)

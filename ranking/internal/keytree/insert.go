@@ -12,8 +12,8 @@ import (
 
 const MaxID = kvmodel.MaxID
 
-// Insert adds the entry of a member before the record that puts it in state to is written. The
-// entry is pending: it does not count until Tidy sees the written record.
+// Insert adds the entry of a member before the record that puts it in state to is written. It is
+// pending: it does not count until Tidy sees the written record.
 func (t *Tree) Insert(ctx context.Context, s kv.Store, id string, to State) (*Due, error) {
 	return t.insert(ctx, s, nil, Insertion{id, to})
 }
@@ -28,7 +28,6 @@ func (t *Tree) InsertNow(ctx context.Context, s kv.Store, all ...Insertion) (*Du
 	return t.insert(ctx, s, known, all...)
 }
 
-// Insertion is a member and the state To that its record is about to give it.
 type Insertion struct {
 	ID string
 	To State
@@ -58,14 +57,12 @@ func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, known knownS
 	})
 }
 
-// putting returns an edit that adds the pending entry of a member in state to.
 func (p *nodes) putting(id string, to State) *edit {
 	e := p.editing(to.Score, id)
 	e.put = &entry{to.Score, to.Ver, id, true}
 	return e
 }
 
-// tidying returns an edit that tidies at score by the state of a record.
 func (p *nodes) tidying(id string, score Score, now State) *edit {
 	e := p.editing(score, id)
 	e.known = &now
@@ -114,14 +111,12 @@ func (ep *epochs) tidyAll(ctx context.Context, s kv.Store, due *Due, all []Tidyi
 	})
 }
 
-// Tidying is the input of Tidy.
 type Tidying struct {
 	ID    string
 	Score Score
 	Now   State
 }
 
-// TidyAll is Tidy for many, one write per leaf.
 func (t *Tree) TidyAll(ctx context.Context, s kv.Store, all []Tidying) (*Due, error) {
 	due := new(Due)
 	return due, t.begin(ctx, s, func(ep *epochs) error { return ep.tidyAll(ctx, s, due, all) })
@@ -226,7 +221,6 @@ func (d *Due) None() bool {
 	return len(d.works)+len(d.done) == 0 && !slices.ContainsFunc(d.of, func(in dueIn) bool { return !in.reports.none() })
 }
 
-// Way returns the length of the path above the lowest node with a report.
 func (d *Due) Way() (nodes int) {
 	for _, in := range d.of {
 		nodes = max(nodes, in.reports.way())

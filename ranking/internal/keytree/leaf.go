@@ -19,10 +19,10 @@ func (l *leaf) has(s Score, id string) bool {
 // added returns l with put at position at, or l itself if the member already has an entry with that
 // score and version, or one that counts with a greater version: then put's change cannot commit any
 // more. Entries that count do not change: one must not get a version at which it might not be true.
-// The result may use room for its entries.
+// The result may use room.
 //
-// A leaf keeps at most two pending entries at a position. They stand for all versions between, so
-// the entries of many tries do not pile up where no split can separate them.
+// A leaf keeps at most two pending entries at a position, for all versions between, so the entries
+// of many tries do not pile up where no split can separate them.
 func (l *leaf) added(o *order, at point, put entry, room []entry) *leaf {
 	begin := l.search(o, at)
 	end, low, high := begin, put.ver, put.ver

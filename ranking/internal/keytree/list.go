@@ -52,7 +52,6 @@ func (t *Tree) Page(ctx context.Context, s kv.Store, b Between, down bool, at []
 	return out, err
 }
 
-// rank counts all members and those before l, in nodes that were read with the members.
 func (r *reading) rank(ctx context.Context, s kv.Store, l *Listing, down bool) error {
 	if len(l.Members) == 0 {
 		var all tally

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Local is a process's memory of any number of trees: the known routers, and the edits waiting for
-// each node.
+// Local is a process's memory of any number of trees: known routers, and the edits waiting for each
+// node.
 type Local struct {
 	limit int
 	lost  atomic.Int64 // how often a tree had lost a node
@@ -33,8 +33,8 @@ func NewLocal(limit int) *Local {
 	return &Local{limit: limit, routers: make(map[string]*router), queues: queues{of: make(map[string]*queue)}}
 }
 
-// router returns the last seen router under key, nil if the node was not a router, and whether it
-// was seen. A router stays a router; its counts may be old.
+// router returns the last seen router under key, nil for a leaf, and whether the node was seen. A
+// router stays a router; its counts may be old.
 func (l *Local) router(key string) (r *router, seen bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

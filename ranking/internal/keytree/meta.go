@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// phase is the set of epochs that writers use.
 type phase byte
 
 const (

@@ -60,7 +60,7 @@ func (p *nodes) keys(names []string) []string { return kv.Texts(names, p.key) }
 
 func (p *nodes) ttl() time.Duration { return until(p.expire, p.now()) }
 
-// until returns the TTL for an expiry at end; 0 if end is zero, for no expiry.
+// until returns the TTL for an expiry at end; 0 if end is zero.
 func until(end, now time.Time) time.Duration {
 	if end.IsZero() {
 		return 0
@@ -88,7 +88,7 @@ func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, e
 	return got, nil
 }
 
-// nodeOf decodes the node called name. One with the longest name is never a router.
+// nodeOf decodes a node. One with the longest name is never a router.
 func (p *nodes) nodeOf(name, key string, r kv.Result) (node, error) {
 	got, err := p.decode(key, r)
 	if len(name) >= p.code.maxBits() {
@@ -118,7 +118,6 @@ func (p *nodes) decode(key string, r kv.Result) (node, error) {
 
 var errMissing = errors.New("no node")
 
-// decodeKept is the Decoder of nodes.
 func decodeKept(value []byte) (any, int, error) {
 	p, err := decodeNode(kv.Result{Value: value})
 	if err != nil || p.missing() {
@@ -169,7 +168,6 @@ func (p *nodes) writeRouter(ctx context.Context, s kv.Store, name string, old no
 	return err
 }
 
-// late reports whether the operation must not write any more.
 func (p *nodes) late() bool { return p.tooLong(p.began) }
 
 func (p *nodes) tooLong(began time.Time) bool {
@@ -209,7 +207,6 @@ func sleep(ctx context.Context, s kv.Store, d time.Duration) error {
 	return nil
 }
 
-// splits reports whether the node called name can be split.
 func (p *nodes) splits(name string) bool { return len(name) < p.code.maxBits() }
 
 // size returns the number of members when this process last read the root as a router, or 0.
@@ -220,7 +217,6 @@ func (p *nodes) size() int {
 	return 0
 }
 
-// together runs works in parallel and returns the first error.
 func together(ctx context.Context, s kv.Store, works ...func(kv.Store) error) error {
 	if len(works) == 0 {
 		return nil

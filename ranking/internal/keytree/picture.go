@@ -69,7 +69,6 @@ func (r *reading) to(bits string, leaf *string) func(look) bool {
 	}
 }
 
-// readTop reads nodes from the root down, up to limit.
 func (r *reading) readTop(ctx context.Context, s kv.Store, limit int) error {
 	for level := []string{""}; len(level) > 0; level = r.below(level) {
 		var unread []string
@@ -100,7 +99,6 @@ func (r *reading) likely(level []string, most int) []string {
 	return all
 }
 
-// below returns the children of level's routers, without empty ones.
 func (r *reading) below(level []string) []string {
 	var next []string
 	for _, name := range level {

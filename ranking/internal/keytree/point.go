@@ -61,8 +61,7 @@ func (p point) compare(q point) int {
 	return cmp.Or(p.score.Compare(q.score), bytes.Compare(p.hash[:], q.hash[:]), cmp.Compare(p.side, q.side))
 }
 
-// order maps members to points and points to bits. It is the part of a tree's definition that its
-// nodes depend on.
+// order maps members to points and points to bits. It is part of a tree's definition.
 type order struct {
 	code Code
 	salt [16]byte

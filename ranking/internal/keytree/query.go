@@ -42,8 +42,8 @@ type finding struct {
 }
 
 // list returns up to n members in st that Want keeps, in its direction; fewer after as many entries
-// as [plug.Ask] allows. A member that moved since its entry was added is listed at its new position
-// if that is in the part just read, and left out otherwise.
+// as [plug.Ask] allows. A member that has moved is listed at its new position if that is in the
+// part just read, and otherwise not.
 func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n int, w Want) (finding, error) {
 	r.trusting = w.Unverified
 	f := finding{behind: st.from, more: true}
@@ -147,7 +147,6 @@ func (p *nodes) counts(entries []entry, id string, st *State) bool {
 	return st.In
 }
 
-// statesOf reads the records of ids and, in the same trip, the values of w.Beside.
 func (t *Tree) statesOf(ctx context.Context, s kv.Store, ids []string, w Want) (states []State, values []any, err error) {
 	works := []func(kv.Store) error{
 		func(s kv.Store) (err error) { states, err = t.Truth.States(ctx, kv.Near(s), ids); return err },
@@ -167,9 +166,9 @@ func (t *Tree) statesOf(ctx context.Context, s kv.Store, ids []string, w Want) (
 	return states, values, nil
 }
 
-// meet calls w.Met for the entries of id that should be tidied. An entry that only awaits
-// confirmation is probably being confirmed right now by its own process, so one call in eight is
-// enough, unless id also has a stale entry.
+// meet calls w.Met for the entries of id to tidy. An entry that only awaits confirmation is
+// probably being confirmed by its own process, so one call in eight is enough, unless id also has a
+// stale entry.
 func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 	if w.Met == nil {
 		return
@@ -198,7 +197,7 @@ func (p *nodes) members(entries []entry) []Member {
 }
 
 // query runs work in the readable epoch; without a tree it does nothing. ErrNeedsRebuild: work
-// needed a lost node, or the tree has not been rebuilt since an earlier loss.
+// needed a lost node, or the tree is lost.
 func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error, beside ...func(kv.Store) error) error {
 	for try := 0; ; try++ {
 		done, err := t.try(ctx, s, try == 0, work, beside)
@@ -208,7 +207,7 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 	}
 }
 
-// try is a try of query. If it is not done, another one is needed. The first reads from memory.
+// try is a try of query. If it is not done, another one is needed.
 func (t *Tree) try(ctx context.Context, s kv.Store, first bool, work func(*reading) error, beside []func(kv.Store) error) (done bool, err error) {
 	room := rooms.Get().(*readingRoom)
 	defer room.leave()
@@ -238,8 +237,8 @@ func (t *Tree) try(ctx context.Context, s kv.Store, first bool, work func(*readi
 	return true, r.lost
 }
 
-// Between is a range of scores that includes Low and excludes High, whatever their ties. Nil means
-// no bound.
+// Between is a range of scores that includes Low and excludes High, whatever their ties. Nil: no
+// bound.
 type Between struct{ Low, High *Score }
 
 func (b Between) stretch(down bool) stretch {
@@ -262,9 +261,8 @@ func (b Between) empty() bool {
 
 func (o *order) pointOf(m Member) point { return o.point(m.Score, m.ID) }
 
-// Doubt is an entry to tidy: not confirmed by its record, or confirmed but not counting. If Past is
-// not 0, the version of the record must be raised to it first. If Again is not nil, the record is
-// damaged and must be rewritten as Again.
+// Doubt is an entry to tidy. If Past is not 0, the version of the record must be raised to it
+// first. If Again is not nil, the record is damaged and must be rewritten as Again.
 type Doubt struct {
 	ID    string
 	Score Score

@@ -68,7 +68,6 @@ func (q *queues) join(key string, edits []*edit) {
 	}
 }
 
-// looks notes that the owner of edits is about to read their node.
 func (q *queues) looks(edits []*edit) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -125,7 +124,6 @@ func (q *queues) lead(edits []*edit, patient bool, late func(*edit) bool) (*queu
 	return ln, append([]*edit{first}, others...)
 }
 
-// wrote ends a write of the edits in written, whose result is next.
 func (q *queues) wrote(ln *queue, written []*edit, next *leaf) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

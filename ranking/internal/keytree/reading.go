@@ -58,7 +58,6 @@ func (r *reading) begin() {
 	r.blind = !known
 }
 
-// nodeSet is a set of nodes by name, usually few, with names of different lengths.
 type nodeSet struct {
 	room [1]namedNode
 	few  []namedNode // in room while it fits
@@ -135,7 +134,6 @@ type look func(name string) (node, bool)
 
 func (r *reading) known(name string) (node, bool) { return r.seen.get(name) }
 
-// memory is the memory of a store, for queries.
 type memory struct {
 	store  kv.Memory // nil: none
 	prefix string
@@ -175,7 +173,7 @@ func (r *reading) look(name string) (node, bool) {
 	return p, true
 }
 
-// foresight is a look that also follows remembered routers, and collects the nodes to read.
+// foresight is a look that follows remembered routers, and collects the nodes to read.
 type foresight struct {
 	*reading
 	wanted []string
@@ -257,7 +255,7 @@ func (r *reading) answerAll(ctx context.Context, s kv.Store, walks []func(look) 
 }
 
 // lacking returns the nodes that walk lacks, and likely next ones; none if they have come into
-// memory meanwhile.
+// memory.
 func (r *reading) lacking(walk func(look) bool) []string {
 	f := &foresight{reading: r}
 	if walk(f.look); len(f.wanted) == 0 {
@@ -300,7 +298,6 @@ func (p *nodes) namesBelow(names []string) []string {
 	return below
 }
 
-// levels returns the likely number of levels below a node with that many members.
 func (r *reading) levels(members int) int {
 	if r.blind {
 		return levelsAhead

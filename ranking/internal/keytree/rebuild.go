@@ -23,10 +23,8 @@ import (
 // writer. A process that slept for longer checks, once its record is written, whether the epochs of
 // that time have the entry.
 
-// graceTime is how long an operation that has not seen a step can go on.
 const graceTime = times.Definition + times.Change
 
-// copiedAtOnce is the approximate number of entries copied in parallel.
 const copiedAtOnce = 4 * entryLimit
 
 func (t *Tree) leaseKey() string { return t.name + ":lease" }
@@ -34,8 +32,7 @@ func (t *Tree) leaseKey() string { return t.name + ":lease" }
 // Rebuild copies the tree into a new epoch, and adds those of the members ids that are missing. It
 // takes 45 seconds more than the copying. If the tree has lost something, Distrust must have
 // returned the epoch lost before ids, all members, were read; otherwise it is an ErrNeedsRebuild.
-// ErrConflict: another process is rebuilding the tree, or something was lost just then. After any
-// other error, any process can call it again after a minute.
+// ErrConflict: another process is rebuilding the tree, or something was lost just then.
 func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string, lost uint64) error {
 	m, err := t.readMeta(ctx, s)
 	switch {
@@ -170,7 +167,6 @@ func (t *Tree) step(ctx context.Context, s kv.Store, m *meta, to meta) (*meta, e
 	return there, nil
 }
 
-// copyAll copies the members that have entries in from, as their records say.
 func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) error {
 	r := from.reading()
 	err := r.scan(ctx, l.s, copiedAtOnce, func(ids []string) error {
@@ -197,7 +193,6 @@ func (t *Tree) enter(ctx context.Context, l *lease, p *nodes, ids []string) erro
 	return nil
 }
 
-// enterAll adds the members ids to p, at the positions in their records.
 func (t *Tree) enterAll(ctx context.Context, s kv.Store, p *nodes, ids []string) error {
 	due := new(reports)
 	if err := p.restore(ctx, s, ids, due); err != nil {
@@ -207,8 +202,8 @@ func (t *Tree) enterAll(ctx context.Context, s kv.Store, p *nodes, ids []string)
 }
 
 // deleteFrom deletes the node called name and, before it, all nodes below, once last was called
-// with the entries of each leaf. There may be nodes below a lost one: the tree ends only where no
-// child exists.
+// with the entries of each leaf. The tree ends only where no child exists: there may be nodes below
+// a lost one.
 func (p *nodes) deleteFrom(ctx context.Context, l *lease, name string, last func([]entry) error) error {
 	got, err := p.get(ctx, l.s, name)
 	if err != nil {
@@ -249,7 +244,6 @@ func (p *nodes) deleteBelow(ctx context.Context, l *lease, name string, last fun
 	return l.renew(ctx)
 }
 
-// lease is the right to rebuild a tree. It expires.
 type lease struct {
 	tree  *Tree
 	s     kv.Store
@@ -267,7 +261,7 @@ func (l *lease) take(ctx context.Context) error {
 	return err
 }
 
-// renew extends the lease if it is due. ErrConflict: the lease has expired.
+// renew extends the lease if it is due. ErrConflict: it has expired.
 func (l *lease) renew(ctx context.Context) error {
 	if l.tree.Now().Sub(l.since) < times.Lease/4 {
 		return nil

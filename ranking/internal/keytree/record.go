@@ -24,8 +24,6 @@ type Own struct {
 	Note func(ctx context.Context, s kv.Store, claims []Claim) (done func(), err error)
 }
 
-// Claim describes a change of a member: the coming version of the record, and the scores where
-// entries are added or removed.
 type Claim struct {
 	ID     string
 	Ver    uint64

@@ -137,8 +137,8 @@ func appendWord(dst []byte, s Score) []byte {
 	return dst
 }
 
-// appendMagnitude appends v, which is not 0, as the position of its first bit and the bits after
-// it, inverted if turned.
+// appendMagnitude appends v > 0 as the position of its first bit and the bits after it, inverted if
+// turned.
 func appendMagnitude(dst []byte, v uint64, turned bool) []byte {
 	e := bits.Len64(v) - 1
 	begin := len(dst)

@@ -11,18 +11,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Change returns the new state of a member, given the old one; the version of the result is
-// ignored. It must read its data after old was read. It may be called more than once.
+// Change returns the new state of a member; its version is ignored. It must read its data after old
+// was read. It may be called more than once.
 type Change func(ctx context.Context, s kv.Store, old State) (to State, err error)
 
 const setTries = 16
 
-// Set changes the member id of a tree whose records are own, and adds the reports to due. It adds
-// the new entry, writes the record, then tidies: only then does the new entry count, and the old
-// one goes.
+// Set changes the member id of a tree whose records are own. It adds the new entry, writes the
+// record, then tidies: only then does the new entry count, and the old one goes.
 //
-// After an error other than ErrUnclear the member is unchanged. If tidying fails after the record
-// is written, that is no error: the rest is added to due.
+// After an error other than ErrUnclear the member is unchanged. If tidying fails, that is no error:
+// the rest is added to due, with the reports.
 func (t *Tree) Set(ctx context.Context, s kv.Store, own *Own, id string, change Change, due *Due) error {
 	return t.SetAll(ctx, s, own, []Setting{{ID: id}}, OneByOne(func(int) Change { return change }), due)[0]
 }
@@ -32,8 +31,8 @@ type Setting struct {
 	Fence Fence
 }
 
-// Changes is a Change of several members: settings are their indexes, old their states. It returns
-// an error for each, or nil.
+// Changes is a Change of several members: settings are their indexes. It returns an error for each,
+// or nil.
 type Changes func(ctx context.Context, s kv.Store, settings []int, old []State) (to []State, errs []error)
 
 // OneByOne returns Changes that run one change per setting, in parallel.
@@ -58,8 +57,8 @@ const (
 	FenceAll         // even without a record
 )
 
-// SetAll is Set for several members, in parallel, with one write per leaf. It returns an error for
-// each. A failure does not affect the others.
+// SetAll is Set for several members, with one write per leaf. It returns an error for each; a
+// failure does not affect the others.
 func (t *Tree) SetAll(ctx context.Context, s kv.Store, own *Own, settings []Setting, changes Changes, due *Due) []error {
 	all := make([]move, len(settings))
 	moves := make([]*move, len(settings))
@@ -85,7 +84,6 @@ func (t *Tree) SetAll(ctx context.Context, s kv.Store, own *Own, settings []Sett
 	return errs
 }
 
-// setSome makes moves, and returns the error of unfinished ones.
 func (t *Tree) setSome(ctx context.Context, s kv.Store, own *Own, moves []*move, changes Changes, due *Due) error {
 	read := func(s kv.Store) error { own.readAll(ctx, s, toTry(moves)); return nil }
 	return t.begin(ctx, s, func(ep *epochs) error {
@@ -99,7 +97,6 @@ func (t *Tree) setSome(ctx context.Context, s kv.Store, own *Own, moves []*move,
 // notedBytes bounds one journal note, since a journal's segment must hold it.
 const notedBytes = 256 << 10
 
-// fewNoted returns the number of moves that fit into one note, at least one.
 func fewNoted(moves []*move) int {
 	n, bytes := 0, 0
 	for n < len(moves) && (n == 0 || bytes+noteBytes(moves[n]) <= notedBytes) {
@@ -115,7 +112,7 @@ func toTry(moves []*move) []*move {
 	return slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return !m.unfinished() })
 }
 
-// mustBegin returns an error in moves that requires the operation to begin again, if any.
+// mustBegin returns an error in moves that requires the operation to begin again.
 func mustBegin(moves []*move) error {
 	for _, m := range moves {
 		if !again(m.err) && m.unfinished() {
@@ -162,8 +159,7 @@ func (o *Own) readAll(ctx context.Context, s kv.Store, moves []*move) {
 
 // choose sets the new state to to, and reports whether the record must be written. If the record
 // has not changed since the last choice of the same state, that state and its entry are kept. The
-// version of a new state is greater than those of all earlier tries, so that it can tidy their
-// leftovers.
+// version of a new state is above those of all earlier tries, so that it can tidy their leftovers.
 func (m *move) choose(to State) bool {
 	m.stays = to.same(m.old.State)
 	if m.stays && !m.fences() {
@@ -182,12 +178,10 @@ func (m *move) choose(to State) bool {
 	return true
 }
 
-// fences reports whether the record of an unchanged member is written.
 func (m *move) fences() bool {
 	return m.fence == FenceAll || m.fence == FenceThere && m.old.version != 0
 }
 
-// touch notes the position of the entry of a member in state st.
 func (m *move) touch(st State) {
 	if st.In && !slices.Contains(m.touched, st.Score) {
 		m.touched = append(m.touched, st.Score)
@@ -218,7 +212,6 @@ func (b *batch) tryAll(ctx context.Context, s kv.Store, moves []*move, read func
 	return fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, setTries)
 }
 
-// try tries moves once, one step for all of them at a time.
 func (b *batch) try(ctx context.Context, s kv.Store, moves []*move) {
 	moves = b.choose(ctx, s, moves)
 	b.prepare(ctx, s, moves)
@@ -226,7 +219,6 @@ func (b *batch) try(ctx context.Context, s kv.Store, moves []*move) {
 	b.tidyAll(ctx, s, moves, b.commit(ctx, s, moves))
 }
 
-// choose calls choose for moves, and returns those that change something.
 func (b *batch) choose(ctx context.Context, s kv.Store, moves []*move) []*move {
 	settings, old := make([]int, len(moves)), make([]State, len(moves))
 	for i, m := range moves {
@@ -245,8 +237,7 @@ func (b *batch) choose(ctx context.Context, s kv.Store, moves []*move) []*move {
 	return changing
 }
 
-// prepare adds the new entries of moves and, in the same trip, notes the moves. An unchanged member
-// keeps its entry.
+// prepare adds the new entries of moves and notes the moves in the same trip.
 func (b *batch) prepare(ctx context.Context, s kv.Store, moves []*move) {
 	moves = slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return m.stays })
 	if len(moves) == 0 {
@@ -268,8 +259,8 @@ func (b *batch) prepare(ctx context.Context, s kv.Store, moves []*move) {
 	}
 }
 
-// unwritten converts an unclear error of a preparation: the move itself is clear, since no record
-// was written.
+// unwritten converts an unclear error of a preparation: no record was written, so the move is
+// clear.
 func unwritten(err error) error {
 	if errors.Is(err, kv.ErrUnclear) {
 		return fmt.Errorf("%w: %v", kv.ErrUnavailable, err)
@@ -303,15 +294,14 @@ func (b *batch) insert(ctx context.Context, s kv.Store, moves []*move) {
 	})
 }
 
-// tidyPlan lists the edits that tidy an epoch after moves.
 type tidyPlan struct {
 	edits []*edit
 	of    []*move // the move of each edit
 	at    []*spot // its leaf, as read by commit; nil after an error
 }
 
-// commit writes the records of moves. In the same trip it reads, for each epoch, the leaves that
-// the moves touched. It returns the plans to tidy them.
+// commit writes the records of moves and, in the same trip, reads the leaves that the moves touched
+// in each epoch. It returns the plans to tidy them.
 func (b *batch) commit(ctx context.Context, s kv.Store, moves []*move) []*tidyPlan {
 	works := []func(kv.Store) error{func(s kv.Store) error { b.writeRecords(ctx, s, moves); return nil }}
 	all := make([]*tidyPlan, len(b.write))
@@ -359,8 +349,8 @@ func (b *batch) writeRecords(ctx context.Context, s kv.Store, moves []*move) {
 
 func (m *move) write() kv.Op { return m.own.put(m.key, m.old.version, m.new) }
 
-// settle finds out whether the record was written, and writes it again if not. ErrUnclear: the
-// record was overwritten since, or never written.
+// settle finds out whether the record was written, and writes it again if not. ErrUnclear: it was
+// overwritten since.
 func (m *move) settle(ctx context.Context, s kv.Store) error {
 	for range maxTries {
 		now, err := m.own.read(ctx, s, m.id)
@@ -419,8 +409,7 @@ func (b *batch) later(e *edit) dueWork {
 	}
 }
 
-// giveUp tidies where uncommitted moves touched the tree, and makes sure they can no longer commit.
-// Failures become due.
+// giveUp tidies where uncommitted moves touched the tree, and fences them. Failures become due.
 func (b *batch) giveUp(ctx context.Context, s kv.Store, moves []*move) {
 	lost := slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return len(m.touched) == 0 })
 	errs := kv.Each(ctx, s, lost, func(s kv.Store, _ int, m *move) error {

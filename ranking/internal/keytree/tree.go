@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Config configures a Tree.
 type Config struct {
 	Name    string // from kv.JoinText, unique in the store
 	Code    Code
@@ -72,7 +71,6 @@ func (t *Tree) nodes(m *meta, epoch uint64) *nodes {
 	return p
 }
 
-// open sets p to the result of nodes.
 func (t *Tree) open(p *nodes, m *meta, epoch uint64) {
 	root := t.rootKey(epoch)
 	*p = nodes{
@@ -105,7 +103,6 @@ func (t *Tree) keysIn(prefix, root string) (metaKey, rootKey string) {
 	return t.metaIn, t.rootIn
 }
 
-// known returns the definition if it is young enough to be used on s, otherwise nil.
 func (t *Tree) known(s kv.Store) *meta {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,7 +112,6 @@ func (t *Tree) known(s kv.Store) *meta {
 	return t.meta
 }
 
-// know keeps m, requested at the time asked.
 func (t *Tree) know(m *meta, asked time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,7 +130,6 @@ func (t *Tree) mayBeUndone(s kv.Store) bool {
 	return t.Atomic && t.Now().Sub(t.wrote) < times.Definition && kv.PowersOf(s).Inside
 }
 
-// writing notes that the definition is about to be written on s.
 func (t *Tree) writing(s kv.Store) {
 	t.forget()
 	if t.Atomic && kv.PowersOf(s).Inside {
@@ -150,14 +145,12 @@ func (t *Tree) latest() *meta {
 	return cmp.Or(t.meta, t.last)
 }
 
-// forget makes the next operation reread the definition.
 func (t *Tree) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.meta, t.read = nil, time.Time{}
 }
 
-// Leave forgets the tree's root, when the process drops the tree.
 func (t *Tree) Leave() {
 	if m := t.latest(); m != nil {
 		t.Local.forget([]string{t.nodes(m, m.epoch).key("")})

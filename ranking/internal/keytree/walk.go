@@ -30,7 +30,7 @@ func (st stretch) holdsNone(s Score) bool {
 }
 
 // eachLeaf visits the leaves that can hold entries in st, in its direction, until visit returns
-// false. The leaf is nil for a node unknown to look.
+// false. l is nil for a node unknown to look.
 func (r *reading) eachLeaf(look look, st stretch, visit func(name string, l *leaf) bool) {
 	low, high := r.bits(st.from), r.bits(st.to)
 	if !st.ascends() {
@@ -67,11 +67,10 @@ func (r *reading) leavesIn(look look, low, high string, up bool, visit func(name
 	walk("")
 }
 
-// usualPage is for how many entries there is room at once.
 const usualPage = 24
 
 // entries returns up to most entries in st, in its direction, up to the first node that was not
-// read, and reports whether these are all.
+// read, and whether these are all.
 func (r *reading) entries(st stretch, most int) (found []entry, all bool) {
 	all = true
 	r.eachLeaf(r.known, st, func(_ string, l *leaf) bool {
@@ -91,9 +90,8 @@ func (r *reading) entries(st stretch, most int) (found []entry, all bool) {
 	return found, all
 }
 
-// within calls visit with the entries of l in st, in its direction, until visit returns false, and
-// returns false then. A trusting query uses only the newest entry of each member, even if it
-// belongs to a change that never happened.
+// within calls visit with the entries of l in st, in its direction, until visit returns false. A
+// trusting query uses only the newest entry of each member, even of a change that never happened.
 func (r *reading) within(l *leaf, st stretch, visit func(*entry) bool) bool {
 	entries, up := l.entries, st.ascends()
 	if r.trusting && !l.settled {
@@ -130,8 +128,6 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 	}
 }
 
-// surely returns the minimum number of members below the unread node called name, which is not
-// empty.
 func (r *reading) surely(name string) int { return max(1, r.expected(name)-r.drift(leafDrift)) }
 
 // beyond is a walk that counts the members above q, or below it. Scores are counted exactly only if
