@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// film has a counter, and a board by that.
 type film struct {
 	ID, Title string
 	Views     int64
@@ -43,7 +42,6 @@ func openFilms(s kv.Store) *films {
 	})}
 }
 
-// asLine is a codec that allocates next to nothing.
 type asLine struct{}
 
 func (asLine) Append(dst []byte, f *film) ([]byte, error) {
@@ -57,7 +55,6 @@ func (asLine) Unmarshal(data []byte, f *film) (bool, error) {
 
 func (asLine) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
-// make makes n films and counts film i i+1 times.
 func (a *films) make(t testing.TB, n int) []*film {
 	t.Helper()
 	films := make([]*film, n)
@@ -73,7 +70,6 @@ func (a *films) make(t testing.TB, n int) []*film {
 	return films
 }
 
-// allocates asserts that f, which may not fail, allocates at most n times.
 func allocates(t *testing.T, n float64, f func() error) {
 	t.Helper()
 	var failed error

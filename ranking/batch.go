@@ -42,7 +42,6 @@ func interval(n int, count int64) int64 {
 
 func chosen(i int64) bool { return kv.Random()%uint64(i) == 0 }
 
-// change is a counter change of a member in a period.
 type change struct {
 	id string
 	at time.Time // when the period began; zero without periods
@@ -54,8 +53,7 @@ const (
 	smallBatch  = 1024
 )
 
-// windowMost is the number of changes that can wait while the store does not answer. Tests lower
-// it.
+// windowMost is the number of changes that can wait while the store is down. Tests lower it.
 var windowMost = 4 * windowLimit
 
 // window gathers the changes of a process and merges those of one member. It writes them when the
@@ -147,8 +145,7 @@ func (w *window) flush(ctx context.Context) error {
 // firstBatch returns about as many changes as the existing nodes can take.
 func (w *window) firstBatch() int { return min(max(smallBatch, 2*w.size()), windowLimit) }
 
-// write writes changes in parallel, and reports once for all of them. Failed changes are gathered
-// again.
+// write writes changes together. Failed ones are gathered again.
 func (w *window) write(ctx context.Context, changes []change) *failures {
 	errs := make([]error, len(changes))
 	err := w.reports.making(ctx, func(s kv.Store, due *keytree.Due) { copy(errs, w.apply(ctx, s, changes, due)) })

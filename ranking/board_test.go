@@ -27,7 +27,6 @@ func ids(items []*article) []string {
 	return ids
 }
 
-// allOf pages through a listing.
 func allOf(t *testing.T, l kvmodel.Lister[article], n int, keep ...func(*article) bool) []string {
 	t.Helper()
 	var all []string
@@ -87,7 +86,6 @@ func TestBoard_TakesTheLongestIDThatARecordMayHave(t *testing.T) {
 	})
 }
 
-// checkBoards asserts that every board shows what all says.
 func checkBoards(t *testing.T, a *articles, all map[string]*article) {
 	t.Helper()
 	members := slices.Sorted(maps.Keys(all))
@@ -211,7 +209,6 @@ func TestBoard_RefusesWhatItCannotRankAndWritesNothing(t *testing.T) {
 	})
 }
 
-// Nothing would take what has ended off the board.
 func TestBoard_OfRecordsThatExpire_IsRefused(t *testing.T) {
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
 	must(t, err)

@@ -21,8 +21,6 @@ func counting(trips *atomic.Int64) kv.Store {
 	return kv.Trace(still{memkv.New(memkv.Options{})}, func(context.Context, kv.Trip) { trips.Add(1) })
 }
 
-// A board by records fills up from many clients, each of which waits for its own
-// record.
 func TestBoard_ABurstOfCreatesTakesFewTripsEach(t *testing.T) {
 	const n, clients = 800, 32
 	var trips atomic.Int64
@@ -49,8 +47,7 @@ func TestBoard_ABurstOfCreatesTakesFewTripsEach(t *testing.T) {
 	must(t, a.db.Close(ctx))
 }
 
-// Two boards follow 1,000 records that are counted for the first time. What a flush
-// takes does not depend on how many these are.
+// What a flush takes does not depend on the number of records.
 func TestBoard_ABurstOfFirstCountsTakesFewTrips(t *testing.T) {
 	const n = 500
 	var trips atomic.Int64

@@ -150,14 +150,12 @@ func (f *counted) followAt(ctx context.Context, s kv.Store, places []string, id 
 	})
 }
 
-// eachBoard runs step for the boards of places in the periods of times, in parallel.
 func (f *counted) eachBoard(ctx context.Context, s kv.Store, places []string, times []time.Time, step func(s kv.Store, by string, at time.Time) error) error {
 	return f.eachPlace(ctx, s, f.boards(places), func(s kv.Store, p place) error {
 		return kv.Join(kv.Each(ctx, s, times, func(s kv.Store, _ int, at time.Time) error { return step(s, p.by, at) })...)
 	})
 }
 
-// boards returns one place for each board in places.
 func (f *counted) boards(places []string) []string {
 	seen := make(map[string]bool)
 	return slices.DeleteFunc(slices.Clone(places), func(text string) bool {
@@ -183,8 +181,6 @@ func (f *counted) followThere(ctx context.Context, by string, at time.Time, ids 
 
 const followAtOnce = 500
 
-// follow moves the members ids on the board of by to their current counts, and returns an error for
-// each.
 func (f *counted) follow(ctx context.Context, s kv.Store, by string, at time.Time, ids []string, fence keytree.Fence, due *keytree.Due) []error {
 	if f.atomic() {
 		fence = keytree.NoFence // A transaction excludes other readers.
@@ -197,8 +193,8 @@ func (f *counted) follow(ctx context.Context, s kv.Store, by string, at time.Tim
 	return t.SetAll(ctx, s, t.own, settings, f.toCounts(by, at, ids), due)
 }
 
-// toCounts returns the changes that move the members ids to their current counts. If reading them
-// together fails, it reads one at a time.
+// toCounts returns the changes that move ids to their current counts. If reading them together
+// fails, it reads one at a time.
 func (f *counted) toCounts(by string, at time.Time, ids []string) keytree.Changes {
 	each := keytree.OneByOne(func(i int) keytree.Change { return f.toCount(by, at, ids[i]) })
 	return func(ctx context.Context, s kv.Store, settings []int, old []keytree.State) ([]keytree.State, []error) {
@@ -227,8 +223,7 @@ func (f *counted) toCount(by string, at time.Time, id string) keytree.Change {
 	}
 }
 
-// look reads the records ids, and their counts if these are the scores, and returns their states on
-// the board of by.
+// look returns the states of ids on the board of by, by their records and counts.
 func (f *counted) look(ctx context.Context, s kv.Store, by string, at time.Time, ids []string) ([]keytree.State, error) {
 	var recs []*plug.Seen
 	var counts []int64
@@ -251,8 +246,7 @@ func (f *counted) look(ctx context.Context, s kv.Store, by string, at time.Time,
 	return to, nil
 }
 
-// counts returns the counts of ids, in the period that contains at if there are periods; NoNumber
-// for those that have none.
+// counts returns the counts of ids, NoNumber for those that have none.
 func (f *counted) counts(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
 	if f.per == Forever {
 		return f.counter.Counts(ctx, s, ids)
@@ -307,7 +301,6 @@ func unlessGone(err error) error {
 	return err
 }
 
-// lasts returns the time after now for which the counts of the period that contains at are kept.
 func (f *counted) lasts(at, now time.Time) time.Duration {
 	return min(max(f.per.add(at, f.keep).Sub(now), time.Second), kv.MaxTTL)
 }
@@ -358,7 +351,6 @@ func (f *counted) size() int {
 // manyMembers is the assumed size if each value has a board.
 const manyMembers = 1 << 16
 
-// apply finds the boards of the changed records, and follows there.
 func (f *counted) apply(ctx context.Context, s kv.Store, changes []change, due *keytree.Due) []error {
 	boards, errs := f.boardsOf(ctx, s, changes)
 	var keys []boardKey
@@ -398,7 +390,6 @@ func (c *core) time(at time.Time) time.Time {
 	return at
 }
 
-// boardsOf returns, for each change, the values of its record's boards.
 func (f *counted) boardsOf(ctx context.Context, s kv.Store, changes []change) ([][]string, []error) {
 	boards, errs := make([][]string, len(changes)), make([]error, len(changes))
 	if !f.many {

@@ -18,7 +18,6 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// hits makes articles and counts each as often as it says.
 func hits(t *testing.T, a *articles, category string, counts map[string]int) {
 	t.Helper()
 	for id, n := range counts {
@@ -72,7 +71,6 @@ func TestBoard_ByACounterIsExactAfterFlushAndRefresh(t *testing.T) {
 	}
 }
 
-// checkCounted asserts that the board by the counter shows the counts.
 func checkCounted(t *testing.T, a *articles, counts map[string]int64) {
 	t.Helper()
 	must(t, a.TopViews.Refresh(ctx))
@@ -176,7 +174,6 @@ func want(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// What was counted of a record stays where it is when the record leaves.
 func TestBoards_ARecordLeavesThoseOfAllPeriods(t *testing.T) {
 	c := proof.NewClock(time.Date(2025, 3, 30, 23, 0, 0, 0, time.UTC))
 	eachKind(t, memkv.Options{Now: c.Now}, func(t *testing.T, s kv.Store, _ *memkv.Store) {

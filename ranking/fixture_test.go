@@ -18,7 +18,6 @@ import (
 
 var ctx = context.Background()
 
-// article has something to rank by of every kind.
 type article struct {
 	ID        string
 	Category  string
@@ -150,10 +149,8 @@ func (c *counter) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64
 	return counts, err
 }
 
-// Hit adds one to the count of id.
 func (c *counter) Hit(ctx context.Context, id string) error { return c.Add(ctx, id, 1) }
 
-// Add adds delta to the count of id.
 func (c *counter) Add(ctx context.Context, id string, delta int64) error {
 	var n int64
 	works := []func(kv.Store) error{func(s kv.Store) (err error) {
@@ -176,7 +173,6 @@ func (c *counter) Add(ctx context.Context, id string, delta int64) error {
 	return nil
 }
 
-// plain hides the powers of a store.
 type plain struct{ kv.Store }
 
 func (plain) Powers() kv.Powers { return kv.Powers{} }
@@ -224,7 +220,6 @@ func eachStore(t *testing.T, f func(t *testing.T, a *articles)) {
 	})
 }
 
-// seeded returns a random source and logs its seed if the test fails.
 func seeded(t *testing.T) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	t.Cleanup(func() {

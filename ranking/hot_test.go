@@ -11,8 +11,8 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// A process that dies while it moves a member leaves the old entry, which counts
-// for nothing. The next page that meets the entry has it removed.
+// A process that dies while it moves a member leaves the old entry, which counts for nothing. The
+// next page that meets it has it removed.
 func TestBoard_ByACounterRemovesTheOldEntryThatADeadProcessLeft(t *testing.T) {
 	ranking.SmallLeaves(t)
 	s := memkv.New(memkv.Options{})

@@ -30,7 +30,6 @@ func (b *Board[T, K, S]) Last(ctx context.Context, periods, n int) (places []Pla
 	return b.places(keytree.Part{Members: first}), b.of.from(keytree.FromInt(by)), nil
 }
 
-// last returns the n members with the highest totals, and by how much another member may beat them.
 func (p part) last(ctx context.Context, periods, n int) (first []keytree.Member, off int64, err error) {
 	ctx, end := p.host.Begin(ctx, "Last")
 	defer end()
@@ -62,7 +61,6 @@ type totals struct {
 	byID    map[string]*contender
 }
 
-// summand is a period, read down to some depth.
 type summand struct {
 	at   time.Time
 	read int    // number of members read
@@ -70,7 +68,6 @@ type summand struct {
 	last int64  // the last score read; 0 at the end of the period
 }
 
-// contender is a member read in some period.
 type contender struct {
 	id    string
 	seen  map[*summand]int64 // scores read so far
@@ -151,7 +148,7 @@ func (t *totals) limit(c *contender) int64 {
 	return sum
 }
 
-// doubtful returns up to n possible winners with unknown totals, highest partial sum first.
+// doubtful returns up to n possible winners with unknown totals, the best so far first.
 func (t *totals) doubtful(n int) []*contender {
 	least := t.least()
 	var some []*contender
@@ -164,7 +161,6 @@ func (t *totals) doubtful(n int) []*contender {
 	return some[:min(n, len(some))]
 }
 
-// know reads the records and totals of some. One trip.
 func (t *totals) know(ctx context.Context, some []*contender) error {
 	if len(some) == 0 {
 		return nil

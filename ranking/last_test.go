@@ -16,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// openDays makes articles that are counted as often as each of the last days says.
 func openDays(t *testing.T, days ...map[string]int64) *articles {
 	t.Helper()
 	c := proof.NewClock(time.Date(2025, 3, 30, 12, 0, 0, 0, time.UTC))
@@ -34,7 +33,6 @@ func openDays(t *testing.T, days ...map[string]int64) *articles {
 	return a
 }
 
-// totalsOf returns the n highest totals of days, the highest first.
 func totalsOf(n int, days ...map[string]int64) []int64 {
 	sums := map[string]int64{}
 	for _, day := range days {
@@ -55,8 +53,6 @@ func scoresOf(places []ranking.Place[article, int64]) []int64 {
 	return scores
 }
 
-// A day's first forty are seen on that day only; the steady record is never among
-// them.
 func TestBoard_Last_FindsASteadyRecordThatIsNeverAmongTheFirstOfAPeriod(t *testing.T) {
 	var days []map[string]int64
 	for d := range 3 {

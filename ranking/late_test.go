@@ -14,8 +14,8 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// slowOnce holds up one trip for a second: the first since it was armed that writes a
-// record of the board's own.
+// slowOnce holds up for a second the first trip since it was armed that writes a record of the
+// board's own.
 type slowOnce struct {
 	kv.Store
 	board string
@@ -36,8 +36,8 @@ func (s *slowOnce) Do(ctx context.Context, ops []kv.Op) error {
 	return s.Store.Do(ctx, ops)
 }
 
-// lookedBefore has p look at what before has counted and be slow to write what it has
-// seen. In between, another process makes the changes of during.
+// lookedBefore has p look at what before has counted and be slow to write what it has seen. In
+// between, another process makes the changes of during.
 func lookedBefore(t *testing.T, board string, before, during func(m *talks) error, check func(m *talks)) {
 	synctest.Test(t, func(t *testing.T) {
 		store := plain{memkv.New(memkv.Options{})}

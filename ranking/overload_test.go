@@ -14,13 +14,12 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// fill gives db so much to do that there is no room in its queue until free is closed.
+// fill leaves no room in the queue of db until free is closed.
 func fill(db *kvmodel.DB, free <-chan struct{}) {
 	for db.Soon(func(context.Context) error { <-free; return nil }) {
 	}
 }
 
-// What comes while there is too much to do is written when that is over.
 func TestBoard_ByACounter_GoesOnFollowingAfterAnOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, free := openArticles(plain{memkv.New(memkv.Options{})}, ranking.Windowed), make(chan struct{})
@@ -42,7 +41,6 @@ func TestBoard_ByACounter_GoesOnFollowingAfterAnOverload(t *testing.T) {
 
 func isRouter(value []byte) bool { return len(value) > 3 && string(value[:3]) == "K1R" }
 
-// Reports that fail beside many other works that fail are made when the outage is over.
 func TestBoard_ReportsAreMadeAfterAnOutageOfMuchElse(t *testing.T) {
 	ranking.SmallLeaves(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -76,7 +74,6 @@ func TestBoard_ReportsAreMadeAfterAnOutageOfMuchElse(t *testing.T) {
 	})
 }
 
-// A window that was left open by a hit on a closed DB does not go on asking its store.
 func TestBoard_ByACounter_OfAClosedDBAsksNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var trips atomic.Int64

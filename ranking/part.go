@@ -98,7 +98,6 @@ func (p part) records(ctx context.Context, s kv.Store, ids []string) ([]any, err
 	return values, nil
 }
 
-// met removes a stale entry found by a query, in the background.
 func (p part) met(d keytree.Doubt) {
 	if p.own {
 		p.host.DB().Soon(func(ctx context.Context) error { return p.clearOwn(ctx, []keytree.Doubt{d}) })
@@ -114,7 +113,6 @@ func (p part) restore(id string) {
 	p.host.DB().Soon(func(ctx context.Context) error { return p.catchUp(ctx, p.by, p.when(), []string{id}) })
 }
 
-// clear removes the entries that their records do not confirm.
 func (p part) clear(ctx context.Context, doubtful []keytree.Doubt) error {
 	if p.own {
 		return p.clearOwn(ctx, doubtful)
@@ -147,7 +145,6 @@ func (p part) clearOwn(ctx context.Context, doubtful []keytree.Doubt) error {
 	return nil
 }
 
-// stay returns a change that removes a member if the model's record no longer belongs on the board.
 func (p part) stay(id string) keytree.Change {
 	return func(ctx context.Context, s kv.Store, old keytree.State) (keytree.State, error) {
 		values, err := p.records(ctx, s, []string{id})

@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// nodes returns n and all below it.
 func nodes(n ranking.Node) []ranking.Node {
 	all := []ranking.Node{n}
 	for _, below := range n.Below {
@@ -21,7 +20,6 @@ func nodes(n ranking.Node) []ranking.Node {
 	return all
 }
 
-// openStock returns n articles in small leaves, each with one more in stock than the one before.
 func openStock(t *testing.T, s kv.Store, n int) *articles {
 	t.Helper()
 	ranking.SmallLeaves(t)
@@ -73,7 +71,6 @@ func TestBoard_Picture_ShowsTheKeysThatAreStored(t *testing.T) {
 	}
 }
 
-// A change gives the nodes that it writes another state, and no others.
 func TestBoard_Picture_StateTellsWhichNodesHaveChanged(t *testing.T) {
 	a := openStock(t, memkv.New(memkv.Options{}), 60)
 	states := func() map[string]uint64 {
@@ -128,7 +125,6 @@ func TestBoard_Picture_ReadsTheNodesOnTheWayAndOthersUpToTheLimit(t *testing.T) 
 	}
 }
 
-// A process that has seen the tree reads it in one trip, however deep it is.
 func TestBoard_Picture_OfAKnownTreeTakesThreeTrips(t *testing.T) {
 	a := openStock(t, memkv.New(memkv.Options{}), 200)
 	must(t, a.TopStock.Refresh(ctx))

@@ -14,8 +14,8 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// unreported is a store in which no router is written while it is on. Of those that
-// should be, some are written all the same, and nobody is told so.
+// unreported is a store in which no router is written while it is on. Of those that should be, some
+// are written all the same, and nobody is told so.
 type unreported struct {
 	kv.Store
 	on    atomic.Bool
@@ -44,7 +44,6 @@ func TestBoard_FlushMakesUpForReportsThatFailed(t *testing.T) {
 	}
 }
 
-// failReports lets one in odds of the reports through that fail.
 func failReports(t *testing.T, odds int) {
 	ranking.SmallLeaves(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -44,8 +44,8 @@ func (r *reporter) now(ctx context.Context, due *keytree.Due) error {
 	return r.surely(ctx, r.put(due))
 }
 
-// nodeTime is the time that together waits for each node on a long path, which limits writes to
-// such paths to four nodes per millisecond and process.
+// nodeTime, the wait of together for each node on a path, limits writes to long paths to four nodes
+// per millisecond.
 const nodeTime = time.Millisecond / 4
 
 // together is now for reports that no caller waits for. If due has a long path, it waits first, so
@@ -156,7 +156,6 @@ func (r *reporter) begin(wanted int) (due *keytree.Due, adds int, wait chan stru
 	return due, r.added, nil
 }
 
-// end ends a batch. After a failure its reports are due again.
 func (r *reporter) end(due *keytree.Due, adds int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// talk has a score that is computed from its two counters and its fields.
 type talk struct {
 	ID           string
 	Born         float64
@@ -74,8 +73,6 @@ func openTalks(t *testing.T, s kv.Store, batch ranking.Batch) *talks {
 	return m
 }
 
-// eachTalks runs f on stores with and without transactions, and for each batch
-// that is exact after a flush.
 func eachTalks(t *testing.T, f func(t *testing.T, m *talks)) {
 	for name, batch := range map[string]ranking.Batch{"windowed": ranking.Windowed, "every": ranking.Every} {
 		t.Run(name, func(t *testing.T) {
@@ -163,8 +160,8 @@ func TestDerived_NotifiesFollowersAfterATransaction(t *testing.T) {
 	})
 }
 
-// missed counts without the boards, as a process does that dies before it writes
-// what it has gathered.
+// missed counts without the boards, as a process does that dies before it writes what it has
+// gathered.
 func missed(t *testing.T, s kv.Store, id string, n int64) {
 	t.Helper()
 	if _, err := kv.Next(ctx, s, kvmodel.CounterKey("Talk", "Votes", kv.JoinText(id)), 0, n); err != nil {

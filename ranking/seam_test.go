@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// copyOf returns a store with the items of mem.
 func copyOf(t *testing.T, mem *memkv.Store) *memkv.Store {
 	t.Helper()
 	to := memkv.New(memkv.Options{})
@@ -26,8 +25,8 @@ func copyOf(t *testing.T, mem *memkv.Store) *memkv.Store {
 	return to
 }
 
-// A process is killed after each of the writes by which it moves a record over the
-// seam of two pages, up or down. Nobody else writes.
+// A process is killed after each of the writes by which it moves a record over the seam of two
+// pages, up or down.
 func TestBoard_At_PagesAreNeighborsAfterAProcessWasKilled(t *testing.T) {
 	full := memkv.New(memkv.Options{})
 	first := openArticles(still{full}, ranking.Windowed)
@@ -73,7 +72,6 @@ func TestBoard_At_PagesAreNeighborsAfterAProcessWasKilled(t *testing.T) {
 	}
 }
 
-// checkSeam asserts that the pages of At show each record once.
 func checkSeam(t *testing.T, a *articles) {
 	t.Helper()
 	seen, last := map[string]bool{}, int64(1<<62)

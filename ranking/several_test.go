@@ -9,7 +9,6 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// song stands on the board of each of its moods.
 type song struct {
 	ID    string
 	Moods []string
@@ -61,7 +60,6 @@ func openSongs(t testing.TB, s kv.Store, batch ranking.Batch) *songs {
 	}
 }
 
-// wantBoards asserts that on each kind of board of a mood there are the songs in want.
 func (m *songs) wantBoards(t testing.TB, mood, want string) {
 	t.Helper()
 	must(t, m.db.Flush(ctx))

@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// What is on a page is looked up each time; only its records are asked for beforehand.
 func TestBoard_APageByItsNumberTakesOneTripWhereNothingIsNew(t *testing.T) {
 	a := openArticles(plain{memkv.New(memkv.Options{})}, ranking.Windowed)
 	defer a.db.Close(ctx)
@@ -54,7 +53,6 @@ func TestBoard_APageByItsNumberTakesOneTripWhereNothingIsNew(t *testing.T) {
 	look("page 2 then", 1, 19, numbered(2))
 }
 
-// The first of a board are often in a leaf that has few, as the newest are.
 func TestBoard_TheFirstPageByItsNumberReadsItsLeavesInOneTrip(t *testing.T) {
 	a := openArticles(plain{memkv.New(memkv.Options{})}, ranking.Windowed)
 	defer a.db.Close(ctx)

@@ -26,10 +26,8 @@ import (
 	"github.com/ringtree/ringtree/ranking/collation"
 )
 
-// titles are some that differ by a letter, an accent, or case alone.
 var titles = []string{"The tea", "the tea", "Tea", "té", "tè", "zoo", "", "Åsa", "The tea house"}
 
-// withTitles adds boards by the title, in the order of no language.
 func (a *articles) withTitles() *articles { return a.titledIn(collation.Of("")) }
 
 func (a *articles) titledIn(order ranking.Collation) *articles {
@@ -50,8 +48,8 @@ func openTitles(t *testing.T, s kv.Store, order ranking.Collation) *articles {
 	return openArticles(s, ranking.Windowed).titledIn(order)
 }
 
-// sortedBy returns those of all that are wanted and have a title, in the order of a locale.
-// Those with titles that are equal there are in the order of got, where that has them.
+// sortedBy returns those of all that are wanted and have a title, in the order of a locale; those
+// with equal titles are in the order of got.
 func sortedBy(all map[string]*article, locale string, got []string, want func(*article) bool) []string {
 	c := collate.New(language.Make(locale))
 	at := map[string]int{}
@@ -70,7 +68,6 @@ func sortedBy(all map[string]*article, locale string, got []string, want func(*a
 	return ids
 }
 
-// checkTitles asserts that the boards of titles show what all says, in order.
 func checkTitles(t *testing.T, a *articles, all map[string]*article) { checkTitlesIn(t, a, all, "") }
 
 func checkTitlesIn(t *testing.T, a *articles, all map[string]*article, locale string) {
@@ -135,7 +132,6 @@ func checkCount(t *testing.T, name string, span *ranking.Span[article], want int
 	}
 }
 
-// someTitle returns a title of a few words.
 func someTitle(rng *rand.Rand) string {
 	words := []string{"the", "The", "Tea", "té", "tè", "zoo", "Åsa", "Ärla", "övre", "ch", "Война", "ひらがな", "ヒラ", "שלום", "😀", "of", "a", "1984"}
 	var title []string
@@ -179,7 +175,6 @@ func TestBoard_OfWords_StandsAsTheCollatorSays(t *testing.T) {
 	}
 }
 
-// reordered is the order of a release with other tables.
 type reordered struct{ *collation.Collation }
 
 func (r reordered) Name() string { return r.Collation.Name() + "next" }
@@ -215,7 +210,6 @@ func otherTables(t *testing.T) {
 	}
 }
 
-// A process of each order writes its own tree, so neither takes the words of the other for its own.
 func TestBoard_OfWords_EachOrderHasATreeOfItsOwn(t *testing.T) {
 	trees := map[string]string{} // by key
 	for _, locale := range []string{"", "sv"} {
@@ -260,7 +254,6 @@ func TestText_IsForRecordsAlone(t *testing.T) {
 	})
 }
 
-// What is shown stays within its board, and a cursor of another one is refused.
 func TestBoard_OfWords_RefusesCursorsOfOthers(t *testing.T) {
 	a := openTitles(t, memkv.New(memkv.Options{}), collation.Of(""))
 	for i := range 30 {
@@ -323,8 +316,8 @@ func TestBoard_OfWords_ALostNodeIsNoticedAndMadeGood(t *testing.T) {
 	}
 }
 
-// There are a hundred nodes above each leaf. While counts are exact, an insert alone is reported
-// to all of them.
+// There are a hundred nodes above each leaf. While counts are exact, an insert alone is reported to
+// all of them.
 func TestBoard_OfWords_InsertsBehindALongBeginningAreReportedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ops atomic.Int64

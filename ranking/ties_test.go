@@ -23,7 +23,6 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// runner has scores of every kind, which many runners share.
 type runner struct {
 	ID, Team string
 	Points   int64
@@ -42,7 +41,6 @@ type runners struct {
 	aDay   *ranking.Boards[runner, string, int64, string]
 }
 
-// tiedBoard is a board of runners, and what it should hold.
 type tiedBoard struct {
 	*ranking.Board[runner, string, int64]
 	name  string
@@ -63,7 +61,6 @@ func runnerSchema() kvmodel.Schema[runner, string] {
 	}
 }
 
-// openRunners opens runners with a board of each kind for all ties.
 func openRunners(t testing.TB, s kv.Store, opts ...kvmodel.Option) *runners {
 	t.Helper()
 	db, err := kvmodel.Open(s, append(opts, quiet)...)
@@ -129,7 +126,6 @@ func (b *tiedBoard) before(x, y *runner) int {
 	return cmp.Or(score, made)
 }
 
-// rank returns the rank of the record that is the i-th of all, which are in order.
 func (b *tiedBoard) rank(all []*runner, i int) int {
 	if b.ties != ranking.Shared && b.ties != ranking.Dense {
 		return i + 1
@@ -146,8 +142,6 @@ func (b *tiedBoard) rank(all []*runner, i int) int {
 	return rank
 }
 
-// check asserts that b shows those of all that belong there, in order, and their ranks in
-// all ways to ask for them.
 func (b *tiedBoard) check(t *testing.T, all map[string]*runner) {
 	t.Helper()
 	var want []*runner
@@ -254,7 +248,6 @@ func (b *tiedBoard) checkOne(t *testing.T, shown []string, ranks []int, i int) {
 	}
 }
 
-// checkScore asserts that score has the rank that the first record with it would have.
 func (b *tiedBoard) checkScore(t *testing.T, all []*runner, score int64) {
 	t.Helper()
 	better := map[int64]int{}
@@ -273,8 +266,7 @@ func (b *tiedBoard) checkScore(t *testing.T, all []*runner, score int64) {
 	}
 }
 
-// eachRunners runs f on stores with and without transactions, with a clock that only f
-// moves.
+// eachRunners runs f on stores with and without transactions, with a clock that only f moves.
 func eachRunners(t *testing.T, f func(t *testing.T, m *runners, c *proof.Clock)) {
 	c := proof.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	eachKind(t, memkv.Options{Now: c.Now}, func(t *testing.T, s kv.Store, _ *memkv.Store) {
@@ -310,7 +302,6 @@ func TestBoard_Ties_StandAndRankAsTheySay(t *testing.T) {
 	})
 }
 
-// checkAll asserts that all boards show the records.
 func (m *runners) checkAll(t *testing.T) {
 	t.Helper()
 	must(t, m.db.Flush(ctx))
@@ -333,7 +324,6 @@ func (m *runners) checkAll(t *testing.T) {
 	}
 }
 
-// never reports whether id has never been counted.
 func (m *runners) never(t *testing.T, id string) bool {
 	t.Helper()
 	counts, err := m.cheers.Counts(ctx, m.db.Store(), []string{kv.JoinText(id)})
@@ -370,7 +360,6 @@ func TestBoard_Newest_ARecordMadeAgainComesFirst(t *testing.T) {
 	})
 }
 
-// What has no time was made before there were any.
 func TestBoard_Ties_WhatWasMadeBeforeTimesWereKeptIsTheOldest(t *testing.T) {
 	s := still{memkv.New(memkv.Options{})}
 	open := func(created bool) (*kvmodel.DB, *kvmodel.Records[runner, string], map[ranking.Ties]*ranking.Board[runner, string, int64]) {
@@ -506,7 +495,6 @@ type listed struct{ kv.Store }
 func (l listed) Powers() kv.Powers { return kv.Powers{Keys: kv.PowersOf(l.Store).Keys} }
 func (listed) Close() error        { return nil }
 
-// asGob is a codec that knows infinite numbers.
 type asGob[T any] struct{}
 
 func (asGob[T]) Append(dst []byte, v *T) ([]byte, error) {

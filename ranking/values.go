@@ -36,10 +36,10 @@ func NewValues[T any, K comparable, V any](records *kvmodel.Records[T, K], spec 
 	return &Values[V]{t, spec.Key}
 }
 
-// Page returns up to n values, 1 to 1000, from the position of cursor, the most frequent first,
-// equally frequent ones in a fixed order. It skips values that a keep function rejects; after ten
-// times n values it returns a short page with a Next. It takes two trips, and a few more if values
-// are skipped, or one if the first page still has the values this process last saw there.
+// Page returns up to n values, 1 to 1000, from the position of cursor, the most frequent first. It
+// skips values that a keep function rejects; after ten times n values it returns a short page with
+// a Next. It takes two trips, and a few more if values are skipped, or one if the first page still
+// has the values this process last saw there.
 func (v *Values[V]) Page(ctx context.Context, cursor string, n int, keep ...func(*Value[V]) bool) (kvmodel.Listing[Value[V]], error) {
 	ctx, r, err := v.tree.open(ctx, "Page")
 	if err != nil {

@@ -139,14 +139,13 @@ func (v *valueTree) toNumbers(all []keytree.Setting) keytree.Changes {
 	}
 }
 
-// recount requests a recount of id, whose number is missing or damaged.
 func (v *valueTree) recount(id string) {
 	if v.db.Writable() == nil {
 		v.count.Suspect(id, v.db.Now())
 	}
 }
 
-// lastKnown requests a recount of id and returns its score in the tree as a substitute.
+// lastKnown requests a recount of id and returns its score as a substitute.
 func (v *valueTree) lastKnown(id string, at keytree.Score) int64 {
 	v.recount(id)
 	return at.Int()
@@ -182,7 +181,6 @@ func (v *valueTree) open(ctx context.Context, verb string) (context.Context, *re
 	return ctx, r, err
 }
 
-// met removes a stale entry found by a page, in the background.
 func (v *valueTree) met(d keytree.Doubt) {
 	v.db.Soon(func(ctx context.Context) error { return v.clear(ctx, []keytree.Doubt{d}) })
 }
@@ -191,7 +189,6 @@ func (v *valueTree) restore(id string) {
 	v.db.Soon(func(ctx context.Context) error { return v.followThere(ctx, []string{id}) })
 }
 
-// clear follows the members of entries, and removes the entries that their records do not confirm.
 func (v *valueTree) clear(ctx context.Context, doubtful []keytree.Doubt) error {
 	due := new(keytree.Due)
 	defer v.reports.add(due)

@@ -83,7 +83,6 @@ func exactBase(key, base string) (_ string, first bool) {
 	return base, key == base+":meta"
 }
 
-// isTreeEnd reports whether rest can follow the name of a tree in a key.
 func isTreeEnd(rest string, code keytree.Code) bool {
 	epoch, node, ok := strings.Cut(rest[1:], ":key0")
 	_, err := strconv.ParseUint(epoch, 10, 64)
@@ -257,7 +256,6 @@ func (c boardWindow) Page(ctx context.Context, s kv.Store, value string, n int) 
 	return topOf(ctx, s, t, n)
 }
 
-// texts returns the first n members of a tree of words, with the texts in their records.
 func (c boardWindow) texts(ctx context.Context, s kv.Store, t *keytree.Tree, n int) (rows []plug.Row, err error) {
 	l, err := t.Page(ctx, s, keytree.Between{}, false, nil, n, keytree.Want{})
 	for _, m := range l.Members {

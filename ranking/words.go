@@ -178,7 +178,6 @@ func (p *wordPage[V]) take(l *kvmodel.Listing[Value[V]], some []V, items []*Valu
 	return moved
 }
 
-// ahead returns the next n values from end on, in the direction of the page.
 func (p *wordPage[V]) ahead(end, n int) []V {
 	if !p.back {
 		return p.all[end:min(len(p.all), end+n)]
@@ -188,7 +187,6 @@ func (p *wordPage[V]) ahead(end, n int) []V {
 	return some
 }
 
-// begin returns the number of values before the page.
 func (p *wordPage[V]) begin() int {
 	if p.from == nil {
 		return 0

@@ -40,7 +40,6 @@ func TestTree_TakesIDsOfEveryLengthAndOfAnyBytes(t *testing.T) {
 	}
 }
 
-// all pages through the ranking.
 func (r *ranking) all(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -54,8 +53,6 @@ func (r *ranking) all(t *testing.T) []string {
 	return all
 }
 
-// However many members have one score, or ever greater ones, no way is longer than
-// with evenly spread numbers by more than the bits of the score.
 func TestTree_StaysShallowUnderEveryLoad(t *testing.T) {
 	n := proof.Size(700, 6_000)
 	for name, score := range map[string]func(i int) int64{
@@ -81,8 +78,6 @@ func TestTree_StaysShallowUnderEveryLoad(t *testing.T) {
 	}
 }
 
-// Whatever single item a cache evicts, nothing fails for good, and Mend with the ids
-// brings all members back.
 func TestTree_AfterAnyItemIsEvictedMendRepairsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for i := 0; ; i += proof.Size(5, 1) {
@@ -116,8 +111,6 @@ func (r *ranking) clear(ctx context.Context, doubtful []Doubt) error {
 	return nil
 }
 
-// checkEvicted asserts that a tree that lost the item key can be read, written and
-// mended.
 func checkEvicted(t *testing.T, key string, r *ranking, ids []string) {
 	t.Helper()
 	for _, down := range []bool{true, false} {

@@ -17,7 +17,6 @@ import (
 
 var entries = cmp.AllowUnexported(entry{}, Score{})
 
-// edited returns the entries of a leaf after edits.
 func edited(before []entry, edits ...func(*nodes) *edit) []entry {
 	p := &nodes{order: order{code: Signed}}
 	l := &leaf{entries: before}
@@ -132,7 +131,6 @@ func (m *moving) States(ctx context.Context, s kv.Store, ids []string) ([]State,
 	return states, err
 }
 
-// repair repairs the member id where it was in state st.
 func (r *ranking) repair(s kv.Store, id string, st State) error {
 	due, err := r.Repair(ctx, s, id, st.Score, st)
 	if err == nil {
@@ -206,7 +204,6 @@ func TestTree_Repair_WhatWasReadLongAgoIsPutInByNoOne(t *testing.T) {
 	}
 }
 
-// epochsNow returns the nodes that are read.
 func (r *ranking) epochsNow(t *testing.T) *nodes {
 	t.Helper()
 	ep, err := r.epochs(ctx, r.s, false)

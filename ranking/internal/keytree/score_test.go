@@ -10,8 +10,6 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// edges are numbers where a code could go wrong: at the powers of two, and at the
-// ends.
 func edges() []uint64 {
 	all := []uint64{0, math.MaxUint64}
 	for e := range 64 {
@@ -21,7 +19,6 @@ func edges() []uint64 {
 	return all
 }
 
-// pairs calls check with each pair of edges, in one order, and with random numbers of every size.
 func pairs(rng *rand.Rand, check func(a, b uint64)) {
 	all := edges()
 	for i, a := range all {
@@ -34,8 +31,8 @@ func pairs(rng *rand.Rand, check func(a, b uint64)) {
 	}
 }
 
-// checkCode asserts that the codes of a and b compare as want says, and that neither
-// is the beginning of the other.
+// checkCode asserts that the codes of a and b compare as want says, and that neither begins with
+// the other.
 func checkCode(t *testing.T, c Code, a, b Score, want int) {
 	t.Helper()
 	x, y := string(c.append(nil, a)), string(c.append(nil, b))

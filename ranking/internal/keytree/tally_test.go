@@ -9,8 +9,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The bits of a score may end in the middle of a level, or there may be several levels
-// below the node where they end. Its members are counted as one score in each case.
+// The bits of a score may end in the middle of a level, or there may be several levels below the
+// node where they end.
 func TestTally_AScoreThatIsInSeveralNodesIsOne(t *testing.T) {
 	for n := range int64(9) { // The codes of 0 to 8 have 7 to 10 bits.
 		for _, n := range []int64{n, -n} {
@@ -82,7 +82,6 @@ func TestVerify_FindsWrongCountsOfScores(t *testing.T) {
 	r.checkCounts(t)
 }
 
-// In a large tree counts are off by a little, those of scores by as little as others.
 func TestTree_DenseRanksOfALargeTreeAreOffByLittle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	r := open(newMem(), dense, func(c *Config) { c.Limit, c.Small = 128, 100 })

@@ -26,8 +26,6 @@ func TestTieAt_FollowsTheTimeWithinItsLimits(t *testing.T) {
 	}
 }
 
-// Below a leaf with the longest name nothing is divided, so a position must have bits of
-// the hash left there.
 func TestCode_WithTiesLeavesRoomForTheHash(t *testing.T) {
 	for _, c := range []Code{Signed, Unsigned, Float} {
 		for _, n := range edges() {
@@ -38,7 +36,6 @@ func TestCode_WithTiesLeavesRoomForTheHash(t *testing.T) {
 	}
 }
 
-// A whole score is recognized from its last bit on, and not before.
 func TestCode_KnowsWhereAScoreEnds(t *testing.T) {
 	for _, c := range []Code{Signed, Unsigned, Float} {
 		for _, n := range edges() {

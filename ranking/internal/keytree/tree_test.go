@@ -20,7 +20,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// scoresOf are ways to choose scores, each hard on a tree in its own way.
 var scoresOf = map[string]func(*rand.Rand, int) int64{
 	"few":       func(r *rand.Rand, _ int) int64 { return r.Int64N(3) },
 	"equal":     func(*rand.Rand, int) int64 { return 7 },
@@ -34,7 +33,6 @@ var scoresOf = map[string]func(*rand.Rand, int) int64{
 	},
 }
 
-// tieOf returns one of a few ties: of times close to each other, and of others.
 func tieOf(r *rand.Rand) uint64 {
 	at := time.Date(2026, 3, 1, 0, 0, 0, r.IntN(3), time.UTC)
 	return TieAt([]time.Time{at, at, at.AddDate(-1, 0, 0), {}, at.AddDate(300, 0, 0)}[r.IntN(5)])
@@ -82,7 +80,6 @@ func TestTree_AnswersAsASortedSliceDoes(t *testing.T) {
 	}
 }
 
-// checkRanks asserts that members and scores have the ranks that they have in the model.
 func checkRanks(t *testing.T, r *ranking, m *model) {
 	t.Helper()
 	for _, kind := range []Ranks{Single, Shared, Dense} {
@@ -173,7 +170,6 @@ func checkRankOf(t *testing.T, r *ranking, m *model, score Score, down bool, kin
 	}
 }
 
-// checkQueries asserts that every kind of question gets the model's answer.
 func checkQueries(t *testing.T, r *ranking, m *model, rng *rand.Rand) {
 	t.Helper()
 	want := m.members()
@@ -321,7 +317,6 @@ func TestTree_Has_ReadsANodeOnceForAllMembersBelowIt(t *testing.T) {
 	}
 }
 
-// Where the edge could not be stored, a later query stores it.
 func TestTree_AnEdgeThatWasNotStoredIsStoredLater(t *testing.T) {
 	s := plain{memkv.New(memkv.Options{})}
 	now, away := time.Now(), false
@@ -354,8 +349,7 @@ func TestTree_AnEdgeThatWasNotStoredIsStoredLater(t *testing.T) {
 	}
 }
 
-// No split separates the entries of one change, so many of them would make a leaf split down to the
-// greatest depth.
+// No split separates the entries of one change.
 func TestTree_ManyTriesOfAChange_DoNotSplitALeaf(t *testing.T) {
 	r := open(newMem())
 	r.set(t, "b", 1)

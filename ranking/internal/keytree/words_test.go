@@ -17,7 +17,6 @@ import (
 // wordOf returns the word of a text without zeros: no word is the beginning of another.
 func wordOf(text string) Score { return FromWord(text + "\x00") }
 
-// told is a Truth that tests set.
 type told map[string]State
 
 func (t told) States(_ context.Context, _ kv.Store, ids []string) ([]State, error) {
@@ -28,7 +27,6 @@ func (t told) States(_ context.Context, _ kv.Store, ids []string) ([]State, erro
 	return states, nil
 }
 
-// words is a tree of words.
 type words struct {
 	ranking
 	told
@@ -39,7 +37,6 @@ func openWords(s kv.Store, truth told) *words {
 	return &words{ranking{Tree: New(c), s: s}, truth}
 }
 
-// change brings the member id to a state, as a change of its record does.
 func (w *words) change(t testing.TB, id string, to State) {
 	t.Helper()
 	was := w.told[id]
@@ -64,7 +61,6 @@ func (w *words) put(t testing.TB, id, text string) {
 	w.change(t, id, State{In: true, Score: wordOf(text)})
 }
 
-// check asserts that w answers as a sorted slice does.
 func (w *words) check(t *testing.T) Report {
 	t.Helper()
 	m := &model{order: w.orderOf(t), scores: map[string]Score{}}
@@ -118,7 +114,6 @@ func TestWords_ATreeAnswersAsASortedSliceDoes(t *testing.T) {
 	}
 }
 
-// checkCount asserts how many words are below a text, and from there on.
 func (w *words) checkCount(t *testing.T, text string) {
 	t.Helper()
 	first, s := FromWord("0"), FromWord(text)
@@ -139,8 +134,6 @@ func (w *words) checkCount(t *testing.T, text string) {
 	}
 }
 
-// A word with the longest code has room for the hash behind it, and the key of the deepest
-// node is within the limit, with room for a tenant.
 func TestWords_TheDeepestNodeHasAKeyThatIsNotHashed(t *testing.T) {
 	o := order{code: Words}
 	bits := o.bits(o.point(FromWord(strings.Repeat("\xff", MaxWord)), "a"))
@@ -202,7 +195,6 @@ func TestWords_AreInOrderAndBelowTheHighest(t *testing.T) {
 	}
 }
 
-// What is cut or changed is no leaf, and nothing is read beyond its end.
 func TestWords_ADamagedLeafIsMissing(t *testing.T) {
 	l := &leaf{entries: []entry{{FromWord("a\x00"), 1, "x", false}, {FromWord("b\x00"), 7, "yz", true}}}
 	whole := l.encode()
@@ -214,7 +206,6 @@ func TestWords_ADamagedLeafIsMissing(t *testing.T) {
 	}
 }
 
-// A cursor that someone has made up is refused, or is a point of the order.
 func TestWords_ACursorOfAnyBytesIsAPoint(t *testing.T) {
 	w := openWords(newMem(), told{})
 	for i := range 40 {
