@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/ahead"
@@ -21,7 +22,7 @@ type core struct {
 	*shelf
 	host    plug.Host
 	reports *reporter
-	losses  losses
+	losses  sync.Map     // by boardKey, the trees that a rebuild of the data class found to have lost a node
 	ahead   ahead.Memory // of first pages and numbered pages
 
 	name, def string

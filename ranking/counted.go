@@ -115,12 +115,12 @@ func (f *counted) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) 
 			others = append(others, m)
 			continue
 		}
-		for _, text := range f.boards(m.Gained) {
-			p, err := parsePlace(text)
-			if err != nil {
-				return f.failure(err)
-			}
-			come[p.by] = append(come[p.by], m.ID)
+		boards, err := boardsIn(m.Gained)
+		if err != nil {
+			return f.failure(err)
+		}
+		for _, by := range boards {
+			come[by] = append(come[by], m.ID)
 		}
 	}
 	now := f.host.DB().Now()
@@ -150,20 +150,15 @@ func (f *counted) followAt(ctx context.Context, s kv.Store, places []string, id 
 	})
 }
 
+// eachBoard runs step for the boards of places in the periods of times, in parallel.
 func (f *counted) eachBoard(ctx context.Context, s kv.Store, places []string, times []time.Time, step func(s kv.Store, by string, at time.Time) error) error {
-	return f.eachPlace(ctx, s, f.boards(places), func(s kv.Store, p place) error {
-		return kv.Join(kv.Each(ctx, s, times, func(s kv.Store, _ int, at time.Time) error { return step(s, p.by, at) })...)
-	})
-}
-
-func (f *counted) boards(places []string) []string {
-	seen := make(map[string]bool)
-	return slices.DeleteFunc(slices.Clone(places), func(text string) bool {
-		p, err := parsePlace(text)
-		again := err == nil && seen[p.by]
-		seen[p.by] = true
-		return again
-	})
+	boards, err := boardsIn(places)
+	if err != nil {
+		return f.failure(err)
+	}
+	return f.failure(kv.Join(kv.Each(ctx, s, boards, func(s kv.Store, _ int, by string) error {
+		return kv.Join(kv.Each(ctx, s, times, func(s kv.Store, _ int, at time.Time) error { return step(s, by, at) })...)
+	})...))
 }
 
 // followThere follows ids on the board of by in the period that contains at. No change precedes it,
@@ -415,13 +410,16 @@ func (f *counted) boardsOf(ctx context.Context, s kv.Store, changes []change) ([
 	})
 }
 
+// boardsIn returns the values of places, each once.
 func boardsIn(places []string) (values []string, err error) {
 	for _, text := range places {
 		p, err := parsePlace(text)
 		if err != nil {
 			return nil, err
 		}
-		values = append(values, p.by)
+		if !slices.Contains(values, p.by) {
+			values = append(values, p.by)
+		}
 	}
 	return values, nil
 }

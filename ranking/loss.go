@@ -3,41 +3,15 @@ package ranking
 import (
 	"cmp"
 	"context"
-	"maps"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// losses are the trees that a rebuild of the data class found to have lost a node.
-type losses struct {
-	mu sync.Mutex
-	of map[boardKey]bool
-}
-
-func (l *losses) note(key boardKey) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.of == nil {
-		l.of = make(map[boardKey]bool)
-	}
-	l.of[key] = true
-}
-
-func (l *losses) take() []boardKey {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := slices.Collect(maps.Keys(l.of))
-	l.of = nil
-	return all
-}
-
 func (c *core) noteLoss(by string, at time.Time) {
 	if c.tree(by, at).Lost() {
-		c.losses.note(boardKey{by, c.per.begin(at)})
+		c.losses.Store(boardKey{by, c.per.begin(at)}, true)
 	}
 }
 
@@ -52,7 +26,7 @@ func (c *core) lookForLoss(ctx context.Context, s kv.Store) error {
 	err := tree.Scan(ctx, s, func([]string) error { return nil })
 	lost, failed := tree.Distrust(ctx, s, err)
 	if lost != 0 {
-		c.losses.note(boardKey{"", c.per.begin(now)})
+		c.losses.Store(boardKey{"", c.per.begin(now)}, true)
 		return nil
 	}
 	return c.failure(cmp.Or(failed, err))
@@ -63,7 +37,12 @@ func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	if err := c.lookForLoss(ctx, s); err != nil {
 		return err
 	}
-	lost := c.losses.take()
+	var lost []boardKey
+	c.losses.Range(func(key, _ any) bool {
+		lost = append(lost, key.(boardKey))
+		c.losses.Delete(key)
+		return true
+	})
 	if len(lost) == 0 {
 		return nil
 	}

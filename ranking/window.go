@@ -248,8 +248,7 @@ func (c boardWindow) Amend(ctx context.Context, s kv.Store, base, place string) 
 // Page returns the first members of the current board of value, unverified if the scores are
 // numbers.
 func (c boardWindow) Page(ctx context.Context, s kv.Store, value string, n int) ([]plug.Row, error) {
-	p := part{core: c.core, by: value}
-	t := p.tree(value, p.when()).Tree
+	t := c.now(value).Tree
 	if c.text != nil {
 		return c.texts(ctx, s, t, n)
 	}
@@ -267,8 +266,7 @@ func (c boardWindow) texts(ctx context.Context, s kv.Store, t *keytree.Tree, n i
 }
 
 func (c boardWindow) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
-	p := part{core: c.core, by: value}
-	return pictureOf(ctx, s, p.tree(value, p.when()).Tree, most)
+	return pictureOf(ctx, s, c.now(value).Tree, most)
 }
 
 func pictureOf(ctx context.Context, s kv.Store, t *keytree.Tree, most int) (plug.Picture, error) {

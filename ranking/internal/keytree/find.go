@@ -30,11 +30,9 @@ func (p *nodes) guess(bits string) (name string, known bool) {
 // find returns the leaves of edits. It takes one trip if the paths are known, or nothing is.
 // Otherwise it reads more nodes with each trip, in case many on the path were split.
 func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, error) {
-	all := make([]search, len(edits))
-	ways := make([]*search, len(edits))
+	ways := make([]search, len(edits))
 	for i, e := range edits {
-		all[i] = p.search(e.bits, len(edits))
-		ways[i] = &all[i]
+		ways[i] = p.search(e.bits, len(edits))
 	}
 	met := make(map[string]*spot)
 	for {
@@ -81,28 +79,23 @@ func (p *nodes) search(bits string, n int) search {
 	return w
 }
 
-func unread(ways []*search) []string {
+// unread returns the nodes to read for the unfinished ways.
+func unread(ways []search) []string {
 	var names []string
-	seen := make(map[string]bool)
 	for _, w := range ways {
-		if w.at != nil {
-			continue
-		}
-		for _, name := range way(w.bits, w.name, w.width) {
-			if !seen[name] {
-				seen[name] = true
-				names = append(names, name)
-			}
+		if w.at == nil {
+			names = append(names, way(w.bits, w.name, w.width)...)
 		}
 	}
-	return names
+	return uniq(names)
 }
 
 // follow advances each way through the nodes in met, and handles what stops one: a split to finish,
 // or a missing node.
-func (p *nodes) follow(ctx context.Context, s kv.Store, ways []*search, met map[string]*spot) error {
+func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met map[string]*spot) error {
 	helped := make(map[string]bool)
-	for _, w := range ways {
+	for i := range ways {
+		w := &ways[i]
 		if w.at != nil {
 			continue
 		}

@@ -36,12 +36,12 @@ func (t *Tree) Picture(ctx context.Context, s kv.Store, limit int, ids []string)
 		out = Picture{Limit: r.limit, Leaves: make([]string, len(ids))}
 		for i, st := range states {
 			if st.In {
-				bits := r.bits(r.point(st.Score, ids[i]))
-				r.aims = bits
-				if err := r.answer(ctx, s, r.to(bits, &out.Leaves[i])); err != nil {
+				q := r.point(st.Score, ids[i])
+				r.aims = r.bits(q)
+				if err := r.answer(ctx, s, r.reach(q.alone(), 1)); err != nil {
 					return err
 				}
-				out.Leaves[i] = r.keyName(out.Leaves[i])
+				r.eachLeaf(r.known, q.alone(), func(name string, _ *leaf) bool { out.Leaves[i] = r.keyName(name); return false })
 			}
 		}
 		if err := r.readTop(ctx, s, min(limit, picturedMost)); err != nil {
@@ -51,22 +51,6 @@ func (t *Tree) Picture(ctx context.Context, s kv.Store, limit int, ids []string)
 		return nil
 	}, func(s kv.Store) (err error) { states, err = t.Truth.States(ctx, s, ids); return err })
 	return out, err
-}
-
-// to is a walk to the leaf of bits.
-func (r *reading) to(bits string, leaf *string) func(look) bool {
-	return func(look look) bool {
-		for name := ""; ; name = childName(name, child(name, bits)) {
-			nd, ok := look(name)
-			if !ok {
-				return false
-			}
-			if nd.router == nil {
-				*leaf = name
-				return true
-			}
-		}
-	}
 }
 
 func (r *reading) readTop(ctx context.Context, s kv.Store, limit int) error {
