@@ -281,41 +281,6 @@ func TestBoard_OfWords_RefusesCursorsOfOthers(t *testing.T) {
 	}
 }
 
-func TestBoard_OfWords_ALostNodeIsNoticedAndMadeGood(t *testing.T) {
-	ranking.SmallLeaves(t)
-	s := memkv.New(memkv.Options{})
-	a := openTitles(t, still{s}, collation.Of(""))
-	for i := range 40 {
-		must(t, a.Create(ctx, &article{ID: fmt.Sprint("a", i), Title: fmt.Sprintf("title %02d", i*7%40), Category: "tea"}))
-	}
-	picture, err := a.Titles.Picture(ctx, 99, "a7")
-	must(t, err)
-	drawn := nodes(picture.Root)
-	at := slices.IndexFunc(drawn, func(n ranking.Node) bool { return n.Name == picture.Leaves[0] })
-	if at < 0 {
-		t.Fatalf("the picture lacks %q, the leaf of a7", picture.Leaves[0])
-	}
-	leaf := drawn[at]
-	must(t, a.db.Close(ctx))
-	_, err = kv.One(ctx, s, kv.OpDelete(leaf.Key))
-	must(t, err)
-	a = openTitles(t, still{s}, collation.Of(""))
-	refused := 0
-	for _, ask := range []func() error{
-		func() error { _, err := a.Titles.Page(ctx, "", 40); return err },
-		func() error { _, err := a.TitleBy.Of("tea").Page(ctx, "", 40); return err },
-	} {
-		if err := ask(); errors.Is(err, kvmodel.ErrNeedsRebuild) {
-			refused++
-		} else if err != nil {
-			t.Error(err)
-		}
-	}
-	if refused != 1 {
-		t.Errorf("%d boards say that they need a rebuild, want 1: without %s", refused, leaf.Key)
-	}
-}
-
 // There are a hundred nodes above each leaf. While counts are exact, an insert alone is reported to
 // all of them.
 func TestBoard_OfWords_InsertsBehindALongBeginningAreReportedTogether(t *testing.T) {

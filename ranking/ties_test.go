@@ -331,35 +331,6 @@ func (m *runners) never(t *testing.T, id string) bool {
 	return counts[0] < 0
 }
 
-func TestBoard_Newest_ARecordMadeAgainComesFirst(t *testing.T) {
-	eachRunners(t, func(t *testing.T, m *runners, c *proof.Clock) {
-		for _, id := range []string{"a", "b", "c"} {
-			c.Advance(time.Second)
-			must(t, m.Create(ctx, &runner{ID: id, Team: "red", Points: 7}))
-			_, err := m.cheers.Add(ctx, id, 2)
-			must(t, err)
-		}
-		m.checkAll(t)
-		c.Advance(time.Second)
-		must(t, m.Delete(ctx, "a"))
-		must(t, m.Create(ctx, &runner{ID: "a", Team: "red", Points: 7}))
-		_, err := m.cheers.Add(ctx, "a", 2)
-		must(t, err)
-		// A change is not a making.
-		_, err = m.Update(ctx, "b", func(v *runner) error { v.Seconds = 9; return nil })
-		must(t, err)
-		m.checkAll(t)
-		for _, b := range m.boards {
-			if b.ties != ranking.Newest || b.low {
-				continue
-			}
-			if got, _ := b.pages(t, 9); !slices.Equal(got, []string{"a", "c", "b"}) {
-				t.Errorf("%s shows %v", b.name, got)
-			}
-		}
-	})
-}
-
 func TestBoard_Ties_WhatWasMadeBeforeTimesWereKeptIsTheOldest(t *testing.T) {
 	s := still{memkv.New(memkv.Options{})}
 	open := func(created bool) (*kvmodel.DB, *kvmodel.Records[runner, string], map[ranking.Ties]*ranking.Board[runner, string, int64]) {

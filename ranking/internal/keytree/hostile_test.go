@@ -35,22 +35,11 @@ func TestTree_TakesIDsOfEveryLengthAndOfAnyBytes(t *testing.T) {
 		t.Error("an id that is too long:", err)
 	}
 	report := r.checkInvariants(t)
-	if report.Members < 500 || report.Members != len(r.all(t)) {
-		t.Errorf("%d members, and %d in the nodes", report.Members, len(r.all(t)))
+	all, err := pageThrough(r, true)
+	must(t, err)
+	if report.Members < 500 || report.Members != len(all) {
+		t.Errorf("%d members, and %d in the nodes", report.Members, len(all))
 	}
-}
-
-func (r *ranking) all(t *testing.T) []string {
-	t.Helper()
-	var all []string
-	var at []byte
-	for first := true; first || at != nil; first = false {
-		l, err := r.Page(ctx, r.s, Between{}, true, at, 50, Want{})
-		must(t, err)
-		all = append(all, names(l.Members)...)
-		at = l.Next
-	}
-	return all
 }
 
 func TestTree_StaysShallowUnderEveryLoad(t *testing.T) {
@@ -129,7 +118,9 @@ func checkEvicted(t *testing.T, key string, r *ranking, ids []string) {
 		want-- // Without its record, a member is not in.
 	}
 	report := r.checkInvariants(t, ids...)
-	if report.Members != want || report.Stale+report.Pending+report.Lost > 0 || len(r.all(t)) != want {
+	all, err := pageThrough(r, true)
+	must(t, err)
+	if report.Members != want || report.Stale+report.Pending+report.Lost > 0 || len(all) != want {
 		t.Errorf("without %s: %+v, want %d members", key, report, want)
 	}
 }

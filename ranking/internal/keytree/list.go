@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -188,26 +187,4 @@ const scanAtOnce = 32 * entryLimit
 // the ranking. Scan may miss a member whose score falls while it runs.
 func (t *Tree) Scan(ctx context.Context, s kv.Store, f func(ids []string) error) error {
 	return t.query(ctx, s, func(r *reading) error { return r.scan(ctx, s, scanAtOnce, f) })
-}
-
-// scan is Scan for about atOnce entries at a time. It stops at a lost node.
-func (r *reading) scan(ctx context.Context, s kv.Store, atOnce int, f func(ids []string) error) error {
-	for st, all := (Between{}).stretch(false), false; !all; {
-		r.seen.clear() // The tree may be larger than memory.
-		r.begin()
-		if err := r.answer(ctx, s, r.reach(st, atOnce)); err != nil {
-			return err
-		}
-		var entries []entry
-		entries, all = r.entries(st, math.MaxInt)
-		if len(entries) == 0 || r.lost != nil {
-			return nil
-		}
-		if err := f(uniq(idsOf(entries))); err != nil {
-			return err
-		}
-		last := entries[len(entries)-1]
-		st.from = r.point(last.score, last.id).beside(true)
-	}
-	return nil
 }

@@ -38,10 +38,10 @@ func (t *Tree) Picture(ctx context.Context, s kv.Store, limit int, ids []string)
 			if st.In {
 				q := r.point(st.Score, ids[i])
 				r.aims = r.bits(q)
-				if err := r.answer(ctx, s, r.reach(q.alone(), 1)); err != nil {
+				if err := r.answer(ctx, s, r.reach(q.only(), 1)); err != nil {
 					return err
 				}
-				r.eachLeaf(r.known, q.alone(), func(name string, _ *leaf) bool { out.Leaves[i] = r.keyName(name); return false })
+				r.eachLeaf(r.known, q.only(), func(name string, _ *leaf) bool { out.Leaves[i] = r.keyName(name); return false })
 			}
 		}
 		if err := r.readTop(ctx, s, min(limit, picturedMost)); err != nil {

@@ -2,6 +2,7 @@ package keytree
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/ahead"
@@ -84,6 +85,28 @@ func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n i
 		st.from, f.behind = part.to, part.to
 	}
 	return f, nil
+}
+
+// scan is Scan for about atOnce entries at a time. It stops at a lost node.
+func (r *reading) scan(ctx context.Context, s kv.Store, atOnce int, f func(ids []string) error) error {
+	for st, all := (Between{}).stretch(false), false; !all; {
+		r.seen.clear() // The tree may be larger than memory.
+		r.begin()
+		if err := r.answer(ctx, s, r.reach(st, atOnce)); err != nil {
+			return err
+		}
+		var entries []entry
+		entries, all = r.entries(st, math.MaxInt)
+		if len(entries) == 0 || r.lost != nil {
+			return nil
+		}
+		if err := f(uniq(idsOf(entries))); err != nil {
+			return err
+		}
+		last := entries[len(entries)-1]
+		st.from = r.point(last.score, last.id).beside(true)
+	}
+	return nil
 }
 
 // verify returns the members of entries, all entries of one part of the order, at the positions in

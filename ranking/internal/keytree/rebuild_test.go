@@ -107,7 +107,7 @@ func TestTree_Rebuild_LetsOthersReadAndWrite(t *testing.T) {
 					mine.set(t, ids[10+rng.IntN(50)], rng.Int64N(100))
 					if seen, err := pageThrough(mine, rng.IntN(2) == 0); err != nil || len(seen) < 10 {
 						t.Errorf("a page in between: %d, %v", len(seen), err)
-					} else if !seen[ids[0]] || !seen[ids[9]] {
+					} else if !slices.Contains(seen, ids[0]) || !slices.Contains(seen, ids[9]) {
 						t.Error("a member that did not move was missed")
 					}
 				}

@@ -319,7 +319,7 @@ func (p *nodes) hold(ctx context.Context, s kv.Store, ids []string, states []Sta
 	for i, id := range ids {
 		if states[i].In {
 			q := p.point(states[i].Score, id)
-			around[i] = q.alone()
+			around[i] = q.only()
 			walks, aims = append(walks, r.reach(around[i], 1)), append(aims, r.bits(q))
 		}
 	}

@@ -8,8 +8,8 @@ import (
 // stretch is the part of the order between two points, exclusive, in the direction from from to to.
 type stretch struct{ from, to point }
 
-// alone returns the stretch that holds only the member at p.
-func (p point) alone() stretch { return stretch{p.beside(false), p.beside(true)} }
+// only returns the stretch that holds only the member at p.
+func (p point) only() stretch { return stretch{p.beside(false), p.beside(true)} }
 
 func (st stretch) ascends() bool { return st.from.compare(st.to) < 0 }
 
