@@ -12,6 +12,21 @@ func idsOf(entries []entry) []string {
 	return kv.Texts(entries, func(e entry) string { return e.id })
 }
 
+func uniq(names []string) []string {
+	if len(names) < 2 {
+		return names
+	}
+	seen := make(map[string]bool, len(names))
+	once := make([]string, 0, len(names))
+	for _, name := range names {
+		if !seen[name] {
+			seen[name] = true
+			once = append(once, name)
+		}
+	}
+	return once
+}
+
 func (l *leaf) has(s Score, id string) bool {
 	return slices.ContainsFunc(l.entries, func(e entry) bool { return e.score == s && e.id == id })
 }

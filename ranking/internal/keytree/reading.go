@@ -309,21 +309,6 @@ func (r *reading) levels(members int) int {
 	return min(n, levelsAhead)
 }
 
-func uniq(names []string) []string {
-	if len(names) < 2 {
-		return names
-	}
-	seen := make(map[string]bool, len(names))
-	once := make([]string, 0, len(names))
-	for _, name := range names {
-		if !seen[name] {
-			seen[name] = true
-			once = append(once, name)
-		}
-	}
-	return once
-}
-
 // expected returns the number of members below the node called name, as far as known.
 func (r *reading) expected(name string) int {
 	if name == "" {
