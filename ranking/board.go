@@ -158,6 +158,18 @@ func (b *Board[T, K, S]) places(found keytree.Part) []Place[T, S] {
 	return places
 }
 
+// score returns the score of a member. Texts come from the record, since a tree holds only their
+// words.
+func (b *Board[T, K, S]) score(m keytree.Member) (score S) {
+	if !b.of.isText() {
+		return b.of.from(m.Score)
+	}
+	if m.Value != nil {
+		score = b.text(m.Value.(*T))
+	}
+	return score
+}
+
 // Len returns the number of records on the board, as exactly as Rank. One trip.
 func (b *Board[T, K, S]) Len(ctx context.Context) (int, error) {
 	return b.part.count(ctx, "Len")

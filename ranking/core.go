@@ -105,11 +105,6 @@ func (c *core) Limit(rec plug.Record) error {
 	return c.tooMany(rec)
 }
 
-type tree struct {
-	*keytree.Tree
-	own *keytree.Own // nil if the model's records hold the scores
-}
-
 // tree returns the tree of a value in the period that contains at.
 func (c *core) tree(by string, at time.Time) tree {
 	var room [128]byte
@@ -150,7 +145,42 @@ func (c *core) treeName() string {
 	return kv.JoinText(parts...)
 }
 
+func (c *core) noteName() string { return noteName(c.host.Model(), c.name+c.form) }
+
 func (c *core) now(by string) tree { return c.tree(by, c.host.DB().Now()) }
+
+// boardKey identifies the board of a value in a period.
+type boardKey struct {
+	by string
+	at time.Time // when the period began; zero without periods
+}
+
+// time returns a time in the period that began at.
+func (c *core) time(at time.Time) time.Time {
+	if c.per == Forever {
+		return c.host.DB().Now()
+	}
+	return at
+}
+
+// kept returns a time in each kept period, the current one first.
+func (c *core) kept() []time.Time {
+	now := c.host.DB().Now()
+	times := []time.Time{now}
+	for past := 1; c.per != Forever && past < c.keep; past++ {
+		times = append(times, c.per.add(now, -past))
+	}
+	return times
+}
+
+// rebuilds reports whether m only enters an unchanged record.
+func rebuilds(m *plug.Move) bool { return m.Rev == m.Base }
+
+// These many members are followed, and checked, in parallel.
+const (
+	followAtOnce  = 500
+	membersAtOnce = 100
+)
 
 // leafLimit is the number of entries in a leaf; 0 means the default of the tree. Tests lower it.
 var leafLimit = 0

@@ -174,8 +174,6 @@ func (f *counted) followThere(ctx context.Context, by string, at time.Time, ids 
 	return nil
 }
 
-const followAtOnce = 500
-
 func (f *counted) follow(ctx context.Context, s kv.Store, by string, at time.Time, ids []string, fence keytree.Fence, due *keytree.Due) []error {
 	if f.atomic() {
 		fence = keytree.NoFence // A transaction excludes other readers.
@@ -371,18 +369,6 @@ func (f *counted) apply(ctx context.Context, s kv.Store, changes []change, due *
 		errs[i] = f.failure(err)
 	}
 	return errs
-}
-
-type boardKey struct {
-	by string
-	at time.Time // when the period began; zero without periods
-}
-
-func (c *core) time(at time.Time) time.Time {
-	if c.per == Forever {
-		return c.host.DB().Now()
-	}
-	return at
 }
 
 func (f *counted) boardsOf(ctx context.Context, s kv.Store, changes []change) ([][]string, []error) {

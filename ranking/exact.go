@@ -57,9 +57,6 @@ func (x exact) PrepareAll(ctx context.Context, s kv.Store, moves []*plug.Move) e
 	}))
 }
 
-// rebuilds reports whether m only enters an unchanged record.
-func rebuilds(m *plug.Move) bool { return m.Rev == m.Base }
-
 // Beside makes the entry of a rebuild count, if the record still confirms it.
 func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !rebuilds(m) {

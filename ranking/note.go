@@ -18,8 +18,6 @@ import (
 // noteName is the journal name of a board that follows counters. No model has such a name.
 func noteName(board ...string) string { return "rank:" + kv.JoinText(board...) }
 
-func (c *core) noteName() string { return noteName(c.host.Model(), c.name+c.form) }
-
 type note struct {
 	by     string
 	at     time.Time // a time in the tree's period; zero without periods

@@ -44,6 +44,10 @@ func (r *reporter) now(ctx context.Context, due *keytree.Due) error {
 	return r.surely(ctx, r.put(due))
 }
 
+// longWay is the number of nodes on a long path: with a million members and distinct scores, a path
+// has 8.
+const longWay = 16
+
 // nodeTime, the wait of together for each node on a path, limits writes to long paths to four nodes
 // per millisecond.
 const nodeTime = time.Millisecond / 4

@@ -47,3 +47,9 @@ func (sh *shelf) tree(c keytree.Config) *keytree.Tree {
 	sh.names = append(sh.names, c.Name)
 	return sh.trees[c.Name]
 }
+
+// tree is a tree with the records of its members.
+type tree struct {
+	*keytree.Tree
+	own *keytree.Own // nil if the model's records hold the scores
+}

@@ -47,16 +47,6 @@ func (c boardWindow) Bases(text string) (bases []string) {
 	return bases
 }
 
-// kept returns a time in each kept period, the current one first.
-func (c *core) kept() []time.Time {
-	now := c.host.DB().Now()
-	times := []time.Time{now}
-	for past := 1; c.per != Forever && past < c.keep; past++ {
-		times = append(times, c.per.add(now, -past))
-	}
-	return times
-}
-
 func (c boardWindow) Base(key string) (base string, first bool) {
 	if !c.many && c.per == Forever {
 		return exactBase(key, "rank:"+plug.TreeName(c.treeName()))
@@ -159,8 +149,6 @@ func (p part) strays(ctx context.Context, s kv.Store) (strays []string, err erro
 	}
 	return strays, err
 }
-
-const membersAtOnce = 100
 
 // membersOf returns the members of t that have records of their own, read from the keys. It cannot
 // tell members with hashed keys, or any if the store cannot list keys.
