@@ -22,28 +22,26 @@ type Batch int
 
 const (
 	// Windowed: a process gathers changes for up to a second, or 4,096 records, and writes them
-	// together. A crash loses nothing: the record's next change brings the board up to date.
+	// together. After a crash, the record's next change brings the board up to date.
 	Windowed Batch = iota
 
 	// Sampled: one change in I is followed, chosen at random. I is the number of levels of a binary
-	// tree with a leaf per member, 23 for ten million, or a 64th of the count if that is more.
-	// Nothing is kept in memory; on average a board lags by I changes of the record.
+	// tree with a leaf per member, 23 for ten million, or a 64th of the count if that is more. On
+	// average a board lags by I changes of the record.
 	Sampled
 
 	// Every: each change is followed before the reply.
 	Every
 )
 
-// interval returns I for a board of n members: one change in I of a member is followed. Large
-// counts need fewer, since large differences decide their rank.
+// interval returns I for a board of n members. Large counts need fewer changes followed, since
+// large differences decide their rank.
 func interval(n int, count int64) int64 {
 	return max(int64(bits.Len(uint(max(n, 2)-1))), max(count, -count)/64)
 }
 
-// chosen returns true once in i times.
 func chosen(i int64) bool { return kv.Random()%uint64(i) == 0 }
 
-// change is a counter change of a member in a period.
 type change struct {
 	id string
 	at time.Time // when the period began; zero without periods
@@ -55,8 +53,7 @@ const (
 	smallBatch  = 1024
 )
 
-// windowMost is the number of changes that can wait while the store does not answer. Tests lower it
-// for new windows.
+// windowMost is the number of changes that can wait while the store is down. Tests lower it.
 var windowMost = 4 * windowLimit
 
 // window gathers the changes of a process and merges those of one member. It writes them when the
@@ -85,8 +82,8 @@ func newWindow(db plug.DB, reports *reporter) *window {
 	return w
 }
 
-// add gathers c, and starts a write if many changes are waiting. It returns false and drops c if
-// too many are.
+// add gathers c, and starts a write if many changes are waiting. If too many are, it drops c and
+// returns false.
 func (w *window) add(c change) bool {
 	w.mu.Lock()
 	before := len(w.gathered)
@@ -102,7 +99,6 @@ func (w *window) add(c change) bool {
 	return room
 }
 
-// keep gathers changes again, without a limit.
 func (w *window) keep(changes ...change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,9 +116,8 @@ func (w *window) put(c change) {
 	w.gathered[c] = true
 }
 
-// flush writes what was gathered, in batches, each twice as large as the last. What
-// a batch has written stays written, whatever becomes of the next. Nobody waits for the
-// disk, since the counts that the boards follow are there before.
+// flush writes what was gathered, in batches, each twice as large as the last. What a batch has
+// written stays written. Nobody waits for the disk, since the counts are there before.
 func (w *window) flush(ctx context.Context) error {
 	ctx = kv.Relaxed(ctx)
 	select {
@@ -147,12 +142,10 @@ func (w *window) flush(ctx context.Context) error {
 	return all.err()
 }
 
-// firstBatch returns the size of the first batch: about as many changes as the existing nodes can
-// take.
+// firstBatch returns about as many changes as the existing nodes can take.
 func (w *window) firstBatch() int { return min(max(smallBatch, 2*w.size()), windowLimit) }
 
-// write writes changes in parallel, and reports once for all of them. Failed changes are gathered
-// again.
+// write writes changes together. Failed ones are gathered again.
 func (w *window) write(ctx context.Context, changes []change) *failures {
 	errs := make([]error, len(changes))
 	err := w.reports.making(ctx, func(s kv.Store, due *keytree.Due) { copy(errs, w.apply(ctx, s, changes, due)) })
@@ -167,12 +160,10 @@ func (w *window) write(ctx context.Context, changes []change) *failures {
 	return failed
 }
 
-// writeLater writes c after the reply.
 func (w *window) writeLater(ctx context.Context, c change) {
 	w.db.Later(ctx, func(ctx context.Context) error { return w.write(ctx, []change{c}).err() })
 }
 
-// take returns the gathered changes, ordered by id and period.
 func (w *window) take() []change {
 	w.mu.Lock()
 	changes := slices.Collect(maps.Keys(w.gathered))
@@ -200,7 +191,6 @@ type failures struct {
 	first []error // the first errors, up to toldFailures
 }
 
-// toldFailures is the number of errors quoted in full.
 const toldFailures = 3
 
 func (f *failures) note(err error) {

@@ -37,9 +37,9 @@ func boardOf[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core
 }
 
 // Page returns up to n records from the position of cursor, or the first ones for an empty cursor.
-// It skips records that a keep function rejects and reads on; after ten times n entries it returns
-// a short page with a Next. It takes two trips, and a few more if records are skipped. The first
-// page takes one if it still has the records this process saw there last.
+// It skips records that a keep function rejects; after ten times n entries it returns a short page
+// with a Next. It takes two trips, and a few more if records are skipped, or one if the first page
+// still has the records this process last saw there.
 func (b *Board[T, K, S]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	return pageOf(ctx, &b.part, cursor, n, keep)
 }
@@ -47,9 +47,7 @@ func (b *Board[T, K, S]) Page(ctx context.Context, cursor string, n int, keep ..
 // IDs is like Page, but returns only ids and does not check them: they may include leftovers of a
 // running change or a crash. One trip.
 func (b *Board[T, K, S]) IDs(ctx context.Context, cursor string, n int) (ids []K, next string, err error) {
-	ctx, end := b.part.host.Begin(ctx, "IDs")
-	defer end()
-	l, next, _, err := b.part.members(ctx, cursor, n, keytree.Want{Unverified: true})
+	l, next, _, err := b.part.members(ctx, "IDs", cursor, n, keytree.Want{Unverified: true})
 	if err != nil {
 		return nil, "", err
 	}
@@ -63,7 +61,7 @@ func (b *Board[T, K, S]) IDs(ctx context.Context, cursor string, n int) (ids []K
 	return ids, next, nil
 }
 
-// Table is one page of a board with the data for captions such as "3rd of 3,456".
+// Table is a page of a board with the data for captions such as "3rd of 3,456".
 type Table[T, S any] struct {
 	Places     []Place[T, S]
 	Len        int // of the board
@@ -72,16 +70,10 @@ type Table[T, S any] struct {
 
 // Table is like Page, with the ranks of the records, in the same number of trips.
 func (b *Board[T, K, S]) Table(ctx context.Context, cursor string, n int) (Table[T, S], error) {
-	l, next, prev, err := b.part.table(ctx, cursor, n)
-	return Table[T, S]{b.places(l.Part), l.Total, next, prev}, err
-}
-
-func (p part) table(ctx context.Context, cursor string, n int) (l keytree.Listing, next, prev string, err error) {
-	ctx, end := p.host.Begin(ctx, "Table")
-	defer end()
-	w := p.want(nil)
+	w := b.part.want(nil)
 	w.Placed = true
-	return p.members(ctx, cursor, n, w)
+	l, next, prev, err := b.part.members(ctx, "Table", cursor, n, w)
+	return Table[T, S]{b.places(l.Part), l.Total, next, prev}, err
 }
 
 // Standing is the position of a record: "12th of 3,456, ahead of 99%".
@@ -101,16 +93,6 @@ func (b *Board[T, K, S]) Standing(ctx context.Context, id K) (Standing[S], error
 	return Standing[S]{st.Rank, st.Total, percentile(st), b.score(st.Member)}, nil
 }
 
-func (p part) standing(ctx context.Context, verb, id string) (st keytree.Standing, err error) {
-	ctx, end := p.host.Begin(ctx, verb)
-	defer end()
-	r, err := p.open(ctx)
-	if err != nil {
-		return st, err
-	}
-	return r.standing(ctx, id)
-}
-
 func percentile(st keytree.Standing) float64 {
 	return 100 * float64(max(0, st.Total-st.Before-1)) / float64(max(1, st.Total))
 }
@@ -122,9 +104,8 @@ func (b *Board[T, K, S]) Rank(ctx context.Context, id K) (int, error) {
 	return st.Rank, err
 }
 
-// Percentile returns the percentage of the board's records ranked below the one with id: 0 for the
-// last, close to 100 for the first of many. It returns ErrNotFound if the record is not on the
-// board. Two trips.
+// Percentile returns the percentage of the board's records ranked below the one with id, or
+// ErrNotFound if it is not on the board. Two trips.
 func (b *Board[T, K, S]) Percentile(ctx context.Context, id K) (float64, error) {
 	st, err := b.part.standing(ctx, "Percentile", b.key.Text(id))
 	if err != nil {
@@ -135,21 +116,11 @@ func (b *Board[T, K, S]) Percentile(ctx context.Context, id K) (float64, error) 
 
 // At returns n records, 1 to 1000, starting at the given rank, from 1. It counts positions even if
 // records share ranks: rank 3 means the third record. It takes two trips, one if it finds the
-// records this process saw there last, and one per level in a part of the tree that the process has
+// records this process last saw there, and one per level in a part of the tree that the process has
 // not read.
 func (b *Board[T, K, S]) At(ctx context.Context, rank, n int) ([]Place[T, S], error) {
 	found, err := b.part.from(ctx, rank, n)
 	return b.places(found), err
-}
-
-func (p part) from(ctx context.Context, rank, n int) (found keytree.Part, err error) {
-	ctx, end := p.host.Begin(ctx, "At")
-	defer end()
-	r, err := p.open(ctx)
-	if err != nil {
-		return found, err
-	}
-	return r.at(ctx, rank, n, p.want(nil))
 }
 
 // Numbered returns a page of n records by its number, from 1, and the total number of pages and
@@ -162,19 +133,8 @@ func (b *Board[T, K, S]) Numbered(ctx context.Context, page, n int) (kvmodel.Num
 	return kvmodel.NumberedOf(itemsOf[T](found.Members), page, n, total), nil
 }
 
-func (p part) numbered(ctx context.Context, page, n int) (found keytree.Part, total int, err error) {
-	ctx, end := p.host.Begin(ctx, "Numbered")
-	defer end()
-	r, err := p.open(ctx)
-	if err != nil {
-		return found, 0, err
-	}
-	return r.numbered(ctx, page, n, p.want(nil))
-}
-
 // RankOf returns the rank that a record with this score has or would have: one more than the number
-// of records with a better score or, with Dense, of better scores. If records with equal scores
-// have ranks of their own, it is the first of these. One trip.
+// of records with a better score or, with Dense, of better scores. One trip.
 func (b *Board[T, K, S]) RankOf(ctx context.Context, score S) (int, error) {
 	at, err := b.of.to(score)
 	if err != nil {
@@ -183,34 +143,13 @@ func (b *Board[T, K, S]) RankOf(ctx context.Context, score S) (int, error) {
 	return b.part.rankOf(ctx, at)
 }
 
-func (p part) rankOf(ctx context.Context, at keytree.Score) (int, error) {
-	ctx, end := p.host.Begin(ctx, "RankOf")
-	defer end()
-	r, err := p.open(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return r.rankOf(ctx, at)
-}
-
-// Around returns the record with id, up to n records before it and up to n after it. n is from 1 to
-// 1000. It returns ErrNotFound if the record is not on the board. Three trips.
+// Around returns the record with id, up to n records before it and up to n after it, n from 1 to
+// 1000, or ErrNotFound if it is not on the board. Three trips.
 func (b *Board[T, K, S]) Around(ctx context.Context, id K, n int) ([]Place[T, S], error) {
 	found, err := b.part.around(ctx, b.key.Text(id), n)
 	return b.places(found), err
 }
 
-func (p part) around(ctx context.Context, id string, n int) (found keytree.Part, err error) {
-	ctx, end := p.host.Begin(ctx, "Around")
-	defer end()
-	r, err := p.open(ctx)
-	if err != nil {
-		return found, err
-	}
-	return r.around(ctx, id, n, p.want(nil))
-}
-
-// places returns the members of found with their ranks.
 func (b *Board[T, K, S]) places(found keytree.Part) []Place[T, S] {
 	places, ranks := make([]Place[T, S], len(found.Members)), found.Ranks(b.part.ranks)
 	for i, m := range found.Members {
@@ -219,9 +158,21 @@ func (b *Board[T, K, S]) places(found keytree.Part) []Place[T, S] {
 	return places
 }
 
+// score returns the score of a member. Texts come from the record, since a tree holds only their
+// words.
+func (b *Board[T, K, S]) score(m keytree.Member) (score S) {
+	if !b.of.isText() {
+		return b.of.from(m.Score)
+	}
+	if m.Value != nil {
+		score = b.text(m.Value.(*T))
+	}
+	return score
+}
+
 // Len returns the number of records on the board, as exactly as Rank. One trip.
 func (b *Board[T, K, S]) Len(ctx context.Context) (int, error) {
-	return b.part.counted(ctx, "Len")
+	return b.part.count(ctx, "Len")
 }
 
 // Between returns the part of the board with low <= score < high. Texts are compared by their
@@ -238,8 +189,8 @@ func (b *Board[T, K, S]) Ascending() *Span[T] {
 	return (&Span[T]{part: b.part}).Ascending()
 }
 
-// On returns the board of the period that contains t. A board without periods returns itself. The
-// board of a dropped or future period is empty.
+// On returns the board of the period that contains t, empty if it was dropped or is in the future.
+// A board without periods returns itself.
 func (b *Board[T, K, S]) On(t time.Time) *Board[T, K, S] {
 	on := *b
 	on.part.at = t

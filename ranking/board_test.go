@@ -27,7 +27,6 @@ func ids(items []*article) []string {
 	return ids
 }
 
-// allOf pages through a listing.
 func allOf(t *testing.T, l kvmodel.Lister[article], n int, keep ...func(*article) bool) []string {
 	t.Helper()
 	var all []string
@@ -87,7 +86,6 @@ func TestBoard_TakesTheLongestIDThatARecordMayHave(t *testing.T) {
 	})
 }
 
-// checkBoards asserts that every board shows what all says.
 func checkBoards(t *testing.T, a *articles, all map[string]*article) {
 	t.Helper()
 	members := slices.Sorted(maps.Keys(all))
@@ -135,31 +133,6 @@ func checkBoards(t *testing.T, a *articles, all map[string]*article) {
 	if err != nil || len(report.Missing)+len(report.Wrong) > 0 || report.Members != len(members) {
 		t.Errorf("verify: %+v, %v", report, err)
 	}
-}
-
-func TestBoard_RankOf_IsTheRankThatAScoreWouldHave(t *testing.T) {
-	eachStore(t, func(t *testing.T, a *articles) {
-		for i, n := range []int64{9, 7, 7, 3, math.MaxInt64, math.MinInt64} {
-			must(t, a.Create(ctx, &article{ID: fmt.Sprint(i), Stock: n, Price: float64(i)}))
-		}
-		flush(t, a)
-		for score, want := range map[int64]int{math.MaxInt64: 1, 10: 2, 9: 2, 8: 3, 7: 3, 6: 5, 3: 5, 0: 6, math.MinInt64: 6} {
-			if got, err := a.TopStock.RankOf(ctx, score); got != want || err != nil {
-				t.Errorf("the rank of a stock of %d is %d, %v; want %d", score, got, err, want)
-			}
-		}
-		for price, want := range map[float64]int{-1: 1, 0: 1, 0.5: 2, 5: 6, 99: 7} {
-			if got, err := a.Cheapest.RankOf(ctx, price); got != want || err != nil {
-				t.Errorf("the rank of a price of %v is %d, %v; want %d", price, got, err, want)
-			}
-		}
-		if share, err := a.TopStock.Percentile(ctx, "5"); err != nil || share != 0 {
-			t.Errorf("percentile of the last: %v, %v", share, err)
-		}
-		if _, err := a.Cheapest.RankOf(ctx, math.NaN()); !errors.Is(err, kvmodel.ErrInvalid) {
-			t.Errorf("the rank of NaN: %v, want ErrInvalid", err)
-		}
-	})
 }
 
 func TestBoard_Numbered_IsAPageByItsNumber(t *testing.T) {
@@ -221,8 +194,14 @@ func TestBoard_RefusesWhatItCannotRankAndWritesNothing(t *testing.T) {
 		if _, err := a.Cheapest.Page(ctx, "nonsense", 1); !errors.Is(err, kvmodel.ErrBadCursor) {
 			t.Error("cursor:", err)
 		}
+		if _, _, err := a.TopViews.Last(ctx, 2, 3); !errors.Is(err, kvmodel.ErrInvalid) {
+			t.Error("the last periods of a board without periods:", err)
+		}
 		if _, err := a.TopStock.Prefix(3).Page(ctx, "", 10); !errors.Is(err, kvmodel.ErrInvalid) || !strings.Contains(err.Error(), "Article.TopStock") {
 			t.Error("a prefix of numbers:", err)
+		}
+		if _, err := a.Cheapest.RankOf(ctx, math.NaN()); !errors.Is(err, kvmodel.ErrInvalid) {
+			t.Error("the rank of NaN:", err)
 		}
 		if _, err := a.Cheapest.Between(math.NaN(), 1).Page(ctx, "", 1); !errors.Is(err, kvmodel.ErrInvalid) {
 			t.Error("between NaN:", err)
@@ -230,16 +209,13 @@ func TestBoard_RefusesWhatItCannotRankAndWritesNothing(t *testing.T) {
 	})
 }
 
-// Nothing would take what has ended off the board.
 func TestBoard_OfRecordsThatExpire_IsRefused(t *testing.T) {
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
 	must(t, err)
 	defer db.Close(ctx)
-	r := kvmodel.NewRecords(db, kvmodel.Schema[article, string]{
-		Name: "Article", Version: 1, Key: kvmodel.StringKey[string](), Codec: asJSON[article]{},
-		ID: func(a *article) string { return a.ID }, SetID: func(a *article, id string) { a.ID = id },
-		Expires: func(a *article) *time.Time { return &a.Published },
-	})
+	schema := articleSchema()
+	schema.Expires = func(a *article) *time.Time { return &a.Published }
+	r := kvmodel.NewRecords(db, schema)
 	for name, spec := range map[string]ranking.Spec[article, int64]{
 		"ByAField":   {Of: ranking.Int[int64](), Score: func(a *article) int64 { return a.Stock }},
 		"ByACounter": {Of: ranking.Int[int64](), Counter: &counter{s: db.Store()}},
@@ -255,30 +231,4 @@ func TestBoard_OfRecordsThatExpire_IsRefused(t *testing.T) {
 			ranking.NewBoard(r, spec)
 		}()
 	}
-}
-
-func TestBoard_ByATimeIsAnArchiveACalendarAndAQueue(t *testing.T) {
-	eachStore(t, func(t *testing.T, a *articles) {
-		now := time.Date(2025, 3, 30, 12, 0, 0, 0, time.UTC)
-		for i := range 60 {
-			when := now.AddDate(0, 0, i-40)
-			must(t, a.Create(ctx, &article{ID: fmt.Sprintf("a%02d", i), Published: when}))
-		}
-		must(t, a.Create(ctx, &article{ID: "never"}))
-		flush(t, a)
-		due, err := a.Archive.Between(time.Time{}, now).Ascending().Page(ctx, "", 2)
-		if diff := cmp.Diff([]string{"a00", "a01"}, ids(due.Items)); diff != "" || err != nil {
-			t.Errorf("what is due first: %v, mismatch (-want +got):\n%s", err, diff)
-		}
-		month := a.Archive.Between(time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC))
-		if got := allOf(t, month, 7); len(got) != 31 || got[0] != "a41" || got[30] != "a11" {
-			t.Errorf("March: %v", got)
-		}
-		if n, err := month.Count(ctx); n != 31 || err != nil {
-			t.Errorf("%d in March, %v; want 31", n, err)
-		}
-		if n, err := a.Archive.Len(ctx); n != 60 || err != nil {
-			t.Errorf("%d in the archive, %v; want 60", n, err)
-		}
-	})
 }

@@ -1,21 +1,18 @@
 package ranking_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
 )
 
 func TestBoards_FollowRecordsThatAreMadeTogetherInFewTrips(t *testing.T) {
 	var made atomic.Int64
-	store := kv.Trace(plain{memkv.New(memkv.Options{})}, func(context.Context, kv.Trip) { made.Add(1) })
-	a := openArticles(store, ranking.Windowed)
+	a := openArticles(counting(&made), ranking.Windowed)
 	defer a.db.Close(ctx)
 	articlesOf := func(from, n int) (all []*article) {
 		for i := range n {

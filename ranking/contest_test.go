@@ -15,26 +15,17 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// In the contest, processes change the same two records again and again, in tries
-// that may decide something else each time. One of them dies, and the others repair
-// what it has left while they go on.
+// In the contest, processes change the same two records again and again, in tries that may decide
+// something else each time. One of them dies, and the others repair what it has left.
 
-// openOne is a model with one board, so that much happens to it in few steps: one by
-// a field, or by a counter if there is a batch.
+// openOne is a model with one board, so that much happens to it in few steps: one by a field, or by
+// a counter if there is a batch.
 func openOne(s kv.Store, ties ranking.Ties, batch ...ranking.Batch) *articles {
 	db, err := kvmodel.Open(s, quiet)
 	if err != nil {
 		panic(err)
 	}
-	r := kvmodel.NewRecords(db, kvmodel.Schema[article, string]{
-		Name: "Article", Version: 1,
-		ID:    func(a *article) string { return a.ID },
-		SetID: func(a *article, id string) { a.ID = id },
-		Key:   kvmodel.StringKey[string](),
-		Codec: asJSON[article]{},
-
-		Created: func(a *article) *time.Time { return &a.Made },
-	})
+	r := kvmodel.NewRecords(db, articleSchema())
 	made := func(a *article) time.Time { return a.Made }
 	if len(batch) > 0 {
 		views := &counter{s: db.Store()}
@@ -48,12 +39,10 @@ func openOne(s kv.Store, ties ranking.Ties, batch ...ranking.Batch) *articles {
 	})}
 }
 
-// tiesOf returns the ties of the board that is contested.
 func tiesOf(sim *kvtest.Sim) ranking.Ties {
 	return []ranking.Ties{ranking.Shared, ranking.Dense, ranking.Newest}[sim.Seed()/2%3]
 }
 
-// contested is a world that spares what is [proof.Spared].
 func contested(powers kvtest.Powers) kvtest.World {
 	world := kvtest.Hostile(powers)
 	world.Crash = 0
@@ -66,7 +55,6 @@ func contested(powers kvtest.Powers) kvtest.World {
 	return world
 }
 
-// contestedScores are in two leaves.
 var contestedScores = []int64{3, 5, 900}
 
 func contest(t *testing.T, seeds int, powers kvtest.Powers) {
@@ -91,7 +79,6 @@ func contest(t *testing.T, seeds int, powers kvtest.Powers) {
 
 var errEnough = errors.New("enough")
 
-// contend changes the contested records as one process.
 func contend(a *articles, ties ranking.Ties, rng *rand.Rand) {
 	for range 4 {
 		limited, cancel := context.WithTimeout(ctx, 8*time.Second)
@@ -121,8 +108,8 @@ func contend(a *articles, ties ranking.Ties, rng *rand.Rand) {
 	_ = a.db.Close(closing)
 }
 
-// checkContest repairs as another process, and asserts that all numbers are those of
-// the records. With garbage, an entry may be left that does not count: see checkSwept.
+// checkContest repairs as another process, and asserts that all numbers are those of the records.
+// With garbage, an entry may be left that does not count: see checkSwept.
 func checkContest(sim *kvtest.Sim, open func(kv.Store) *articles, ties ranking.Ties, garbage bool) {
 	fix(sim, open)
 	a := open(sim.Still())
@@ -144,13 +131,10 @@ func checkContest(sim *kvtest.Sim, open func(kv.Store) *articles, ties ranking.T
 	if report, err := a.TopStock.Verify(ctx, "x", "y"); err != nil || len(report.Missing)+len(report.Wrong)+report.Drift > 0 || report.Stale+report.Pending > 0 && !garbage {
 		sim.T().Errorf("verify: %+v, %v", report, err)
 	}
-	if err := a.db.Close(ctx); err != nil {
-		sim.T().Error(err)
-	}
+	must(sim.T(), a.db.Close(ctx))
 }
 
-// rankAmong returns the rank of v among all records, and the last one where others stand
-// beside it in no order.
+// rankAmong returns the first and the last rank that v may have among all records.
 func rankAmong(v *article, all map[string]*article, ties ranking.Ties) (rank, last int) {
 	better, beside := map[int64]int{}, 0
 	rank = 1
@@ -170,7 +154,6 @@ func rankAmong(v *article, all map[string]*article, ties ranking.Ties) (rank, la
 	return rank, rank + beside
 }
 
-// fix is a process that repairs when all others have ended.
 func fix(sim *kvtest.Sim, open func(kv.Store) *articles) {
 	sim.Spare(proof.Fixer)
 	sim.Do(proof.Fixer, func(s kv.Store) {
@@ -184,8 +167,6 @@ func fix(sim *kvtest.Sim, open func(kv.Store) *articles) {
 	sim.Wait()
 }
 
-// contestOfCounts is a contest on a board by a counter. The board may miss counts,
-// but what it says of its members is right.
 func contestOfCounts(t *testing.T, seeds int, powers kvtest.Powers) {
 	ranking.SmallLeaves(t)
 	proof.Sweep(t, seeds, contested(powers), func(sim *kvtest.Sim) {
@@ -211,7 +192,6 @@ func contestOfCounts(t *testing.T, seeds int, powers kvtest.Powers) {
 	})
 }
 
-// hitContested counts as one process, and now and then deletes a record.
 func hitContested(a *articles, rng *rand.Rand) {
 	for range 5 {
 		limited, cancel := context.WithTimeout(ctx, 8*time.Second)
@@ -238,9 +218,8 @@ func hitContested(a *articles, rng *rand.Rand) {
 	_ = a.db.Close(closing)
 }
 
-// checkMembers asserts that TopViews counts those that its members' records put on
-// it, and that all of them are there. With garbage, an entry may be left that does not
-// count.
+// checkMembers asserts that TopViews counts those that its members' records put on it. With
+// garbage, an entry may be left that does not count.
 func checkMembers(t *testing.T, a *articles, garbage bool) {
 	t.Helper()
 	report, err := a.TopViews.Verify(ctx)
@@ -253,12 +232,9 @@ func checkMembers(t *testing.T, a *articles, garbage bool) {
 	if at, err := a.TopViews.At(ctx, 1, 100); err != nil || len(at) != report.Members {
 		t.Errorf("at the top: %d, %v; want %d", len(at), err, report.Members)
 	}
-	if err := a.db.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	must(t, a.db.Close(ctx))
 }
 
-// One process counts records for the first time, and another deletes them.
 func TestSweep_InAContestABoardIsLeftByWhatIsDeletedWhenItComes(t *testing.T) {
 	ids := []string{"a", "b", "c", "d", "e", "f"}
 	var unfinished error // what a process has left to repair

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/ahead"
@@ -21,7 +22,7 @@ type core struct {
 	*shelf
 	host    plug.Host
 	reports *reporter
-	losses  losses
+	losses  sync.Map     // by boardKey, the trees that a rebuild of the data class found to have lost a node
 	ahead   ahead.Memory // of first pages and numbered pages
 
 	name, def string
@@ -30,8 +31,7 @@ type core struct {
 	many      bool                    // one board for each value
 	tooMany   func(plug.Record) error // checks the number of values; nil: a single board
 
-	// where returns the values whose boards the record belongs on, and its place, equal on all of
-	// them but for by.
+	// where returns the values whose boards the record belongs on, and its place there, without by.
 	where  func(plug.Record) (by []string, p place)
 	ranks  keytree.Ranks
 	form   string                   // of the trees
@@ -42,12 +42,10 @@ type core struct {
 	keep   int
 	limit  int // leafLimit
 
-	// own reports whether members have records of their own, because the model's records do not
-	// hold the score.
-	own bool
+	own bool // members have records of their own, since the model's do not hold the score
 
-	// catchUp moves members of a value's board to their current counts, in case the board missed a
-	// change. It is nil without a counter.
+	// catchUp moves members of a value's board to their current counts. It is nil without a
+	// counter.
 	catchUp func(ctx context.Context, by string, at time.Time, ids []string) error
 }
 
@@ -87,13 +85,10 @@ func newCore[T, S any](spec Spec[T, S], by func(*T) []string) *core {
 	return c
 }
 
-// Name returns the board's name.
 func (c *core) Name() string { return c.name }
 
-// Def returns the board's definition.
 func (c *core) Def() string { return c.def }
 
-// Places returns the places of rec, one on each of its boards.
 func (c *core) Places(rec plug.Record) []string {
 	places, p := c.where(rec)
 	for i := range places {
@@ -103,18 +98,11 @@ func (c *core) Places(rec plug.Record) []string {
 	return places
 }
 
-// Limit returns an error if rec has too many values.
 func (c *core) Limit(rec plug.Record) error {
 	if c.tooMany == nil {
 		return nil
 	}
 	return c.tooMany(rec)
-}
-
-// tree is a tree with the records of its members.
-type tree struct {
-	*keytree.Tree
-	own *keytree.Own // nil if the model's records hold the scores
 }
 
 // tree returns the tree of a value in the period that contains at.
@@ -157,29 +145,48 @@ func (c *core) treeName() string {
 	return kv.JoinText(parts...)
 }
 
-// now returns the tree of a value in the current period.
+func (c *core) noteName() string { return noteName(c.host.Model(), c.name+c.form) }
+
 func (c *core) now(by string) tree { return c.tree(by, c.host.DB().Now()) }
 
-// leafLimit is the number of entries in a leaf; 0 means the default of the tree. Tests lower it for
-// new boards.
-var leafLimit = 0
-
-// soon runs upkeep that other processes can do as well.
-func (c *core) soon(work func(context.Context, kv.Store) error) {
-	c.host.DB().Soon(func(ctx context.Context) error { return work(ctx, c.host.Store()) })
+// boardKey identifies the board of a value in a period.
+type boardKey struct {
+	by string
+	at time.Time // when the period began; zero without periods
 }
 
-// reportDue has report make the reports that a step of a change left. err is how the step
-// ended; what it has written has to be reported all the same. Before that is done, the line
-// of the change must not be complete. A transaction makes them itself.
-func (c *core) reportDue(ctx context.Context, s kv.Store, due *keytree.Due, err error, report func(context.Context, *keytree.Due) error) error {
-	switch {
-	case c.atomic() && err != nil:
-		return err
-	case c.atomic():
-		return due.Report(ctx, s)
+// time returns a time in the period that began at.
+func (c *core) time(at time.Time) time.Time {
+	if c.per == Forever {
+		return c.host.DB().Now()
 	}
-	return cmp.Or(err, report(ctx, due))
+	return at
+}
+
+// kept returns a time in each kept period, the current one first.
+func (c *core) kept() []time.Time {
+	now := c.host.DB().Now()
+	times := []time.Time{now}
+	for past := 1; c.per != Forever && past < c.keep; past++ {
+		times = append(times, c.per.add(now, -past))
+	}
+	return times
+}
+
+// rebuilds reports whether m only enters an unchanged record.
+func rebuilds(m *plug.Move) bool { return m.Rev == m.Base }
+
+// These many members are followed, and checked, in parallel.
+const (
+	followAtOnce  = 500
+	membersAtOnce = 100
+)
+
+// leafLimit is the number of entries in a leaf; 0 means the default of the tree. Tests lower it.
+var leafLimit = 0
+
+func (c *core) soon(work func(context.Context, kv.Store) error) {
+	c.host.DB().Soon(func(ctx context.Context) error { return work(ctx, c.host.Store()) })
 }
 
 // atomic reports whether the store changes a record and its entries in one transaction.
@@ -190,7 +197,6 @@ func stateOf(by string, rec *plug.Seen) keytree.State {
 	return stateIn(by, rec.Places, rec.Rev)
 }
 
-// stateIn is like stateOf, given the places of the record at rev.
 func stateIn(by string, places []string, rev uint64) keytree.State {
 	for _, text := range places {
 		if p, err := parsePlace(text); err == nil && p.wrong == "" && p.by == by {
@@ -200,7 +206,6 @@ func stateIn(by string, places []string, rev uint64) keytree.State {
 	return keytree.State{Ver: rev}
 }
 
-// title is the prefix of errors about the board.
 func (c *core) title() string { return c.host.Model() + "." + c.name }
 
 func (c *core) failure(err error) error {
@@ -210,7 +215,6 @@ func (c *core) failure(err error) error {
 	return named(c.title(), err)
 }
 
-// eachPlace runs step for places in parallel.
 func (c *core) eachPlace(ctx context.Context, s kv.Store, places []string, step func(kv.Store, place) error) error {
 	return c.failure(kv.Join(kv.Each(ctx, s, places, func(s kv.Store, _ int, text string) error {
 		p, err := parsePlace(text)
@@ -221,14 +225,12 @@ func (c *core) eachPlace(ctx context.Context, s kv.Store, places []string, step 
 	})...))
 }
 
-// perBoard runs step for the boards in all, in parallel.
 func perBoard[V any](ctx context.Context, s kv.Store, all map[string]V, step func(s kv.Store, by string, v V) error) error {
 	return kv.Join(kv.Each(ctx, s, slices.Sorted(maps.Keys(all)), func(s kv.Store, _ int, by string) error {
 		return step(s, by, all[by])
 	})...)
 }
 
-// fieldTruth is the truth of one tree: the model's records.
 type fieldTruth struct {
 	c  *core
 	by string

@@ -16,14 +16,13 @@ import (
 )
 
 // counted is a board by a counter, or by a method of records with a counter. Its members have
-// records of their own that hold their scores. It updates these when a batch of counter changes is
-// written, and when the write path adds records to the board or removes them.
+// records of their own that hold their scores.
 //
 // Following always works the same way: read the member's record, then the counter and the model's
-// record, then move the member. The counter is read after the member's record, and the write fails
-// if that record changed meanwhile. If the member is already in place, following a change still
-// writes the record, as a fence against another process that read the counter before the change and
-// is about to write. So the last follower always has the last count.
+// record, then move the member; the write fails if the member's record changed meanwhile. If the
+// member is already in place, following a change still writes the record, as a fence against
+// another process that read the counter before the change and is about to write. So the last
+// follower always has the last count.
 type counted struct {
 	*core
 	counter kvmodel.Counter
@@ -43,7 +42,6 @@ func newCounted(c *core, counter kvmodel.Counter, batch Batch) *counted {
 	return f
 }
 
-// begin opens the window.
 func (f *counted) begin() {
 	f.window = newWindow(f.host.DB(), f.reports)
 	f.window.size, f.window.apply = f.size, f.apply
@@ -75,8 +73,8 @@ func (f *counted) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	return nil
 }
 
-// Beside follows if a rebuild is entering the record, which leaves the record unchanged. If the
-// member does not move, Beside adds its entry should that be missing.
+// Beside follows if a rebuild is entering the record. If the member does not move, it adds a
+// missing entry.
 func (f *counted) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !rebuilds(m) {
 		return nil
@@ -117,25 +115,24 @@ func (f *counted) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) 
 			others = append(others, m)
 			continue
 		}
-		for _, text := range f.boards(m.Gained) {
-			p, err := parsePlace(text)
-			if err != nil {
-				return f.failure(err)
-			}
-			come[p.by] = append(come[p.by], m.ID)
+		boards, err := boardsIn(m.Gained)
+		if err != nil {
+			return f.failure(err)
+		}
+		for _, by := range boards {
+			come[by] = append(come[by], m.ID)
 		}
 	}
 	now := f.host.DB().Now()
 	err := perBoard(ctx, s, come, func(s kv.Store, by string, ids []string) error {
 		due := new(keytree.Due)
 		errs := f.follow(ctx, s, by, now, ids, keytree.FenceThere, due)
-		return f.reportDue(ctx, s, due, kv.Join(errs...), f.reports.now)
+		return f.reports.finish(ctx, s, due, kv.Join(errs...), f.reports.now)
 	})
 	errs := kv.Each(ctx, s, others, func(s kv.Store, _ int, m *plug.Move) error { return f.After(ctx, s, m) })
 	return kv.Join(append(errs, f.failure(err))...)
 }
 
-// Repair follows on the boards of places.
 func (f *counted) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	return f.followAt(ctx, s, places, rec.ID, f.kept(), keytree.FenceAll)
 }
@@ -149,26 +146,19 @@ func (f *counted) followAt(ctx context.Context, s kv.Store, places []string, id 
 	return f.eachBoard(ctx, s, places, times, func(s kv.Store, by string, at time.Time) error {
 		due := new(keytree.Due)
 		errs := f.follow(ctx, s, by, at, []string{id}, fence, due)
-		return f.reportDue(ctx, s, due, errs[0], f.reports.now)
+		return f.reports.finish(ctx, s, due, errs[0], f.reports.now)
 	})
 }
 
 // eachBoard runs step for the boards of places in the periods of times, in parallel.
 func (f *counted) eachBoard(ctx context.Context, s kv.Store, places []string, times []time.Time, step func(s kv.Store, by string, at time.Time) error) error {
-	return f.eachPlace(ctx, s, f.boards(places), func(s kv.Store, p place) error {
-		return kv.Join(kv.Each(ctx, s, times, func(s kv.Store, _ int, at time.Time) error { return step(s, p.by, at) })...)
-	})
-}
-
-// boards returns one place for each board in places.
-func (f *counted) boards(places []string) []string {
-	seen := make(map[string]bool)
-	return slices.DeleteFunc(slices.Clone(places), func(text string) bool {
-		p, err := parsePlace(text)
-		again := err == nil && seen[p.by]
-		seen[p.by] = true
-		return again
-	})
+	boards, err := boardsIn(places)
+	if err != nil {
+		return f.failure(err)
+	}
+	return f.failure(kv.Join(kv.Each(ctx, s, boards, func(s kv.Store, _ int, by string) error {
+		return kv.Join(kv.Each(ctx, s, times, func(s kv.Store, _ int, at time.Time) error { return step(s, by, at) })...)
+	})...))
 }
 
 // followThere follows ids on the board of by in the period that contains at. No change precedes it,
@@ -184,11 +174,6 @@ func (f *counted) followThere(ctx context.Context, by string, at time.Time, ids 
 	return nil
 }
 
-// followAtOnce is the number of members followed in parallel.
-const followAtOnce = 500
-
-// follow moves the members ids on the board of by to their current counts, and returns an error for
-// each.
 func (f *counted) follow(ctx context.Context, s kv.Store, by string, at time.Time, ids []string, fence keytree.Fence, due *keytree.Due) []error {
 	if f.atomic() {
 		fence = keytree.NoFence // A transaction excludes other readers.
@@ -201,8 +186,8 @@ func (f *counted) follow(ctx context.Context, s kv.Store, by string, at time.Tim
 	return t.SetAll(ctx, s, t.own, settings, f.toCounts(by, at, ids), due)
 }
 
-// toCounts returns the changes that move the members ids on the board of by to their current
-// counts. If reading them together fails, it reads one at a time.
+// toCounts returns the changes that move ids to their current counts. If reading them together
+// fails, it reads one at a time.
 func (f *counted) toCounts(by string, at time.Time, ids []string) keytree.Changes {
 	each := keytree.OneByOne(func(i int) keytree.Change { return f.toCount(by, at, ids[i]) })
 	return func(ctx context.Context, s kv.Store, settings []int, old []keytree.State) ([]keytree.State, []error) {
@@ -216,7 +201,6 @@ func (f *counted) toCounts(by string, at time.Time, ids []string) keytree.Change
 	}
 }
 
-// toCount returns the change that moves the member id on the board of by to its current count.
 func (f *counted) toCount(by string, at time.Time, id string) keytree.Change {
 	return func(ctx context.Context, s kv.Store, old keytree.State) (keytree.State, error) {
 		to, err := f.look(ctx, s, by, at, []string{id})
@@ -232,8 +216,7 @@ func (f *counted) toCount(by string, at time.Time, id string) keytree.Change {
 	}
 }
 
-// look reads the records ids, and their counts if these are the scores, and returns their states on
-// the board of by.
+// look returns the states of ids on the board of by, by their records and counts.
 func (f *counted) look(ctx context.Context, s kv.Store, by string, at time.Time, ids []string) ([]keytree.State, error) {
 	var recs []*plug.Seen
 	var counts []int64
@@ -256,8 +239,7 @@ func (f *counted) look(ctx context.Context, s kv.Store, by string, at time.Time,
 	return to, nil
 }
 
-// counts returns the counts of ids, in the period that holds at if there are
-// periods; NoNumber for those that have none.
+// counts returns the counts of ids, NoNumber for those that have none.
 func (f *counted) counts(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
 	if f.per == Forever {
 		return f.counter.Counts(ctx, s, ids)
@@ -265,8 +247,6 @@ func (f *counted) counts(ctx context.Context, s kv.Store, ids []string, at time.
 	return f.inPeriod(ctx, s, ids, at)
 }
 
-// inPeriod returns the counts of ids in the period that holds at; NoNumber for those
-// that have none.
 func (c *core) inPeriod(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
 	keys := kv.Texts(ids, func(id string) string { return c.periodKey(id, at) })
 	results, err := kv.GetAll(ctx, s, keys...)
@@ -314,12 +294,10 @@ func unlessGone(err error) error {
 	return err
 }
 
-// lasts returns the time after now for which the counts of the period that contains at are kept.
 func (f *counted) lasts(at, now time.Time) time.Duration {
 	return min(max(f.per.add(at, f.keep).Sub(now), time.Second), kv.MaxTTL)
 }
 
-// countKey is the class of a record's counts in periods.
 var countKey = kv.NewClass("per", 4) // model, index, period, id text
 
 func (c *core) periodKey(id string, at time.Time) string {
@@ -356,7 +334,6 @@ func (f *counted) Counted(ctx context.Context, id string, _, count int64) error 
 	return nil
 }
 
-// size returns the approximate number of members, as far as this process knows.
 func (f *counted) size() int {
 	if f.many {
 		return manyMembers
@@ -367,7 +344,6 @@ func (f *counted) size() int {
 // manyMembers is the assumed size if each value has a board.
 const manyMembers = 1 << 16
 
-// apply finds the boards of the changed records, and follows there.
 func (f *counted) apply(ctx context.Context, s kv.Store, changes []change, due *keytree.Due) []error {
 	boards, errs := f.boardsOf(ctx, s, changes)
 	var keys []boardKey
@@ -395,21 +371,6 @@ func (f *counted) apply(ctx context.Context, s kv.Store, changes []change, due *
 	return errs
 }
 
-// boardKey identifies the board of a value in a period.
-type boardKey struct {
-	by string
-	at time.Time // when the period began; zero without periods
-}
-
-// time returns a time in the period that began at.
-func (c *core) time(at time.Time) time.Time {
-	if c.per == Forever {
-		return c.host.DB().Now()
-	}
-	return at
-}
-
-// boardsOf returns, for each change, the values of its record's boards.
 func (f *counted) boardsOf(ctx context.Context, s kv.Store, changes []change) ([][]string, []error) {
 	boards, errs := make([][]string, len(changes)), make([]error, len(changes))
 	if !f.many {
@@ -435,14 +396,16 @@ func (f *counted) boardsOf(ctx context.Context, s kv.Store, changes []change) ([
 	})
 }
 
-// boardsIn returns the values of places.
+// boardsIn returns the values of places, each once.
 func boardsIn(places []string) (values []string, err error) {
 	for _, text := range places {
 		p, err := parsePlace(text)
 		if err != nil {
 			return nil, err
 		}
-		values = append(values, p.by)
+		if !slices.Contains(values, p.by) {
+			values = append(values, p.by)
+		}
 	}
 	return values, nil
 }

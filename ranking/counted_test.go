@@ -18,7 +18,6 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// hits makes articles and counts each as often as it says.
 func hits(t *testing.T, a *articles, category string, counts map[string]int) {
 	t.Helper()
 	for id, n := range counts {
@@ -72,7 +71,6 @@ func TestBoard_ByACounterIsExactAfterFlushAndRefresh(t *testing.T) {
 	}
 }
 
-// checkCounted asserts that the board by the counter shows the counts.
 func checkCounted(t *testing.T, a *articles, counts map[string]int64) {
 	t.Helper()
 	must(t, a.TopViews.Refresh(ctx))
@@ -128,38 +126,30 @@ func TestBoard_ByACounterHoldsWhatTheRecordsSay(t *testing.T) {
 }
 
 func TestBoard_ByACounterIsNotAskedAboutANewID(t *testing.T) {
-	for _, name := range []string{"atomic", "plain"} {
-		t.Run(name, func(t *testing.T) {
-			mem := memkv.New(memkv.Options{})
-			s := kv.Store(mem)
-			if name == "plain" {
-				s = plain{mem}
-			}
-			a := openArticles(s, ranking.Windowed)
-			defer a.db.Close(ctx)
-			asked := func() bool {
-				flush(t, a)
-				// A board that is asked for a member begins its tree.
-				return slices.ContainsFunc(mem.Keys(), func(key string) bool {
-					return strings.HasPrefix(key, "rank:Article:TopViews:")
-				})
-			}
-			for range 3 {
-				must(t, a.Create(ctx, &article{Category: "tea"}))
-			}
-			if asked() {
-				t.Error("a record with a new id was looked for on the board")
-			}
-			if _, err := kv.Next(ctx, mem, a.views.key("given"), 0, 7); err != nil {
-				t.Fatal(err)
-			}
-			must(t, a.Create(ctx, &article{ID: "given", Category: "tea"}))
-			if !asked() {
-				t.Error("a record with an id that was given was not looked for on the board")
-			}
-			want(t, allOf(t, a.TopViews, 2), "given")
-		})
-	}
+	eachKind(t, memkv.Options{}, func(t *testing.T, s kv.Store, mem *memkv.Store) {
+		a := openArticles(s, ranking.Windowed)
+		defer a.db.Close(ctx)
+		asked := func() bool {
+			flush(t, a)
+			// A board that is asked for a member begins its tree.
+			return slices.ContainsFunc(mem.Keys(), func(key string) bool {
+				return strings.HasPrefix(key, "rank:Article:TopViews:")
+			})
+		}
+		for range 3 {
+			must(t, a.Create(ctx, &article{Category: "tea"}))
+		}
+		if asked() {
+			t.Error("a record with a new id was looked for on the board")
+		}
+		_, err := kv.Next(ctx, mem, a.views.key("given"), 0, 7)
+		must(t, err)
+		must(t, a.Create(ctx, &article{ID: "given", Category: "tea"}))
+		if !asked() {
+			t.Error("a record with an id that was given was not looked for on the board")
+		}
+		want(t, allOf(t, a.TopViews, 2), "given")
+	})
 }
 
 func flush(t *testing.T, a *articles) {
@@ -184,47 +174,40 @@ func want(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// What was counted of a record stays where it is when the record leaves.
 func TestBoards_ARecordLeavesThoseOfAllPeriods(t *testing.T) {
-	for _, name := range []string{"atomic", "plain"} {
-		t.Run(name, func(t *testing.T) {
-			c := proof.NewClock(time.Date(2025, 3, 30, 23, 0, 0, 0, time.UTC))
-			mem := memkv.New(memkv.Options{Now: c.Now})
-			s := kv.Store(mem)
-			if name == "plain" {
-				s = plain{mem}
+	c := proof.NewClock(time.Date(2025, 3, 30, 23, 0, 0, 0, time.UTC))
+	eachKind(t, memkv.Options{Now: c.Now}, func(t *testing.T, s kv.Store, _ *memkv.Store) {
+		a := openArticles(s, ranking.Windowed, kvmodel.Clock(c.Now))
+		defer a.db.Close(ctx)
+		hits(t, a, "tea", map[string]int{"a": 3, "b": 2, "c": 1})
+		first := c.Now()
+		c.Advance(2 * time.Hour)
+		is := func(category string, want ...string) {
+			t.Helper()
+			flush(t, a)
+			board := a.ViewsADay.On(first).Of(category)
+			places, err := board.At(ctx, 1, 9)
+			var got []string
+			for _, p := range places {
+				got = append(got, p.Item.ID)
 			}
-			a := openArticles(s, ranking.Windowed, kvmodel.Clock(c.Now))
-			defer a.db.Close(ctx)
-			hits(t, a, "tea", map[string]int{"a": 3, "b": 2, "c": 1})
-			first := c.Now()
-			c.Advance(2 * time.Hour)
-			is := func(category string, want ...string) {
-				t.Helper()
-				flush(t, a)
-				board := a.ViewsADay.On(first).Of(category)
-				places, err := board.At(ctx, 1, 9)
-				var got []string
-				for _, p := range places {
-					got = append(got, p.Item.ID)
-				}
-				if diff := cmp.Diff(want, got); diff != "" || err != nil {
-					t.Errorf("%s: %v, mismatch (-want +got):\n%s", category, err, diff)
-				}
-				if n, err := board.Len(ctx); n != len(want) || err != nil {
-					t.Errorf("%s has %d, %v; want %d", category, n, err, len(want))
-				}
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Errorf("%s: %v, mismatch (-want +got):\n%s", category, err, diff)
 			}
-			is("tea", "a", "b", "c")
-			must(t, a.Delete(ctx, "a"))
-			is("tea", "b", "c")
-			update(t, a, "c", func(v *article) { v.Category = "coffee" })
-			is("tea", "b")
-			is("coffee", "c")
-			must(t, a.Put(ctx, &article{ID: "a", Category: "tea"}))
-			is("tea", "a", "b")
-		})
-	}
+			if n, err := board.Len(ctx); n != len(want) || err != nil {
+				t.Errorf("%s has %d, %v; want %d", category, n, err, len(want))
+			}
+		}
+		is("tea", "a", "b", "c")
+		must(t, a.Delete(ctx, "a"))
+		is("tea", "b", "c")
+		update(t, a, "c", func(v *article) { v.Category = "coffee" })
+		is("tea", "b")
+		is("coffee", "c")
+		must(t, a.Put(ctx, &article{ID: "a", Category: "tea"}))
+		is("tea", "a", "b")
+		c.Advance(22 * time.Hour) // The next store begins an hour before midnight, too.
+	})
 }
 
 func TestBoards_OfAPeriodCountOnlyThatPeriod(t *testing.T) {

@@ -7,19 +7,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A crowd follows members for many callers. Requests that arrive while it follows are merged into
-// the next round, which follows each member once.
+// crowd follows members for many callers. Requests that arrive while it follows are merged into the
+// next round, which follows each member once.
 type crowd struct {
-	// do follows ids, and returns an error for each.
-	do func(ctx context.Context, ids []string) []error
-
-	turn chan struct{} // held by the following caller
+	do   func(ctx context.Context, ids []string) []error // follows ids; an error for each
+	turn chan struct{}                                   // held by the following caller
 
 	mu   sync.Mutex // never held during a trip
 	next *round     // the round to join; nil if none has joined since the last began
 }
 
-// round is a set of members to follow together.
 type round struct {
 	ids  []string
 	at   map[string]int // positions in ids and errs
@@ -51,7 +48,6 @@ func (c *crowd) follow(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// join adds ids to the next round.
 func (c *crowd) join(ids []string) *round {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// flip changes one bit of what stands under key.
 func flip(t *testing.T, s kv.Store, key string) {
 	t.Helper()
 	r, err := kv.One(ctx, s, kv.OpGet(key))
@@ -20,7 +19,6 @@ func flip(t *testing.T, s kv.Store, key string) {
 	must(t, err)
 }
 
-// wantMended has a board find damaged and mend that, and asserts that it is sound then.
 func wantMended(t *testing.T, mend, verify func() (ranking.Report, error), damaged string) {
 	t.Helper()
 	r, err := verify()

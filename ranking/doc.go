@@ -1,10 +1,10 @@
 // Package ranking holds the index classes that keep records in the order of a score: the most
 // viewed, the cheapest, the next due, a whole archive by date.
 //
-// A [Board] returns the rank of a record among any number of them, the records around it or at a
-// given rank, the number of records between two scores, and pages from either end. A [Boards] is
-// one such board for each value of a field, or for each day. A [Span] is a part of a board. A board
-// of [Text] goes from A to Z, in the order of a language.
+// A [Board] returns the rank of a record, the records around it or at a given rank, the number of
+// records between two scores, and pages from either end. A [Boards] is one such board for each value
+// of a field, or for each day. A [Span] is a part of a board. A board of [Text] goes from A to Z, in
+// the order of a language.
 //
 // Underneath is a tree of small nodes addressed by key names, so a query costs two or three trips
 // whatever the number of members: see docs/ranking.md. A board checks its results against the

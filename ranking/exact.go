@@ -36,11 +36,10 @@ func (x exact) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 			x.reports.add(due)
 			return err
 		}
-		return x.reportDue(ctx, s, due, err, x.reports.now)
+		return x.reports.finish(ctx, s, due, err, x.reports.now)
 	})
 }
 
-// PrepareAll adds the entries of new records, one board at a time.
 func (x exact) PrepareAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	all := make(map[string][]keytree.Insertion) // by board
 	for _, m := range moves {
@@ -54,12 +53,9 @@ func (x exact) PrepareAll(ctx context.Context, s kv.Store, moves []*plug.Move) e
 	}
 	return x.failure(perBoard(ctx, s, all, func(s kv.Store, by string, some []keytree.Insertion) error {
 		due, err := x.now(by).InsertNow(ctx, s, some...)
-		return x.reportDue(ctx, s, due, err, x.reports.now)
+		return x.reports.finish(ctx, s, due, err, x.reports.now)
 	}))
 }
-
-// rebuilds reports whether m only enters an unchanged record.
-func rebuilds(m *plug.Move) bool { return m.Rev == m.Base }
 
 // Beside makes the entry of a rebuild count, if the record still confirms it.
 func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
@@ -75,7 +71,7 @@ func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 			return nil
 		}
 		due, err := x.now(p.by).Tidy(ctx, s, m.ID, p.score, stateOf(p.by, recs[0]))
-		return x.reportDue(ctx, s, due, err, x.reports.now)
+		return x.reports.finish(ctx, s, due, err, x.reports.now)
 	})
 	for _, text := range m.Gained {
 		if p, wrong := parsePlace(text); wrong == nil {
@@ -85,21 +81,18 @@ func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return err
 }
 
-// After tidies the places that the record left or joined, including those of an earlier try. In a
-// transaction, new entries need no tidying.
+// After tidies the places that the record left or joined, including those of an earlier try.
 func (x exact) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return x.AfterAll(ctx, s, []*plug.Move{m})
 }
 
-// touched returns the places for After to tidy.
 func (x exact) touched(m *plug.Move) []string {
-	if x.atomic() {
+	if x.atomic() { // New entries already count.
 		return m.Lost
 	}
 	return slices.Concat(m.Lost, m.Gained)
 }
 
-// AfterAll tidies the places of one board together.
 func (x exact) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	all := make(map[string][]keytree.Tidying) // by board
 	for _, m := range moves {
@@ -115,7 +108,7 @@ func (x exact) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) err
 	}
 	return x.failure(perBoard(ctx, s, all, func(s kv.Store, by string, some []keytree.Tidying) error {
 		due, err := x.now(by).TidyAll(ctx, s, some)
-		return x.reportDue(ctx, s, due, err, x.reports.together)
+		return x.reports.finish(ctx, s, due, err, x.reports.together)
 	}))
 }
 
@@ -126,11 +119,10 @@ func (x exact) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []
 			return nil
 		}
 		due, err := x.now(p.by).Repair(ctx, s, rec.ID, p.score, stateOf(p.by, rec))
-		return x.reportDue(ctx, s, due, err, x.reports.now)
+		return x.reports.finish(ctx, s, due, err, x.reports.now)
 	})
 }
 
-// Check reports the records of recs without an entry.
 func (x exact) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	all := make(map[string]*checked)
 	for i, rec := range recs {

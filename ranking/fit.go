@@ -11,14 +11,8 @@ import (
 
 var _ plug.Fitter = boardWindow{}
 
-const (
-	// fittedMembers is the number of members Fit samples.
-	fittedMembers = 8
-
-	// longWay is the number of nodes on a long path: with a million members and distinct scores, a
-	// path has 8.
-	longWay = 16
-)
+// fittedMembers is the number of members Fit samples.
+const fittedMembers = 8
 
 // Fit warns about ties that make a tree deep, judging by the paths to some members of one board.
 func (c boardWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, _ time.Duration) ([]string, error) {

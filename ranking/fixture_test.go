@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +18,6 @@ import (
 
 var ctx = context.Background()
 
-// article has something to rank by of every kind.
 type article struct {
 	ID        string
 	Category  string
@@ -149,10 +149,8 @@ func (c *counter) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64
 	return counts, err
 }
 
-// Hit adds one to the count of id.
 func (c *counter) Hit(ctx context.Context, id string) error { return c.Add(ctx, id, 1) }
 
-// Add adds delta to the count of id.
 func (c *counter) Add(ctx context.Context, id string, delta int64) error {
 	var n int64
 	works := []func(kv.Store) error{func(s kv.Store) (err error) {
@@ -175,28 +173,53 @@ func (c *counter) Add(ctx context.Context, id string, delta int64) error {
 	return nil
 }
 
-// plain hides the powers of a store.
 type plain struct{ kv.Store }
 
 func (plain) Powers() kv.Powers { return kv.Powers{} }
 
-// eachStore runs f on a store with transactions and on one without.
-func eachStore(t *testing.T, f func(t *testing.T, a *articles)) {
-	for name, s := range map[string]kv.Store{
-		"atomic": memkv.New(memkv.Options{}),
-		"plain":  plain{memkv.New(memkv.Options{})},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a := openArticles(s, ranking.Windowed)
-			f(t, a)
-			if err := a.db.Close(ctx); err != nil {
-				t.Error("close:", err)
-			}
-		})
-	}
+// filtered is a store without powers that refuses some ops, and outlives its users.
+type filtered struct {
+	kv.Store
+	refuses func(op *kv.Op) bool
 }
 
-// seeded returns a random source and logs its seed if the test fails.
+func (filtered) Powers() kv.Powers { return kv.Powers{} }
+func (filtered) Close() error      { return nil }
+
+func (f filtered) Do(ctx context.Context, ops []kv.Op) error {
+	for i := range ops {
+		if f.refuses(&ops[i]) {
+			ops[i].Result = kv.Result{Err: kv.ErrUnavailable}
+			continue
+		}
+		_ = f.Store.Do(ctx, ops[i:i+1])
+	}
+	return kv.Unanswered(ops)
+}
+
+// writesBoard reports whether op writes a node or a member's own record.
+func writesBoard(op *kv.Op) bool { return op.Kind != kv.Get && strings.HasPrefix(op.Key, "rank:") }
+
+// eachKind runs f on a store with transactions and on one without. mem is below s.
+func eachKind(t *testing.T, opts memkv.Options, f func(t *testing.T, s kv.Store, mem *memkv.Store)) {
+	t.Run("atomic", func(t *testing.T) {
+		mem := memkv.New(opts)
+		f(t, mem, mem)
+	})
+	t.Run("plain", func(t *testing.T) {
+		mem := memkv.New(opts)
+		f(t, plain{mem}, mem)
+	})
+}
+
+func eachStore(t *testing.T, f func(t *testing.T, a *articles)) {
+	eachKind(t, memkv.Options{}, func(t *testing.T, s kv.Store, _ *memkv.Store) {
+		a := openArticles(s, ranking.Windowed)
+		f(t, a)
+		must(t, a.db.Close(ctx))
+	})
+}
+
 func seeded(t *testing.T) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	t.Cleanup(func() {

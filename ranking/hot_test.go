@@ -1,7 +1,6 @@
 package ranking_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -12,40 +11,22 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// refusing is a store that refuses to write nodes once a member's own record is
-// written, as if the process had died then.
-type refusing struct {
-	kv.Store
-	on, dead atomic.Bool
-}
-
-func (r *refusing) Powers() kv.Powers { return kv.Powers{} }
-
-func (r *refusing) Do(ctx context.Context, ops []kv.Op) error {
-	for i := range ops {
-		op := &ops[i]
-		if r.dead.Load() && op.Kind != kv.Get && strings.HasPrefix(op.Key, "rank:") {
-			op.Result = kv.Result{Err: kv.ErrUnavailable}
-			continue
-		}
-		_ = r.Store.Do(ctx, ops[i:i+1])
-		if r.on.Load() && op.Kind == kv.CompareAndSwap && strings.HasPrefix(op.Key, "rank:Article:TopViews:i:") {
-			r.dead.Store(true)
-		}
-	}
-	return nil
-}
-
-// A process that dies while it moves a member leaves the old entry, which counts
-// for nothing. The next page that meets the entry has it removed.
+// A process that dies while it moves a member leaves the old entry, which counts for nothing. The
+// next page that meets it has it removed.
 func TestBoard_ByACounterRemovesTheOldEntryThatADeadProcessLeft(t *testing.T) {
 	ranking.SmallLeaves(t)
 	s := memkv.New(memkv.Options{})
-	r := &refusing{Store: s}
-	a := openArticles(r, ranking.Every)
+	var on, dead atomic.Bool // The process dies once a member's own record is written.
+	a := openArticles(filtered{s, func(op *kv.Op) bool {
+		refused := dead.Load() && writesBoard(op)
+		if on.Load() && op.Kind == kv.CompareAndSwap && strings.HasPrefix(op.Key, "rank:Article:TopViews:i:") {
+			dead.Store(true)
+		}
+		return refused
+	}}, ranking.Every)
 	hits(t, a, "tea", map[string]int{"a": 1, "b": 300, "c": 40, "d": 9, "e": 70, "f": 130})
 	flush(t, a)
-	r.on.Store(true)
+	on.Store(true)
 	if _, err := kv.One(ctx, s, kv.OpSet(a.views.key("a"), []byte("50"))); err != nil {
 		t.Fatal(err)
 	}
@@ -64,32 +45,12 @@ func TestBoard_ByACounterRemovesTheOldEntryThatADeadProcessLeft(t *testing.T) {
 	}
 }
 
-// down is a store that writes no nodes and no members' records until it is up.
-type down struct {
-	kv.Store
-	up atomic.Bool
-}
-
-func (d *down) Powers() kv.Powers { return kv.Powers{} }
-
-func (d *down) Do(ctx context.Context, ops []kv.Op) error {
-	for i := range ops {
-		if op := &ops[i]; !d.up.Load() && op.Kind != kv.Get && strings.HasPrefix(op.Key, "rank:") {
-			op.Result = kv.Result{Err: kv.ErrUnavailable}
-			continue
-		}
-		_ = d.Store.Do(ctx, ops[i:i+1])
-	}
-	return kv.Unanswered(ops)
-}
-
 // What finds no room while the store is down comes with the next count.
 func TestBoard_ByACounter_WaitsForAStoreThatIsDownWhileThereIsRoom(t *testing.T) {
 	ranking.SmallWindows(t)
 	const members = 400
-	s := &down{Store: memkv.New(memkv.Options{})}
-	s.up.Store(true)
-	a := openArticles(s, ranking.Windowed)
+	var down atomic.Bool
+	a := openArticles(filtered{memkv.New(memkv.Options{}), func(op *kv.Op) bool { return down.Load() && writesBoard(op) }}, ranking.Windowed)
 	counts := map[string]int64{}
 	var all []*article
 	for i := range members {
@@ -98,14 +59,14 @@ func TestBoard_ByACounter_WaitsForAStoreThatIsDownWhileThereIsRoom(t *testing.T)
 	}
 	must(t, a.CreateMulti(ctx, all))
 	flush(t, a)
-	s.up.Store(false)
+	down.Store(true)
 	for i := range members {
 		must(t, a.views.Hit(ctx, memberID(i)))
 	}
 	if err := a.db.Flush(ctx); !errors.Is(err, kv.ErrUnavailable) {
 		t.Error("a flush to a store that is down:", err)
 	}
-	s.up.Store(true)
+	down.Store(false)
 	flush(t, a)
 	must(t, a.TopViews.Refresh(ctx))
 	if n, err := a.TopViews.Len(ctx); n != 300 || err != nil {

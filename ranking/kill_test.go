@@ -29,11 +29,10 @@ func TestMain(m *testing.M) {
 
 const killedMembers = 10
 
-// batches holds every Batch by its name.
 var batches = map[string]ranking.Batch{"windowed": ranking.Windowed, "sampled": ranking.Sampled, "every": ranking.Every}
 
-// countUntilKilled counts members in turn, each once on boards by a counter, and prints a
-// line for each round.
+// countUntilKilled counts members in turn, on boards by a counter, and prints a line for each
+// round.
 func countUntilKilled(path, batch string) error {
 	s, err := boltkv.Open(path, boltkv.Options{Durability: boltkv.Unsynced})
 	if err != nil {
@@ -58,8 +57,8 @@ func countUntilKilled(path, batch string) error {
 
 func memberID(i int) string { return fmt.Sprint("m", i) }
 
-// runChild lets a child count for a while and kills it. It returns how many rounds
-// the child had reported by that time before its end.
+// runChild lets a child count for a while and kills it. It returns how many rounds the child had
+// reported by that time before its end.
 func runChild(t *testing.T, path, batch string, life, before time.Duration) (early int64) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -93,8 +92,6 @@ func runChild(t *testing.T, path, batch string, life, before time.Duration) (ear
 	return early
 }
 
-// A child is killed in the middle of its work. Its boards may miss what their batch allows
-// them to miss, and nothing after the next count.
 func TestBatch_AKilledProcessLosesNoMoreThanItsWindow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not tested: a child must live for longer than a window, for each batch (-short)")
@@ -119,8 +116,8 @@ func TestBatch_AKilledProcessLosesNoMoreThanItsWindow(t *testing.T) {
 	}
 }
 
-// checkBoardOfKilled asserts that a board has what was counted early, and everything
-// after the next count.
+// checkBoardOfKilled asserts that a board has what was counted early, and everything after the next
+// count.
 func checkBoardOfKilled(t *testing.T, a *articles, batch ranking.Batch, early int64) {
 	t.Helper()
 	scores := func() map[string]int64 {

@@ -17,8 +17,8 @@ import (
 // one: on a board per day, Last(ctx, 7, 20) is the top twenty of the last seven days.
 //
 // The totals are exact. To choose the records, Last reads the first 2n of each period, in two
-// trips. If a record further down could still beat the last of places, it reads the first 8n, and
-// then 32n, in two trips each. If one still could, off is the largest possible lead of its total.
+// trips, and, while a record further down could still beat the last of places, the first 8n and
+// 32n, in two trips each. If one still could, off is the largest possible lead of its total.
 // Otherwise off is 0, and places are right.
 //
 // Last returns ErrInvalid if the board does not count by periods.
@@ -30,7 +30,6 @@ func (b *Board[T, K, S]) Last(ctx context.Context, periods, n int) (places []Pla
 	return b.places(keytree.Part{Members: first}), b.of.from(keytree.FromInt(by)), nil
 }
 
-// last returns the n members with the highest totals, and by how much another member may beat them.
 func (p part) last(ctx context.Context, periods, n int) (first []keytree.Member, off int64, err error) {
 	ctx, end := p.host.Begin(ctx, "Last")
 	defer end()
@@ -62,7 +61,6 @@ type totals struct {
 	byID    map[string]*contender
 }
 
-// summand is a period, read down to some depth.
 type summand struct {
 	at   time.Time
 	read int    // number of members read
@@ -70,7 +68,6 @@ type summand struct {
 	last int64  // the last score read; 0 at the end of the period
 }
 
-// contender is a member read in some period.
 type contender struct {
 	id    string
 	seen  map[*summand]int64 // scores read so far
@@ -102,7 +99,6 @@ func (t *totals) look(ctx context.Context, depth int) error {
 	return t.know(ctx, t.doubtful(depth))
 }
 
-// read reads the period down to depth.
 func (t *totals) read(ctx context.Context, s kv.Store, in *summand, depth int) error {
 	if in.last == 0 {
 		return nil
@@ -122,7 +118,6 @@ func (t *totals) read(ctx context.Context, s kv.Store, in *summand, depth int) e
 	return nil
 }
 
-// meet returns the contender with the given id.
 func (t *totals) meet(id string, tie uint64) *contender {
 	c, there := t.byID[id]
 	if !there {
@@ -133,7 +128,6 @@ func (t *totals) meet(id string, tie uint64) *contender {
 	return c
 }
 
-// add sets the score of c in the period to the last one read.
 func (c *contender) add(in *summand) {
 	if _, there := c.seen[in]; !there {
 		c.seen[in] = in.last
@@ -154,7 +148,7 @@ func (t *totals) limit(c *contender) int64 {
 	return sum
 }
 
-// doubtful returns up to n possible winners with unknown totals, highest partial sum first.
+// doubtful returns up to n possible winners with unknown totals, the best so far first.
 func (t *totals) doubtful(n int) []*contender {
 	least := t.least()
 	var some []*contender
@@ -167,7 +161,6 @@ func (t *totals) doubtful(n int) []*contender {
 	return some[:min(n, len(some))]
 }
 
-// know reads the records and totals of some. One trip.
 func (t *totals) know(ctx context.Context, some []*contender) error {
 	if len(some) == 0 {
 		return nil
@@ -196,7 +189,6 @@ func (t *totals) know(ctx context.Context, some []*contender) error {
 	return nil
 }
 
-// first returns the top n contenders known to be on the board.
 func (t *totals) first() []keytree.Member {
 	var members []keytree.Member
 	for _, c := range t.met {

@@ -14,8 +14,8 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// slowOnce holds up one trip for a second: the first since it was armed that writes a
-// record of the board's own.
+// slowOnce holds up for a second the first trip since it was armed that writes a record of the
+// board's own.
 type slowOnce struct {
 	kv.Store
 	board string
@@ -36,8 +36,8 @@ func (s *slowOnce) Do(ctx context.Context, ops []kv.Op) error {
 	return s.Store.Do(ctx, ops)
 }
 
-// lookedBefore has p look at what before has counted and be slow to write what it has
-// seen. In between, another process makes the changes of during.
+// lookedBefore has p look at what before has counted and be slow to write what it has seen. In
+// between, another process makes the changes of during.
 func lookedBefore(t *testing.T, board string, before, during func(m *talks) error, check func(m *talks)) {
 	synctest.Test(t, func(t *testing.T) {
 		store := plain{memkv.New(memkv.Options{})}
@@ -105,37 +105,21 @@ func TestBoard_WhoLooksBeforeACounterGoesBackDoesNotBringItsScoreBack(t *testing
 	lookedBefore(t, "Front", count(900), count(-900), func(m *talks) { m.shows(t, m.Front, "a", "b") })
 }
 
-// unlined refuses one journal line, and no read of a record after it is answered.
-type unlined struct {
-	kv.Store
-	armed, away atomic.Bool
-}
-
-func (*unlined) Powers() kv.Powers { return kv.Powers{} }
-func (*unlined) Close() error      { return nil }
-
-func (s *unlined) Do(ctx context.Context, ops []kv.Op) error {
-	for i := range ops {
-		line := strings.HasPrefix(ops[i].Key, "line:") && ops[i].Kind == kv.Append && s.armed.CompareAndSwap(true, false)
-		if line {
-			s.away.Store(true)
-		}
-		if line || s.away.Load() && strings.HasPrefix(ops[i].Key, "r:") {
-			ops[i].Result = kv.Result{Err: kv.ErrUnavailable}
-			continue
-		}
-		_ = s.Store.Do(ctx, ops[i:i+1])
-	}
-	return kv.Unanswered(ops)
-}
-
 func TestBoard_AnEntryWithoutALineIsFoundOnceItsProcessHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := plain{memkv.New(memkv.Options{})}
-		s := &unlined{Store: store}
+		// One journal line is refused, and no read of a record after it is answered.
+		var armed, away atomic.Bool
+		s := filtered{store, func(op *kv.Op) bool {
+			if strings.HasPrefix(op.Key, "line:") && op.Kind == kv.Append && armed.CompareAndSwap(true, false) {
+				away.Store(true)
+				return true
+			}
+			return away.Load() && strings.HasPrefix(op.Key, "r:")
+		}}
 		p, q := openOne(s, ranking.NoTies), openOne(store, ranking.NoTies)
 		must(t, p.Create(ctx, &article{ID: "a", Stock: 3}))
-		s.armed.Store(true)
+		armed.Store(true)
 		if _, err := p.Update(ctx, "a", func(v *article) error { v.Stock = 5; return nil }); !errors.Is(err, kv.ErrUnavailable) {
 			t.Fatal(err)
 		}

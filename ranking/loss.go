@@ -3,52 +3,20 @@ package ranking
 import (
 	"cmp"
 	"context"
-	"maps"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A tree that lost a node is rebuilt from all records, whether a rebuild of the board or of the
-// data class finds it.
-
-// losses are the damaged trees that a rebuild of the data class found.
-type losses struct {
-	mu sync.Mutex
-	of map[boardKey]bool
-}
-
-func (l *losses) note(key boardKey) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.of == nil {
-		l.of = make(map[boardKey]bool)
-	}
-	l.of[key] = true
-}
-
-// take returns the trees and clears the set.
-func (l *losses) take() []boardKey {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := slices.Collect(maps.Keys(l.of))
-	l.of = nil
-	return all
-}
-
-// noteLoss notes the tree of a value in the period that contains at, if the tree lost a node.
 func (c *core) noteLoss(by string, at time.Time) {
 	if c.tree(by, at).Lost() {
-		c.losses.note(boardKey{by, c.per.begin(at)})
+		c.losses.Store(boardKey{by, c.per.begin(at)}, true)
 	}
 }
 
-// lookForLoss distrusts the tree of a board if it has lost a node to which no record has led:
-// one whose records are gone, too. It reads the tree. On a board for each value, nobody knows
-// which values there were.
+// lookForLoss reads the tree of a board and distrusts it if a node to which no record led is lost.
+// On a board for each value, nobody knows which values there were.
 func (c *core) lookForLoss(ctx context.Context, s kv.Store) error {
 	if c.many {
 		return nil
@@ -58,7 +26,7 @@ func (c *core) lookForLoss(ctx context.Context, s kv.Store) error {
 	err := tree.Scan(ctx, s, func([]string) error { return nil })
 	lost, failed := tree.Distrust(ctx, s, err)
 	if lost != 0 {
-		c.losses.note(boardKey{"", c.per.begin(now)})
+		c.losses.Store(boardKey{"", c.per.begin(now)}, true)
 		return nil
 	}
 	return c.failure(cmp.Or(failed, err))
@@ -69,7 +37,12 @@ func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	if err := c.lookForLoss(ctx, s); err != nil {
 		return err
 	}
-	lost := c.losses.take()
+	var lost []boardKey
+	c.losses.Range(func(key, _ any) bool {
+		lost = append(lost, key.(boardKey))
+		c.losses.Delete(key)
+		return true
+	})
 	if len(lost) == 0 {
 		return nil
 	}
@@ -112,11 +85,10 @@ func (c *core) allOf(ctx context.Context, trees []boardKey) (map[string][]string
 	return ids, err
 }
 
-// lossTries bounds how often a board that loses part after part is filled.
 const lossTries = 3
 
 // withAllIfLost does work with ids. If the board has lost a part, it does work with all records
-// that belong on the board, for the epoch lost of its tree.
+// that belong on the board, for the epoch lost of its tree, a few times if it loses more.
 func (p part) withAllIfLost(ctx context.Context, ids []string, work func(ids []string, lost uint64) error) error {
 	tree, lost := p.tree(p.by, p.when()), uint64(0)
 	for try := 0; ; try++ {

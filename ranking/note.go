@@ -18,18 +18,14 @@ import (
 // noteName is the journal name of a board that follows counters. No model has such a name.
 func noteName(board ...string) string { return "rank:" + kv.JoinText(board...) }
 
-// noteName returns the journal name of c.
-func (c *core) noteName() string { return noteName(c.host.Model(), c.name+c.form) }
-
-// note is a journal text about changes in one tree.
 type note struct {
 	by     string
 	at     time.Time // a time in the tree's period; zero without periods
 	claims []keytree.Claim
 }
 
-// noter returns a function that notes changes in the tree of by in the period that contains at. It
-// returns nil on a store with transactions, which need no notes.
+// noter returns a function that notes changes in the tree of by in the period that contains at, or
+// nil on a store with transactions, which need no notes.
 func noter(db plug.DB, name, by string, at time.Time) func(context.Context, kv.Store, []keytree.Claim) (func(), error) {
 	if kv.PowersOf(db.Store()).Atomic != nil {
 		return nil
@@ -103,7 +99,6 @@ func decodeNote(text string) (n note, err error) {
 	return n, nil
 }
 
-// finishAtOnce is the number of members finished in parallel.
 const finishAtOnce = 100
 
 // finishNotes completes the changes in texts. find returns the tree of a note, without an Own if

@@ -14,13 +14,12 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// fill gives db so much to do that there is no room in its queue until free is closed.
+// fill leaves no room in the queue of db until free is closed.
 func fill(db *kvmodel.DB, free <-chan struct{}) {
 	for db.Soon(func(context.Context) error { <-free; return nil }) {
 	}
 }
 
-// What comes while there is too much to do is written when that is over.
 func TestBoard_ByACounter_GoesOnFollowingAfterAnOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, free := openArticles(plain{memkv.New(memkv.Options{})}, ranking.Windowed), make(chan struct{})
@@ -40,46 +39,22 @@ func TestBoard_ByACounter_GoesOnFollowingAfterAnOverload(t *testing.T) {
 	})
 }
 
-// routersAway is a store that takes no routers while it is on: no reports of nodes.
-type routersAway struct {
-	kv.Store
-	on     atomic.Bool
-	closed atomic.Bool
-	late   atomic.Int64 // trips after Close
-}
-
-func (r *routersAway) Powers() kv.Powers { return kv.Powers{} }
-func (r *routersAway) Close() error      { r.closed.Store(true); return nil }
-
-func (r *routersAway) Do(ctx context.Context, ops []kv.Op) error {
-	if r.closed.Load() {
-		r.late.Add(1)
-	}
-	for i := range ops {
-		if r.on.Load() && ops[i].Kind == kv.CompareAndSwap && isRouter(ops[i].Value) {
-			ops[i].Result = kv.Result{Err: kv.ErrUnavailable}
-			continue
-		}
-		_ = r.Store.Do(ctx, ops[i:i+1])
-	}
-	return kv.Unanswered(ops)
-}
-
 func isRouter(value []byte) bool { return len(value) > 3 && string(value[:3]) == "K1R" }
 
-// Reports that fail beside many other works that fail are made when the outage is over.
 func TestBoard_ReportsAreMadeAfterAnOutageOfMuchElse(t *testing.T) {
 	ranking.SmallLeaves(t)
 	synctest.Test(t, func(t *testing.T) {
-		away := &routersAway{Store: memkv.New(memkv.Options{})}
-		a := openArticles(away, ranking.Windowed)
+		var away atomic.Bool // for routers: no reports of nodes are taken
+		a := openArticles(filtered{memkv.New(memkv.Options{}), func(op *kv.Op) bool {
+			return away.Load() && op.Kind == kv.CompareAndSwap && isRouter(op.Value)
+		}}, ranking.Windowed)
 		for i := range 40 {
 			must(t, a.Create(ctx, &article{ID: memberID(i), Stock: int64(i)}))
 		}
 		flush(t, a)
-		away.on.Store(true)
+		away.Store(true)
 		for a.db.Surely(ctx, func(context.Context) error {
-			if away.on.Load() {
+			if away.Load() {
 				return errors.New("away, too")
 			}
 			return nil
@@ -91,7 +66,7 @@ func TestBoard_ReportsAreMadeAfterAnOutageOfMuchElse(t *testing.T) {
 		if err := a.db.Flush(ctx); err == nil {
 			t.Error("Flush says nothing of the reports that failed")
 		}
-		away.on.Store(false)
+		away.Store(false)
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
 		checkNumbers(t, a, records(t, a))
@@ -99,17 +74,17 @@ func TestBoard_ReportsAreMadeAfterAnOutageOfMuchElse(t *testing.T) {
 	})
 }
 
-// A window that was left open by a hit on a closed DB does not go on asking its store.
 func TestBoard_ByACounter_OfAClosedDBAsksNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &routersAway{Store: memkv.New(memkv.Options{})}
-		a := openArticles(s, ranking.Windowed)
+		var trips atomic.Int64
+		a := openArticles(counting(&trips), ranking.Windowed)
 		must(t, a.views.Hit(ctx, "a"))
 		must(t, a.db.Close(ctx))
+		before := trips.Load()
 		must(t, a.views.followers[0].Counted(ctx, "a", 1, 2))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if late := s.late.Load(); late > 0 {
+		if late := trips.Load() - before; late > 0 {
 			t.Errorf("%d trips after Close", late)
 		}
 	})

@@ -1,7 +1,9 @@
 package ranking
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -19,7 +21,6 @@ type part struct {
 	up      bool // lowest score first
 }
 
-// when returns a time in the period to read, the current one by default.
 func (p part) when() time.Time {
 	if p.at.IsZero() {
 		return p.host.DB().Now()
@@ -36,7 +37,6 @@ func (p part) gone() bool {
 	return !p.per.add(p.when(), p.keep).After(now) || p.per.begin(p.when()).After(now)
 }
 
-// reader returns a reader of the part.
 func (p part) reader() *reader { return p.readerOf(p.tree(p.by, p.when()).Tree) }
 
 func (p part) readerOf(tree *keytree.Tree) *reader {
@@ -46,15 +46,17 @@ func (p part) readerOf(tree *keytree.Tree) *reader {
 	}
 }
 
-// open returns a reader of the part, once the board is ready.
-func (p part) open(ctx context.Context) (*reader, error) {
-	if err := p.host.Ready(ctx); err != nil {
-		return nil, err
+// open begins the operation verb, once the board is ready. Unless it fails, the caller must close
+// the reader.
+func (p part) open(ctx context.Context, verb string) (context.Context, *reader, error) {
+	ctx, end := p.host.Begin(ctx, verb)
+	var tree *keytree.Tree
+	if !p.gone() {
+		tree = p.tree(p.by, p.when()).Tree
 	}
-	if p.gone() {
-		return p.readerOf(nil), nil
-	}
-	return p.reader(), nil
+	r := p.readerOf(tree)
+	ctx, err := r.begin(ctx, end, p.host.Ready)
+	return ctx, r, err
 }
 
 // listing is the name that cursors of this part carry.
@@ -96,7 +98,6 @@ func (p part) records(ctx context.Context, s kv.Store, ids []string) ([]any, err
 	return values, nil
 }
 
-// met removes a stale entry found by a query, in the background.
 func (p part) met(d keytree.Doubt) {
 	if p.own {
 		p.host.DB().Soon(func(ctx context.Context) error { return p.clearOwn(ctx, []keytree.Doubt{d}) })
@@ -112,7 +113,6 @@ func (p part) restore(id string) {
 	p.host.DB().Soon(func(ctx context.Context) error { return p.catchUp(ctx, p.by, p.when(), []string{id}) })
 }
 
-// clear removes the entries that their records do not confirm.
 func (p part) clear(ctx context.Context, doubtful []keytree.Doubt) error {
 	if p.own {
 		return p.clearOwn(ctx, doubtful)
@@ -145,7 +145,6 @@ func (p part) clearOwn(ctx context.Context, doubtful []keytree.Doubt) error {
 	return nil
 }
 
-// stay returns a change that removes a member if the model's record no longer belongs on the board.
 func (p part) stay(id string) keytree.Change {
 	return func(ctx context.Context, s kv.Store, old keytree.State) (keytree.State, error) {
 		values, err := p.records(ctx, s, []string{id})
@@ -159,13 +158,11 @@ func (p part) stay(id string) keytree.Change {
 	}
 }
 
-// pageOf returns one page of the records of p.
 func pageOf[T any](ctx context.Context, p *part, cursor string, n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
-	l, next, prev, err := p.page(ctx, cursor, n, plug.Keeps(keep))
+	l, next, prev, err := p.members(ctx, "Page", cursor, n, p.want(plug.Keeps(keep)))
 	return kvmodel.Listing[T]{Items: itemsOf[T](l.Members), Next: next, Prev: prev}, err
 }
 
-// itemsOf returns the records of members.
 func itemsOf[T any](members []keytree.Member) []*T {
 	items := make([]*T, len(members))
 	for i, m := range members {
@@ -174,31 +171,101 @@ func itemsOf[T any](members []keytree.Member) []*T {
 	return items
 }
 
-// page returns one page of members, each with its record.
-func (p part) page(ctx context.Context, cursor string, n int, keep func(plug.Record) bool) (l keytree.Listing, next, prev string, err error) {
-	ctx, end := p.host.Begin(ctx, "Page")
-	defer end()
-	return p.members(ctx, cursor, n, p.want(keep))
-}
-
-// members returns one page of members and the cursors after and before it.
-func (p part) members(ctx context.Context, cursor string, n int, w keytree.Want) (l keytree.Listing, next, prev string, err error) {
-	r, err := p.open(ctx)
+func (p part) members(ctx context.Context, verb, cursor string, n int, w keytree.Want) (l keytree.Listing, next, prev string, err error) {
+	ctx, r, err := p.open(ctx, verb)
 	if err != nil {
 		return l, "", "", err
 	}
+	defer r.close()
 	return r.page(ctx, cursor, n, w)
 }
 
-// counted returns the number of records in p. verb names the operation.
-func (p part) counted(ctx context.Context, verb string) (int, error) {
-	ctx, end := p.host.Begin(ctx, verb)
-	defer end()
-	if err := p.host.Ready(ctx); err != nil || p.gone() {
+func (p part) standing(ctx context.Context, verb, id string) (st keytree.Standing, err error) {
+	ctx, r, err := p.open(ctx, verb)
+	if err != nil {
+		return st, err
+	}
+	defer r.close()
+	if r.tree == nil {
+		return st, r.about(id, kv.ErrNotFound)
+	}
+	st, err = r.tree.Standing(ctx, r.db.Store(), id, r.down, r.ranks)
+	return st, r.about(id, err)
+}
+
+func (p part) from(ctx context.Context, rank, n int) (found keytree.Part, err error) {
+	ctx, r, err := p.open(ctx, "At")
+	if err != nil {
+		return found, err
+	}
+	defer r.close()
+	if rank < 1 {
+		return found, r.failure(fmt.Errorf("%w: rank %d", kvmodel.ErrInvalid, rank))
+	}
+	if err := kvmodel.CheckPage(r.name, n); err != nil || r.tree == nil {
+		return found, err
+	}
+	s, done := r.look(ctx, r.db.Store(), rank-1, n)
+	defer done()
+	found, err = r.tree.At(ctx, s, rank-1, n, r.down, r.ranks, p.want(nil))
+	return found, r.failure(err)
+}
+
+func (p part) around(ctx context.Context, id string, n int) (found keytree.Part, err error) {
+	ctx, r, err := p.open(ctx, "Around")
+	if err != nil {
+		return found, err
+	}
+	defer r.close()
+	if err := kvmodel.CheckPage(r.name, n); err != nil {
+		return found, err
+	}
+	if r.tree == nil {
+		return found, r.about(id, kv.ErrNotFound)
+	}
+	found, err = r.tree.Around(ctx, r.db.Store(), id, n, r.down, r.ranks, p.want(nil))
+	return found, r.about(id, err)
+}
+
+func (p part) numbered(ctx context.Context, page, n int) (found keytree.Part, total int, err error) {
+	ctx, r, err := p.open(ctx, "Numbered")
+	if err != nil {
+		return found, 0, err
+	}
+	defer r.close()
+	if err := kvmodel.CheckNumber(r.name, page, n); err != nil || r.tree == nil {
+		return found, 0, err
+	}
+	errs := kv.Together(ctx, r.db.Store(),
+		func(s kv.Store) (err error) {
+			s, done := r.look(ctx, s, (page-1)*n, n)
+			defer done()
+			found, err = r.tree.At(ctx, s, (page-1)*n, n, r.down, keytree.Single, p.want(nil))
+			return err
+		},
+		func(s kv.Store) (err error) { total, err = r.tree.Count(ctx, s, r.between); return err },
+	)
+	return found, total, r.failure(cmp.Or(errs...))
+}
+
+func (p part) rankOf(ctx context.Context, score keytree.Score) (int, error) {
+	ctx, r, err := p.open(ctx, "RankOf")
+	if err != nil {
 		return 0, err
 	}
-	ctx, cancel := p.host.DB().Patient(ctx)
-	defer cancel()
-	n, err := p.tree(p.by, p.when()).Count(ctx, p.host.Store(), p.between)
-	return n, p.failure(err)
+	defer r.close()
+	if r.tree == nil {
+		return 1, nil
+	}
+	rank, err := r.tree.RankOf(ctx, r.db.Store(), score, r.down, r.ranks)
+	return rank, r.failure(err)
+}
+
+func (p part) count(ctx context.Context, verb string) (int, error) {
+	ctx, r, err := p.open(ctx, verb)
+	if err != nil {
+		return 0, err
+	}
+	defer r.close()
+	return r.count(ctx)
 }

@@ -17,10 +17,8 @@ const (
 	Month
 )
 
-// keptByDefault is two: the current period and the previous one.
 const keptByDefault = 2
 
-// begin returns the start of the period that contains t.
 func (p Period) begin(t time.Time) time.Time {
 	t = t.UTC()
 	switch p {
@@ -53,7 +51,6 @@ func (p Period) add(t time.Time, n int) time.Time {
 	}
 }
 
-// name returns the name of the period that contains t, "" for Forever.
 func (p Period) name(t time.Time) string {
 	begin := p.begin(t)
 	switch p {

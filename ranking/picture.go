@@ -34,12 +34,14 @@ func (b *Board[T, K, S]) Picture(ctx context.Context, limit int, ids ...K) (Pict
 }
 
 func (p part) draw(ctx context.Context, limit int, ids []string) (Picture, error) {
-	ctx, end := p.host.Begin(ctx, "Picture")
-	defer end()
 	nothing := Picture{Leaves: make([]string, len(ids))}
-	r, err := p.open(ctx)
-	if err != nil || r.tree == nil {
+	ctx, r, err := p.open(ctx, "Picture")
+	if err != nil {
 		return nothing, err
+	}
+	defer r.close()
+	if r.tree == nil {
+		return nothing, nil
 	}
 	drawn, err := r.tree.Picture(ctx, r.db.Store(), limit, ids)
 	if drawn.Root == nil {

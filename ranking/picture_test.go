@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// nodes returns n and all below it.
 func nodes(n ranking.Node) []ranking.Node {
 	all := []ranking.Node{n}
 	for _, below := range n.Below {
@@ -21,25 +20,26 @@ func nodes(n ranking.Node) []ranking.Node {
 	return all
 }
 
-// stock makes n articles, each with one more in stock than the one before.
-func stock(t *testing.T, a *articles, n int) {
+func openStock(t *testing.T, s kv.Store, n int) *articles {
 	t.Helper()
+	ranking.SmallLeaves(t)
+	a := openArticles(s, ranking.Windowed)
+	t.Cleanup(func() { must(t, a.db.Close(ctx)) })
 	for i := range n {
 		must(t, a.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i)}))
 	}
+	flush(t, a)
+	return a
 }
 
 func TestBoard_Picture_ShowsTheKeysThatAreStored(t *testing.T) {
-	ranking.SmallLeaves(t)
 	s := memkv.New(memkv.Options{})
-	a := openArticles(s, ranking.Windowed)
-	defer a.db.Close(ctx)
+	a := openStock(t, s, 0)
 	empty, err := a.TopStock.Picture(ctx, 10, "a1")
 	if err != nil || empty.Root.Key != "" || empty.Leaves[0] != "" {
 		t.Errorf("picture of nothing: %+v, %v", empty, err)
 	}
-	stock(t, a, 60)
-	flush(t, a)
+	a = openStock(t, still{s}, 60)
 	must(t, a.TopStock.Refresh(ctx))
 	p, err := a.TopStock.Picture(ctx, 1000, "a59", "nobody")
 	if err != nil || p.Room != 4 || p.Root.Count != 60 || p.Root.Name != "key0" || p.Leaves[1] != "" {
@@ -47,17 +47,15 @@ func TestBoard_Picture_ShowsTheKeysThatAreStored(t *testing.T) {
 	}
 	var leaves, found int
 	for _, n := range nodes(p.Root) {
+		stored, err := kv.One(ctx, s, kv.OpGet(n.Key))
+		if err != nil || !strings.HasSuffix(n.Key, ":"+n.Name) || n.Read && n.Bytes != len(stored.Value) {
+			t.Errorf("%s of %d bytes is stored under %s with %d: %v", n.Name, n.Bytes, n.Key, len(stored.Value), err)
+		}
 		if !n.Closed && !n.Read {
 			t.Errorf("%s was not read", n.Name)
 		}
-		if _, err := kv.One(ctx, s, kv.OpGet(n.Key)); err != nil || !strings.HasSuffix(n.Key, ":"+n.Name) {
-			t.Errorf("%s is not stored under %s: %v", n.Name, n.Key, err)
-		}
 		if len(n.Below) == 0 {
 			leaves += n.Count
-		}
-		if got, err := kv.One(ctx, s, kv.OpGet(n.Key)); err == nil && n.Read && n.Bytes != len(got.Value) {
-			t.Errorf("%s: want its %d bytes, got %d", n.Name, len(got.Value), n.Bytes)
 		}
 		if n.Name == p.Leaves[0] && len(n.Below) == 0 && n.Count > 0 {
 			found++
@@ -73,13 +71,8 @@ func TestBoard_Picture_ShowsTheKeysThatAreStored(t *testing.T) {
 	}
 }
 
-// A change gives the nodes that it writes another state, and no others.
 func TestBoard_Picture_StateTellsWhichNodesHaveChanged(t *testing.T) {
-	ranking.SmallLeaves(t)
-	a := openArticles(memkv.New(memkv.Options{}), ranking.Windowed)
-	defer a.db.Close(ctx)
-	stock(t, a, 60)
-	flush(t, a)
+	a := openStock(t, memkv.New(memkv.Options{}), 60)
 	states := func() map[string]uint64 {
 		p, err := a.TopStock.Picture(ctx, 1000)
 		must(t, err)
@@ -94,10 +87,7 @@ func TestBoard_Picture_StateTellsWhichNodesHaveChanged(t *testing.T) {
 	before := states()
 	p, err := a.TopStock.Picture(ctx, 1, "a59")
 	must(t, err)
-	if _, err := a.Update(ctx, "a59", func(v *article) error { v.Stock++; return nil }); err != nil {
-		t.Fatal(err)
-	}
-	flush(t, a)
+	update(t, a, "a59", func(v *article) { v.Stock++ })
 	after, changed := states(), 0
 	for name, state := range after {
 		if before[name] != state {
@@ -110,10 +100,7 @@ func TestBoard_Picture_StateTellsWhichNodesHaveChanged(t *testing.T) {
 }
 
 func TestBoard_Picture_ReadsTheNodesOnTheWayAndOthersUpToTheLimit(t *testing.T) {
-	ranking.SmallLeaves(t)
-	a := openArticles(memkv.New(memkv.Options{}), ranking.Windowed)
-	defer a.db.Close(ctx)
-	stock(t, a, 200)
+	a := openStock(t, memkv.New(memkv.Options{}), 200)
 	for _, limit := range []int{-1, 1, 5, 20} {
 		p, err := a.TopStock.Picture(ctx, limit, "a100")
 		must(t, err)
@@ -138,13 +125,8 @@ func TestBoard_Picture_ReadsTheNodesOnTheWayAndOthersUpToTheLimit(t *testing.T) 
 	}
 }
 
-// A process that has seen the tree reads it in one trip, however deep it is.
 func TestBoard_Picture_OfAKnownTreeTakesThreeTrips(t *testing.T) {
-	ranking.SmallLeaves(t)
-	a := openArticles(memkv.New(memkv.Options{}), ranking.Windowed)
-	defer a.db.Close(ctx)
-	stock(t, a, 200)
-	flush(t, a)
+	a := openStock(t, memkv.New(memkv.Options{}), 200)
 	must(t, a.TopStock.Refresh(ctx))
 	first, err := a.TopStock.Picture(ctx, 1000, "a7")
 	must(t, err)

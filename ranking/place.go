@@ -18,14 +18,13 @@ type place struct {
 	wrong string        // the reason why the record cannot be on the board, if any
 }
 
-// The signs separate the parts of a place. No value's text contains them.
+// No value's text contains these separators.
 const (
 	scoreSign = "@"
 	wrongSign = "!"
 	wordSign  = "=" // begins no reason in place.wrong
 )
 
-// wordText encodes the word of a place.
 var wordText = base64.RawURLEncoding
 
 // String returns p as a text: by@score, by!wrong, with a tie by!@score@tie, or by!=word.

@@ -59,7 +59,6 @@ func TestNote_IsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// What an index of an earlier release of the app has kept is found by the names of its trees.
 func TestTies_EveryFormOfATreeIsOneOfABoard(t *testing.T) {
 	if words := "Top" + plug.WordsForm; !slices.Contains(plug.BoardNames("Top"), words) {
 		t.Errorf("a tree of words is called %s, which is none of %v", words, plug.BoardNames("Top"))

@@ -5,7 +5,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// plugIn makes c an index of records.
 func plugIn[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core, spec Spec[T, S]) {
 	if spec.Of.isText() && (spec.Counter != nil || spec.Score == nil) {
 		panic("ranking: " + spec.Name + " cannot be of texts: no counter says them")

@@ -12,20 +12,20 @@ var _ plug.Purger = (*counted)(nil)
 // Purge removes the member's own records on the boards of places, and its counts in the kept
 // periods.
 func (f *counted) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
-	var keys []string
-	if !f.many {
-		places = []string{place{}.String()}
+	boards := []string{""}
+	if f.many {
+		var err error
+		if boards, err = boardsIn(places); err != nil {
+			return f.failure(err)
+		}
 	}
+	var keys []string
 	for _, at := range f.kept() {
 		if f.per != Forever {
 			keys = append(keys, f.periodKey(id, at))
 		}
-		for _, text := range f.boards(places) {
-			p, err := parsePlace(text)
-			if err != nil {
-				return f.failure(err)
-			}
-			keys = append(keys, f.tree(p.by, at).own.Key(id))
+		for _, by := range boards {
+			keys = append(keys, f.tree(by, at).own.Key(id))
 		}
 	}
 	return f.failure(dropKeys(ctx, s, keys, fence))

@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// Two processes change one record at the same time, without any fault. The first
-// try of the one loses, and its second try decides something else.
+// The first try of one process loses to another, without any fault, and its second try decides
+// something else.
 func TestBoard_ALostRaceLeavesNothingThatCounts(t *testing.T) {
 	for name, second := range map[string]func(*article) error{
 		"the second try changes nothing":       func(*article) error { return nil },
@@ -45,8 +45,8 @@ func TestBoard_ALostRaceLeavesNothingThatCounts(t *testing.T) {
 	}
 }
 
-// race updates the record a in p by first. Before that commits, q updates it by
-// other, so p tries again, by second.
+// race updates the record a in p by first. Before that commits, q updates it by other, so p tries
+// again, by second.
 func race(t *testing.T, p, q *articles, first, other func(*article), second func(*article) error) {
 	t.Helper()
 	tries := 0
@@ -63,8 +63,7 @@ func race(t *testing.T, p, q *articles, first, other func(*article), second func
 	}
 }
 
-// checkNumbers asserts that ranks, lengths and At are a function of the records all,
-// before any page has been read.
+// checkNumbers asserts that ranks, lengths and At are a function of the records all.
 func checkNumbers(t *testing.T, a *articles, all map[string]*article) {
 	t.Helper()
 	length := func(name string, n int, err error, in func(*article) bool) {
@@ -109,7 +108,6 @@ func checkNumbers(t *testing.T, a *articles, all map[string]*article) {
 	}
 }
 
-// checkTidy asserts that no entry waits for anything.
 func checkTidy(t *testing.T, a *articles) {
 	t.Helper()
 	report, err := a.TopStock.Verify(ctx)
@@ -118,7 +116,6 @@ func checkTidy(t *testing.T, a *articles) {
 	}
 }
 
-// records returns all records of a, by id.
 func records(t *testing.T, a *articles) map[string]*article {
 	t.Helper()
 	all := map[string]*article{}

@@ -1,7 +1,6 @@
 package ranking
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -22,11 +21,31 @@ type reader struct {
 	between keytree.Between
 	down    bool // highest score first
 	ranks   keytree.Ranks
-	ahead   *ahead.Memory // of first pages and numbered pages; nil: none
+	ahead   *ahead.Memory // of first pages and numbered pages
+
+	cancel context.CancelFunc
+	end    func()
 }
 
-// page returns up to n members from the position of cursor, and the cursors of
-// the pages after and before them.
+// begin starts an operation once the index is ready. end is what Begin returned. Unless begin
+// fails, the caller must close the reader.
+func (r *reader) begin(ctx context.Context, end func(), ready func(context.Context) error) (context.Context, error) {
+	if err := ready(ctx); err != nil {
+		end()
+		return ctx, err
+	}
+	r.end = end
+	ctx, r.cancel = r.db.Patient(ctx)
+	return ctx, nil
+}
+
+func (r *reader) close() {
+	r.cancel()
+	r.end()
+}
+
+// page returns up to n members from the position of cursor, and the cursors of the pages after and
+// before them.
 func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want) (l keytree.Listing, next, prev string, err error) {
 	var at []byte
 	if err := kvmodel.CheckPage(r.name, n); err != nil {
@@ -40,8 +59,6 @@ func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want)
 	if r.tree == nil {
 		return l, "", "", nil
 	}
-	ctx, cancel := r.db.Patient(ctx)
-	defer cancel()
 	s, done := r.db.Store(), func() {}
 	if at == nil && r.between == (keytree.Between{}) && !w.Unverified {
 		s, done = r.look(ctx, s, 0, n)
@@ -52,12 +69,8 @@ func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want)
 }
 
 // look returns the store for reading n members after the first before ones. While it reads the
-// nodes, the store prefetches the records of the last such look. The caller must call done at the
-// end.
+// nodes, it prefetches the records of the last such look. The caller must call done at the end.
 func (r *reader) look(ctx context.Context, s kv.Store, before, n int) (_ kv.Store, done func()) {
-	if r.ahead == nil {
-		return s, func() {}
-	}
 	listing := r.listing
 	if before > 0 {
 		listing += "#" + strconv.Itoa(before)
@@ -73,93 +86,19 @@ func (r *reader) cursor(at []byte) string {
 	return kvmodel.Cursor(r.listing, at)
 }
 
-// standing returns the position of the member with the given id.
-func (r *reader) standing(ctx context.Context, id string) (st keytree.Standing, err error) {
-	if r.tree == nil {
-		return st, r.about(id, kv.ErrNotFound)
-	}
-	ctx, cancel := r.db.Patient(ctx)
-	defer cancel()
-	st, err = r.tree.Standing(ctx, r.db.Store(), id, r.down, r.ranks)
-	return st, r.about(id, err)
-}
-
-// at returns n members starting at rank.
-func (r *reader) at(ctx context.Context, rank, n int, w keytree.Want) (keytree.Part, error) {
-	if rank < 1 {
-		return keytree.Part{}, r.failure(fmt.Errorf("%w: rank %d", kvmodel.ErrInvalid, rank))
-	}
-	if err := kvmodel.CheckPage(r.name, n); err != nil || r.tree == nil {
-		return keytree.Part{}, err
-	}
-	ctx, cancel := r.db.Patient(ctx)
-	defer cancel()
-	s, done := r.look(ctx, r.db.Store(), rank-1, n)
-	defer done()
-	part, err := r.tree.At(ctx, s, rank-1, n, r.down, r.ranks, w)
-	return part, r.failure(err)
-}
-
-// around returns the member with the given id and up to n on either side of it.
-func (r *reader) around(ctx context.Context, id string, n int, w keytree.Want) (keytree.Part, error) {
-	if err := kvmodel.CheckPage(r.name, n); err != nil {
-		return keytree.Part{}, err
-	}
-	if r.tree == nil {
-		return keytree.Part{}, r.about(id, kv.ErrNotFound)
-	}
-	ctx, cancel := r.db.Patient(ctx)
-	defer cancel()
-	part, err := r.tree.Around(ctx, r.db.Store(), id, n, r.down, r.ranks, w)
-	return part, r.about(id, err)
-}
-
-// numbered returns a page of n members by its number, and the total number of members.
-func (r *reader) numbered(ctx context.Context, page, n int, w keytree.Want) (part keytree.Part, total int, err error) {
-	if err := kvmodel.CheckNumber(r.name, page, n); err != nil || r.tree == nil {
-		return part, 0, err
-	}
-	ctx, cancel := r.db.Patient(ctx)
-	defer cancel()
-	errs := kv.Together(ctx, r.db.Store(),
-		func(s kv.Store) (err error) {
-			s, done := r.look(ctx, s, (page-1)*n, n)
-			defer done()
-			part, err = r.tree.At(ctx, s, (page-1)*n, n, r.down, keytree.Single, w)
-			return err
-		},
-		func(s kv.Store) (err error) { total, err = r.tree.Count(ctx, s, r.between); return err },
-	)
-	return part, total, r.failure(cmp.Or(errs...))
-}
-
 func (r *reader) count(ctx context.Context) (int, error) {
 	if r.tree == nil {
 		return 0, nil
 	}
-	ctx, cancel := r.db.Patient(ctx)
-	defer cancel()
 	n, err := r.tree.Count(ctx, r.db.Store(), r.between)
 	return n, r.failure(err)
 }
 
-// rankOf returns the rank that a member with score would have.
-func (r *reader) rankOf(ctx context.Context, score keytree.Score) (int, error) {
-	if r.tree == nil {
-		return 1, nil
-	}
-	ctx, cancel := r.db.Patient(ctx)
-	defer cancel()
-	rank, err := r.tree.RankOf(ctx, r.db.Store(), score, r.down, r.ranks)
-	return rank, r.failure(err)
-}
-
 func (r *reader) verify(ctx context.Context, ids []string) (Report, error) {
 	found, err := r.tree.Verify(ctx, r.db.Store(), ids)
-	return reportOf(found), r.failure(err)
+	return Report(found.Findings), r.failure(err)
 }
 
-// mend takes entries out with clear.
 func (r *reader) mend(ctx context.Context, ids []string, lost uint64, clear func(context.Context, []keytree.Doubt) error) (Report, error) {
 	if err := r.db.Writable(); err != nil {
 		return Report{}, r.failure(err)
@@ -168,7 +107,7 @@ func (r *reader) mend(ctx context.Context, ids []string, lost uint64, clear func
 	if err == nil && !r.tree.Lost() {
 		err = r.tree.Refresh(ctx, r.db.Store())
 	}
-	return reportOf(found), r.failure(err)
+	return Report(found.Findings), r.failure(err)
 }
 
 func (r *reader) refresh(ctx context.Context) error {
@@ -192,7 +131,6 @@ func (r *reader) stats() Stats {
 
 func (r *reader) failure(err error) error { return named(r.name, err) }
 
-// about adds the id and the name of the board to err.
 func (r *reader) about(id string, err error) error {
 	if err == nil {
 		return nil

@@ -1,7 +1,5 @@
 package ranking
 
-import "github.com/ringtree/ringtree/ranking/internal/keytree"
-
 // Report is the result of Verify.
 type Report struct {
 	Members int // records in their right place
@@ -17,14 +15,6 @@ type Report struct {
 	Missing []string // texts of the given ids that should be on the board and are not
 	Damaged []string // texts of the ids with unreadable member records
 	Wrong   []string // a sentence for each broken invariant
-}
-
-func reportOf(r keytree.Report) Report {
-	return Report{
-		Members: r.Members, Stale: r.Stale, Pending: r.Pending, Drift: r.Drift, Lost: r.Lost,
-		Leaves: r.Leaves, Routers: r.Routers, Depth: r.Depth, Way: r.Way, Bytes: r.Bytes,
-		Missing: r.Missing, Damaged: r.Damaged, Wrong: r.Wrong,
-	}
 }
 
 // Stats is a process's statistics about its boards.

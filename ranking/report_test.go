@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,8 +14,8 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// unreported is a store in which no router is written while it is on. Of those that
-// should be, some are written all the same, and nobody is told so.
+// unreported is a store in which no router is written while it is on. Of those that should be, some
+// are written all the same, and nobody is told so.
 type unreported struct {
 	kv.Store
 	on    atomic.Bool
@@ -28,7 +27,7 @@ func (u *unreported) Close() error      { return nil }
 
 func (u *unreported) Do(ctx context.Context, ops []kv.Op) error {
 	for i := range ops {
-		router := u.on.Load() && ops[i].Kind == kv.CompareAndSwap && strings.HasPrefix(string(ops[i].Value), "K1R")
+		router := u.on.Load() && ops[i].Kind == kv.CompareAndSwap && isRouter(ops[i].Value)
 		if !router || u.write() {
 			_ = u.Store.Do(ctx, ops[i:i+1])
 		}
@@ -45,7 +44,6 @@ func TestBoard_FlushMakesUpForReportsThatFailed(t *testing.T) {
 	}
 }
 
-// failReports lets one in odds of the reports through that fail.
 func failReports(t *testing.T, odds int) {
 	ranking.SmallLeaves(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -72,8 +70,6 @@ func failReports(t *testing.T, odds int) {
 		flush(t, a)
 		checkNumbers(t, a, records(t, a))
 		checkTidy(t, a)
-		if err := a.db.Close(ctx); err != nil {
-			t.Error(err)
-		}
+		must(t, a.db.Close(ctx))
 	})
 }

@@ -1,6 +1,7 @@
 package ranking
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -43,8 +44,12 @@ func (r *reporter) now(ctx context.Context, due *keytree.Due) error {
 	return r.surely(ctx, r.put(due))
 }
 
-// nodeTime is the time that together waits for each node on a long path. It limits the writes to
-// such paths to four nodes per millisecond and process.
+// longWay is the number of nodes on a long path: with a million members and distinct scores, a path
+// has 8.
+const longWay = 16
+
+// nodeTime, the wait of together for each node on a path, limits writes to long paths to four nodes
+// per millisecond.
 const nodeTime = time.Millisecond / 4
 
 // together is now for reports that no caller waits for. If due has a long path, it waits first, so
@@ -57,7 +62,6 @@ func (r *reporter) together(ctx context.Context, due *keytree.Due) error {
 	return r.surely(ctx, wanted)
 }
 
-// surely is flush, and what fails is made soon.
 func (r *reporter) surely(ctx context.Context, wanted int) error {
 	err := r.flush(ctx, wanted)
 	if err != nil {
@@ -66,8 +70,21 @@ func (r *reporter) surely(ctx context.Context, wanted int) error {
 	return err
 }
 
-// making runs make, which adds its reports to due. On a store with transactions, make and the
-// reports are one transaction.
+// finish has send make the reports that a step of a change left. err is how the step ended; what it
+// has written must be reported all the same. Until that is done, the line of the change must not be
+// complete. A transaction makes the reports itself.
+func (r *reporter) finish(ctx context.Context, s kv.Store, due *keytree.Due, err error, send func(context.Context, *keytree.Due) error) error {
+	switch atomic := kv.PowersOf(r.db.Store()).Atomic != nil; {
+	case atomic && err != nil:
+		return err
+	case atomic:
+		return due.Report(ctx, s)
+	}
+	return cmp.Or(err, send(ctx, due))
+}
+
+// making runs make, which adds its reports to due, in one transaction with these if the store has
+// them.
 func (r *reporter) making(ctx context.Context, make func(s kv.Store, due *keytree.Due)) error {
 	atomic := kv.PowersOf(r.db.Store()).Atomic
 	if atomic == nil {
@@ -98,15 +115,14 @@ func (r *reporter) put(due *keytree.Due) (added int) {
 	return r.added
 }
 
-// count returns the number of additions so far.
 func (r *reporter) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.added
 }
 
-// flush returns when everything is reported that was added when so much was. The first
-// to wait does it for all. What fails is tried by the next one.
+// flush returns when the first wanted additions are reported. The first caller to wait reports for
+// all. After an error the next caller tries again.
 func (r *reporter) flush(ctx context.Context, wanted int) error {
 	for {
 		due, adds, wait := r.begin(wanted)
@@ -144,7 +160,6 @@ func (r *reporter) begin(wanted int) (due *keytree.Due, adds int, wait chan stru
 	return due, r.added, nil
 }
 
-// end ends a batch. After a failure its reports are due again.
 func (r *reporter) end(due *keytree.Due, adds int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

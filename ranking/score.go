@@ -15,8 +15,7 @@ type ScoreOf[S any] struct {
 	to   func(S) (keytree.Score, error)
 	from func(keytree.Score) S
 
-	// none reports whether a score keeps its record off the board, as the zero time does. It is nil
-	// for numbers.
+	// none reports whether a score keeps its record off the board, as the zero time does; nil: none.
 	none func(S) bool
 
 	// For texts alone, which cannot be restored from a score:
@@ -24,10 +23,8 @@ type ScoreOf[S any] struct {
 	prefix func(S) keytree.Between // the range of texts that begin with these letters
 }
 
-// isText reports whether scores are texts.
 func (of ScoreOf[S]) isText() bool { return of.prefix != nil }
 
-// between returns the bounds low <= score < high.
 func (of ScoreOf[S]) between(low, high S) (keytree.Between, error) {
 	if of.isText() {
 		b := keytree.Between{Low: of.prefix(low).Low}

@@ -13,11 +13,8 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// nth is a record whose score is one of a slice.
 type nth struct{ N int64 }
 
-// checkScores asserts that boards of records with these scores, which ascend, have them
-// in order, from either end, whichever end comes first.
 func checkScores[S any](t *testing.T, of ranking.ScoreOf[S], scores []S) {
 	t.Helper()
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))

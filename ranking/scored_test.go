@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -14,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// talk has a score that is computed from its two counters and its fields.
 type talk struct {
 	ID           string
 	Born         float64
@@ -75,12 +73,11 @@ func openTalks(t *testing.T, s kv.Store, batch ranking.Batch) *talks {
 	return m
 }
 
-// eachTalks runs f on stores with and without transactions, and for each batch
-// that is exact after a flush.
 func eachTalks(t *testing.T, f func(t *testing.T, m *talks)) {
 	for name, batch := range map[string]ranking.Batch{"windowed": ranking.Windowed, "every": ranking.Every} {
-		t.Run(name, func(t *testing.T) { f(t, openTalks(t, memkv.New(memkv.Options{}), batch)) })
-		t.Run(name+" plain", func(t *testing.T) { f(t, openTalks(t, plain{memkv.New(memkv.Options{})}, batch)) })
+		t.Run(name, func(t *testing.T) {
+			eachKind(t, memkv.Options{}, func(t *testing.T, s kv.Store, _ *memkv.Store) { f(t, openTalks(t, s, batch)) })
+		})
 	}
 }
 
@@ -93,12 +90,8 @@ func (m *talks) shows(t *testing.T, l kvmodel.Lister[talk], want ...string) {
 	if err != nil {
 		t.Fatal("page:", err)
 	}
-	var got []string
-	for _, v := range page.Items {
-		got = append(got, v.ID)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("mismatch (-want +got):\n%s", diff)
+	if got := kv.Texts(page.Items, func(v *talk) string { return v.ID }); !slices.Equal(got, want) {
+		t.Errorf("it shows %v, want %v", got, want)
 	}
 }
 
@@ -167,8 +160,8 @@ func TestDerived_NotifiesFollowersAfterATransaction(t *testing.T) {
 	})
 }
 
-// missed counts without the boards, as a process does that dies before it writes
-// what it has gathered.
+// missed counts without the boards, as a process does that dies before it writes what it has
+// gathered.
 func missed(t *testing.T, s kv.Store, id string, n int64) {
 	t.Helper()
 	if _, err := kv.Next(ctx, s, kvmodel.CounterKey("Talk", "Votes", kv.JoinText(id)), 0, n); err != nil {

@@ -1,7 +1,6 @@
 package ranking_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -13,47 +12,6 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// mortal is the store of a process that dies after a number of writes.
-type mortal struct {
-	kv.Store
-	left int
-}
-
-func (m *mortal) Powers() kv.Powers { return kv.Powers{} }
-func (m *mortal) Close() error      { return nil }
-
-func (m *mortal) Do(ctx context.Context, ops []kv.Op) error {
-	for i := range ops {
-		if ops[i].Kind.Writes() {
-			m.left--
-		}
-		if m.left < 0 {
-			ops[i].Result = kv.Result{Err: kv.ErrUnavailable}
-			continue
-		}
-		_ = m.Store.Do(ctx, ops[i:i+1])
-	}
-	return kv.Unanswered(ops)
-}
-
-// readOnly is a store that cannot be written.
-type readOnly struct{ kv.Store }
-
-func (readOnly) Powers() kv.Powers { return kv.Powers{} }
-func (readOnly) Close() error      { return nil }
-
-func (r readOnly) Do(ctx context.Context, ops []kv.Op) error {
-	for i := range ops {
-		if ops[i].Kind.Writes() {
-			ops[i].Result = kv.Result{Err: kv.ErrUnavailable}
-			continue
-		}
-		_ = r.Store.Do(ctx, ops[i:i+1])
-	}
-	return kv.Unanswered(ops)
-}
-
-// copyOf returns a store with the items of mem.
 func copyOf(t *testing.T, mem *memkv.Store) *memkv.Store {
 	t.Helper()
 	to := memkv.New(memkv.Options{})
@@ -67,8 +25,8 @@ func copyOf(t *testing.T, mem *memkv.Store) *memkv.Store {
 	return to
 }
 
-// A process is killed after each of the writes by which it moves a record over the
-// seam of two pages, up or down. Nobody else writes.
+// A process is killed after each of the writes by which it moves a record over the seam of two
+// pages, up or down.
 func TestBoard_At_PagesAreNeighborsAfterAProcessWasKilled(t *testing.T) {
 	full := memkv.New(memkv.Options{})
 	first := openArticles(still{full}, ranking.Windowed)
@@ -81,15 +39,20 @@ func TestBoard_At_PagesAreNeighborsAfterAProcessWasKilled(t *testing.T) {
 			for writes, ended := 0, false; !ended; writes += proof.Size(4, 1) {
 				synctest.Test(t, func(t *testing.T) {
 					mem := copyOf(t, full)
-					m := &mortal{mem, writes}
-					p := openArticles(m, ranking.Windowed)
+					left := writes
+					p := openArticles(filtered{mem, func(op *kv.Op) bool {
+						if op.Kind.Writes() {
+							left--
+						}
+						return left < 0
+					}}, ranking.Windowed)
 					_, _ = p.Update(ctx, "101", func(a *article) error { a.Stock = to; return nil })
 					_ = p.db.Flush(ctx)
-					ended = m.left > 0
+					ended = left > 0
 					_ = p.db.Close(ctx)
 
 					// A reader that meets what is left has it repaired, which is a write.
-					reader := openArticles(readOnly{mem}, ranking.Windowed)
+					reader := openArticles(filtered{mem, func(op *kv.Op) bool { return op.Kind.Writes() }}, ranking.Windowed)
 					checkSeam(t, reader)
 					_ = reader.db.Close(ctx)
 
@@ -102,16 +65,13 @@ func TestBoard_At_PagesAreNeighborsAfterAProcessWasKilled(t *testing.T) {
 					checkSeam(t, q)
 					checkNumbers(t, q, records(t, q))
 					checkTidy(t, q)
-					if err := q.db.Close(ctx); err != nil {
-						t.Error(err)
-					}
+					must(t, q.db.Close(ctx))
 				})
 			}
 		})
 	}
 }
 
-// checkSeam asserts that the pages of At show each record once.
 func checkSeam(t *testing.T, a *articles) {
 	t.Helper()
 	seen, last := map[string]bool{}, int64(1<<62)

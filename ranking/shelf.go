@@ -6,7 +6,6 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// Cache limits for one set of boards.
 const (
 	keptTrees   = 4096
 	keptRouters = 1 << 17
@@ -25,7 +24,6 @@ func newShelf() *shelf {
 	return &shelf{local: keytree.NewLocal(keptRouters), trees: make(map[string]*keytree.Tree)}
 }
 
-// known returns the tree called name, nil if it is not on the shelf.
 func (sh *shelf) known(name []byte) *keytree.Tree {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -48,4 +46,10 @@ func (sh *shelf) tree(c keytree.Config) *keytree.Tree {
 	sh.trees[c.Name] = keytree.New(c)
 	sh.names = append(sh.names, c.Name)
 	return sh.trees[c.Name]
+}
+
+// tree is a tree with the records of its members.
+type tree struct {
+	*keytree.Tree
+	own *keytree.Own // nil if the model's records hold the scores
 }

@@ -12,10 +12,8 @@ type Span[T any] struct {
 	wrong error // an invalid bound
 }
 
-// Page returns up to n records of the span from the position of cursor, or the first ones for an
-// empty cursor. Like Board.Page it skips records that a keep function rejects, and may return a
-// short page with a Next. Two trips, and more if records are skipped or this process has not read
-// that part of the board.
+// Page returns up to n records of the span, like Board.Page. Two trips, and more if records are
+// skipped or this process has not read that part of the board.
 func (sp *Span[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	if sp.wrong != nil {
 		return kvmodel.Listing[T]{}, sp.wrong
@@ -35,5 +33,5 @@ func (sp *Span[T]) Count(ctx context.Context) (int, error) {
 	if sp.wrong != nil {
 		return 0, sp.wrong
 	}
-	return sp.part.counted(ctx, "Count")
+	return sp.part.count(ctx, "Count")
 }

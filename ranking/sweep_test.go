@@ -16,9 +16,8 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// In the sweep, two processes change the same few records at the same time on a
-// simulated store, and one of them is killed somewhere. Then a third repairs, and
-// every board must show what the records say, each once and none missing.
+// In the sweep, two processes change the same few records at the same time, and one of them is
+// killed somewhere. Then a third repairs, and every board must show what the records say.
 
 // still is a store that outlives its users and has no powers.
 type still struct{ kv.Store }
@@ -50,13 +49,11 @@ func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 	})
 }
 
-// openAny returns what opens articles whose boards have ties of some kind.
 func openAny(sim *kvtest.Sim) func(kv.Store) *articles {
 	ties := [][2]ranking.Ties{{ranking.Shared, ranking.NoTies}, {ranking.Dense, ranking.Newest}, {ranking.Newest, ranking.Dense}}[sim.Seed()%3]
 	return func(s kv.Store) *articles { return openTied(s, ranking.Windowed, ties[0], ties[1]).withTitles() }
 }
 
-// changeSome makes random changes as one process.
 func changeSome(a *articles, rng *rand.Rand) {
 	for range 5 {
 		id := fmt.Sprint("a", rng.IntN(9))
@@ -79,7 +76,6 @@ func changeSome(a *articles, rng *rand.Rand) {
 	_ = a.db.Close(closing)
 }
 
-// checkShown panics if a board shows a record at a score that it does not have.
 func checkShown(a *articles) {
 	limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -96,8 +92,8 @@ func checkShown(a *articles) {
 	}
 }
 
-// repairAll is a process that starts when all others have ended, and runs for
-// longer than the grace time.
+// repairAll is a process that starts when all others have ended, and runs for longer than the grace
+// time.
 func repairAll(sim *kvtest.Sim, open func(kv.Store) *articles) {
 	sim.Spare(proof.Fixer)
 	sim.Do(proof.Fixer, func(s kv.Store) {
@@ -114,11 +110,9 @@ func repairAll(sim *kvtest.Sim, open func(kv.Store) *articles) {
 	})
 }
 
-// checkSwept asserts that boards are the function of the records.
-//
-// On a store that does not carry out the operations of a trip in order, a trip that
-// is cut off may leave an entry without the journal's line that would find it. That
-// is garbage and not an error: no page shows it, and Mend removes it at the latest.
+// checkSwept asserts that boards are the function of the records. On a store that does not carry
+// out the operations of a trip in order, a trip that is cut off may leave an entry without the
+// journal's line that would find it. No page shows it, and Mend removes it.
 func checkSwept(sim *kvtest.Sim, open func(kv.Store) *articles, garbage bool) {
 	t := sim.T()
 	a := open(sim.Still())
@@ -133,13 +127,9 @@ func checkSwept(sim *kvtest.Sim, open func(kv.Store) *articles, garbage bool) {
 	checkMended(t, a, slices.Sorted(maps.Keys(all)))
 	checkBoards(t, a, all)
 	checkTitles(t, a, all)
-	if err := a.db.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	must(t, a.db.Close(ctx))
 }
 
-// checkMended asserts that a mended board holds nothing but its records, and counts
-// them correctly.
 func checkMended(t *testing.T, a *articles, ids []string) {
 	for _, b := range []mended{a.TopStock, a.TopViews, a.Titles} {
 		if _, err := b.Mend(ctx, ids...); err != nil {
@@ -155,14 +145,12 @@ func checkMended(t *testing.T, a *articles, ids []string) {
 	}
 }
 
-// mended is a board with scores of any kind.
 type mended interface {
 	Mend(ctx context.Context, ids ...string) (ranking.Report, error)
 	Verify(ctx context.Context, ids ...string) (ranking.Report, error)
 	Len(ctx context.Context) (int, error)
 }
 
-// faults spares what is [proof.Spared].
 func faults(m kvtest.Moment) kvtest.Fault {
 	switch {
 	case proof.Spared(m):

@@ -2,85 +2,14 @@ package ranking_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/ringtree/ringtree/internal/proof"
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// row is what a page shows of a record.
-type row struct {
-	Rank  int
-	ID    string
-	Score int64
-}
-
-func rows(places []ranking.Place[article, int64]) []row {
-	var rows []row
-	for _, p := range places {
-		rows = append(rows, row{p.Rank, p.Item.ID, p.Score})
-	}
-	return rows
-}
-
-func TestBoard_Table_ShowsTheRanksOfEveryPageBothWays(t *testing.T) {
-	ranking.SmallLeaves(t)
-	eachStore(t, func(t *testing.T, a *articles) {
-		const n = 100
-		for i := range n {
-			// Three of each score, except the last, share a rank.
-			must(t, a.Create(ctx, &article{ID: fmt.Sprintf("a%03d", i), Stock: int64(i / 3)}))
-		}
-		flush(t, a)
-		var forth, back [][]row
-		cursor, last := "", ""
-		for first := true; first || cursor != ""; first = false {
-			table, err := a.TopStock.Table(ctx, cursor, 7)
-			if err != nil || table.Len != n {
-				t.Fatalf("table: %d in all, %v; want %d", table.Len, err, n)
-			}
-			forth = append(forth, rows(table.Places))
-			cursor, last = table.Next, table.Prev
-		}
-		for cursor = last; cursor != ""; {
-			table, err := a.TopStock.Table(ctx, cursor, 7)
-			must(t, err)
-			if len(table.Places) > 0 {
-				back = append([][]row{rows(table.Places)}, back...)
-			}
-			cursor = table.Prev
-		}
-		if diff := cmp.Diff(forth[:len(forth)-1], back); diff != "" {
-			t.Errorf("pages back: mismatch (-want +got):\n%s", diff)
-		}
-		place := 0
-		for _, page := range forth {
-			for _, r := range page {
-				place++
-				st, err := a.TopStock.Standing(ctx, r.ID)
-				if err != nil || st.Rank != r.Rank || st.Len != n || st.Score != r.Score {
-					t.Errorf("%s stands at %+v, %v; the table says %+v", r.ID, st, err, r)
-				}
-				if first := 1 + (place-2)/3*3 + 1; place > 1 && r.Rank != first || place == 1 && r.Rank != 1 {
-					t.Errorf("%s stands at %d of its page's, place %d", r.ID, r.Rank, place)
-				}
-			}
-		}
-		if place != n {
-			t.Errorf("%d rows, want %d", place, n)
-		}
-	})
-}
-
-// What is on a page is looked up each time; only its records are asked for beforehand.
 func TestBoard_APageByItsNumberTakesOneTripWhereNothingIsNew(t *testing.T) {
 	a := openArticles(plain{memkv.New(memkv.Options{})}, ranking.Windowed)
 	defer a.db.Close(ctx)
@@ -124,7 +53,6 @@ func TestBoard_APageByItsNumberTakesOneTripWhereNothingIsNew(t *testing.T) {
 	look("page 2 then", 1, 19, numbered(2))
 }
 
-// The first of a board are often in a leaf that has few, as the newest are.
 func TestBoard_TheFirstPageByItsNumberReadsItsLeavesInOneTrip(t *testing.T) {
 	a := openArticles(plain{memkv.New(memkv.Options{})}, ranking.Windowed)
 	defer a.db.Close(ctx)
@@ -144,46 +72,5 @@ func TestBoard_TheFirstPageByItsNumberReadsItsLeavesInOneTrip(t *testing.T) {
 		if got := meter.Cost().Trips; got > 2 {
 			t.Errorf("%d trips, want 2", got)
 		}
-	}
-}
-
-func TestBoard_Last_AddsPeriodsUp(t *testing.T) {
-	c := proof.NewClock(time.Date(2025, 3, 30, 12, 0, 0, 0, time.UTC))
-	a := openArticles(memkv.New(memkv.Options{Now: c.Now}), ranking.Windowed, kvmodel.Clock(c.Now))
-	defer a.db.Close(ctx)
-	for _, day := range []map[string]int{{"a": 9, "b": 2}, {"a": 1, "b": 3, "c": 4}, {"b": 2, "c": 1, "d": 1}} {
-		hits(t, a, "tea", day)
-		flush(t, a)
-		c.Advance(24 * time.Hour)
-	}
-	c.Advance(-24 * time.Hour)
-	for periods, want := range map[int][]row{
-		1: {{1, "b", 2}, {2, "c", 1}, {3, "d", 1}},
-		2: {{1, "b", 5}, {2, "c", 5}, {3, "a", 1}},
-		3: {{1, "a", 10}, {2, "b", 7}, {3, "c", 5}},
-		9: {{1, "a", 10}, {2, "b", 7}, {3, "c", 5}},
-	} {
-		places, off, err := a.ViewsADay.Of("tea").Last(ctx, periods, 3)
-		got := rows(places)
-		for i := range got {
-			// The order of equal scores is unspecified.
-			if i < len(want) && got[i].Score == want[i].Score {
-				got[i].ID = want[i].ID
-			}
-		}
-		if diff := cmp.Diff(want, got); diff != "" || off != 0 || err != nil {
-			t.Errorf("the last %d days: off by %d, %v, mismatch (-want +got):\n%s", periods, off, err, diff)
-		}
-	}
-	yesterday, err := a.ViewsADay.On(c.Now().AddDate(0, 0, -1)).Of("tea").At(ctx, 1, 9)
-	if diff := cmp.Diff([]row{{1, "c", 4}, {2, "b", 3}, {3, "a", 1}}, rows(yesterday)); diff != "" || err != nil {
-		t.Errorf("yesterday: %v, mismatch (-want +got):\n%s", err, diff)
-	}
-	if _, _, err := a.TopViews.Last(ctx, 2, 3); !errors.Is(err, kvmodel.ErrInvalid) {
-		t.Error("of a board without periods:", err)
-	}
-	metered, meter := kv.Metered(ctx)
-	if _, _, err := a.ViewsADay.Of("tea").Last(metered, 3, 3); err != nil || meter.Cost().Trips != 2 {
-		t.Errorf("%d trips, %v; want 2", meter.Cost().Trips, err)
 	}
 }

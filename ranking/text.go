@@ -52,15 +52,3 @@ func (b *Board[T, K, S]) Prefix(text S) *Span[T] {
 	span.part.between = b.of.prefix(text)
 	return span
 }
-
-// score returns the score of a member. Texts come from the record, since a tree holds only their
-// words.
-func (b *Board[T, K, S]) score(m keytree.Member) (score S) {
-	if !b.of.isText() {
-		return b.of.from(m.Score)
-	}
-	if m.Value != nil {
-		score = b.text(m.Value.(*T))
-	}
-	return score
-}

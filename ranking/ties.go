@@ -35,7 +35,6 @@ func (t Ties) byTime() bool { return t == Newest || t == Oldest }
 // lowest score first reads the tree from below.
 func (t Ties) newerAbove(low bool) bool { return (t == Newest) != low }
 
-// tie returns the tiebreaker of a record created at made.
 func (t Ties) tie(made time.Time, low bool) uint64 {
 	tie := keytree.TieAt(made)
 	if !t.newerAbove(low) {
@@ -44,8 +43,7 @@ func (t Ties) tie(made time.Time, low bool) uint64 {
 	return tie
 }
 
-// form returns the suffix of tree names for these ties, since their nodes differ. Releases that
-// predate forms do not read such trees.
+// form returns the suffix of tree names for these ties, since their nodes differ.
 func (t Ties) form(low bool) string {
 	switch {
 	case t == Dense:

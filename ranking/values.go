@@ -12,10 +12,8 @@ import (
 )
 
 // Values are the distinct values in a list with their numbers of records: the tags of a blog.
-//
 // Counts are read when they are shown. The order of a page and its choice of values follow a change
-// after its reply, and are right once the change is complete. Leftovers of a crash are repaired as
-// in every index.
+// after its reply.
 type Values[V any] struct {
 	tree *valueTree
 	key  kvmodel.KeyOf[V]
@@ -38,25 +36,23 @@ func NewValues[T any, K comparable, V any](records *kvmodel.Records[T, K], spec 
 	return &Values[V]{t, spec.Key}
 }
 
-// Page returns up to n values from the position of cursor, the most frequent first. Equally
-// frequent values are in a fixed order. It skips values that a keep function rejects and reads on;
-// after ten times n values it returns a short page with a Next. n is from 1 to 1000. It takes two
-// trips, and a few more if values are skipped. The first page takes one if it still has the values
-// this process saw there last.
+// Page returns up to n values, 1 to 1000, from the position of cursor, the most frequent first. It
+// skips values that a keep function rejects; after ten times n values it returns a short page with
+// a Next. It takes two trips, and a few more if values are skipped, or one if the first page still
+// has the values this process last saw there.
 func (v *Values[V]) Page(ctx context.Context, cursor string, n int, keep ...func(*Value[V]) bool) (kvmodel.Listing[Value[V]], error) {
-	ctx, end := v.tree.db.Begin(ctx, "Page")
-	defer end()
-	if err := v.tree.ready(ctx); err != nil {
+	ctx, r, err := v.tree.open(ctx, "Page")
+	if err != nil {
 		return kvmodel.Listing[Value[V]]{}, err
 	}
-	l, next, prev, err := v.tree.reader().page(ctx, cursor, n, v.want(keep))
+	defer r.close()
+	l, next, prev, err := r.page(ctx, cursor, n, v.want(keep))
 	out := kvmodel.Listing[Value[V]]{Items: itemsOf[Value[V]](l.Members), Next: next, Prev: prev}
 	// Counts may have changed since the order was read.
 	slices.SortStableFunc(out.Items, func(a, b *Value[V]) int { return cmp.Compare(b.Count, a.Count) })
 	return out, err
 }
 
-// want selects the values that all functions of keep accept, with their counts.
 func (v *Values[V]) want(keep []func(*Value[V]) bool) keytree.Want {
 	return keytree.Want{
 		Met: v.tree.met, Gone: v.tree.restore,
@@ -111,13 +107,53 @@ func (v *Values[V]) Count(ctx context.Context, value V) (int64, error) {
 	return counts[0], nil
 }
 
-// Len returns the number of values: exact up to 8,192 while nothing changes, approximate above. One
-// trip.
+// Len returns the number of values: exact up to 8,192 while nothing changes. One trip.
 func (v *Values[V]) Len(ctx context.Context) (int, error) {
-	ctx, end := v.tree.db.Begin(ctx, "Len")
-	defer end()
-	if err := v.tree.ready(ctx); err != nil {
+	ctx, r, err := v.tree.open(ctx, "Len")
+	if err != nil {
 		return 0, err
 	}
-	return v.tree.reader().count(ctx)
+	defer r.close()
+	return r.count(ctx)
 }
+
+// Verify reads the tree of the values and reports problems, as Board.Verify does, and given values
+// that are missing.
+func (v *Values[V]) Verify(ctx context.Context, values ...V) (Report, error) {
+	ctx, end := v.tree.db.Begin(ctx, "Verify")
+	defer end()
+	return v.tree.reader().verify(ctx, v.texts(values))
+}
+
+func (v *Values[V]) texts(values []V) []string { return kv.Texts(values, v.key.Text) }
+
+// Mend reports like Verify and repairs, as Board.Mend does. The given values catch up with their
+// counts.
+func (v *Values[V]) Mend(ctx context.Context, values ...V) (Report, error) {
+	if err := v.tree.db.Writable(); err != nil {
+		return Report{}, v.tree.failure(err)
+	}
+	ctx, end := v.tree.db.Begin(ctx, "Mend")
+	defer end()
+	if err := v.tree.followThere(ctx, v.texts(values)); err != nil {
+		return Report{}, err
+	}
+	return v.tree.reader().mend(ctx, v.texts(values), 0, v.tree.clear)
+}
+
+// Refresh makes Len exact, unless values change while it runs. It reads every node.
+func (v *Values[V]) Refresh(ctx context.Context) error {
+	ctx, end := v.tree.db.Begin(ctx, "Refresh")
+	defer end()
+	return v.tree.reader().refresh(ctx)
+}
+
+// Rebuild copies the tree of the values into new nodes, without empty ones: see Board. If the store
+// lost a part of the tree, use the Rebuild of the records instead.
+func (v *Values[V]) Rebuild(ctx context.Context) error {
+	ctx, end := v.tree.db.Begin(ctx, "Rebuild")
+	defer end()
+	return v.tree.reader().rebuild(ctx, nil, 0)
+}
+
+func (v *Values[V]) Stats() Stats { return v.tree.reader().stats() }

@@ -29,7 +29,6 @@ var (
 	_ plug.Purger   = (*valuesIndex)(nil)
 )
 
-// plugValues makes v an index of records, next to the named list.
 func plugValues(records plug.Model, v *valueTree, list, def string, places func(plug.Record) []string) {
 	x := &valuesIndex{
 		valueTree: v, name: plug.ValuesName(list), places: places,
@@ -41,16 +40,12 @@ func plugValues(records plug.Model, v *valueTree, list, def string, places func(
 	})
 }
 
-// Name returns the name of the index.
 func (x *valuesIndex) Name() string { return x.name }
 
-// Def returns the definition, including the counter of the list.
 func (x *valuesIndex) Def() string { return x.def }
 
-// Places returns the places of rec in the list.
 func (x *valuesIndex) Places(rec plug.Record) []string { return x.places(rec) }
 
-// Prepare rejects new values that are too long.
 func (x *valuesIndex) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	for _, id := range m.Gained {
 		if !fits(id) && !rebuilds(m) {
@@ -75,7 +70,6 @@ func (x *valuesIndex) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, pl
 	return x.Follow(ctx, s, places)
 }
 
-// Check reports values of recs that are missing from the tree.
 func (x *valuesIndex) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	holders := plug.Holders(recs)
 	wrong := make([][]string, len(recs))
@@ -112,12 +106,11 @@ func (x *valuesIndex) Purge(ctx context.Context, s kv.Store, _ string, places []
 	return x.failure(err)
 }
 
-// Meet notes values that a rebuild has read.
 func (x *valuesIndex) Meet(places []string) { x.met.Note(places) }
 
 // Finish enters the values that a rebuild has read, while the list recounts them. It also recounts
-// the other values in the tree here: a process without this index may have removed the last record
-// of one.
+// the other values in the tree: a process without this index may have removed the last record of
+// one.
 func (x *valuesIndex) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	met := fitting(x.met.Take())
 	for some := range slices.Chunk(met, followAtOnce) {
@@ -138,7 +131,7 @@ func (x *valuesIndex) Finish(ctx context.Context, s kv.Store, _ plug.Steps) erro
 	return x.failure(err)
 }
 
-// recountOthers recounts the values in the tree that are not in met. met is sorted.
+// recountOthers recounts the values in the tree that are not in met, which is sorted.
 func (x *valuesIndex) recountOthers(ctx context.Context, s kv.Store, met []string) error {
 	var others []string
 	err := x.tree.Scan(ctx, s, func(ids []string) error {
@@ -159,7 +152,6 @@ func (x *valuesIndex) recountOthers(ctx context.Context, s kv.Store, met []strin
 	return err
 }
 
-// fitting returns the ids that can be members.
 func fitting(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !fits(id) })
 }

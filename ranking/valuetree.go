@@ -13,11 +13,7 @@ import (
 )
 
 // valueTree is an untyped tree of the values of a list, scored by their numbers of records. A value
-// is in the tree while its number is not 0.
-//
-// It follows the numbers as a board does, see [counted]: a process that changed a number reads the
-// member's own record, then the number, and moves the member, or fences its record if it is already
-// in place.
+// is in the tree while its number is not 0. It follows the numbers as a board does: see [counted].
 type valueTree struct {
 	count   *kvmodel.Derived
 	db      plug.DB
@@ -31,30 +27,23 @@ type valueTree struct {
 
 var _ kvmodel.SureFollower = (*valueTree)(nil)
 
-// begin opens the tree of the values, index name of model.
 func (v *valueTree) begin(db plug.DB, model, name string, ready func(context.Context) error) {
 	v.db, v.ready, v.title = db, ready, model+"."+name
-	v.tree = treeOfValues(db, model, name)
+	text := kv.JoinText(model, name)
+	own := keytree.NewOwn(text, db.Now, time.Time{})
+	own.Note = noter(db, noteName(model, name), "", time.Time{})
+	v.tree = tree{keytree.New(keytree.Config{
+		Name: text, Code: keytree.Signed, Truth: own, Local: keytree.NewLocal(keptRouters),
+		Now: db.Now, Limit: leafLimit, Atomic: v.atomic() != nil,
+		Later: func(work func(context.Context, kv.Store) error) {
+			db.Soon(func(ctx context.Context) error { return work(ctx, db.Store()) })
+		},
+	}), own}
 	v.reports = newReporter(db)
 	v.crowd = newCrowd(v.followNow)
 	db.Finishes(noteName(model, name), func(ctx context.Context, s kv.Store, texts []string) error {
 		return finishNotes(ctx, s, v.reports, texts, func(note) tree { return v.tree })
 	})
-}
-
-// treeOfValues returns the tree of the index name of model, whose members have only their own
-// records. Its changes are noted in the journal of db.
-func treeOfValues(db plug.DB, model, name string) tree {
-	text := kv.JoinText(model, name)
-	own := keytree.NewOwn(text, db.Now, time.Time{})
-	own.Note = noter(db, noteName(model, name), "", time.Time{})
-	return tree{keytree.New(keytree.Config{
-		Name: text, Code: keytree.Signed, Truth: own, Local: keytree.NewLocal(keptRouters),
-		Now: db.Now, Limit: leafLimit, Atomic: kv.PowersOf(db.Store()).Atomic != nil,
-		Later: func(work func(context.Context, kv.Store) error) {
-			db.Soon(func(ctx context.Context) error { return work(ctx, db.Store()) })
-		},
-	}), own}
 }
 
 func (v *valueTree) atomic() func(context.Context, func(kv.Store) error) error {
@@ -75,29 +64,17 @@ func (v *valueTree) Follow(ctx context.Context, s kv.Store, ids []string) error 
 	}
 	due := new(keytree.Due)
 	err := kv.Join(v.follow(ctx, s, ids, keytree.NoFence, due)...)
-	if err == nil {
-		err = v.report(ctx, s, due)
-	}
-	return v.failure(err)
+	return v.failure(v.reports.finish(ctx, s, due, err, v.reports.now))
 }
 
-// followNow follows ids after changes of their numbers.
 func (v *valueTree) followNow(ctx context.Context, ids []string) []error {
 	s, due := v.db.Store(), new(keytree.Due)
 	errs := v.follow(ctx, s, ids, keytree.FenceAll, due)
-	reported := v.report(ctx, s, due)
+	reported := v.reports.now(ctx, due)
 	for i := range errs {
 		errs[i] = cmp.Or(errs[i], reported)
 	}
 	return errs
-}
-
-// report sends the reports of due, on s if that is a transaction.
-func (v *valueTree) report(ctx context.Context, s kv.Store, due *keytree.Due) error {
-	if v.atomic() != nil {
-		return due.Report(ctx, s)
-	}
-	return v.reports.now(ctx, due)
 }
 
 // enter moves the members ids to their numbers, and adds missing entries.
@@ -105,7 +82,7 @@ func (v *valueTree) enter(ctx context.Context, ids []string) error {
 	work := func(s kv.Store) error {
 		due := new(keytree.Due)
 		err := kv.Join(v.follow(ctx, s, ids, keytree.FenceAll, due)...)
-		if err = cmp.Or(err, v.report(ctx, s, due)); err != nil {
+		if err = v.reports.finish(ctx, s, due, err, v.reports.now); err != nil {
 			return err
 		}
 		return v.tree.RestoreAll(ctx, s, ids)
@@ -123,7 +100,6 @@ func (v *valueTree) followThere(ctx context.Context, ids []string) error {
 	return v.failure(kv.Join(append(errs, err)...))
 }
 
-// follow moves the members ids to their numbers, and returns an error for each.
 func (v *valueTree) follow(ctx context.Context, s kv.Store, ids []string, fence keytree.Fence, due *keytree.Due) []error {
 	errs := make([]error, len(ids))
 	for from := 0; from < len(ids); from += followAtOnce {
@@ -163,14 +139,13 @@ func (v *valueTree) toNumbers(all []keytree.Setting) keytree.Changes {
 	}
 }
 
-// recount requests a recount of id, whose number is missing or damaged.
 func (v *valueTree) recount(id string) {
 	if v.db.Writable() == nil {
 		v.count.Suspect(id, v.db.Now())
 	}
 }
 
-// lastKnown requests a recount of id and returns its score in the tree as a substitute.
+// lastKnown requests a recount of id and returns its score as a substitute.
 func (v *valueTree) lastKnown(id string, at keytree.Score) int64 {
 	v.recount(id)
 	return at.Int()
@@ -199,17 +174,21 @@ func (v *valueTree) reader() *reader {
 	return &reader{tree: v.tree.Tree, db: v.db, name: v.title, listing: v.title, down: true, ahead: &v.ahead}
 }
 
-// met removes a stale entry found by a page, in the background.
+func (v *valueTree) open(ctx context.Context, verb string) (context.Context, *reader, error) {
+	ctx, end := v.db.Begin(ctx, verb)
+	r := v.reader()
+	ctx, err := r.begin(ctx, end, v.ready)
+	return ctx, r, err
+}
+
 func (v *valueTree) met(d keytree.Doubt) {
 	v.db.Soon(func(ctx context.Context) error { return v.clear(ctx, []keytree.Doubt{d}) })
 }
 
-// restore rewrites the own record of a member, in the background.
 func (v *valueTree) restore(id string) {
 	v.db.Soon(func(ctx context.Context) error { return v.followThere(ctx, []string{id}) })
 }
 
-// clear follows the members of entries, and removes the entries that their records do not confirm.
 func (v *valueTree) clear(ctx context.Context, doubtful []keytree.Doubt) error {
 	due := new(keytree.Due)
 	defer v.reports.add(due)

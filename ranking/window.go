@@ -14,22 +14,28 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// The views that package inspect has of boards and of values: see [plug.Window]. A base is the base
-// of a tree.
+// The views that package inspect has of boards and of values: see [plug.Window]. A base is that of
+// a tree.
 
-// boardWindow is the view that package inspect has of boards.
-type boardWindow struct{ *core }
+type treeWindow struct{}
 
-// Window returns the view for package inspect.
-func (c *core) Window() plug.Window { return boardWindow{c} }
+func (treeWindow) Said(_ string, value []byte) (texts []string, bodies [][]byte) {
+	return keytree.Members(value), nil
+}
 
-// Kind returns "board".
+func (treeWindow) Show(key string, value []byte) ([]string, error) { return keytree.Show(key, value) }
+
+type boardWindow struct {
+	*core
+	treeWindow
+}
+
+func (c *core) Window() plug.Window { return boardWindow{core: c} }
+
 func (c boardWindow) Kind() string { return "board" }
 
-// Parted reports whether each value has a board.
 func (c boardWindow) Parted() bool { return c.many }
 
-// Bases returns the trees of a place, in all kept periods.
 func (c boardWindow) Bases(text string) (bases []string) {
 	p, err := parsePlace(text)
 	if err != nil {
@@ -41,48 +47,32 @@ func (c boardWindow) Bases(text string) (bases []string) {
 	return bases
 }
 
-// kept returns a time in each kept period, the current one first.
-func (c *core) kept() []time.Time {
-	now := c.host.DB().Now()
-	times := []time.Time{now}
-	for past := 1; c.per != Forever && past < c.keep; past++ {
-		times = append(times, c.per.add(now, -past))
-	}
-	return times
-}
-
-// Base finds a tree by its definition.
 func (c boardWindow) Base(key string) (base string, first bool) {
-	return treeBase(key, c.treeName(), c.many || c.per != Forever, c.code)
-}
-
-// treeBase returns the base of key if it belongs to a tree called name or, with more, to a tree
-// with that prefix. code is the code of its scores.
-func treeBase(key, name string, more bool, code keytree.Code) (base string, first bool) {
-	tree := "rank:" + plug.TreeName(name)
-	begin := tree + ":"
-	if more {
-		begin = "rank:" + name + ":"
+	if !c.many && c.per == Forever {
+		return exactBase(key, "rank:"+plug.TreeName(c.treeName()))
 	}
+	begin := "rank:" + c.treeName() + ":"
 	if !strings.HasPrefix(key, begin) {
 		return "", false
 	}
-	base, first = strings.CutSuffix(key, ":meta")
-	switch {
-	case !more:
-		return tree, first && base == tree
-	case first:
+	if base, first = strings.CutSuffix(key, ":meta"); first {
 		return base, true
 	}
 	for at := len(begin); at < len(key); at++ {
-		if key[at] == ':' && isTreeEnd(key[at:], code) {
+		if key[at] == ':' && isTreeEnd(key[at:], c.code) {
 			return key[:at], false
 		}
 	}
 	return "", false
 }
 
-// isTreeEnd reports whether rest can follow the name of a tree in a key.
+func exactBase(key, base string) (_ string, first bool) {
+	if !strings.HasPrefix(key, base+":") {
+		return "", false
+	}
+	return base, key == base+":meta"
+}
+
 func isTreeEnd(rest string, code keytree.Code) bool {
 	epoch, node, ok := strings.Cut(rest[1:], ":key0")
 	_, err := strconv.ParseUint(epoch, 10, 64)
@@ -110,7 +100,6 @@ func (c boardWindow) at(base, place string) (part, bool) {
 	return part{}, false
 }
 
-// Audit reads the tree.
 func (c boardWindow) Audit(ctx context.Context, s kv.Store, base, place string) ([]plug.Wrong, error) {
 	p, ok := c.at(base, place)
 	if !ok {
@@ -161,8 +150,6 @@ func (p part) strays(ctx context.Context, s kv.Store) (strays []string, err erro
 	return strays, err
 }
 
-const membersAtOnce = 100
-
 // membersOf returns the members of t that have records of their own, read from the keys. It cannot
 // tell members with hashed keys, or any if the store cannot list keys.
 func membersOf(ctx context.Context, s kv.Store, t tree) (ids []string, err error) {
@@ -183,7 +170,6 @@ func membersOf(ctx context.Context, s kv.Store, t tree) (ids []string, err error
 	return slices.Compact(ids), err
 }
 
-// auditTree returns the problems of a tree.
 func auditTree(ctx context.Context, s kv.Store, t tree) (wrong []plug.Wrong, err error) {
 	ids, err := membersOf(ctx, s, t)
 	if err != nil {
@@ -196,23 +182,26 @@ func auditTree(ctx context.Context, s kv.Store, t tree) (wrong []plug.Wrong, err
 	if err != nil {
 		return nil, err
 	}
+	add := func(kind, id, format string, args ...any) {
+		wrong = append(wrong, plug.Wrong{Kind: kind, ID: id, Text: t.Base() + ": " + fmt.Sprintf(format, args...)})
+	}
 	for _, text := range r.Wrong {
-		wrong = append(wrong, plug.Wrong{Kind: plug.DamagedItem, Text: t.Base() + ": " + text})
+		add(plug.DamagedItem, "", "%s", text)
 	}
 	if r.Lost > 0 {
-		wrong = append(wrong, plug.Wrong{Kind: plug.DamagedItem, Text: fmt.Sprintf("%s: %d nodes are missing or damaged", t.Base(), r.Lost)})
+		add(plug.DamagedItem, "", "%d nodes are missing or damaged", r.Lost)
 	}
 	for _, id := range r.Damaged {
-		wrong = append(wrong, plug.Wrong{Kind: plug.DamagedItem, ID: id, Text: fmt.Sprintf("%s: %s, the record of a member, is damaged", t.Base(), t.own.Key(id))})
+		add(plug.DamagedItem, id, "%s, the record of a member, is damaged", t.own.Key(id))
 	}
 	for _, id := range r.Missing {
-		wrong = append(wrong, plug.Wrong{Kind: plug.MissingEntry, ID: id, Text: fmt.Sprintf("%s: %s has no entry", t.Base(), id)})
+		add(plug.MissingEntry, id, "%s has no entry", id)
 	}
 	for _, id := range r.Stray() {
-		wrong = append(wrong, plug.Wrong{Kind: plug.StrayEntry, ID: id, Text: fmt.Sprintf("%s: %s has an entry that its record does not confirm", t.Base(), id)})
+		add(plug.StrayEntry, id, "%s has an entry that its record does not confirm", id)
 	}
 	if r.Drift > 0 && r.Members <= keytree.ExactUpTo {
-		wrong = append(wrong, plug.Wrong{Kind: plug.WrongCount, Text: fmt.Sprintf("%s: the counts of its nodes are off by %d", t.Base(), r.Drift)})
+		add(plug.WrongCount, "", "the counts of its nodes are off by %d", r.Drift)
 	}
 	return wrong, nil
 }
@@ -247,15 +236,13 @@ func (c boardWindow) Amend(ctx context.Context, s kv.Store, base, place string) 
 // Page returns the first members of the current board of value, unverified if the scores are
 // numbers.
 func (c boardWindow) Page(ctx context.Context, s kv.Store, value string, n int) ([]plug.Row, error) {
-	p := part{core: c.core, by: value}
-	t := p.tree(value, p.when()).Tree
+	t := c.now(value).Tree
 	if c.text != nil {
 		return c.texts(ctx, s, t, n)
 	}
 	return topOf(ctx, s, t, n)
 }
 
-// texts returns the first n members of a tree of words, with the texts in their records.
 func (c boardWindow) texts(ctx context.Context, s kv.Store, t *keytree.Tree, n int) (rows []plug.Row, err error) {
 	l, err := t.Page(ctx, s, keytree.Between{}, false, nil, n, keytree.Want{})
 	for _, m := range l.Members {
@@ -266,10 +253,8 @@ func (c boardWindow) texts(ctx context.Context, s kv.Store, t *keytree.Tree, n i
 	return rows, err
 }
 
-// Picture draws the top of the current tree of value.
 func (c boardWindow) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
-	p := part{core: c.core, by: value}
-	return pictureOf(ctx, s, p.tree(value, p.when()).Tree, most)
+	return pictureOf(ctx, s, c.now(value).Tree, most)
 }
 
 func pictureOf(ctx context.Context, s kv.Store, t *keytree.Tree, most int) (plug.Picture, error) {
@@ -289,7 +274,6 @@ func plainNode(n *keytree.PictureNode) plug.Node {
 	return out
 }
 
-// topOf returns the n highest members of a tree.
 func topOf(ctx context.Context, s kv.Store, t *keytree.Tree, n int) (rows []plug.Row, err error) {
 	l, err := t.Page(ctx, s, keytree.Between{}, true, nil, n, keytree.Want{Unverified: true})
 	for _, m := range l.Members {
@@ -298,7 +282,6 @@ func topOf(ctx context.Context, s kv.Store, t *keytree.Tree, n int) (rows []plug
 	return rows, err
 }
 
-// scoreText returns the score as the code stores it.
 func scoreText(code keytree.Code, s keytree.Score) string {
 	switch code {
 	case keytree.Float, keytree.Float.WithTies():
@@ -307,16 +290,6 @@ func scoreText(code keytree.Code, s keytree.Score) string {
 		return strconv.FormatUint(s.Uint(), 10)
 	}
 	return strconv.FormatInt(s.Int(), 10)
-}
-
-// Said returns the members that a node names.
-func (c boardWindow) Said(_ string, value []byte) (texts []string, bodies [][]byte) {
-	return keytree.Members(value), nil
-}
-
-// Show says what a node holds.
-func (c boardWindow) Show(key string, value []byte) ([]string, error) {
-	return keytree.Show(key, value)
 }
 
 // Ends returns the time when the counts of a period expire: now, if the period was dropped.
@@ -332,36 +305,25 @@ func (c boardWindow) Ends(key string) time.Time {
 	return c.host.DB().Now()
 }
 
-// valuesWindow is the view that package inspect has of values.
-type valuesWindow struct{ *valuesIndex }
+type valuesWindow struct {
+	*valuesIndex
+	treeWindow
+}
 
-// Window returns the view for package inspect.
-func (x *valuesIndex) Window() plug.Window { return valuesWindow{x} }
+func (x *valuesIndex) Window() plug.Window { return valuesWindow{valuesIndex: x} }
 
-// Kind returns "values".
 func (x valuesWindow) Kind() string { return "values" }
 
-// Bases returns the tree of the values.
 func (x valuesWindow) Bases(string) []string { return []string{x.tree.Base()} }
 
-// Base finds the tree by its definition.
 func (x valuesWindow) Base(key string) (base string, first bool) {
-	return exactBase(key, x.tree.Tree)
+	return exactBase(key, x.tree.Base())
 }
 
-func exactBase(key string, t *keytree.Tree) (base string, first bool) {
-	if !strings.HasPrefix(key, t.Base()+":") {
-		return "", false
-	}
-	return t.Base(), key == t.MetaKey()
-}
-
-// Audit reads the tree.
 func (x valuesWindow) Audit(ctx context.Context, s kv.Store, _, _ string) ([]plug.Wrong, error) {
 	return auditTree(ctx, s, x.tree)
 }
 
-// Amend mends the tree.
 func (x valuesWindow) Amend(ctx context.Context, s kv.Store, _, _ string) error {
 	ids, err := membersOf(ctx, s, x.tree)
 	if err == nil {
@@ -370,22 +332,10 @@ func (x valuesWindow) Amend(ctx context.Context, s kv.Store, _, _ string) error 
 	return err
 }
 
-// Page returns the most frequent values.
 func (x valuesWindow) Page(ctx context.Context, s kv.Store, _ string, n int) ([]plug.Row, error) {
 	return topOf(ctx, s, x.tree.Tree, n)
 }
 
-// Picture draws the tree of the values.
 func (x valuesWindow) Picture(ctx context.Context, s kv.Store, _ string, most int) (plug.Picture, error) {
 	return pictureOf(ctx, s, x.tree.Tree, most)
-}
-
-// Show says what a node holds.
-// Said returns the values that a node names.
-func (x valuesWindow) Said(_ string, value []byte) (texts []string, bodies [][]byte) {
-	return keytree.Members(value), nil
-}
-
-func (x valuesWindow) Show(key string, value []byte) ([]string, error) {
-	return keytree.Show(key, value)
 }

@@ -13,8 +13,8 @@ import (
 
 // Words is like Page, in the order of the values: texts by their bytes, numbers by their size. No
 // index has that order, so each page reads all values, in a trip for some 4,000 of them, and sorts
-// them in memory; then it reads the counts, in one trip, and a few more if values are skipped. If
-// the last record of a value goes while the page is read, the value may be left out.
+// them; then it reads the counts, in one trip, and a few more if values are skipped. A value whose
+// last record goes while the page is read may be left out.
 func (v *Values[V]) Words(ctx context.Context, cursor string, n int, keep ...func(*Value[V]) bool) (kvmodel.Listing[Value[V]], error) {
 	var none kvmodel.Listing[Value[V]]
 	p := &wordPage[V]{Values: v, n: n, keep: keep}
@@ -59,7 +59,6 @@ func (v *Values[V]) All(ctx context.Context) iter.Seq2[*Value[V], error] {
 	}
 }
 
-// words returns the values that may have a count, in order.
 func (v *Values[V]) words(ctx context.Context) (words []V, err error) {
 	if err := v.tree.ready(ctx); err != nil {
 		return nil, err
@@ -79,7 +78,6 @@ func (v *Values[V]) words(ctx context.Context) (words []V, err error) {
 	return words, v.tree.failure(err)
 }
 
-// counted returns the words that have a count. One trip.
 func (v *Values[V]) counted(ctx context.Context, words []V) (items []*Value[V], err error) {
 	if len(words) == 0 {
 		return nil, nil
@@ -96,7 +94,6 @@ func (v *Values[V]) counted(ctx context.Context, words []V) (items []*Value[V], 
 	return items, nil
 }
 
-// A wordPage is a page of Words.
 type wordPage[V any] struct {
 	*Values[V]
 	n    int
@@ -134,7 +131,6 @@ func (p *wordPage[V]) cursor(direction byte, at V) string {
 	return kvmodel.Cursor(p.name(), append([]byte{direction}, p.key.Text(at)...))
 }
 
-// listing fills the page.
 func (p *wordPage[V]) listing(ctx context.Context) (l kvmodel.Listing[Value[V]], err error) {
 	at := p.begin()
 	end := at // everything between the two was looked at
@@ -163,7 +159,7 @@ func (p *wordPage[V]) listing(ctx context.Context) (l kvmodel.Listing[Value[V]],
 }
 
 // take adds the kept items to the page until it is full, and returns the number of words it
-// consumed. items are the words with a count.
+// consumed, negative backward. items are the words with a count.
 func (p *wordPage[V]) take(l *kvmodel.Listing[Value[V]], some []V, items []*Value[V]) (moved int) {
 	for _, word := range some {
 		if len(l.Items) == p.n {
@@ -182,7 +178,6 @@ func (p *wordPage[V]) take(l *kvmodel.Listing[Value[V]], some []V, items []*Valu
 	return moved
 }
 
-// ahead returns the next n values from end on, in the direction of the page.
 func (p *wordPage[V]) ahead(end, n int) []V {
 	if !p.back {
 		return p.all[end:min(len(p.all), end+n)]
@@ -192,7 +187,6 @@ func (p *wordPage[V]) ahead(end, n int) []V {
 	return some
 }
 
-// begin returns the number of values before the page.
 func (p *wordPage[V]) begin() int {
 	if p.from == nil {
 		return 0

@@ -22,7 +22,6 @@ type code struct {
 // end marks the end of a level. It is below all weights.
 const end = 0
 
-// class is a range of weights of similar frequency.
 type class struct{ low, high, often int }
 
 const mostWeight = 1<<23 - 1
@@ -87,8 +86,7 @@ func codesOf(classes []class, most int) []code {
 	return divide(nil, all, 0, 0)
 }
 
-// divide appends the codes of classes, which share a prefix of n bits. It splits them into halves
-// of similar frequency, recursively.
+// divide appends the codes of classes, which share a prefix of n bits, halved by frequency.
 func divide(codes []code, classes []class, begin, n int) []code {
 	if len(classes) == 1 {
 		c := classes[0]

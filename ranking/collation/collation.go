@@ -1,12 +1,10 @@
 // Package collation sorts texts in the order of a language, for boards of words: see ranking.Text.
-// The orders are those of golang.org/x/text/collate. Its tables are large, but a program links them
-// only if it has a board of texts.
+// The orders and their large tables are those of golang.org/x/text/collate.
 //
-// The word of a text is its collation key, compressed. A key has levels: first the weights of
-// letters, then of accents, then of case. A weight takes 16 bits or more in a key; here frequent
-// weights get short codes, from a table that keeps the order: about five bits for a letter of the
-// Latin alphabet. A plain level takes two bits. The word ends after 64 bytes, about a hundred Latin
-// letters.
+// The word of a text is its collation key, compressed. A key has levels: the weights of letters,
+// then of accents, then of case, 16 bits or more each. Here frequent weights get short codes, from a
+// table that keeps the order: about five bits for a Latin letter. A plain level takes two bits. The
+// word ends after 64 bytes, about a hundred Latin letters.
 package collation
 
 import (
@@ -17,7 +15,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// version is incremented when words change with the same collation tables.
+// version must be incremented when words change with the same collation tables.
 const version = 1
 
 // Collation is the order of a language. It is safe for concurrent use.
@@ -26,7 +24,6 @@ type Collation struct {
 	pool sync.Pool // of *collator
 }
 
-// collator makes one key at a time.
 type collator struct {
 	*collate.Collator
 	buffer collate.Buffer
@@ -52,7 +49,6 @@ func Of(locale string) *Collation {
 // Name returns the locale, and the versions of the tables and of the words.
 func (c *Collation) Name() string { return c.name }
 
-// mostRead is the number of bytes of a text that are read, more than a word can encode.
 const mostRead = 4096
 
 // key calls f with the levels of the collation key of text.

@@ -1,6 +1,5 @@
 package collation
 
-// levels are the weights of a collation key.
 type levels struct{ letters, accents, cases []int }
 
 // Weights without a distinction.

@@ -2,17 +2,15 @@ package collation
 
 import "slices"
 
-// maxBits is the maximum length of a word in bits.
 const maxBits = 512
 
-// writer writes the bits of a word, highest bit of each byte first. It drops bits beyond maxBits:
-// two truncated words are still never a prefix of each other.
+// writer writes the bits of a word. It drops bits beyond maxBits: two truncated words are still
+// never a prefix of each other.
 type writer struct {
 	bytes []byte
 	n     int // bits
 }
 
-// bits writes the last n bits of v.
 func (w *writer) bits(v, n int) {
 	for n--; n >= 0 && w.n < maxBits; n-- {
 		if w.n%8 == 0 {
@@ -23,7 +21,6 @@ func (w *writer) bits(v, n int) {
 	}
 }
 
-// weight writes the code of a weight.
 func (w *writer) weight(codes []code, weight int) {
 	at, found := slices.BinarySearchFunc(codes, weight, func(c code, weight int) int { return c.low - weight })
 	if !found {
@@ -34,8 +31,8 @@ func (w *writer) weight(codes []code, weight int) {
 	w.bits(weight-c.low, c.rest)
 }
 
-// level writes a level of n expected weights, usually all plain. It first writes whether the level
-// is equal to that, above or below.
+// level writes a level of n expected weights, usually all plain, after whether it is equal to that,
+// above or below.
 func (w *writer) level(codes []code, weights []int, plain, n int) {
 	switch order := slices.Compare(weights, slices.Repeat([]int{plain}, n)); order {
 	case 0:

@@ -10,10 +10,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Every value begins with magic and its kind, and ends with a checksum of the rest.
+// Every value begins with magic and its kind, and ends with a checksum.
 const magic = "K1"
 
-// unseal returns the kind and the body of a stored value, or ErrCorrupt if it is incomplete or has
+// unseal returns the kind and the body of a stored value. ErrCorrupt: it is incomplete or has
 // another format.
 func unseal(value []byte) (kind byte, body reader, err error) {
 	payload, damaged := frame.Open(value)
@@ -26,12 +26,10 @@ func unseal(value []byte) (kind byte, body reader, err error) {
 	return payload[len(magic)], readerOf(payload[len(magic)+1:]), nil
 }
 
-// reader reads the body of a value.
 type reader struct{ wire.Reader }
 
 func readerOf(b []byte) reader { return reader{wire.Reader{Rest: b}} }
 
-// take fills dst.
 func (r *reader) take(dst []byte) {
 	if len(dst) > len(r.Rest) {
 		r.Fail("end")

@@ -18,7 +18,6 @@ type report struct {
 	slot slot
 }
 
-// update changes a router by the reports of its children.
 type update struct {
 	name   string
 	family []report // reports of children
@@ -28,7 +27,6 @@ type update struct {
 	up     bool    // next must be reported to the router above
 }
 
-// update writes the routers of updates in one trip and returns an error for each.
 func (p *nodes) update(ctx context.Context, s kv.Store, updates []*update) []error {
 	errs := make([]error, len(updates))
 	var ops []kv.Op
@@ -59,10 +57,8 @@ func (p *nodes) update(ctx context.Context, s kv.Store, updates []*update) []err
 // small tree, whose counts are exact, correct therefore reads the path to the node and sets each
 // slot to the count of the node below it.
 
-// correctTries bounds the reads of the paths under concurrent writes.
 const correctTries = 8
 
-// correctedAtOnce is the number of paths corrected together.
 const correctedAtOnce = 64
 
 // correct makes the counts on the paths to the named nodes exact. It skips a large tree, whose
@@ -150,8 +146,7 @@ func (p *nodes) readAround(ctx context.Context, s kv.Store, around map[string]bo
 	return read, nil
 }
 
-// corrected returns the router r, called name, with the counts of its children, or r itself if they
-// are right.
+// corrected returns r with the counts of its children, or r itself if they are right.
 func (p *nodes) corrected(name string, r *router, below func(i int) node) *router {
 	next := *r
 	for i := range next.slots {

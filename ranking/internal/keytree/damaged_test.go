@@ -8,7 +8,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// damage flips a bit of the record of id, and returns what stands there then.
 func (r *ranking) damage(t *testing.T, id string) []byte {
 	t.Helper()
 	got, err := kv.One(ctx, r.s, kv.OpGet(r.own.Key(id)))
@@ -20,7 +19,6 @@ func (r *ranking) damage(t *testing.T, id string) []byte {
 	return got.Value
 }
 
-// A member has moved, and the entry that it had before still counts.
 func TestTree_Mend_OfADamagedRecordTakesTheNewestEntryThatCounts(t *testing.T) {
 	r := open(newMem())
 	for i := range 20 {
@@ -47,7 +45,6 @@ func TestTree_Mend_OfADamagedRecordTakesTheNewestEntryThatCounts(t *testing.T) {
 	}
 }
 
-// A change that has not committed is not made up for.
 func TestTree_Mend_OfADamagedRecordTakesNoPendingEntry(t *testing.T) {
 	r := open(newMem())
 	r.set(t, "a", 1)
@@ -82,7 +79,6 @@ func TestTree_Finish_LeavesADamagedRecordAndItsEntry(t *testing.T) {
 	}
 }
 
-// Two processes repair at the same time what a third one has left.
 func TestTree_Finish_AMemberThatAnotherOneChangesMeanwhileIsFencedAllTheSame(t *testing.T) {
 	for name, begin := range map[string]func(*ranking){
 		"no record yet":     func(*ranking) {},

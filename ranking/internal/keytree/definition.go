@@ -15,15 +15,14 @@ import (
 
 func (t *Tree) metaKey() string { return t.name + metaName }
 
-// readMeta returns the tree's definition, or nil if there is none. A process that does not know the
-// tree reads the edge in the same trip. A lost definition is restored.
+// readMeta returns the tree's definition, or nil if there is none. It restores a lost one.
 func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 	asked := t.Now()
 	var r kv.Result
 	works := []func(kv.Store) error{
 		func(s kv.Store) error { r, _ = kv.One(ctx, s, kv.OpGet(t.metaKey())); return nil },
 	}
-	if t.unseen() {
+	if t.unseen() { // A process that does not know the tree needs the edge to tell that one was lost.
 		works = append(works, func(s kv.Store) error { return t.readEdge(ctx, s) })
 	}
 	if err := together(ctx, s, works...); err != nil {
@@ -44,9 +43,9 @@ func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 	return m, nil
 }
 
-// create makes the tree and returns its definition, or that of another process that made it at the
-// same time. It adds the root first. The first epoch is the current time, so that the tree does not
-// adopt nodes of an earlier tree whose definition was lost.
+// create makes the tree, unless another process does, and returns its definition. The first epoch
+// is the current time, so that the tree does not adopt nodes of an earlier one whose definition was
+// lost.
 func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 	asked := t.Now()
 	m, err := t.begun(ctx, s)
@@ -78,14 +77,12 @@ func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 	}
 }
 
-// begun adds the root of a new tree and returns its definition.
 func (t *Tree) begun(ctx context.Context, s kv.Store) (*meta, error) {
 	m := &meta{order: order{code: t.Code}, limit: cmp.Or(t.Limit, entryLimit), epoch: uint64(t.Now().UnixMilli())}
 	copy(m.salt[:], kv.RandomBytes(len(m.salt)))
 	return m, t.addRoot(ctx, s, m, m.epoch)
 }
 
-// addRoot adds the empty root of an epoch.
 func (t *Tree) addRoot(ctx context.Context, s kv.Store, m *meta, epoch uint64) error {
 	p := t.nodes(m, epoch)
 	for {
@@ -107,10 +104,9 @@ func (t *Tree) writeMeta(ctx context.Context, s kv.Store, m, next *meta) error {
 	return refused(ctx, err)
 }
 
-// putBack stores the definition again, if the tree was there: as the edge or this process
-// has it, of the two the later. It returns nil if there was no tree, or nothing has a
-// copy. broken is the version of a definition that is damaged, 0 if there is none. In
-// place of that, if nothing has a copy, the tree begins over and has lost what it held.
+// putBack stores a lost definition again, as the edge or this process has it, of two the later. It
+// returns nil if there was no tree, or nothing has a copy. broken is the version of a damaged
+// definition, 0 for none: without a copy, the tree then begins over as lost.
 func (t *Tree) putBack(ctx context.Context, s kv.Store, broken kv.Version) (*meta, error) {
 	if broken == 0 && !t.missing() {
 		return nil, nil
@@ -144,7 +140,6 @@ func (t *Tree) putBack(ctx context.Context, s kv.Store, broken kv.Version) (*met
 	return there, err
 }
 
-// missing reports whether the tree is known to have had a definition, given that it has none now.
 func (t *Tree) missing() bool {
 	t.mu.Lock()
 	there := t.last != nil || t.edge.epoch != 0
@@ -177,7 +172,6 @@ func (t *Tree) witness(m *meta) {
 
 func (t *Tree) edgeKey() string { return t.name + ":edge" }
 
-// readEdge reads the edge and keeps it, if it exists.
 func (t *Tree) readEdge(ctx context.Context, s kv.Store) error {
 	r, err := kv.One(ctx, s, kv.OpGet(t.edgeKey()))
 	if err != nil {
@@ -200,7 +194,6 @@ func (t *Tree) readEdge(ctx context.Context, s kv.Store) error {
 	return nil
 }
 
-// putEdge stores e, with a copy of m.
 func (t *Tree) putEdge(ctx context.Context, s kv.Store, e edge, m *meta) error {
 	kept := meta{order: m.order, limit: m.limit, epoch: m.epoch, lost: m.lost}
 	e.epoch, e.copy = m.epoch, &kept
@@ -211,7 +204,6 @@ func (t *Tree) putEdge(ctx context.Context, s kv.Store, e edge, m *meta) error {
 	return err
 }
 
-// isName reports whether name is valid for a node.
 func (t *Tree) isName(name string) bool {
 	return strings.Trim(name, "01") == "" && len(name)%perLevel == 0 && len(name) <= t.Code.maxBits()
 }

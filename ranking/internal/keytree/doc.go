@@ -1,22 +1,17 @@
-// Package keytree keeps members in the order of their scores, in a store whose operations are each
-// about a single key: a tree with positions of nodes as key names.
+// Package keytree keeps members in the order of their scores, in a tree whose node positions are
+// key names, on a store that changes one key at a time.
 //
-// Each member has a position in the order: the bits of its score, in some trees the bits of a
-// tiebreaker, then the bits of a hash of its id. The name of a node is the common prefix of the
-// bits of everything below it. So the path to a member is known before anything is read, and the
-// shape of the tree depends on its members and not on the order of their inserts. A node is a leaf,
-// with entries, or a router, with the counts of its four children; a full leaf becomes a router for
-// good.
+// A member's position is a bit string: its score, in some trees a tiebreaker, then a hash of its
+// id. A node's name is the common prefix of everything below it. So the path to a member is known
+// before anything is read, and the shape of the tree does not depend on the order of inserts. A
+// node is a leaf, with entries, or a router, with the counts of its four children; a full leaf
+// becomes a router for good.
 //
-// The tree is an index. The record of a member is the truth about it (see Truth), and a change
-// happens at the moment that record is written. The new entry is added before that, pending.
-// Afterwards the entry counts and the old one goes, by a rule (leaf.tidied) that any process may
-// apply at any later time.
+// The tree is an index. The record of a member is the truth about it (see Truth): a change happens
+// when it is written. The new entry is added before that, pending. Afterwards it counts and the old
+// one goes, by a rule (leaf.tidied) that any process may apply at any later time.
 //
-// Read leaf.go first, then edit.go and insert.go: the rule, a write of a leaf, a change. A file uses
-// only those after it: show, verify; set, record, rebuild, refresh; list, rank; insert; edit,
-// open; query, walk; report, correct; epochs, loss, definition, tree, meta; reading, find, split;
-// tally, nodes; local, queue; leaf, truth; node, point, bytes, score.
+// Read leaf.go first, then edit.go and insert.go: the rule, a write of a leaf, a change.
 //
 // # Invariants
 //

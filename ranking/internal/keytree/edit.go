@@ -15,12 +15,11 @@ import (
 // writes by itself.
 const patience = 8
 
-// maxTries bounds the tries of one edit to write a node that others change.
 const maxTries = 64
 
 // edit carries out edits, one write per leaf, possibly together with other edits of this process.
 // at, if not nil, holds the leaves, freshly read. An edit that fails sets its err and does not
-// affect the others. edit adds the reports that follow to due.
+// affect the others.
 func (p *nodes) edit(ctx context.Context, s kv.Store, edits []*edit, at []*spot, due *reports) {
 	if len(edits) == 0 {
 		return
@@ -33,13 +32,11 @@ func (p *nodes) edit(ctx context.Context, s kv.Store, edits []*edit, at []*spot,
 	p.editEach(ctx, s, groups(edits, at), 0, due)
 }
 
-// editOne is edit for a single edit.
 func (p *nodes) editOne(ctx context.Context, s kv.Store, e *edit, due *reports) error {
 	p.edit(ctx, s, []*edit{e}, nil, due)
 	return e.err
 }
 
-// failure returns the first error of edits.
 func failure(edits []*edit) error {
 	i := slices.IndexFunc(edits, func(e *edit) bool { return e.err != nil })
 	if i < 0 {
@@ -48,7 +45,6 @@ func failure(edits []*edit) error {
 	return edits[i].err
 }
 
-// editEach carries out the edits of groups in parallel. try is the number of tries so far.
 func (p *nodes) editEach(ctx context.Context, s kv.Store, groups []group, try int, due *reports) {
 	kv.Each(ctx, s, groups, func(s kv.Store, _ int, g group) error {
 		p.editAt(ctx, s, g.edits, g.at, try, due)
@@ -56,7 +52,8 @@ func (p *nodes) editEach(ctx context.Context, s kv.Store, groups []group, try in
 	})
 }
 
-// editAt carries out edits. at is their common leaf, freshly read, or nil if it is not known.
+// editAt carries out edits. at is their common leaf, freshly read, or nil. try is the number of
+// tries so far.
 func (p *nodes) editAt(ctx context.Context, s kv.Store, edits []*edit, at *spot, try int, due *reports) {
 	var err error
 	for waits := 0; len(edits) > 0 && try < maxTries; edits = p.local.undone(edits) {
@@ -102,24 +99,20 @@ func (p *nodes) editAt(ctx context.Context, s kv.Store, edits []*edit, at *spot,
 	p.fail(edits, cmp.Or(err, fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, maxTries)))
 }
 
-// tooLate reports whether e is too old to be written by another operation.
 func (p *nodes) tooLate(e *edit) bool { return p.tooLong(e.began) }
 
-// fail sets err on every edit that was not written.
 func (p *nodes) fail(edits []*edit, err error) {
 	for _, e := range p.local.undone(edits) {
 		e.err = err
 	}
 }
 
-// group is a leaf and the edits that belong there.
 type group struct {
 	at    *spot
 	edits []*edit
 }
 
-// spread finds the leaves of edits. Meanwhile the edits wait in the queues of their expected
-// leaves.
+// spread finds the leaves of edits, which meanwhile wait in the queues of their expected leaves.
 func (p *nodes) spread(ctx context.Context, s kv.Store, edits []*edit) ([]group, error) {
 	for name, some := range grouped(edits, func(i int) string {
 		expected, _ := p.guess(edits[i].bits)
@@ -134,7 +127,7 @@ func (p *nodes) spread(ctx context.Context, s kv.Store, edits []*edit) ([]group,
 	return groups(edits, spots), nil
 }
 
-// groups groups edits by leaf, in the order of the leaves. spots are the leaves of edits.
+// groups groups edits by leaf, in the order of the leaves.
 func groups(edits []*edit, spots []*spot) []group {
 	at := make(map[string]*spot)
 	for _, sp := range spots {
@@ -148,7 +141,6 @@ func groups(edits []*edit, spots []*spot) []group {
 	return all
 }
 
-// grouped groups edits by the name returned for each.
 func grouped(edits []*edit, name func(i int) string) map[string][]*edit {
 	by := make(map[string][]*edit)
 	for i, e := range edits {
@@ -157,7 +149,6 @@ func grouped(edits []*edit, name func(i int) string) map[string][]*edit {
 	return by
 }
 
-// lookAgain rereads the node called name. It may no longer be a leaf.
 func (p *nodes) lookAgain(ctx context.Context, s kv.Store, name string) (*spot, error) {
 	got, err := p.get(ctx, s, name)
 	if err != nil {
@@ -170,8 +161,7 @@ func (p *nodes) lookAgain(ctx context.Context, s kv.Store, name string) (*spot, 
 var errRoom = errors.New("room was made")
 
 // apply writes the leaf at with the first of edits, and as many others as fit; a leaf about to be
-// split takes many. It returns errAgain if the node has changed, and errRoom if it was split
-// without the edits.
+// split takes many. errRoom: it was split without the edits.
 func (p *nodes) apply(ctx context.Context, s kv.Store, at *spot, ln *queue, edits []*edit, due *reports) (err error) {
 	var next *leaf
 	var took []*edit
@@ -195,8 +185,7 @@ func (p *nodes) apply(ctx context.Context, s kv.Store, at *spot, ln *queue, edit
 	return err
 }
 
-// take applies edits to the leaf l as long as the result fits. It returns the result and the
-// applied edits.
+// take applies edits to the leaf l as long as the result fits.
 func (p *nodes) take(l *leaf, edits []*edit, fits func(*leaf) bool) (next *leaf, took []*edit, err error) {
 	next = l
 	var spare, used []entry // used holds the entries of next, unless next is l
@@ -234,7 +223,7 @@ func (l *leaf) with(o *order, e *edit, room []entry) *leaf {
 
 // takeWithRoom removes stale entries from the leaf at. If that leaves enough room for now and for a
 // while, it writes the leaf with all edits. Otherwise it splits the leaf, with as many edits as a
-// splitting node may hold. It returns the result and the applied edits.
+// splitting node may hold.
 func (p *nodes) takeWithRoom(ctx context.Context, s kv.Store, at *spot, edits []*edit, due *reports) (next *leaf, took []*edit, err error) {
 	kept, err := p.purged(ctx, s, at.leaf)
 	if err != nil {
@@ -257,9 +246,8 @@ func (p *nodes) takeWithRoom(ctx context.Context, s kv.Store, at *spot, edits []
 	return next, took, p.split(ctx, s, at, next, due)
 }
 
-// split turns the leaf at into a router with children, which get the entries of
-// kept. It freezes the leaf first, so that no entry is added that the children do
-// not get. So kept is in the tree once it is frozen; any process can do the rest.
+// split freezes the leaf at, with the entries of kept, so that no entry is added that the nodes
+// below do not get. Once it is frozen, kept is in the tree and any process can do the rest.
 func (p *nodes) split(ctx context.Context, s kv.Store, at *spot, kept *leaf, due *reports) error {
 	whole := *kept
 	whole.splitting = true
@@ -271,7 +259,7 @@ func (p *nodes) split(ctx context.Context, s kv.Store, at *spot, kept *leaf, due
 	return nil
 }
 
-// replace writes next over the leaf at. next has other entries or is about to be split. replace
+// replace writes next, which has other entries or is about to be split, over the leaf at, and
 // returns the leaf as written.
 func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, due *reports) (*leaf, error) {
 	l := *next
@@ -309,9 +297,8 @@ func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, d
 	return &l, nil
 }
 
-// purged tidies the entries of members with several entries in l, and returns the result, or l
-// itself if nothing changes. A split would spread such entries over different children, where a
-// stale one would count until a query finds it.
+// purged tidies the entries of members with several entries in l. A split would spread such entries
+// over different children, where a stale one would count until a query finds it.
 func (p *nodes) purged(ctx context.Context, s kv.Store, l *leaf) (*leaf, error) {
 	ids := l.repeated()
 	if len(ids) == 0 {

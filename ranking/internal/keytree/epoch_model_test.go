@@ -9,15 +9,14 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// The model of a lost node. A tree with two leaves loses one; writers of one record notice that or
-// do not, readers use what definition they have, and a rebuild fills the fresh epoch. All orders of
-// their steps are gone through, with every length of sleep before each of them.
+// A tree with two leaves loses one; writers of one record notice that or do not, and a rebuild fills
+// the fresh epoch, in all orders of their steps, with every length of sleep before each.
 //
 // Wanted in every state, while no writer is between its commit and its end: each epoch that a query
-// may go by has the entry of the record's value, or lacks its leaf or the root, and the query says so.
+// may go by has the entry of the record's value, or lacks its leaf or the root.
 //
-// A unit of the clock is 5 seconds: times.Definition is one, graceTime three. That a change of which
-// a step comes after times.Change writes nothing is not relied upon.
+// A unit of the clock is 5 seconds: times.Definition is one, graceTime three. The model does not
+// rely on times.Change.
 
 // A lapse is a part of the protocol that is left out.
 type lapse string
@@ -35,7 +34,6 @@ const (
 const modelEpochs = 3
 
 type (
-	// lossWriter is a process that changes the record.
 	lossWriter struct {
 		at      uint8 // the next step
 		changes uint8 // that are left
@@ -121,10 +119,8 @@ func (m lossModel) first() lossState {
 // lossValue is the value of a change. Those of one writer are in turn in leaf 1 and in leaf 0.
 func lossValue(i int, left uint8) uint8 { return 5 - left + 3*uint8(i) }
 
-// isThere reports whether the leaf of a value is in an epoch.
 func (s *lossState) isThere(epoch, value uint8) bool { return !s.dropped[epoch] || value%2 == 1 }
 
-// wrong returns what must not be.
 func (m lossModel) wrong(s lossState) string {
 	for i := range m.writers {
 		if s.writers[i].at > lwCommit {
@@ -175,7 +171,6 @@ func (m lossModel) find(s lossState, to func(lossState, string)) {
 	}
 }
 
-// begin makes w know the definition.
 func (m lossModel) begin(s lossState, w *lossWriter) {
 	if !w.known || s.now-w.read > 1 && m.left != oldKnowledge {
 		w.known, w.epoch, w.read = true, s.epoch, s.now
@@ -312,7 +307,7 @@ func (m lossModel) rebuild(s lossState, to func(lossState, string)) {
 	}
 }
 
-// explore goes through all states, and returns how many there are, and the way to one that is wrong.
+// explore goes through all states, and returns their number, and the way to one that is wrong.
 func (m lossModel) explore() (states int, way []string) {
 	type step struct {
 		from lossState
@@ -341,7 +336,7 @@ func (m lossModel) explore() (states int, way []string) {
 	return len(seen), nil
 }
 
-// lossModels are the worlds. Each lapse shows in one of those that are not vast.
+// Each lapse shows in one of those that are not vast.
 var lossModels = []struct {
 	name string
 	vast bool

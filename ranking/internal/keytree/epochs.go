@@ -9,15 +9,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// epochs are the epochs that one operation reads and writes.
 type epochs struct {
 	read  *nodes // nil: no such tree yet
 	write []*nodes
 	lost  bool // a part of the tree is missing until a rebuild
 }
 
-// epochs begins an operation. If it must read the definition, it runs beside in the same trip. A
-// writer creates the tree if needed.
+// epochs begins an operation. It runs beside in the trip that reads the definition, if any. A writer
+// creates the tree if needed.
 func (t *Tree) epochs(ctx context.Context, s kv.Store, writes bool, beside ...func(kv.Store) error) (*epochs, error) {
 	began := t.Now()
 	m, err := t.definition(ctx, s, beside)
@@ -30,8 +29,6 @@ func (t *Tree) epochs(ctx context.Context, s kv.Store, writes bool, beside ...fu
 	return t.epochsOf(m, began), nil
 }
 
-// definition returns the definition, or nil if there is none, and runs beside in the trip that
-// reads it, if any.
 func (t *Tree) definition(ctx context.Context, s kv.Store, beside []func(kv.Store) error) (*meta, error) {
 	if m := t.known(s); m != nil {
 		return m, together(ctx, s, beside...)
@@ -57,7 +54,6 @@ func (t *Tree) epochsOf(m *meta, began time.Time) *epochs {
 	return ep
 }
 
-// beginTries bounds the retries of an operation because the tree moved to another epoch.
 const beginTries = 8
 
 // begin does work as a writer, and again if the epochs were out of date or one has lost a node.
@@ -84,9 +80,9 @@ func (t *Tree) begin(ctx context.Context, s kv.Store, work func(*epochs) error, 
 	return err
 }
 
-// Distrust returns the epoch that a rebuild has to fill from all members, since a part of the
-// tree was lost; 0 if none was. That begins now if err, of another call, says that a node is
-// missing, and that is so.
+// Distrust returns the epoch that a rebuild has to fill from all members, since a part of the tree
+// was lost; 0 if none was. If err, of another call, says that a node is missing, it checks that and
+// moves the tree on.
 func (t *Tree) Distrust(ctx context.Context, s kv.Store, err error) (epoch uint64, _ error) {
 	var loss *lossError
 	if errors.As(err, &loss) {

@@ -9,33 +9,30 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// spot is a leaf with its name, as it was read.
 type spot struct {
 	name string
 	node // leaf is not nil
 }
 
-// levelsAhead is the number of levels read at once by a process that has not read the tree.
+// levelsAhead is the number of levels read at once by a process that has not read the tree,
+// aheadOfMany the number in a search for many leaves.
 const levelsAhead = 15
 
-// aheadOfMany is levelsAhead for a search for many leaves.
 const aheadOfMany = 4
 
-// guess returns the first node on the path of bits that is not known to be a router, and reports
-// whether any node is known.
+// guess returns the first node on the path of bits that is not known to be a router, and whether
+// any node is known.
 func (p *nodes) guess(bits string) (name string, known bool) {
 	n, known := p.local.follow(p.code, p.root, bits)
 	return bits[:n], known
 }
 
-// find returns the leaves of edits, in their order. It takes one trip if the paths are known, or
-// nothing is. Otherwise it reads more nodes with each trip, in case many on the path were split.
+// find returns the leaves of edits. It takes one trip if the paths are known, or nothing is.
+// Otherwise it reads more nodes with each trip, in case many on the path were split.
 func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, error) {
-	all := make([]search, len(edits))
-	ways := make([]*search, len(edits))
+	ways := make([]search, len(edits))
 	for i, e := range edits {
-		all[i] = p.search(e.bits, len(edits))
-		ways[i] = &all[i]
+		ways[i] = p.search(e.bits, len(edits))
 	}
 	met := make(map[string]*spot)
 	for {
@@ -61,7 +58,6 @@ func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, e
 	return spots, nil
 }
 
-// search is the search for one leaf.
 type search struct {
 	bits    string
 	name    string // the first node not known to be a router
@@ -70,7 +66,6 @@ type search struct {
 	at      *spot  // nil: not found yet
 }
 
-// search begins the search for the leaf of bits, one of n.
 func (p *nodes) search(bits string, n int) search {
 	w := search{bits: bits, width: 1}
 	var known bool
@@ -85,28 +80,22 @@ func (p *nodes) search(bits string, n int) search {
 }
 
 // unread returns the nodes to read for the unfinished ways.
-func unread(ways []*search) []string {
+func unread(ways []search) []string {
 	var names []string
-	seen := make(map[string]bool)
 	for _, w := range ways {
-		if w.at != nil {
-			continue
-		}
-		for _, name := range way(w.bits, w.name, w.width) {
-			if !seen[name] {
-				seen[name] = true
-				names = append(names, name)
-			}
+		if w.at == nil {
+			names = append(names, way(w.bits, w.name, w.width)...)
 		}
 	}
-	return names
+	return uniq(names)
 }
 
-// follow advances each way through the nodes in met, and does the work that stops one: a split to
-// finish, or a node to remake.
-func (p *nodes) follow(ctx context.Context, s kv.Store, ways []*search, met map[string]*spot) error {
+// follow advances each way through the nodes in met, and handles what stops one: a split to finish,
+// or a missing node.
+func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met map[string]*spot) error {
 	helped := make(map[string]bool)
-	for _, w := range ways {
+	for i := range ways {
+		w := &ways[i]
 		if w.at != nil {
 			continue
 		}
@@ -165,11 +154,10 @@ func way(bits, name string, width int) []string {
 	return names
 }
 
-// path returns the names of the nodes from the root down to name.
 func path(name string) []string { return way(name, "", len(name)/perLevel+1) }
 
-// loss returns a lossError if the node called name is lost: the routers above lead there,
-// and it is missing. errAgain: they do not, or it is there.
+// loss returns a lossError if the node called name is lost: the routers above lead there, and it is
+// missing. errAgain: they do not, or it is there.
 func (p *nodes) loss(ctx context.Context, s kv.Store, name string) error {
 	way := path(name)
 	above, err := p.get(ctx, s, way[:len(way)-1]...)
@@ -186,7 +174,6 @@ func (p *nodes) loss(ctx context.Context, s kv.Store, name string) error {
 	return &lossError{p.epoch, name, p.key(name)}
 }
 
-// lossError says that a node is missing.
 type lossError struct {
 	epoch     uint64
 	name, key string

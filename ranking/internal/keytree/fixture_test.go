@@ -15,14 +15,12 @@ import (
 
 var ctx = context.Background()
 
-// ranking is a tree with records of its own, as one process uses it.
 type ranking struct {
 	*Tree
 	own *Own
 	s   kv.Store
 }
 
-// open returns the tree called name in s, with small nodes.
 func open(s kv.Store, change ...func(*Config)) *ranking {
 	c := Config{Name: "test", Code: Signed, Local: NewLocal(1 << 16), Now: time.Now, Limit: 4}
 	for _, f := range change {
@@ -33,7 +31,6 @@ func open(s kv.Store, change ...func(*Config)) *ranking {
 	return &ranking{New(c), own, s}
 }
 
-// change changes the member id and makes the reports that are due, if it can.
 func (r *ranking) change(id string, change Change) error {
 	due := new(Due)
 	if err := r.Set(ctx, r.s, r.own, id, change, due); err != nil {
@@ -68,12 +65,10 @@ func (r *ranking) filled(work func(lost uint64) error) error {
 	}
 }
 
-// rebuild rebuilds the tree, whose members are ids.
 func (r *ranking) rebuild(ids ...string) error {
 	return r.filled(func(lost uint64) error { return r.Rebuild(ctx, r.s, ids, lost) })
 }
 
-// mendAll mends the tree, whose members are ids.
 func (r *ranking) mendAll(ids ...string) error {
 	return r.filled(func(lost uint64) error {
 		_, err := r.Mend(ctx, r.s, ids, lost, r.clear)
@@ -81,10 +76,8 @@ func (r *ranking) mendAll(ids ...string) error {
 	})
 }
 
-// withTies is for trees whose scores have ties.
 func withTies(c *Config) { c.Code = c.Code.WithTies() }
 
-// dense is for trees that count scores.
 func dense(c *Config) { c.Dense = true }
 
 func (r *ranking) remove(t testing.TB, id string) {
@@ -94,8 +87,7 @@ func (r *ranking) remove(t testing.TB, id string) {
 	}
 }
 
-// checkInvariants asserts what must be true while nothing changes: no member of ids
-// is missing, and nothing is wrong with any node.
+// checkInvariants asserts what must be true while nothing changes.
 func (r *ranking) checkInvariants(t testing.TB, ids ...string) Report {
 	t.Helper()
 	report, err := r.Verify(ctx, r.s, ids)
@@ -111,7 +103,6 @@ func (r *ranking) checkInvariants(t testing.TB, ids ...string) Report {
 	return report
 }
 
-// checkCounts asserts that counts are exact after a refresh.
 func (r *ranking) checkCounts(t testing.TB) {
 	t.Helper()
 	if err := r.Refresh(ctx, r.s); err != nil {
@@ -148,13 +139,11 @@ func (d *disturbed) Do(ctx context.Context, ops []kv.Op) error {
 	return d.Store.Do(ctx, ops)
 }
 
-// model is what a ranking should hold.
 type model struct {
 	*order
 	scores map[string]Score
 }
 
-// members returns the model's members, the highest first.
 func (m *model) members() []string {
 	ids := make([]string, 0, len(m.scores))
 	for id := range m.scores {
@@ -170,7 +159,6 @@ func (m *model) members() []string {
 	return ids
 }
 
-// orderOf returns the order of the tree, which has a definition.
 func (r *ranking) orderOf(t testing.TB) *order {
 	t.Helper()
 	m, err := r.readMeta(ctx, r.s)
@@ -188,7 +176,6 @@ func names(members []Member) []string {
 	return ids
 }
 
-// seeded returns a random source and logs its seed if the test fails.
 func seeded(t *testing.T) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	t.Cleanup(func() {
@@ -201,12 +188,10 @@ func seeded(t *testing.T) *rand.Rand {
 
 func idOf(i int) string { return fmt.Sprintf("id%04d", i) }
 
-// To is the change that gives a member score s.
 func To(s Score) Change {
 	return func(context.Context, kv.Store, State) (State, error) { return State{In: true, Score: s}, nil }
 }
 
-// Out is the change that removes a member.
 func Out(context.Context, kv.Store, State) (State, error) { return State{}, nil }
 
 func must(t testing.TB, err error) {

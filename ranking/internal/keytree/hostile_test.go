@@ -35,27 +35,13 @@ func TestTree_TakesIDsOfEveryLengthAndOfAnyBytes(t *testing.T) {
 		t.Error("an id that is too long:", err)
 	}
 	report := r.checkInvariants(t)
-	if report.Members < 500 || report.Members != len(r.all(t)) {
-		t.Errorf("%d members, and %d in the nodes", report.Members, len(r.all(t)))
+	all, err := pageThrough(r, true)
+	must(t, err)
+	if report.Members < 500 || report.Members != len(all) {
+		t.Errorf("%d members, and %d in the nodes", report.Members, len(all))
 	}
 }
 
-// all pages through the ranking.
-func (r *ranking) all(t *testing.T) []string {
-	t.Helper()
-	var all []string
-	var at []byte
-	for first := true; first || at != nil; first = false {
-		l, err := r.Page(ctx, r.s, Between{}, true, at, 50, Want{})
-		must(t, err)
-		all = append(all, names(l.Members)...)
-		at = l.Next
-	}
-	return all
-}
-
-// However many members have one score, or ever greater ones, no way is longer than
-// with evenly spread numbers by more than the bits of the score.
 func TestTree_StaysShallowUnderEveryLoad(t *testing.T) {
 	n := proof.Size(700, 6_000)
 	for name, score := range map[string]func(i int) int64{
@@ -81,8 +67,6 @@ func TestTree_StaysShallowUnderEveryLoad(t *testing.T) {
 	}
 }
 
-// Whatever single item a cache evicts, nothing fails for good, and Mend with the ids
-// brings all members back.
 func TestTree_AfterAnyItemIsEvictedMendRepairsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for i := 0; ; i += proof.Size(5, 1) {
@@ -116,8 +100,6 @@ func (r *ranking) clear(ctx context.Context, doubtful []Doubt) error {
 	return nil
 }
 
-// checkEvicted asserts that a tree that lost the item key can be read, written and
-// mended.
 func checkEvicted(t *testing.T, key string, r *ranking, ids []string) {
 	t.Helper()
 	for _, down := range []bool{true, false} {
@@ -136,7 +118,9 @@ func checkEvicted(t *testing.T, key string, r *ranking, ids []string) {
 		want-- // Without its record, a member is not in.
 	}
 	report := r.checkInvariants(t, ids...)
-	if report.Members != want || report.Stale+report.Pending+report.Lost > 0 || len(r.all(t)) != want {
+	all, err := pageThrough(r, true)
+	must(t, err)
+	if report.Members != want || report.Stale+report.Pending+report.Lost > 0 || len(all) != want {
 		t.Errorf("without %s: %+v, want %d members", key, report, want)
 	}
 }

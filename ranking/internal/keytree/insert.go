@@ -10,11 +10,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// MaxID is the maximum length of an id text, small enough for a leaf to hold several.
 const MaxID = kvmodel.MaxID
 
-// Insert adds the entry of a member before the record that puts it in state to is written. The
-// entry is pending: it does not count until Tidy sees the written record.
+// Insert adds the entry of a member before the record that puts it in state to is written. It is
+// pending: it does not count until Tidy sees the written record.
 func (t *Tree) Insert(ctx context.Context, s kv.Store, id string, to State) (*Due, error) {
 	return t.insert(ctx, s, nil, Insertion{id, to})
 }
@@ -29,7 +28,6 @@ func (t *Tree) InsertNow(ctx context.Context, s kv.Store, all ...Insertion) (*Du
 	return t.insert(ctx, s, known, all...)
 }
 
-// Insertion is a member ID and the state To that its record is about to give it.
 type Insertion struct {
 	ID string
 	To State
@@ -59,21 +57,18 @@ func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, known knownS
 	})
 }
 
-// putting returns an edit that adds the pending entry of a member in state to.
 func (p *nodes) putting(id string, to State) *edit {
 	e := p.editing(to.Score, id)
 	e.put = &entry{to.Score, to.Ver, id, true}
 	return e
 }
 
-// tidying returns an edit that tidies at score by the state of a record.
 func (p *nodes) tidying(id string, score Score, now State) *edit {
 	e := p.editing(score, id)
 	e.known = &now
 	return e
 }
 
-// editing returns an edit at score that does not change anything yet.
 func (p *nodes) editing(score Score, id string) *edit {
 	at := p.point(score, id)
 	return &edit{point: at, bits: p.bits(at), id: id, began: p.began}
@@ -91,8 +86,8 @@ func (ep *epochs) tidy(ctx context.Context, s kv.Store, due *Due, id string, sco
 	return ep.tidyAll(ctx, s, due, []Tidying{{id, score, now}})
 }
 
-// tidyAll tidies, and adds entries that should be there: a process may have slept since it put
-// them in, and the tree may have moved to a fresh epoch without them.
+// tidyAll tidies, and adds entries that should be there: a process may have slept since it put them
+// in, and the tree may have moved to a fresh epoch without them.
 func (ep *epochs) tidyAll(ctx context.Context, s kv.Store, due *Due, all []Tidying) error {
 	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
 		edits := make([]*edit, len(all))
@@ -116,22 +111,20 @@ func (ep *epochs) tidyAll(ctx context.Context, s kv.Store, due *Due, all []Tidyi
 	})
 }
 
-// Tidying is the input of Tidy: a member ID, the Score to tidy at, and the state Now of its record.
 type Tidying struct {
 	ID    string
 	Score Score
 	Now   State
 }
 
-// TidyAll is Tidy for many, one write per leaf.
 func (t *Tree) TidyAll(ctx context.Context, s kv.Store, all []Tidying) (*Due, error) {
 	due := new(Due)
 	return due, t.begin(ctx, s, func(ep *epochs) error { return ep.tidyAll(ctx, s, due, all) })
 }
 
 // Repair is Tidy after a crash. If the member's record, read in state now, puts it at score and it
-// has no entry there, Repair adds one. The reports correct the counts on the path even if the leaf
-// needs no change: a dead process may have changed it without a report.
+// has no entry there, Repair adds one. The reports correct the counts on the path in any case: a
+// dead process may have changed the leaf without a report.
 func (t *Tree) Repair(ctx context.Context, s kv.Store, id string, score Score, now State) (*Due, error) {
 	due := new(Due)
 	return due, t.repair(ctx, s, id, score, now, due)
@@ -192,13 +185,11 @@ func (p *nodes) restore(ctx context.Context, s kv.Store, ids []string, due *repo
 	return failure(edits)
 }
 
-// each runs work in all epochs being written, in parallel.
 func (ep *epochs) each(ctx context.Context, s kv.Store, due *Due, work func(kv.Store, *nodes, *reports) error) error {
 	return each(ctx, s, ep.write, func(s kv.Store, _ int, p *nodes) error { return work(s, p, due.to(p)) })
 }
 
-// Due holds the remaining work of changes, mostly the reports of leaves. The changes do not wait
-// for it.
+// Due holds the remaining work of changes, mostly the reports of leaves, for after the reply.
 type Due struct {
 	of    []dueIn
 	works []dueWork // run before the reports
@@ -213,7 +204,6 @@ type dueIn struct {
 	reports *reports
 }
 
-// to returns the reports of the epoch p.
 func (d *Due) to(p *nodes) *reports {
 	for _, in := range d.of {
 		if in.p.name == p.name {
@@ -227,12 +217,10 @@ func (d *Due) to(p *nodes) *reports {
 	return d.of[len(d.of)-1].reports
 }
 
-// None reports whether nothing is due.
 func (d *Due) None() bool {
 	return len(d.works)+len(d.done) == 0 && !slices.ContainsFunc(d.of, func(in dueIn) bool { return !in.reports.none() })
 }
 
-// Way returns the length of the path above the lowest node with a report.
 func (d *Due) Way() (nodes int) {
 	for _, in := range d.of {
 		nodes = max(nodes, in.reports.way())
@@ -240,7 +228,6 @@ func (d *Due) Way() (nodes int) {
 	return nodes
 }
 
-// Merge adds the work of other.
 func (d *Due) Merge(other *Due) {
 	for _, in := range other.of {
 		d.to(in.p).merge(in.reports)

@@ -12,19 +12,32 @@ func idsOf(entries []entry) []string {
 	return kv.Texts(entries, func(e entry) string { return e.id })
 }
 
-// has reports whether the member id has an entry with score s in l.
+func uniq(names []string) []string {
+	if len(names) < 2 {
+		return names
+	}
+	seen := make(map[string]bool, len(names))
+	once := make([]string, 0, len(names))
+	for _, name := range names {
+		if !seen[name] {
+			seen[name] = true
+			once = append(once, name)
+		}
+	}
+	return once
+}
+
 func (l *leaf) has(s Score, id string) bool {
 	return slices.ContainsFunc(l.entries, func(e entry) bool { return e.score == s && e.id == id })
 }
 
 // added returns l with put at position at, or l itself if the member already has an entry with that
 // score and version, or one that counts with a greater version: then put's change cannot commit any
-// more. It does not change entries that count: one must not get a version at which it might not be
-// true. The result may use room for its entries.
+// more. Entries that count do not change: one must not get a version at which it might not be true.
+// The result may use room.
 //
-// A leaf keeps at most two pending entries at a position. They stand for all versions from the
-// lower to the greater, so the entries of many tries do not pile up where no split can separate
-// them.
+// A leaf keeps at most two pending entries at a position, for all versions between, so the entries
+// of many tries do not pile up where no split can separate them.
 func (l *leaf) added(o *order, at point, put entry, room []entry) *leaf {
 	begin := l.search(o, at)
 	end, low, high := begin, put.ver, put.ver
@@ -61,11 +74,11 @@ func (e entry) sharesPosition(other entry) bool { return e.score == other.score 
 // tidied removes the entries of the member id that its record, once in state now, rules out, and
 // returns the result, or l itself if nothing changes. Entries with a greater version stay. Of the
 // others, the newest with the record's score stays, and counts from now on, with the record's
-// version; the rest goes. If of two pending entries at a position only the lower one is ruled out,
-// the versions between stay possible: an entry with the next version takes its place.
+// version. If of two pending entries at a position only the lower one is ruled out, an entry with
+// the next version takes its place, since the versions between stay possible.
 //
-// This is right at any later time: a statement about one version stays true, and says nothing about
-// later ones. The result may use room for its entries, which may overlap with those of l.
+// This is right at any later time: a statement about one version stays true. The result may use
+// room for its entries, which may overlap with those of l.
 func (l *leaf) tidied(id string, now State, room []entry) *leaf {
 	outdone := func(e *entry) bool { return e.ver <= now.Ver && e.id == id }
 	n, confirmed := 0, -1
@@ -107,7 +120,6 @@ func (l *leaf) tidied(id string, now State, room []entry) *leaf {
 	return &next
 }
 
-// search returns the number of entries below p.
 func (l *leaf) search(o *order, p point) int {
 	return sort.Search(len(l.entries), func(i int) bool {
 		e := l.entries[i]
@@ -118,7 +130,6 @@ func (l *leaf) search(o *order, p point) int {
 	})
 }
 
-// full reports whether l should be split, if its name allows it.
 func (l *leaf) full(limit int) bool { return len(l.entries) > limit || l.bytes() > softBytes }
 
 // counted returns the entries of l that count, in order: the newest of each member that is not
@@ -134,7 +145,6 @@ func (l *leaf) counted() []entry {
 	return newest(entries)
 }
 
-// newest returns only the newest entry of each member.
 func newest(entries []entry) []entry {
 	if !repeat(entries) {
 		return entries
@@ -154,9 +164,8 @@ func newest(entries []entry) []entry {
 	return kept
 }
 
-// repeat reports whether a member has several entries. That is rare, and checked at each read of a
-// leaf, so repeat keeps the indexes in a table by the hash of the id, on the stack for all but the
-// largest leaves.
+// repeat reports whether a member has several entries. It runs at each read of a leaf, so it keeps
+// the indexes in a table by the hash of the id, on the stack for all but the largest leaves.
 func repeat(entries []entry) bool {
 	var room [512]int32
 	table := room[:]
@@ -177,7 +186,6 @@ func repeat(entries []entry) bool {
 
 var hashes = maphash.MakeSeed()
 
-// repeated returns the ids of members with several entries in l.
 func (l *leaf) repeated() []string {
 	if !repeat(l.entries) {
 		return nil

@@ -3,18 +3,20 @@ package keytree
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 var entries = cmp.AllowUnexported(entry{}, Score{})
 
-// edited returns the entries of a leaf after edits.
 func edited(before []entry, edits ...func(*nodes) *edit) []entry {
 	p := &nodes{order: order{code: Signed}}
 	l := &leaf{entries: before}
@@ -75,14 +77,41 @@ func TestLeaf_AnEntryCountsOnceItsRecordWasSeen(t *testing.T) {
 	}
 }
 
-func TestLeaf_PendingEntriesAreStoredAndCountNowhere(t *testing.T) {
-	l := &leaf{seq: 3, entries: []entry{{FromUint(7), 1, "a", false}, {FromUint(7), 3, "a", true}, {FromUint(8), 1<<47 - 1, "b", true}, {FromUint(9), 1, "c", false}}}
-	got, err := decodeNode(kv.Result{Value: l.encode(), Version: 1})
-	if diff := cmp.Diff(l.entries, got.leaf.entries, entries); diff != "" || err != nil {
-		t.Errorf("%v, mismatch (-want +got):\n%s", err, diff)
-	}
-	if diff := cmp.Diff([]entry{{FromUint(7), 1, "a", false}, {FromUint(9), 1, "c", false}}, got.leaf.counted(), entries); diff != "" {
-		t.Errorf("mismatch (-want +got):\n%s", diff)
+func TestLeaf_IsReadAsItWasWritten(t *testing.T) {
+	word := strings.Repeat("x", MaxWord)
+	for name, c := range map[string]struct {
+		leaf  leaf
+		value string // without its sum; "": not looked at
+	}{
+		"numbers": {
+			leaf{pushed: tally{members: 2}, seq: 7, entries: []entry{{FromInt(3), 1700000000000, "a", false}, {FromInt(3), 1700000000001, "b", false}}},
+			"K1L\x00\a\x02\x02\x80\x00\x00\x00\x00\x00\x00\x03\x01\x8b\xcf\xe5h\x00\x01a\x80\x00\x00\x00\x00\x00\x00\x03\x01\x8b\xcf\xe5h\x01\x01b",
+		},
+		"words": {
+			leaf{pushed: tally{members: 2}, seq: 3, entries: []entry{{FromWord("a\x00"), 1700000000000, "x", false}, {FromWord("b\x00"), 7, "yz", true}}},
+			"K1L\x10\x03\x02\x02\x02a\x00\x01\x8b\xcf\xe5h\x00\x01x\x02b\x00\x80\x00\x00\x00\x00\a\x02yz",
+		},
+		"pending":    {leaf{seq: 3, entries: []entry{{FromUint(7), 1, "a", false}, {FromUint(7), 3, "a", true}, {FromUint(8), 1<<47 - 1, "b", true}}}, ""},
+		"ties":       {leaf{entries: []entry{{FromInt(-3).WithTie(MaxTie), 1, "a", true}, {FromInt(5), 2, "b", false}, {FromInt(5).WithTie(9), 3, "c", false}}}, ""},
+		"long words": {leaf{entries: slices.Repeat([]entry{{FromWord(word), 1, "x", false}}, 9)}, ""},
+	} {
+		value := c.leaf.encode()
+		if got := string(value[:len(value)-frame.Sum]); c.value != "" && got != c.value {
+			t.Errorf("%s: a leaf is written as %q, want %q", name, got, c.value)
+		}
+		if n := c.leaf.bytes(); n < len(value) {
+			t.Errorf("%s: a leaf of %d bytes is taken for one of %d", name, len(value), n)
+		}
+		got, err := decodeNode(kv.Result{Value: value, Version: 1})
+		if err != nil || got.leaf == nil {
+			t.Fatal(name, got, err)
+		}
+		if diff := cmp.Diff(c.leaf, *got.leaf, entries, cmp.AllowUnexported(leaf{}, tally{})); diff != "" {
+			t.Errorf("%s: mismatch (-want +got):\n%s", name, diff)
+		}
+		if _, err := Show("rank:t:1:key0", value); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -102,7 +131,6 @@ func (m *moving) States(ctx context.Context, s kv.Store, ids []string) ([]State,
 	return states, err
 }
 
-// repair repairs the member id where it was in state st.
 func (r *ranking) repair(s kv.Store, id string, st State) error {
 	due, err := r.Repair(ctx, s, id, st.Score, st)
 	if err == nil {
@@ -176,7 +204,6 @@ func TestTree_Repair_WhatWasReadLongAgoIsPutInByNoOne(t *testing.T) {
 	}
 }
 
-// epochsNow returns the nodes that are read.
 func (r *ranking) epochsNow(t *testing.T) *nodes {
 	t.Helper()
 	ep, err := r.epochs(ctx, r.s, false)
@@ -184,20 +211,7 @@ func (r *ranking) epochsNow(t *testing.T) *nodes {
 	return ep.read
 }
 
-// The values below were written by the release in which all entries counted.
-func TestLeaf_ThoseOfEarlierReleasesCount(t *testing.T) {
-	leafValue := "K1L\x00\a\x02\x02\x80\x00\x00\x00\x00\x00\x00\x03\x01\x8b\xcf\xe5h\x00\x01a\x80\x00\x00\x00\x00\x00\x00\x03\x01\x8b\xcf\xe5h\x01\x01b\xc4\xef\x96D"
-	l, err := decodeNode(kv.Result{Version: 1, Value: []byte(leafValue)})
-	if err != nil || l.leaf == nil {
-		t.Fatal(l, err)
-	}
-	want := []entry{{score: FromInt(3), ver: 1700000000000, id: "a"}, {score: FromInt(3), ver: 1700000000001, id: "b"}}
-	if diff := cmp.Diff(want, l.leaf.counted(), entries); diff != "" {
-		t.Errorf("mismatch (-want +got):\n%s", diff)
-	}
-	if got := string(l.leaf.encode()); got != leafValue {
-		t.Errorf("a leaf without ties is written as %q", got)
-	}
+func TestNode_RoutersAndRecordsAreWrittenAsBefore(t *testing.T) {
 	value := "K1R\x00\t\x05\x00\x03\x02\x01\x04\x00\x00\x01\x03\x01\x00\x00\xbf\xc0;\xdf"
 	r, err := decodeNode(kv.Result{Version: 1, Value: []byte(value)})
 	if err != nil || r.router == nil || r.router.members() != 5 {
@@ -206,13 +220,14 @@ func TestLeaf_ThoseOfEarlierReleasesCount(t *testing.T) {
 	if got := string(r.router.encode()); got != value {
 		t.Errorf("a router is written as %q", got)
 	}
-	record := "K1I\x01\x80\x00\x00\x00\x00\x00\x00\x05\x01\x8b\xcf\xe5h\x02z\xb7\x8f3"
-	st, err := decodeState(kv.Result{Version: 1, Value: []byte(record)})
-	if want := (State{In: true, Score: FromInt(5), Ver: 1700000000002}); st != want || err != nil {
-		t.Errorf("%+v, %v; want %+v", st, err, want)
-	}
-	if got := string(encodeState(st)); got != record {
-		t.Errorf("a record without an end and a tie is written as %q", got)
+	for record, want := range map[string]State{
+		"K1I\x01\x80\x00\x00\x00\x00\x00\x00\x05\x01\x8b\xcf\xe5h\x02z\xb7\x8f3":        {In: true, Score: FromInt(5), Ver: 1700000000002},
+		string(encodeState(State{In: true, Score: FromInt(5).WithTie(MaxTie), Ver: 7})): {In: true, Score: FromInt(5).WithTie(MaxTie), Ver: 7},
+	} {
+		st, err := decodeState(kv.Result{Version: 1, Value: []byte(record)})
+		if st != want || err != nil || string(encodeState(st)) != record {
+			t.Errorf("%q is read as %+v, %v; want %+v", record, st, err, want)
+		}
 	}
 }
 

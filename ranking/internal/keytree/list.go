@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -52,8 +51,6 @@ func (t *Tree) Page(ctx context.Context, s kv.Store, b Between, down bool, at []
 	return out, err
 }
 
-// rank counts all members and those before l. The nodes it needs were read with those of the
-// members.
 func (r *reading) rank(ctx context.Context, s kv.Store, l *Listing, down bool) error {
 	if len(l.Members) == 0 {
 		var all tally
@@ -82,7 +79,6 @@ func (r *reading) aim(from point, hint edge, atEdge bool) {
 	}
 }
 
-// listing returns the page of members found from a point on.
 func (r *reading) listing(f finding, from point, hasStart, back bool) Listing {
 	l := Listing{Part: Part{Members: f.members}}
 	if f.more {
@@ -101,13 +97,11 @@ func (r *reading) listing(f finding, from point, hasStart, back bool) Listing {
 	return l
 }
 
-// Flags of a position.
 const (
 	backFlag = 1 << iota // it leads back
 	wordFlag             // it ends with a word
 )
 
-// encodePosition encodes a point for a cursor, and its direction. It omits a zero tie.
 func encodePosition(p point, back bool) []byte {
 	b := append(appendFlag(nil, back), byte(p.side+1))
 	if p.score.word != "" {
@@ -149,8 +143,7 @@ func decodePosition(b []byte) (p point, back bool, err error) {
 // edgeEvery is the minimum time between two writes of a moved edge by one process.
 const edgeEvery = time.Minute
 
-// outermost returns the name of the first leaf with an entry, from the highest or the lowest; "" if
-// that leaf was not read.
+// outermost returns the first leaf with an entry in a direction; "" if it was not read.
 func (r *reading) outermost(down bool) (found string) {
 	r.eachLeaf(r.known, Between{}.stretch(down), func(name string, l *leaf) bool {
 		if l != nil && len(l.entries) > 0 {
@@ -186,28 +179,12 @@ func (t *Tree) noteEdge(r *reading, down bool) {
 	t.Later(func(ctx context.Context, s kv.Store) error { return t.putEdge(ctx, s, e, m) })
 }
 
-// scanAtOnce is the approximate number of entries Scan reads at once: some 50 leaves.
+// scanAtOnce is some 50 leaves.
 const scanAtOnce = 32 * entryLimit
 
 // Scan calls f with the ids of all members that have an entry, from the lowest score up, some
 // thousands at a time, until f returns an error. A member may be passed twice, or without being in
 // the ranking. Scan may miss a member whose score falls while it runs.
 func (t *Tree) Scan(ctx context.Context, s kv.Store, f func(ids []string) error) error {
-	return t.query(ctx, s, func(r *reading) error {
-		for st, all := (Between{}).stretch(false), false; !all; {
-			if err := r.answer(ctx, s, r.reach(st, scanAtOnce)); err != nil {
-				return err
-			}
-			var entries []entry
-			if entries, all = r.entries(st, math.MaxInt); len(entries) == 0 {
-				return nil
-			}
-			if err := f(uniq(idsOf(entries))); err != nil {
-				return err
-			}
-			last := entries[len(entries)-1]
-			st.from = r.point(last.score, last.id).beside(true)
-		}
-		return nil
-	})
+	return t.query(ctx, s, func(r *reading) error { return r.scan(ctx, s, scanAtOnce, f) })
 }

@@ -3,29 +3,29 @@ package keytree
 import (
 	"bytes"
 	"sync"
+	"sync/atomic"
 )
 
-// Local is a process's memory of any number of trees: the known routers, and the edits waiting for
-// each node.
+// Local is a process's memory of any number of trees: known routers, and the edits waiting for each
+// node.
 type Local struct {
 	limit int
+	lost  atomic.Int64 // how often a tree had lost a node
 	queues
 
 	mu      sync.Mutex // never held during a trip
 	routers map[string]*router
 	bytes   int
-	lost    int                 // how often a tree had lost a node
 	leaves  map[string]seenLeaf // recently read or written leaves
 }
 
-// seenLeaf is a decoded leaf and its value. A version would not identify it: after losing its
-// memory, a server may reuse a version, and a writer does not know that of its write.
+// seenLeaf is a decoded leaf and its value. A version would not identify it: a server that lost its
+// memory may reuse a version, and a writer does not know that of its write.
 type seenLeaf struct {
 	*leaf
 	value []byte
 }
 
-// maxLeaves is the maximum number of decoded leaves kept.
 const maxLeaves = 512
 
 // NewLocal returns a Local that keeps at most limit routers.
@@ -33,8 +33,8 @@ func NewLocal(limit int) *Local {
 	return &Local{limit: limit, routers: make(map[string]*router), queues: queues{of: make(map[string]*queue)}}
 }
 
-// router returns the last seen router under key, or nil if the node was not a router, and reports
-// whether it was seen. A router stays a router; its counts may be old.
+// router returns the last seen router under key, nil for a leaf, and whether the node was seen. A
+// router stays a router; its counts may be old.
 func (l *Local) router(key string) (r *router, seen bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,8 +42,8 @@ func (l *Local) router(key string) (r *router, seen bool) {
 	return r, seen
 }
 
-// follow returns the number of bits that lead through known routers from root, a key, and reports
-// whether any node is known. c is the code of bits.
+// follow returns the number of bits that lead through known routers from root, a key, and whether
+// any node is known.
 func (l *Local) follow(c Code, root, bits string) (n int, known bool) {
 	var room [longestKey]byte
 	key := append(room[:0], root...)
@@ -58,7 +58,6 @@ func (l *Local) follow(c Code, root, bits string) (n int, known bool) {
 	}
 }
 
-// longestKey is the size of a buffer for a node's key.
 const longestKey = 256
 
 // remember keeps r, or nil for a node that is not a router yet, unless a later state is known.
@@ -76,7 +75,6 @@ func (l *Local) remember(key string, r *router) {
 	l.routers[key] = r
 }
 
-// forget drops the nodes under keys.
 func (l *Local) forget(keys []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +99,6 @@ func (l *Local) makeRoom() {
 // routerBytes is the approximate memory of a router and its map entry, without the key.
 const routerBytes = 128 + 40
 
-// leaf returns the leaf with that value under key, or nil if it is not known.
 func (l *Local) leaf(key string, value []byte) *leaf {
 	l.mu.Lock()
 	seen := l.leaves[key]
@@ -112,7 +109,6 @@ func (l *Local) leaf(key string, value []byte) *leaf {
 	return seen.leaf
 }
 
-// rememberLeaf keeps p, whose value is value.
 func (l *Local) rememberLeaf(key string, p *leaf, value []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,21 +118,9 @@ func (l *Local) rememberLeaf(key string, p *leaf, value []byte) {
 	l.leaves[key] = seenLeaf{p, value}
 }
 
-// lose counts a tree that has lost a node.
-func (l *Local) lose() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lost++
-}
-
 // Lost returns how often this process has found that a tree had lost a node.
-func (l *Local) Lost() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.lost
-}
+func (l *Local) Lost() int { return int(l.lost.Load()) }
 
-// Routers returns the number of cached routers and their approximate memory in bytes.
 func (l *Local) Routers() (n, bytes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,20 +9,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A store that is short of memory drops keys. A tree with missing nodes must not look like a
-// smaller tree.
-//
-// A node is made before the router above it, and never deleted while the tree uses it. So the
-// first call that needs one that is missing notices that. A query refuses. A writer distrusts
-// the tree: it goes on in a fresh epoch, which no query reads until a rebuild has filled it from
-// the records of all members. Nothing is mended in place.
-//
-// A process uses a definition for seconds. So first the root of the epoch before is sealed: each
-// query needs it, and finds that it is missing.
-//
-// A lost definition is restored from the copy in the edge.
+// A store that is short of memory drops keys, and a tree with missing nodes must not look like a
+// smaller tree. A node is made before the router above it, and never deleted while the tree uses
+// it. So the first call that needs a missing one notices. A query refuses. A writer distrusts the
+// tree: it goes on in a fresh epoch, which no query reads until a rebuild has filled it from the
+// records of all members. Before that it seals the root of the old epoch: processes use a definition
+// for seconds, and each of their queries needs the root, and finds it missing.
 
-// errLost is the error of queries on t until a rebuild.
 func (t *Tree) errLost(what string) error {
 	return fmt.Errorf("%w: the store has lost or damaged %s of the ranking %s", kvmodel.ErrNeedsRebuild, what, t.name)
 }
@@ -33,8 +26,8 @@ func (t *Tree) Lost() bool {
 	return m != nil && m.lost
 }
 
-// distrust makes the tree go on in a fresh epoch, which is to be filled, unless the one that has
-// lost a node is no longer written.
+// distrust moves the tree on to a fresh epoch, which is to be filled, unless the one that has lost
+// a node is no longer written.
 func (t *Tree) distrust(ctx context.Context, s kv.Store, epoch uint64) error {
 	m, err := t.readMeta(ctx, s)
 	if m == nil || err != nil || !m.writes(epoch) {
@@ -54,11 +47,11 @@ func (t *Tree) distrust(ctx context.Context, s kv.Store, epoch uint64) error {
 			return err
 		}
 	}
-	t.Local.lose()
+	t.Local.lost.Add(1)
 	return t.writeMeta(ctx, s, m, &next)
 }
 
-// seal makes the root missing for good: a write that comes late does not bring it back.
+// seal makes the root missing for good: a late write does not bring it back.
 func (p *nodes) seal(ctx context.Context, s kv.Store) error {
 	for {
 		got, err := p.get(ctx, s, "")

@@ -27,7 +27,6 @@ func witnessed(s kv.Store) *ranking {
 	})
 }
 
-// acked is what the members of a ranking should be, as far as changes were answered.
 type acked struct {
 	mu      sync.Mutex
 	scores  map[string]int64
@@ -54,15 +53,14 @@ func (a *acked) end(id string, score int64) {
 	a.changes[id]++
 }
 
-// begun returns how often the change of each member has begun and ended.
 func (a *acked) begun() map[string]int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return maps.Clone(a.changes)
 }
 
-// look asserts that a page shows every member that does not change at the same time, or says
-// that something is lost. It reports whether the page was shown.
+// look asserts that a page shows every member that does not change at the same time, or says that
+// something is lost. It reports whether the page was shown.
 func (a *acked) look(t *testing.T, r *ranking) bool {
 	before := a.begun()
 	l, err := r.Page(ctx, r.s, Between{}, true, nil, 1000, Want{})
@@ -88,8 +86,7 @@ func (a *acked) look(t *testing.T, r *ranking) bool {
 	return true
 }
 
-// One key of the tree is lost while processes write and read it. A page that is shown is
-// right, and a rebuild from all members makes up for the loss.
+// One key of the tree is lost while processes write and read it.
 func TestSweep_WhatIsLostIsNeverTakenForEmpty(t *testing.T) {
 	var sim *kvtest.Sim
 	var count, at int
@@ -139,8 +136,8 @@ func TestSweep_WhatIsLostIsNeverTakenForEmpty(t *testing.T) {
 	})
 }
 
-// Each key of a tree that is not a member's record, lost under a process that knows the
-// tree and one that does not.
+// Each key that is not a member's record is lost under a process that knows the tree and one that
+// does not.
 func TestTree_AfterALossEveryPageIsRightOrRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for i := 0; ; i++ {
@@ -185,8 +182,7 @@ func TestTree_AfterALossEveryPageIsRightOrRefused(t *testing.T) {
 	})
 }
 
-// A key of the tree is lost before one trip of a page, and another process makes it again
-// before a later one.
+// A key is lost before one trip of a page, and made again before a later one.
 func TestTree_ALossDuringAPageIsNoticed(t *testing.T) {
 	for lost := 0; ; lost += proof.Size(7, 1) {
 		for lose, trips := 1, 1; lose <= trips; lose++ {
@@ -209,8 +205,8 @@ func TestTree_ALossDuringAPageIsNoticed(t *testing.T) {
 	}
 }
 
-// A process that has read the definition a moment ago does not know yet that a loss is
-// counted there. It reads only the part of the tree that holds one member.
+// A process that has just read the definition does not know of the loss. It reads only the part of
+// the tree that holds one member.
 func TestTree_ALossIsNoticedByAPageOfOneMember(t *testing.T) {
 	for lost := 0; ; lost++ {
 		mem, a := grownTree()
@@ -235,13 +231,11 @@ func TestTree_ALossIsNoticedByAPageOfOneMember(t *testing.T) {
 	}
 }
 
-// grownTree returns a store with a tree of 30 members.
 func grownTree() (*memkv.Store, *acked) {
 	mem := memkv.New(memkv.Options{})
 	return mem, grow(witnessed(plain{mem}))
 }
 
-// grow adds 30 members to r.
 func grow(r *ranking) *acked {
 	a := &acked{scores: make(map[string]int64), changes: make(map[string]int)}
 	for i := range 30 {
@@ -250,7 +244,6 @@ func grow(r *ranking) *acked {
 	return a
 }
 
-// keysOfTree returns the keys in mem that are not those of records.
 func keysOfTree(mem *memkv.Store) []string {
 	return slices.DeleteFunc(slices.Sorted(slices.Values(mem.Keys())), func(key string) bool { return strings.Contains(key, ":i:") })
 }

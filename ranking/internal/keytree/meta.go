@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// phase is the set of epochs that writers use.
 type phase byte
 
 const (
@@ -33,10 +32,9 @@ type meta struct {
 	version kv.Version
 }
 
-// maxOld is how many epochs of a tree that loses node after node are deleted later.
+// maxOld bounds the lost epochs of a tree that a rebuild deletes.
 const maxOld = 16
 
-// oldAnd returns the epochs to delete, with one more.
 func (m *meta) oldAnd(epoch uint64) []uint64 {
 	if len(m.old) == maxOld {
 		return m.old
@@ -49,7 +47,6 @@ func (m *meta) writes(epoch uint64) bool {
 	return epoch == m.epoch || m.phase != idle && epoch == m.other
 }
 
-// metaName ends the key of a definition.
 const metaName = ":meta"
 
 func (m *meta) encode() []byte {
@@ -99,9 +96,9 @@ func keepMeta(value []byte) (any, int, error) {
 	return m, int(unsafe.Sizeof(*m)), err
 }
 
-// edge names the highest and the lowest leaf with an entry, as a hint for processes that have not
-// read the tree. An outdated hint costs only a few trips. The edge also proves that the tree
-// exists, and holds a copy of its definition.
+// edge names the highest and the lowest leaf with an entry, a hint for processes that have not read
+// the tree; an outdated one costs a few trips. It also proves that the tree exists, and holds a
+// copy of its definition.
 type edge struct {
 	epoch   uint64
 	highest string

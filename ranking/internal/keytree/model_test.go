@@ -9,16 +9,14 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// The model is the entries of one member, in a board by a field. Scores 1 and 2
-// belong in leaf 0, score 3 in leaf 1. Processes change the record, each in several
-// tries that may decide anything; one may die; one write of a leaf may arrive late; a
-// repairer follows the line of the dead. It checks that
+// The model is the entries of one member of a board by a field. Scores 1 and 2 belong in leaf 0,
+// score 3 in leaf 1. Processes change the record in tries that may decide anything; one may die; one
+// write of a leaf may arrive late; a repairer follows the line of the dead. It checks that
 //
 //  1. a record that is in has an entry with its score in its leaf, at every moment;
 //  2. a change that has committed and is not tidied has a line that names its places;
-//  3. while no committed change waits to be tidied or repaired, every leaf counts
-//     exactly the members whose records say so, at their scores, whatever lost,
-//     crashed or late tries have left.
+//  3. while no committed change waits to be tidied or repaired, every leaf counts exactly the
+//     members whose records say so, at their scores.
 
 // claim is an entry of the model: score*32 + rev*2 + whether it counts; 0: none.
 type claim uint8
@@ -56,7 +54,6 @@ func (l modelLeaf) has(score uint8) bool {
 
 func modelLeafOf(score uint8) uint8 { return (score - 1) / 2 }
 
-// placeBit is the place of a score in a set of places.
 func placeBit(score uint8) uint8 {
 	if score == 0 {
 		return 0
@@ -64,7 +61,6 @@ func placeBit(score uint8) uint8 {
 	return 1 << score
 }
 
-// leavesOf returns the set of the leaves of places.
 func leavesOf(places uint8) (leaves uint8) {
 	for score := uint8(1); score <= 3; score++ {
 		if places&placeBit(score) != 0 {
@@ -74,7 +70,6 @@ func leavesOf(places uint8) (leaves uint8) {
 	return leaves
 }
 
-// leafWrite is a cas of a leaf at a version.
 type leafWrite struct {
 	leaf, version uint8
 	kind          leafEdit
@@ -90,7 +85,6 @@ const (
 	takesOut // its own entry, unasked
 )
 
-// actor is a process, or the repairer.
 type actor struct {
 	step, tries      uint8
 	base, was, to    uint8 // rev and score as read; the score to be
@@ -122,7 +116,6 @@ type modelState struct {
 	wasLate    bool
 }
 
-// protocol is what the model goes through: how large a world, and which mistakes.
 type protocol struct {
 	tries       uint8
 	another     bool // whether there is a second process
@@ -139,7 +132,6 @@ type protocol struct {
 	neverConfirms           bool
 }
 
-// write carries out w and reports whether it succeeded.
 func (o *protocol) write(s *modelState, w leafWrite) bool {
 	l := &s.leaves[w.leaf]
 	if l.version != w.version {
@@ -198,7 +190,6 @@ func (o *protocol) tidied(l *modelLeaf, w leafWrite) (list []claim) {
 	return append(list, kept)
 }
 
-// stepping collects the steps from one state.
 type stepping struct {
 	*protocol
 	modelState
@@ -251,7 +242,6 @@ func (st *stepping) send(w leafWrite, then func(next *modelState, done bool), fo
 
 func (s *modelState) modelLate(w leafWrite) { s.late, s.wasLate = w, true }
 
-// process adds what process i can do.
 func (st *stepping) process(i int) {
 	p := st.actors[i]
 	if p.ended || p.dead {
@@ -368,7 +358,6 @@ func (st *stepping) commit(i int) {
 	st.add(next, "process %d gives up", i)
 }
 
-// nextLeaf reads one of the leaves to tidy.
 func (st *stepping) nextLeaf(p actor, of func(*modelState) *actor) {
 	for leaf := range uint8(2) {
 		if p.todo&(1<<leaf) != 0 {
@@ -397,7 +386,6 @@ func (st *stepping) tidy(i int) {
 	}, "process %d tidies leaf %d", i, p.at)
 }
 
-// repair adds what the repairer can do with the line of process i, which is dead.
 func (st *stepping) repair(i int) {
 	p, r := st.actors[i], st.repairer
 	switch r.step {
@@ -443,7 +431,6 @@ func (st *stepping) repairPuts(i int) {
 	}, "repair puts in score %d at rev %d", r.score, r.rev)
 }
 
-// repaired notes that the repairer has written a leaf, or not.
 func (s *modelState) repaired(i int, done bool) {
 	r := &s.repairer
 	r.step = goesOn
@@ -453,7 +440,6 @@ func (s *modelState) repaired(i int, done bool) {
 	s.actors[i].repaired = r.todo == 0
 }
 
-// wrong says what is wrong with s.
 func (o *protocol) wrong(s modelState) string {
 	if s.score != 0 && !s.leaves[modelLeafOf(s.score)].has(s.score) {
 		return "1: the member has no entry where it is"
@@ -496,8 +482,8 @@ func (o protocol) reach() (int, error) {
 	return proof.Reach(proof.Model[modelState]{Begin: begin, Steps: o.steps, Wrong: o.wrong, Most: 30_000_000})
 }
 
-// TestModels_WhatHasNotCommittedDoesNotCount goes through the protocol, and through it
-// with one mistake at a time, each of which must be noticed.
+// It goes through the protocol, and through it with one mistake at a time, each of which must be
+// noticed.
 func TestModels_WhatHasNotCommittedDoesNotCount(t *testing.T) {
 	all := os.Getenv("RINGTREE_MODELS") == "all"
 	small := []protocol{{tries: 2, another: true}, {tries: 1, another: true, dying: true}, {tries: 1, another: true, late: true}}

@@ -25,7 +25,6 @@ const (
 	sealKind   = 'X' // in the place of the root of a tree that has lost a node
 )
 
-// Limits of a leaf.
 const (
 	entryLimit = 128       // entries, by default
 	softBytes  = 16 << 10  // a larger leaf is split
@@ -43,10 +42,8 @@ type entry struct {
 	pending bool // not yet confirmed by the record; it does not count
 }
 
-// pendingBit is set in the stored version of a pending entry.
 const pendingBit = 1 << 47
 
-// leaf is a node with entries, in order.
 type leaf struct {
 	splitting bool // frozen, until its entries are in nodes below
 	closed    bool // empty, and the way to it may be closed too
@@ -56,14 +53,13 @@ type leaf struct {
 	settled   bool // certainly, all entries count
 }
 
-// slot is a router's state of one child.
+// slot is a router's view of one child.
 type slot struct {
 	tally
 	seq    uint64 // of the child when it had this tally
 	closed bool   // nothing is below
 }
 
-// router is a node that leads to four children.
 type router struct {
 	closed bool // all slots are
 	seq    uint64
@@ -71,7 +67,6 @@ type router struct {
 	slots  [4]slot
 }
 
-// members returns the total number of members below r.
 func (r *router) members() int {
 	n := 0
 	for _, s := range r.slots {
@@ -89,7 +84,7 @@ func (r *router) empty() bool {
 	return !slices.ContainsFunc(r.slots[:], func(s slot) bool { return !s.closed })
 }
 
-// node is a leaf, a router, or neither if it is missing.
+// node is a leaf, a router, or neither if it is absent or damaged.
 type node struct {
 	leaf    *leaf
 	router  *router
@@ -97,7 +92,6 @@ type node struct {
 	size    int        // stored size in bytes
 }
 
-// missing reports whether the node is absent or damaged.
 func (p node) missing() bool { return p.leaf == nil && p.router == nil }
 
 // closed reports whether the node is empty and stays so until it is opened.
@@ -123,7 +117,6 @@ const (
 	wordsFlag // each entry has its word in the place of its score
 )
 
-// flagsOf returns the flag that leaves and routers have.
 func flagsOf(closed bool) byte {
 	if closed {
 		return closedFlag
@@ -168,7 +161,6 @@ func (l *leaf) encode() []byte {
 	return frame.Whole(b)
 }
 
-// stored returns the version of e with its pending bit.
 func (e entry) stored() uint64 {
 	if e.pending {
 		return e.ver | pendingBit
@@ -256,8 +248,7 @@ func decodeRouter(kind byte, r reader) (*router, error) {
 	return out, r.end("router")
 }
 
-// decodeNode returns the node that a get answered. A value that is not a node
-// counts as missing.
+// decodeNode decodes the result of a get. A value that is not a node counts as missing.
 func decodeNode(r kv.Result) (node, error) {
 	if r.Err != nil {
 		return node{}, unlessAbsent(r.Err)
@@ -279,22 +270,19 @@ func decodeNode(r kv.Result) (node, error) {
 	return p, nil
 }
 
-// tally is the number of counted members and, in a tree with dense ranks, of their distinct scores.
-// In other trees scores is 0, and is not stored.
+// tally is the number of counted members and, in a tree with dense ranks only, of their scores.
 type tally struct{ members, scores int }
 
 func (t tally) plus(other tally) tally {
 	return tally{t.members + other.members, t.scores + other.scores}
 }
 
-// off returns the difference between t and other.
 func (t tally) off(other tally) int {
 	return distance(t.members, other.members) + distance(t.scores, other.scores)
 }
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// tally reads a tally written by tally.append.
 func (r *reader) tally(scores bool) tally {
 	t := tally{members: int(r.number())}
 	if scores {
@@ -303,7 +291,6 @@ func (r *reader) tally(scores bool) tally {
 	return t
 }
 
-// append appends t, with or without its scores.
 func (t tally) append(dst []byte, scores bool) []byte {
 	dst = binary.AppendUvarint(dst, uint64(t.members))
 	if scores {
@@ -312,7 +299,6 @@ func (t tally) append(dst []byte, scores bool) []byte {
 	return dst
 }
 
-// unlessAbsent returns nil if err says that the key does not exist, otherwise err.
 func unlessAbsent(err error) error {
 	if errors.Is(err, kv.ErrNotFound) {
 		return nil

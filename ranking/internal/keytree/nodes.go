@@ -31,7 +31,7 @@ type nodes struct {
 	began time.Time // of the operation; zero: it may take any time
 }
 
-// errAgain: the node has changed, so the operation must be retried.
+// errAgain: the node has changed; the operation must be retried.
 var errAgain = fmt.Errorf("%w: a node of a ranking has changed", kv.ErrConflict)
 
 // errUnsure: the write may or may not have succeeded. It is an errAgain.
@@ -43,7 +43,6 @@ var errLate = fmt.Errorf("%w: the operation has taken too long", kv.ErrConflict)
 
 func (p *nodes) key(name string) string { return p.keyBehind("", name) }
 
-// keyBehind is key with a prefix.
 func (p *nodes) keyBehind(prefix, name string) string {
 	if p.code != Words {
 		return prefix + p.root + name
@@ -52,17 +51,16 @@ func (p *nodes) keyBehind(prefix, name string) string {
 	return string(p.code.appendName(append(append(room[:0], prefix...), p.root...), name))
 }
 
-// rootName is the last part of the root's key. Keys of other nodes append their names.
+// rootName ends the root's key. Keys of other nodes append their names.
 const rootName = "key0"
 
-// keyName returns the last part of the node's key.
 func (p *nodes) keyName(name string) string { return rootName + p.key(name)[len(p.root):] }
 
 func (p *nodes) keys(names []string) []string { return kv.Texts(names, p.key) }
 
 func (p *nodes) ttl() time.Duration { return until(p.expire, p.now()) }
 
-// until returns the TTL for an expiry at end; 0 if end is zero, for no expiry.
+// until returns the TTL for an expiry at end; 0 if end is zero.
 func until(end, now time.Time) time.Duration {
 	if end.IsZero() {
 		return 0
@@ -90,7 +88,7 @@ func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, e
 	return got, nil
 }
 
-// nodeOf decodes the node called name. One with the longest name is never a router.
+// nodeOf decodes a node. One with the longest name is never a router.
 func (p *nodes) nodeOf(name, key string, r kv.Result) (node, error) {
 	got, err := p.decode(key, r)
 	if len(name) >= p.code.maxBits() {
@@ -120,7 +118,6 @@ func (p *nodes) decode(key string, r kv.Result) (node, error) {
 
 var errMissing = errors.New("no node")
 
-// decodeKept is the Decoder of nodes.
 func decodeKept(value []byte) (any, int, error) {
 	p, err := decodeNode(kv.Result{Value: value})
 	if err != nil || p.missing() {
@@ -149,13 +146,12 @@ func (p *nodes) read(ctx context.Context, s kv.Store, keys []string) ([]kv.Resul
 	return results, err
 }
 
-// put returns the op that replaces old with value under name.
 func (p *nodes) put(name string, old node, value []byte) kv.Op {
 	return kv.OpReplace(p.key(name), old.version, value).For(p.ttl())
 }
 
-// write replaces old with value. It returns errAgain if the node is no longer old, and errUnsure if
-// the result is unclear; a read shows it.
+// write replaces old with value. errAgain: the node is no longer old. errUnsure: the result is
+// unclear; a read shows it.
 func (p *nodes) write(ctx context.Context, s kv.Store, name string, old node, value []byte) error {
 	if p.late() {
 		return errLate
@@ -164,7 +160,6 @@ func (p *nodes) write(ctx context.Context, s kv.Store, name string, old node, va
 	return refused(ctx, err)
 }
 
-// writeRouter is write for a router, and remembers it.
 func (p *nodes) writeRouter(ctx context.Context, s kv.Store, name string, old node, r *router) error {
 	err := p.write(ctx, s, name, old, r.encode())
 	if err == nil {
@@ -173,16 +168,13 @@ func (p *nodes) writeRouter(ctx context.Context, s kv.Store, name string, old no
 	return err
 }
 
-// late reports whether the operation must not write any more.
 func (p *nodes) late() bool { return p.tooLong(p.began) }
 
-// tooLong reports whether an operation that began then, if not zero, must not write any more.
 func (p *nodes) tooLong(began time.Time) bool {
 	return !began.IsZero() && p.now().Sub(began) > times.Change
 }
 
-// refused returns errAgain if a write was rejected because the item has changed, errUnsure if the
-// result is unclear, otherwise err.
+// refused turns a lost race into errAgain and an unclear write into errUnsure.
 func refused(ctx context.Context, err error) error {
 	switch {
 	case kv.Raced(err):
@@ -193,10 +185,8 @@ func refused(ctx context.Context, err error) error {
 	return err
 }
 
-// again reports whether err asks for a retry.
 func again(err error) bool { return errors.Is(err, errAgain) }
 
-// unlessAgain returns nil if err asks for a retry, otherwise err.
 func unlessAgain(err error) error {
 	if again(err) {
 		return nil
@@ -209,8 +199,7 @@ func pause(ctx context.Context, s kv.Store, try int) error {
 	return sleep(ctx, s, kv.Jitter(time.Millisecond<<min(try, 5)))
 }
 
-// sleep sleeps for d, in step with parallel work on s. It returns ErrUnavailable if ctx ends before
-// that.
+// sleep sleeps for d, in step with parallel work on s. ErrUnavailable: ctx ended before that.
 func sleep(ctx context.Context, s kv.Store, d time.Duration) error {
 	if !kv.Pause(ctx, s, d) {
 		return kv.TooLate(ctx)
@@ -218,7 +207,6 @@ func sleep(ctx context.Context, s kv.Store, d time.Duration) error {
 	return nil
 }
 
-// splits reports whether the node called name can be split.
 func (p *nodes) splits(name string) bool { return len(name) < p.code.maxBits() }
 
 // size returns the number of members when this process last read the root as a router, or 0.
@@ -229,7 +217,6 @@ func (p *nodes) size() int {
 	return 0
 }
 
-// together runs works in parallel and returns the first error.
 func together(ctx context.Context, s kv.Store, works ...func(kv.Store) error) error {
 	if len(works) == 0 {
 		return nil
@@ -237,7 +224,6 @@ func together(ctx context.Context, s kv.Store, works ...func(kv.Store) error) er
 	return cmp.Or(kv.Together(ctx, s, works...)...)
 }
 
-// each runs work for values in parallel and returns the first error.
 func each[V any](ctx context.Context, s kv.Store, values []V, work func(s kv.Store, i int, v V) error) error {
 	return cmp.Or(kv.Each(ctx, s, values, work)...)
 }

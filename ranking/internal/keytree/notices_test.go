@@ -6,7 +6,6 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// Nodes are added once, and then swapped.
 func TestFaults_OfAStoreAreNoticed(t *testing.T) {
 	proof.Notices(t, "TestSweep_AfterCrashesAnywhereNoMemberIsMissing", "blind cas rank:", "blind add rank:", "lost add rank:")
 	proof.Notices(t, "TestSweep_AfterWritersAtTheSameTimeAllCountsOfASmallTreeAreExact", "blind cas rank:")

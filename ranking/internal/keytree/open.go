@@ -8,8 +8,8 @@ import (
 
 // open opens the path to the closed leaf at, before an entry is added to it. Afterwards no slot on
 // the path is closed, and no report in flight can close one, because the slots have later sequence
-// numbers. It works from the root down and writes the leaf last. If a node on the path changes, the
-// operation is retried.
+// numbers. It works from the root down; the caller writes the leaf last. If a node on the path
+// changes, it returns errAgain.
 func (p *nodes) open(ctx context.Context, s kv.Store, at *spot) error {
 	names := path(at.name)
 	way, err := p.get(ctx, s, names[:len(names)-1]...)

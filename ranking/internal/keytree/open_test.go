@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// mortal is the store of a process that dies after a number of writes.
 type mortal struct {
 	kv.Store
 	left int
@@ -30,10 +29,9 @@ func (m *mortal) Do(ctx context.Context, ops []kv.Op) error {
 	return nil
 }
 
-// A part of the order that all members have left is closed, level by level. The next
-// insert opens the way first, and its process can die anywhere on it. Then the insert
-// after that must notice that the way is not open yet, even if its own process dies
-// before it reports a count.
+// A part of the order that all members have left is closed, level by level. The next insert opens
+// the way first, and may die anywhere on it. The insert after that must notice that the way is not
+// open yet, even if its own process dies before it reports a count.
 func TestSweep_AfterAWayIsHalfOpenTheNextInsertOpensTheRest(t *testing.T) {
 	const far = 5000
 	for first, ended := 1, false; !ended; first++ {
@@ -62,9 +60,8 @@ func TestSweep_AfterAWayIsHalfOpenTheNextInsertOpensTheRest(t *testing.T) {
 	}
 }
 
-// A process takes the last member out of a leaf. Before one of its trips, another
-// puts a member in there, and dies somewhere on the way. Then the first reports that the
-// leaf is closed.
+// A process takes the last member out of a leaf. Before one of its trips, another puts a member in
+// there, and dies somewhere on the way. Then the first reports that the leaf is closed.
 func TestSweep_AfterACloseThatIsReportedLateNoEntryIsHidden(t *testing.T) {
 	const far = 5000
 	for trip, trips := 1, 1; trip <= trips; trip++ {
@@ -86,8 +83,6 @@ func TestSweep_AfterACloseThatIsReportedLateNoEntryIsHidden(t *testing.T) {
 	}
 }
 
-// checkFirst asserts that the tree in s is right, and shows the member id first if its
-// record says that it is at far.
 func checkFirst(t *testing.T, s kv.Store, id string, far int64, when string) {
 	t.Helper()
 	open(s).checkInvariants(t, idOf(0), idOf(1))

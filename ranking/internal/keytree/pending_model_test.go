@@ -18,7 +18,6 @@ import (
 
 const pendingVersions = 5
 
-// pendingState is a leaf, the tries so far, and what the record has been.
 type pendingState struct {
 	leaf   string
 	put    [pendingVersions + 1]bool
@@ -53,7 +52,6 @@ func (s pendingState) with(l *leaf) pendingState {
 	return s
 }
 
-// stateAt returns the state of the record at version v.
 func (s pendingState) stateAt(v uint8) State {
 	return State{In: s.was[v] == atScore, Score: FromUint(7), Ver: uint64(v)}
 }
@@ -106,8 +104,6 @@ func (m pendingModel) wrong(s pendingState) string {
 	return ""
 }
 
-// TestModels_TwoPendingEntriesStandForManyTries goes through the leaf, and through it with the
-// mistake of a lower entry that goes without another in its place.
 func TestModels_TwoPendingEntriesStandForManyTries(t *testing.T) {
 	for _, mistake := range []bool{false, true} {
 		m := pendingModel{mistake}

@@ -7,14 +7,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Picture is the top of a stored tree.
 type Picture struct {
 	Root   *PictureNode // nil: no tree
 	Limit  int          // capacity of a leaf, in entries
 	Leaves []string     // the leaf name of each given member; "" if it is not in the tree
 }
 
-// PictureNode is a node and the nodes below it.
 type PictureNode struct {
 	Name   string // the last part of its key
 	Key    string
@@ -26,7 +24,6 @@ type PictureNode struct {
 	Below  []*PictureNode // of a router, highest first
 }
 
-// picturedMost bounds a picture.
 const picturedMost = 1024
 
 // Picture reads the nodes on the paths to the members ids, then others level by level, highest
@@ -39,12 +36,12 @@ func (t *Tree) Picture(ctx context.Context, s kv.Store, limit int, ids []string)
 		out = Picture{Limit: r.limit, Leaves: make([]string, len(ids))}
 		for i, st := range states {
 			if st.In {
-				bits := r.bits(r.point(st.Score, ids[i]))
-				r.aims = bits
-				if err := r.answer(ctx, s, r.to(bits, &out.Leaves[i])); err != nil {
+				q := r.point(st.Score, ids[i])
+				r.aims = r.bits(q)
+				if err := r.answer(ctx, s, r.reach(q.only(), 1)); err != nil {
 					return err
 				}
-				out.Leaves[i] = r.keyName(out.Leaves[i])
+				r.eachLeaf(r.known, q.only(), func(name string, _ *leaf) bool { out.Leaves[i] = r.keyName(name); return false })
 			}
 		}
 		if err := r.readTop(ctx, s, min(limit, picturedMost)); err != nil {
@@ -56,23 +53,6 @@ func (t *Tree) Picture(ctx context.Context, s kv.Store, limit int, ids []string)
 	return out, err
 }
 
-// to is a walk to the leaf of bits.
-func (r *reading) to(bits string, leaf *string) func(look) bool {
-	return func(look look) bool {
-		for name := ""; ; name = childName(name, child(name, bits)) {
-			nd, ok := look(name)
-			if !ok {
-				return false
-			}
-			if nd.router == nil {
-				*leaf = name
-				return true
-			}
-		}
-	}
-}
-
-// readTop reads nodes from the root down, up to limit.
 func (r *reading) readTop(ctx context.Context, s kv.Store, limit int) error {
 	for level := []string{""}; len(level) > 0; level = r.below(level) {
 		var unread []string
@@ -103,7 +83,6 @@ func (r *reading) likely(level []string, most int) []string {
 	return all
 }
 
-// below returns the children of level's routers, without empty ones.
 func (r *reading) below(level []string) []string {
 	var next []string
 	for _, name := range level {
@@ -114,7 +93,7 @@ func (r *reading) below(level []string) []string {
 	return next
 }
 
-// openBelow returns the names of the open children of the router called name, highest first.
+// openBelow returns the open children of the router called name, highest first.
 func openBelow(name string, r *router) (children []string) {
 	for i := 3; i >= 0; i-- {
 		if !r.slots[i].closed {
@@ -124,7 +103,7 @@ func openBelow(name string, r *router) (children []string) {
 	return children
 }
 
-// draw returns the picture of the node called name; at is its slot in the router above.
+// draw draws the node called name; at is its slot in the router above.
 func (r *reading) draw(name string, at slot) *PictureNode {
 	nd, read := r.seen.get(name)
 	n := &PictureNode{Name: r.keyName(name), Key: r.key(name), Read: read, State: uint64(nd.version), Count: at.members, Bytes: nd.size, Closed: at.closed}

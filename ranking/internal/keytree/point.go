@@ -11,16 +11,13 @@ import (
 const (
 	hashBytes = 16
 
-	// perLevel is the number of bits that each level adds to a node's name.
-	perLevel = 2
+	perLevel = 2 // bits that each level adds to a node's name
 
-	// maxBits is the maximum length of a node's name, and maxWordBits the maximum in trees of
-	// words. A node with such a name is never split.
+	// The maximum lengths of a node's name. A node with such a name is never split.
 	maxBits     = 150
 	maxWordBits = 8*MaxWord + 88
 )
 
-// maxBits returns the maximum length of a node's name: the longest code and bits of the hash.
 func (c Code) maxBits() int {
 	if c == Words {
 		return maxWordBits
@@ -52,7 +49,6 @@ func after(s Score) point {
 	return p
 }
 
-// beside returns the point just above p, or just below it.
 func (p point) beside(above bool) point {
 	p.side = -1
 	if above {
@@ -61,20 +57,18 @@ func (p point) beside(above bool) point {
 	return p
 }
 
-// compare returns -1 if p is below q, 1 if it is above.
 func (p point) compare(q point) int {
 	return cmp.Or(p.score.Compare(q.score), bytes.Compare(p.hash[:], q.hash[:]), cmp.Compare(p.side, q.side))
 }
 
-// order maps members to points and points to bits. It is the part of a tree's definition that its
-// nodes depend on.
+// order maps members to points and points to bits. It is part of a tree's definition.
 type order struct {
 	code Code
 	salt [16]byte
 }
 
-// point returns the position of a member. The hash separates members with equal scores and spreads
-// them over nodes; the salt makes it unpredictable.
+// point returns the position of a member. The hash spreads members with equal scores over nodes;
+// the salt makes it unpredictable.
 func (o *order) point(s Score, id string) point {
 	p := point{score: s}
 	var room [128]byte
@@ -101,7 +95,6 @@ func child(name, bits string) int {
 	return int(bits[len(name)]-'0')<<1 | int(bits[len(name)+1]-'0')
 }
 
-// childName returns the name of child i of the node called name.
 func childName(name string, i int) string { return name + "00011011"[2*i:2*i+perLevel] }
 
 // appendName appends a node's name in the form used in keys: its bits or, for the long names of
@@ -119,7 +112,6 @@ func (c Code) appendName(dst []byte, name string) []byte {
 	return dst
 }
 
-// IsName reports whether text can be a node's name in a key.
 func (c Code) IsName(text string) bool {
 	if c != Words {
 		return strings.Trim(text, "01") == ""
@@ -127,7 +119,6 @@ func (c Code) IsName(text string) bool {
 	return strings.Trim(strings.TrimRight(text, "ghij"), "0123456789abcdef") == ""
 }
 
-// parent returns the name of the parent of the node called name, which is not the root.
 func parent(name string) string { return name[:len(name)-perLevel] }
 
 // edgeOf returns the point just before all members with score s in a direction.

@@ -2,6 +2,7 @@ package keytree
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/ahead"
@@ -9,39 +10,32 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Member is a member of a ranking, as returned by a query.
 type Member struct {
 	ID    string
 	Score Score
 	Value any // read by Truth; nil if it was not read
 }
 
-// Want are the options of a query.
 type Want struct {
 	// Unverified trusts entries without reading their records. That saves a trip, and may show
 	// leftovers of a running or crashed change.
 	Unverified bool
 
-	// Placed counts the members before the page.
-	Placed bool
+	Placed bool              // count the members before the page
+	Keep   func(Member) bool // selects members; nil: all
 
-	// Keep, if not nil, reports whether to include a member.
-	Keep func(Member) bool
-
-	// Beside, if not nil, reads a value for each member in the trip that reads their records; nil
-	// leaves the member out.
+	// Beside, if not nil, reads a value for each member along with its record; nil leaves it out.
 	Beside func(ctx context.Context, s kv.Store, ids []string) ([]any, error)
 
-	// Met, if not nil, is called for an entry to tidy: one that is stale, confirmed but still
-	// pending, part of a stuck change, or left out by Beside. It must not use the store.
+	// Met, if not nil, is called for an entry to tidy: stale, confirmed but still pending, part of
+	// a stuck change, or left out by Beside. It must not use the store.
 	Met func(Doubt)
 
-	// Gone, if not nil, is called for a member with a value from Beside and a lost record. The
-	// query trusts its entry. Gone must not use the store.
+	// Gone, if not nil, is called for a member with a value from Beside and a lost record, whose
+	// entry the query trusts. It must not use the store.
 	Gone func(id string)
 }
 
-// finding is the result of a query from a point on.
 type finding struct {
 	members []Member
 	behind  point // the last point examined
@@ -49,10 +43,8 @@ type finding struct {
 }
 
 // list returns up to n members in st that Want keeps, in its direction; fewer after as many entries
-// as [plug.Ask] allows.
-//
-// Entries suggest members; their records are the truth. A member that moved is listed at its new
-// position if that is in the part just read, and left out otherwise.
+// as [plug.Ask] allows. A member that has moved is listed at its new position if that is in the
+// part just read, and otherwise not.
 func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n int, w Want) (finding, error) {
 	r.trusting = w.Unverified
 	f := finding{behind: st.from, more: true}
@@ -93,6 +85,28 @@ func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n i
 		st.from, f.behind = part.to, part.to
 	}
 	return f, nil
+}
+
+// scan is Scan for about atOnce entries at a time. It stops at a lost node.
+func (r *reading) scan(ctx context.Context, s kv.Store, atOnce int, f func(ids []string) error) error {
+	for st, all := (Between{}).stretch(false), false; !all; {
+		r.seen.clear() // The tree may be larger than memory.
+		r.begin()
+		if err := r.answer(ctx, s, r.reach(st, atOnce)); err != nil {
+			return err
+		}
+		var entries []entry
+		entries, all = r.entries(st, math.MaxInt)
+		if len(entries) == 0 || r.lost != nil {
+			return nil
+		}
+		if err := f(uniq(idsOf(entries))); err != nil {
+			return err
+		}
+		last := entries[len(entries)-1]
+		st.from = r.point(last.score, last.id).beside(true)
+	}
+	return nil
 }
 
 // verify returns the members of entries, all entries of one part of the order, at the positions in
@@ -136,7 +150,6 @@ func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, e
 	return members, nil
 }
 
-// sortMembers sorts members, from the lowest up or from the highest down.
 func (p *nodes) sortMembers(members []Member, up bool) {
 	slices.SortFunc(members, func(a, b Member) int {
 		if !up {
@@ -157,7 +170,6 @@ func (p *nodes) counts(entries []entry, id string, st *State) bool {
 	return st.In
 }
 
-// statesOf reads the records of ids and, in the same trip, the values of w.Beside.
 func (t *Tree) statesOf(ctx context.Context, s kv.Store, ids []string, w Want) (states []State, values []any, err error) {
 	works := []func(kv.Store) error{
 		func(s kv.Store) (err error) { states, err = t.Truth.States(ctx, kv.Near(s), ids); return err },
@@ -177,9 +189,9 @@ func (t *Tree) statesOf(ctx context.Context, s kv.Store, ids []string, w Want) (
 	return states, values, nil
 }
 
-// meet calls w.Met for the entries of id that should be tidied. An entry that only awaits
-// confirmation is probably being confirmed right now by its own process, so one call in eight is
-// enough, unless id also has a stale entry.
+// meet calls w.Met for the entries of id to tidy. An entry that only awaits confirmation is
+// probably being confirmed by its own process, so one call in eight is enough, unless id also has a
+// stale entry.
 func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 	if w.Met == nil {
 		return
@@ -207,8 +219,8 @@ func (p *nodes) members(entries []entry) []Member {
 	return members
 }
 
-// query runs work in the readable epoch; without a tree it does nothing. It returns ErrNeedsRebuild
-// if work needed a lost node, or an earlier loss is counted.
+// query runs work in the readable epoch; without a tree it does nothing. ErrNeedsRebuild: work
+// needed a lost node, or the tree is lost.
 func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error, beside ...func(kv.Store) error) error {
 	for try := 0; ; try++ {
 		done, err := t.try(ctx, s, try == 0, work, beside)
@@ -218,8 +230,7 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 	}
 }
 
-// try is a try of query. If it is not done, another one is needed. What the first one reads is
-// shown.
+// try is a try of query. If it is not done, another one is needed.
 func (t *Tree) try(ctx context.Context, s kv.Store, first bool, work func(*reading) error, beside []func(kv.Store) error) (done bool, err error) {
 	room := rooms.Get().(*readingRoom)
 	defer room.leave()
@@ -239,31 +250,20 @@ func (t *Tree) try(ctx context.Context, s kv.Store, first bool, work func(*readi
 	}
 	r := t.reading(room, m)
 	r.shown = first
-	if err := work(r); err != nil {
+	if err := work(r); err != nil || r.lost == nil {
+		return err == nil, err
+	}
+	// If the epoch is no longer read, its nodes may have been deleted.
+	if m, err = t.readMeta(ctx, s); err != nil || m == nil || m.epoch != r.epoch {
 		return false, err
 	}
-	sound, err := t.sound(ctx, s, r)
-	if err == nil && sound && r.lost != nil {
-		err = r.lost
-	}
-	return sound, err
+	return true, r.lost
 }
 
-// sound reports whether r can be gone by. If a node was missing, its epoch must still be the one
-// that is read, or its nodes may have been deleted.
-func (t *Tree) sound(ctx context.Context, s kv.Store, r *reading) (bool, error) {
-	if r.lost == nil {
-		return true, nil
-	}
-	m, err := t.readMeta(ctx, s)
-	return m != nil && m.epoch == r.epoch, err
-}
-
-// Between is a range of scores that includes Low and excludes High, whatever their ties. Nil means
-// no bound.
+// Between is a range of scores that includes Low and excludes High, whatever their ties. Nil: no
+// bound.
 type Between struct{ Low, High *Score }
 
-// stretch returns the part of the order in b, downward or upward.
 func (b Between) stretch(down bool) stretch {
 	low, high := lowest, highest
 	if b.Low != nil {
@@ -278,17 +278,14 @@ func (b Between) stretch(down bool) stretch {
 	return stretch{low, high}
 }
 
-// empty reports whether b cannot contain any score.
 func (b Between) empty() bool {
 	return b.Low != nil && b.High != nil && b.Low.WithTie(0).Compare(b.High.WithTie(0)) >= 0
 }
 
-// pointOf returns the position of m.
 func (o *order) pointOf(m Member) point { return o.point(m.Score, m.ID) }
 
-// Doubt is an entry to tidy: not confirmed by its record, or confirmed but not counting. If Past is
-// not 0, the version of the record must be raised to it first. If Again is not nil, the record is
-// damaged and must be rewritten as Again.
+// Doubt is an entry to tidy. If Past is not 0, the version of the record must be raised to it
+// first. If Again is not nil, the record is damaged and must be rewritten as Again.
 type Doubt struct {
 	ID    string
 	Score Score
@@ -296,7 +293,6 @@ type Doubt struct {
 	Again *State
 }
 
-// reading returns what a query of the epoch that is read goes by.
 func (t *Tree) reading(r *readingRoom, m *meta) *reading {
 	t.open(&r.of, m, m.epoch)
 	r.nodes = &r.of

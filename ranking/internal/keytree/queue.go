@@ -16,13 +16,11 @@ type edit struct {
 	known *State // the state of the record to tidy by, or nil
 	err   error  // the error, valid once its owner is done
 
-	// restores: add put only if the member has no entry at that score.
-	restores bool
+	restores bool // add put only if the member has no entry at that score
 
-	// began is when the operation began, or the read of the record that the edit
-	// relies on. Long after that, no other operation writes the edit along: the entry
-	// of a record that has changed since would come back, and its owner may no longer
-	// be there to look at the record once more. Zero: it may take any time.
+	// began is the time when the operation began, or the read of the record that the edit relies
+	// on. Long after that, no other operation writes the edit along: it would bring back the entry
+	// of a record that has changed since, and its owner may be gone. Zero: it may take any time.
 	began time.Time
 
 	// Guarded by the mutex of the queues:
@@ -30,16 +28,14 @@ type edit struct {
 	seen  int    // the queue's writes at the last read of the node
 	done  bool   // written
 
-	// absent: the written leaf has no entry, where the record tidied by is in.
-	absent bool
+	absent bool // the written leaf has no entry, although the record tidied by is in
 }
 
-// misses reports whether l, a result of e, has no entry, where the record tidied by is in.
 func (e *edit) misses(l *leaf) bool {
 	return e.known != nil && e.known.In && e.known.Score == e.point.score && !l.has(e.point.score, e.id)
 }
 
-// queue holds the edits of one node that wait in a process to be written together. One by one, each
+// queue holds the edits of one node that wait in a process to be written together; one by one, each
 // write would make the others fail once. A queue only saves work: after waiting long enough an edit
 // writes by itself, and the store decides.
 type queue struct {
@@ -49,13 +45,11 @@ type queue struct {
 	writes  int  // number of successful writes
 }
 
-// queues are the queues of a process, by key.
 type queues struct {
 	mu sync.Mutex // never held during a trip
 	of map[string]*queue
 }
 
-// join adds edits to the queue of key.
 func (q *queues) join(key string, edits []*edit) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -74,7 +68,6 @@ func (q *queues) join(key string, edits []*edit) {
 	}
 }
 
-// looks notes that the owner of edits is about to read their node.
 func (q *queues) looks(edits []*edit) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -85,7 +78,6 @@ func (q *queues) looks(edits []*edit) {
 	}
 }
 
-// quit removes edits from their queues.
 func (q *queues) quit(edits []*edit) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -106,7 +98,6 @@ func (q *queues) leave(edits []*edit) {
 	}
 }
 
-// close removes a queue if it is empty and idle.
 func (q *queues) close(ln *queue) {
 	if len(ln.waiting) == 0 && !ln.busy && q.of[ln.key] == ln {
 		delete(q.of, ln.key)
@@ -133,7 +124,6 @@ func (q *queues) lead(edits []*edit, patient bool, late func(*edit) bool) (*queu
 	return ln, append([]*edit{first}, others...)
 }
 
-// wrote ends a write of the edits in written, whose result is next.
 func (q *queues) wrote(ln *queue, written []*edit, next *leaf) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -150,7 +140,6 @@ func (q *queues) wrote(ln *queue, written []*edit, next *leaf) {
 	q.close(ln)
 }
 
-// undone returns the edits that are not yet written.
 func (q *queues) undone(edits []*edit) []*edit {
 	q.mu.Lock()
 	defer q.mu.Unlock()

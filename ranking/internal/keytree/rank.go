@@ -9,11 +9,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Ranks is the numbering of members.
 type Ranks int
 
-// With Single each member has a rank of its own. With the others, members with equal scores share a
-// rank: Shared leaves a gap after them, Dense does not. Dense needs a tree with Config.Dense.
+// Dense needs a tree with Config.Dense.
 const (
 	Single Ranks = iota // 1, 2, 3, 4
 	Shared              // 1, 2, 2, 4
@@ -28,7 +26,6 @@ func (k Ranks) before(before tally) int {
 	return before.members
 }
 
-// Standing is the position of a member.
 type Standing struct {
 	Member
 	Rank   int // from 1
@@ -37,10 +34,8 @@ type Standing struct {
 }
 
 // Standing returns the position of the member id, counted from the highest or the lowest.
-// ErrNotFound: the member is not in the ranking.
-//
-// It is as exact as the counts of routers: always in the outermost leaf, and everywhere after
-// Refresh until the next write.
+// ErrNotFound: it is not in the ranking. It is as exact as the counts of routers: always in the
+// outermost leaf, and everywhere after Refresh until the next write.
 func (t *Tree) Standing(ctx context.Context, s kv.Store, id string, down bool, ranks Ranks) (Standing, error) {
 	var out Standing
 	var st State
@@ -63,8 +58,8 @@ func (t *Tree) Standing(ctx context.Context, s kv.Store, id string, down bool, r
 	return out, err
 }
 
-// RankOf returns the rank that a member with score s has or would have: the first of them if equal
-// scores have ranks of their own. It is as exact as Standing.
+// RankOf returns the rank that a member with score s has or would have, the first of them if equal
+// scores have ranks of their own.
 func (t *Tree) RankOf(ctx context.Context, s kv.Store, score Score, down bool, ranks Ranks) (int, error) {
 	var before tally
 	err := t.query(ctx, s, func(r *reading) error {
@@ -83,14 +78,12 @@ func (t *Tree) state(ctx context.Context, s kv.Store, id string) (State, error) 
 	return states[0], states[0].Broken
 }
 
-// standing counts all members, and those before q.
 func (r *reading) standing(ctx context.Context, s kv.Store, q point, down bool) (before, all tally, err error) {
 	r.aims = r.bits(q)
 	err = r.answer(ctx, s, both(r.beyond(q, down, &before), r.wholeTree(&all)))
 	return before, all, err
 }
 
-// both is a walk that does all of walks.
 func both(walks ...func(look) bool) func(look) bool {
 	return func(l look) bool {
 		all := true
@@ -101,7 +94,6 @@ func both(walks ...func(look) bool) func(look) bool {
 	}
 }
 
-// Part is a run of neighboring members.
 type Part struct {
 	Members []Member
 	Before  int // members before the first
@@ -127,10 +119,9 @@ func (p Part) Ranks(of Ranks) []int {
 	return ranks
 }
 
-// At returns up to n members starting at offset before.
-//
-// Without writers, consecutive parts contain each member exactly once. If counts are not exact, or
-// a change awaits tidying, a part may have a few more or fewer members than n.
+// At returns up to n members starting at offset before. Without writers, consecutive parts contain
+// each member exactly once. If counts are not exact, or a change awaits tidying, a part may have a
+// few more or fewer members than n.
 func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down bool, ranks Ranks, w Want) (Part, error) {
 	part := Part{Before: before}
 	if before < 0 || n <= 0 {
@@ -157,7 +148,6 @@ func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down bool, ran
 	return part, err
 }
 
-// unlimited is more than the members of a part.
 const unlimited = math.MaxInt32
 
 // run counts the members before the score of the first member of part.
@@ -213,7 +203,7 @@ func (t *Tree) bothSides(ctx context.Context, s kv.Store, r *reading, q point, n
 	return sides[0].members, sides[1].members, err
 }
 
-// Count returns the number of members in b. It is as exact as Standing.
+// Count returns the number of members in b, as exactly as Standing.
 func (t *Tree) Count(ctx context.Context, s kv.Store, b Between) (int, error) {
 	if b.empty() {
 		return 0, nil

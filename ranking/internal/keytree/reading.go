@@ -10,13 +10,12 @@ import (
 )
 
 // reading holds the nodes read by one query. Walks answer questions without reading: a walk stops
-// at an unknown node and reports it. The query reads that node and likely next ones, and repeats
-// the walk.
+// at an unknown node. The query reads that node and likely next ones, and repeats the walk.
 type reading struct {
 	*nodes
 	seen  nodeSet
 	lost  *lossError      // of a node that is missing; nil if none is
-	gone  map[string]bool // nodes that were missing once
+	gone  map[string]bool // missing once
 	blind bool            // nothing is known of the tree
 	hint  []string        // nodes to read first if nothing is known
 	aims  string          // the bits of the point that the query looks for, if any
@@ -35,7 +34,7 @@ func (p *nodes) reading() *reading {
 	return r
 }
 
-// readingRoom is a reading with its nodes, in one piece of memory that is used again.
+// readingRoom is a reading with its nodes, in one reused piece of memory.
 type readingRoom struct {
 	reading
 	of nodes
@@ -47,11 +46,10 @@ var rooms = sync.Pool{New: func() any {
 	return r
 }}
 
-// leave gives the room back. Nobody uses the reading any more.
+// leave gives the room back. Nobody may use the reading afterwards.
 func (r *readingRoom) leave() {
-	few := r.seen.few
-	clear(few)
-	*r = readingRoom{reading: reading{toLook: r.toLook, seen: nodeSet{few: few[:0]}}}
+	r.seen.clear()
+	*r = readingRoom{reading: reading{toLook: r.toLook, seen: nodeSet{few: r.seen.few}}}
 	rooms.Put(r)
 }
 
@@ -60,14 +58,12 @@ func (r *reading) begin() {
 	r.blind = !known
 }
 
-// nodeSet is a set of nodes by name, usually few, with names of different lengths.
 type nodeSet struct {
 	room [1]namedNode
 	few  []namedNode // in room while it fits
 	many map[string]node
 }
 
-// fewNodes is the number of nodes searched linearly.
 const fewNodes = 32
 
 type namedNode struct {
@@ -111,6 +107,11 @@ func (s *nodeSet) put(name string, p node) {
 	}
 }
 
+func (s *nodeSet) clear() {
+	clear(s.few)
+	s.few, s.many = s.few[:0], nil
+}
+
 func (s *nodeSet) size() int { return len(s.few) + len(s.many) }
 
 // childName is childName without an allocation if the node is in s.
@@ -123,7 +124,6 @@ func (s *nodeSet) childName(name string, i int) string {
 	return childName(name, i)
 }
 
-// router returns the router called name, or nil if it is not a router or not in s.
 func (s *nodeSet) router(name string) *router {
 	p, _ := s.get(name)
 	return p.router
@@ -132,10 +132,8 @@ func (s *nodeSet) router(name string) *router {
 // look returns the node called name to a walk, or false if the walk must stop there.
 type look func(name string) (node, bool)
 
-// known is a look at the nodes read so far.
 func (r *reading) known(name string) (node, bool) { return r.seen.get(name) }
 
-// memory is the memory of a store, for queries.
 type memory struct {
 	store  kv.Memory // nil: none
 	prefix string
@@ -145,7 +143,7 @@ type memory struct {
 	told     [1]kv.Result
 }
 
-// recall gets key from memory. key includes the prefix. Decoded is nil if it is not in memory.
+// recall gets key, with its prefix, from memory. Decoded is nil if it is not there.
 func (m *memory) recall(key string, d kv.Decoder) kv.Result {
 	m.asked[0] = kv.NearGet{Key: key, Decode: d}
 	if !m.store.Recall(m.asked[:], m.told[:]) {
@@ -175,8 +173,7 @@ func (r *reading) look(name string) (node, bool) {
 	return p, true
 }
 
-// foresight is a look that also follows remembered routers, and collects the names of the nodes to
-// read.
+// foresight is a look that follows remembered routers, and collects the nodes to read.
 type foresight struct {
 	*reading
 	wanted []string
@@ -193,7 +190,6 @@ func (f *foresight) look(name string) (node, bool) {
 	return node{}, false
 }
 
-// read reads the nodes called names.
 func (r *reading) read(ctx context.Context, s kv.Store, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -259,7 +255,7 @@ func (r *reading) answerAll(ctx context.Context, s kv.Store, walks []func(look) 
 }
 
 // lacking returns the nodes that walk lacks, and likely next ones; none if they have come into
-// memory meanwhile.
+// memory.
 func (r *reading) lacking(walk func(look) bool) []string {
 	f := &foresight{reading: r}
 	if walk(f.look); len(f.wanted) == 0 {
@@ -292,7 +288,6 @@ func (r *reading) widen(names []string) []string {
 	return names
 }
 
-// namesBelow returns the names of the children of the named nodes.
 func (p *nodes) namesBelow(names []string) []string {
 	var below []string
 	for _, name := range names {
@@ -303,7 +298,6 @@ func (p *nodes) namesBelow(names []string) []string {
 	return below
 }
 
-// levels returns the likely number of levels below a node with that many members.
 func (r *reading) levels(members int) int {
 	if r.blind {
 		return levelsAhead
@@ -313,21 +307,6 @@ func (r *reading) levels(members int) int {
 		n++
 	}
 	return min(n, levelsAhead)
-}
-
-func uniq(names []string) []string {
-	if len(names) < 2 {
-		return names
-	}
-	seen := make(map[string]bool, len(names))
-	once := make([]string, 0, len(names))
-	for _, name := range names {
-		if !seen[name] {
-			seen[name] = true
-			once = append(once, name)
-		}
-	}
-	return once
 }
 
 // expected returns the number of members below the node called name, as far as known.

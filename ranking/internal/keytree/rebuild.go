@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -15,29 +14,25 @@ import (
 )
 
 // A rebuild copies a tree into a new epoch, without empty nodes, while the tree is read and
-// written. Of a tree that has lost a node it fills the epoch in which writers go on already.
+// written. If the tree has lost a node, it fills the epoch in which writers already go on.
 //
-// It moves the tree through phases, and waits after each step until every
-// operation that began before it has ended. That wait is bounded: an operation
-// uses a definition only while it is young, and stops before its next write if it
-// has taken too long. While a copy is made, writers add every entry to both
-// epochs before the record is written. So an entry that the copy does not see was
-// added by its writer. A process that slept for longer looks, once its record is written, whether
-// the epochs of that time have the entry.
+// It moves the tree through phases, and waits after each step until every operation that began
+// before it has ended. That wait is bounded: an operation uses only a young definition, and stops
+// before its next write if it has taken too long. While a copy is made, writers add every entry to
+// both epochs before the record is written, so an entry that the copy does not see was added by its
+// writer. A process that slept for longer checks, once its record is written, whether the epochs of
+// that time have the entry.
 
-// graceTime is how long an operation that has not seen a step can go on.
 const graceTime = times.Definition + times.Change
 
-// copiedAtOnce is the approximate number of entries copied in parallel.
 const copiedAtOnce = 4 * entryLimit
 
 func (t *Tree) leaseKey() string { return t.name + ":lease" }
 
-// Rebuild copies the tree into a new epoch, and adds those of the members ids that
-// are missing. It takes 45 seconds more than the copying. If the tree has lost something,
-// Distrust must have returned the epoch lost before ids, all members, were read; otherwise it
-// is an ErrNeedsRebuild. ErrConflict: another process is rebuilding the tree, or something was
-// lost just then. After any other error, any process can call it again after a minute.
+// Rebuild copies the tree into a new epoch, and adds those of the members ids that are missing. It
+// takes 45 seconds more than the copying. If the tree has lost something, Distrust must have
+// returned the epoch lost before ids, all members, were read; otherwise it is an ErrNeedsRebuild.
+// ErrConflict: another process is rebuilding the tree, or something was lost just then.
 func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string, lost uint64) error {
 	m, err := t.readMeta(ctx, s)
 	switch {
@@ -91,7 +86,6 @@ func (t *Tree) fill(ctx context.Context, l *lease, m *meta, ids []string) error 
 	return t.putEdge(ctx, l.s, edge{}, m)
 }
 
-// copyEpoch moves the tree to a new epoch.
 func (t *Tree) copyEpoch(ctx context.Context, l *lease, ids []string) error {
 	m, err := t.beginCopy(ctx, l.s)
 	if err != nil {
@@ -112,8 +106,8 @@ func (t *Tree) copyEpoch(ctx context.Context, l *lease, ids []string) error {
 	return t.endRebuild(ctx, l, m)
 }
 
-// endRebuild deletes the old epoch. Before writers leave it, the copy of the definition
-// has to lead to the new one.
+// endRebuild deletes the old epoch. Before writers leave it, the copy of the definition has to lead
+// to the new one.
 func (t *Tree) endRebuild(ctx context.Context, l *lease, m *meta) error {
 	if err := l.wait(ctx, graceTime); err != nil {
 		return err
@@ -173,30 +167,20 @@ func (t *Tree) step(ctx context.Context, s kv.Store, m *meta, to meta) (*meta, e
 	return there, nil
 }
 
-// copyAll copies the members that have entries in from, as their records say.
 func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) error {
-	st := Between{}.stretch(false)
-	for {
-		r := from.reading()
-		if err := r.answer(ctx, l.s, r.reach(st, copiedAtOnce)); err != nil {
+	r := from.reading()
+	err := r.scan(ctx, l.s, copiedAtOnce, func(ids []string) error {
+		if err := t.enterAll(ctx, l.s, to, ids); err != nil {
 			return err
 		}
-		if r.lost != nil {
-			return r.lost
-		}
-		entries, all := r.entries(st, math.MaxInt)
-		if err := t.enterAll(ctx, l.s, to, uniq(idsOf(entries))); err != nil || all {
-			return err
-		}
-		last := entries[len(entries)-1]
-		st.from = from.point(last.score, last.id).beside(true)
-		if err := l.renew(ctx); err != nil {
-			return err
-		}
+		return l.renew(ctx)
+	})
+	if err == nil && r.lost != nil {
+		err = r.lost
 	}
+	return err
 }
 
-// enter adds the members ids to p, at the positions in their records.
 func (t *Tree) enter(ctx context.Context, l *lease, p *nodes, ids []string) error {
 	for batch := range slices.Chunk(ids, copiedAtOnce) {
 		if err := t.enterAll(ctx, l.s, p, batch); err != nil {
@@ -209,7 +193,6 @@ func (t *Tree) enter(ctx context.Context, l *lease, p *nodes, ids []string) erro
 	return nil
 }
 
-// enterAll is enter for a few members.
 func (t *Tree) enterAll(ctx context.Context, s kv.Store, p *nodes, ids []string) error {
 	due := new(reports)
 	if err := p.restore(ctx, s, ids, due); err != nil {
@@ -218,9 +201,9 @@ func (t *Tree) enterAll(ctx context.Context, s kv.Store, p *nodes, ids []string)
 	return p.report(ctx, s, due)
 }
 
-// deleteFrom deletes the node called name and, before it, all nodes below, once last was called with
-// the entries of each leaf. There may be nodes below one that was lost: the tree ends only where
-// no child exists.
+// deleteFrom deletes the node called name and, before it, all nodes below, once last was called
+// with the entries of each leaf. The tree ends only where no child exists: there may be nodes below
+// a lost one.
 func (p *nodes) deleteFrom(ctx context.Context, l *lease, name string, last func([]entry) error) error {
 	got, err := p.get(ctx, l.s, name)
 	if err != nil {
@@ -244,7 +227,6 @@ func (p *nodes) deleteFrom(ctx context.Context, l *lease, name string, last func
 	return unlessAbsent(err)
 }
 
-// deleteBelow deletes the nodes below the one called name.
 func (p *nodes) deleteBelow(ctx context.Context, l *lease, name string, last func([]entry) error) error {
 	names := p.namesBelow([]string{name})
 	children, err := p.get(ctx, l.s, names...)
@@ -262,7 +244,6 @@ func (p *nodes) deleteBelow(ctx context.Context, l *lease, name string, last fun
 	return l.renew(ctx)
 }
 
-// lease is the right to rebuild a tree. It expires.
 type lease struct {
 	tree  *Tree
 	s     kv.Store
@@ -280,7 +261,7 @@ func (l *lease) take(ctx context.Context) error {
 	return err
 }
 
-// renew extends the lease if it is due. ErrConflict: the lease has expired.
+// renew extends the lease if it is due. ErrConflict: it has expired.
 func (l *lease) renew(ctx context.Context) error {
 	if l.tree.Now().Sub(l.since) < times.Lease/4 {
 		return nil
@@ -294,7 +275,6 @@ func (l *lease) renew(ctx context.Context) error {
 	return err
 }
 
-// give ends the lease.
 func (l *lease) give(ctx context.Context) error {
 	r, err := kv.One(ctx, l.s, kv.OpGet(l.tree.leaseKey()))
 	if err != nil || string(r.Value) != string(l.mine) {
@@ -307,7 +287,6 @@ func (l *lease) give(ctx context.Context) error {
 	return err
 }
 
-// wait waits for d and keeps the lease.
 func (l *lease) wait(ctx context.Context, d time.Duration) error {
 	for end := l.tree.Now().Add(d); l.tree.Now().Before(end); {
 		if err := sleep(ctx, l.s, min(d, times.Lease/8)); err != nil {

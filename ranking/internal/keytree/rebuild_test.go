@@ -26,7 +26,6 @@ func fill(t testing.TB, r *ranking, n int) (ids []string) {
 	return ids
 }
 
-// nodesOf returns the keys of nodes in mem, the root's first.
 func nodesOf(mem *memkv.Store) (keys []string) {
 	for _, key := range slices.Sorted(slices.Values(mem.Keys())) {
 		if strings.Contains(key, ":key0") {
@@ -108,7 +107,7 @@ func TestTree_Rebuild_LetsOthersReadAndWrite(t *testing.T) {
 					mine.set(t, ids[10+rng.IntN(50)], rng.Int64N(100))
 					if seen, err := pageThrough(mine, rng.IntN(2) == 0); err != nil || len(seen) < 10 {
 						t.Errorf("a page in between: %d, %v", len(seen), err)
-					} else if !seen[ids[0]] || !seen[ids[9]] {
+					} else if !slices.Contains(seen, ids[0]) || !slices.Contains(seen, ids[9]) {
 						t.Error("a member that did not move was missed")
 					}
 				}
@@ -150,9 +149,8 @@ func TestTree_Rebuild_RefusesASecondAtTheSameTime(t *testing.T) {
 	})
 }
 
-// One trip passes between the moment a process looks at the clock and the moment the
-// store carries out its write. A process that stalls right there, for longer than a
-// step of a rebuild waits, puts its entry where nobody looks for it.
+// A process that stalls between its look at the clock and its write, for longer than a step of a
+// rebuild waits, puts its entry where nobody looks for it.
 func TestTree_Rebuild_KeepsTheMemberOfAProcessThatStalledAcrossIt(t *testing.T) {
 	for at := 1; ; at++ {
 		var trips int
@@ -181,8 +179,6 @@ func TestTree_Rebuild_KeepsTheMemberOfAProcessThatStalledAcrossIt(t *testing.T) 
 	}
 }
 
-// The next rebuild finishes one that died anywhere, and no member is missing in
-// between.
 func TestSweep_AfterARebuildDiesTheNextOneEndsIt(t *testing.T) {
 	proof.Sweep(t, 40, kvtest.World{Powers: kvtest.NoPowers}, func(sim *kvtest.Sim) {
 		base := open(keep{sim.Store()})

@@ -12,36 +12,30 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Own is the Truth of a tree whose scores are in no other record: it keeps one record per member
-// for the tree alone.
+// Own is the Truth of a tree whose scores are in no other record: one record per member, for the
+// tree alone.
 type Own struct {
 	keys    kv.Family
 	now     func() time.Time
 	expires time.Time
 
-	// Note, if not nil, journals the changes about to be made, so that another process can finish
-	// them if this one dies before it calls done: see Tree.Finish. Without claims it only prepares
-	// for that.
+	// Note, if not nil, journals coming changes, so that another process can Finish them if this
+	// one dies before it calls done. Without claims it only prepares for that.
 	Note func(ctx context.Context, s kv.Store, claims []Claim) (done func(), err error)
 }
 
-// Claim describes a change of a member: the coming version of the record, and the scores where
-// entries are added or removed.
 type Claim struct {
 	ID     string
 	Ver    uint64
 	Scores []Score
 }
 
-// NewOwn returns the records of the tree called name.
 func NewOwn(name string, now func() time.Time, expires time.Time) *Own {
 	return &Own{keys: treeKey.Family().And(plug.TreeName(name) + ":i:"), now: now, expires: expires}
 }
 
-// Key returns the key of the record of the member id.
 func (o *Own) Key(id string) string { return o.keys.Key(id) }
 
-// States returns the states in the records of ids.
 func (o *Own) States(ctx context.Context, s kv.Store, ids []string) ([]State, error) {
 	results, err := kv.GetEach(ctx, s, nil, []kv.Family{o.keys}, ids)
 	if err != nil {
@@ -70,7 +64,6 @@ func (o *Own) Drops(ctx context.Context, s kv.Store, ids []string) (drops []kv.O
 	return drops, nil
 }
 
-// record is a record as it was read.
 type record struct {
 	State
 	version kv.Version // 0: absent
@@ -82,32 +75,28 @@ func (o *Own) read(ctx context.Context, s kv.Store, id string) (record, error) {
 	return recordIn(key, r)
 }
 
-// same reports whether st and other are equal except for the version. A damaged record equals no
-// other.
+// same ignores versions. A damaged record equals no other.
 func (st State) same(other State) bool {
 	return st.Broken == nil && other.Broken == nil && st.In == other.In && (!st.In || st.Score == other.Score)
 }
 
-// nextState returns the record's next state, with to applied. Its version is greater than the old one,
-// and than all versions before the record was last absent.
+// nextState returns the record's next state, with to applied. Its version is above the old one, and
+// above all versions before the record was last absent.
 func (o *Own) nextState(old record, to State) State {
 	return State{In: to.In, Score: to.Score, Ver: max(old.Ver+1, uint64(o.now().UnixMilli()))}
 }
 
-// write replaces old with st.
 func (o *Own) write(ctx context.Context, s kv.Store, id string, old record, st State) error {
 	_, err := kv.One(ctx, s, o.put(o.Key(id), old.version, st))
 	return err
 }
 
-// put returns the op that replaces the version old under key with st.
 func (o *Own) put(key string, old kv.Version, st State) kv.Op {
 	return kv.OpReplace(key, old, encodeState(st)).For(o.ttl(st))
 }
 
 // fence raises the version of the record of id to past, if it is lower, and returns its state. Then
-// a change prepared for an older version cannot commit. A damaged record stays as it is, since its
-// state is unknown: see again.
+// a change prepared for an older version cannot commit. A damaged record stays as it is: see again.
 func (o *Own) fence(ctx context.Context, s kv.Store, id string, past uint64) (st State, err error) {
 	err = kv.Change(o.Key(id), func() error {
 		r, err := o.read(ctx, s, id)
@@ -121,7 +110,6 @@ func (o *Own) fence(ctx context.Context, s kv.Store, id string, past uint64) (st
 	return st, err
 }
 
-// again rewrites the record of d if it is damaged.
 func (o *Own) again(ctx context.Context, s kv.Store, d Doubt) error {
 	return kv.Change(o.Key(d.ID), func() error {
 		r, err := o.read(ctx, s, d.ID)
@@ -175,7 +163,6 @@ func (o *Own) ttl(st State) time.Duration {
 	return until(o.expires, o.now())
 }
 
-// Flags of a record.
 const (
 	inFlag  = 1 << iota // the member is in the ranking
 	tieFlag             // its score has a tie
@@ -198,13 +185,12 @@ func encodeState(st State) []byte {
 	return frame.Whole(b)
 }
 
-// recordIn decodes the record in the result of a get of key.
 func recordIn(key string, r kv.Result) (record, error) {
 	st, err := stateIn(func() string { return key }, r)
 	return record{st, r.Version}, err
 }
 
-// stateIn decodes the state in the result of a get of key.
+// stateIn decodes the result of a get of key. A damaged record is a State.
 func stateIn(key func() string, r kv.Result) (State, error) {
 	st, err := decodeState(r)
 	if wire.IsCorrupt(err) {

@@ -73,7 +73,6 @@ func (p *nodes) refreshBelow(ctx context.Context, s kv.Store, name string, r *ro
 	return below, err
 }
 
-// eachBelow runs work for the slots of r, in parallel if few members are below it.
 func (r *router) eachBelow(ctx context.Context, s kv.Store, work func(s kv.Store, i int, at slot) error) error {
 	if r.members() <= sideBySide {
 		return each(ctx, s, r.slots[:], work)
@@ -86,7 +85,6 @@ func (r *router) eachBelow(ctx context.Context, s kv.Store, work func(s kv.Store
 	return nil
 }
 
-// refreshed returns the router r, called name, with the counts of the nodes below.
 func (p *nodes) refreshed(name string, r *router, below [4]slot) *router {
 	next := *r
 	for i, now := range below {

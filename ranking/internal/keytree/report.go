@@ -9,11 +9,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// reports are pending reports, the last one of each node. unsure are nodes with reports that may be
-// lost: the paths to them are corrected.
+// reports are pending reports.
 type reports struct {
-	of     map[string]slot
-	unsure map[string]bool
+	of     map[string]slot // the last of each node
+	unsure map[string]bool // nodes with reports that may be lost: their paths are corrected
 }
 
 // doubt requests a correction of the path to the node called name.
@@ -46,7 +45,6 @@ func (r *reports) add(one report) {
 	}
 }
 
-// merge adds all of other.
 func (r *reports) merge(other *reports) {
 	for name, slot := range other.of {
 		r.add(report{name, slot})
@@ -57,7 +55,7 @@ func (r *reports) merge(other *reports) {
 }
 
 // report sends the due reports and those that follow further up, in rounds of two trips: it reads
-// all routers that are likely to change in parallel, then writes them in parallel.
+// all routers that are likely to change, then writes them.
 //
 // So a router may be written with a child's count although the write of the child is then rejected.
 // That count is wrong until the child is written and reported again, with a greater sequence
@@ -86,12 +84,10 @@ func (p *nodes) report(ctx context.Context, s kv.Store, due *reports) (err error
 	return err
 }
 
-// reportTries bounds the tries of a report.
 const reportTries = 8
 
 // reportRound sends as many of the due reports as it can in two trips, and adds those that follow.
-// owed holds routers that were reported above without being written themselves. It reports whether
-// a write was rejected.
+// owed holds routers that were reported above without being written themselves.
 func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) (refused bool, err error) {
 	plan, err := p.readPlan(ctx, s, due, owed)
 	if err != nil {
@@ -126,7 +122,6 @@ func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed 
 	return len(lost) > 0, err
 }
 
-// owes adds to owed the children in t's family whose writes failed after t was written.
 func (t *update) owes(lost, owed map[string]bool) {
 	for _, of := range t.family {
 		if lost[of.name] {
@@ -135,7 +130,6 @@ func (t *update) owes(lost, owed map[string]bool) {
 	}
 }
 
-// routersAbove returns the routers above the nodes of r, and those of owed with the routers above.
 func (r *reports) routersAbove(owed map[string]bool) []string {
 	var names []string
 	seen := make(map[string]bool)
@@ -189,8 +183,7 @@ func (t *update) report() report {
 	return report{t.name, slot{t.next.pushed, t.next.seq, t.next.closed}}
 }
 
-// plan returns the updates that follow from the due reports, from the lowest router up. look
-// returns a router, if it is known.
+// plan returns the updates that follow from the due reports, from the lowest router up.
 func (p *nodes) plan(due *reports, owed map[string]bool, look func(name string) (node, bool)) []*update {
 	families := due.families()
 	for name := range owed {
@@ -227,7 +220,6 @@ func (p *nodes) compute(t *update, owed bool) {
 	t.up = t.name != "" && (p.push(t.name, t.old.router, next) || owed)
 }
 
-// families groups the reports by the router they go to.
 func (r *reports) families() map[string][]report {
 	families := make(map[string][]report)
 	for name, slot := range r.of {
@@ -236,7 +228,6 @@ func (r *reports) families() map[string][]report {
 	return families
 }
 
-// lowestOf returns the names of the lowest routers, in order.
 func lowestOf(families map[string][]report) []string {
 	deepest := 0
 	for name := range families {
@@ -252,7 +243,6 @@ func lowestOf(families map[string][]report) []string {
 	return names
 }
 
-// drop removes the reports of family, unless there are newer ones.
 func (r *reports) drop(family []report) {
 	for _, of := range family {
 		if r.of[of.name].seq <= of.slot.seq {
@@ -261,7 +251,6 @@ func (r *reports) drop(family []report) {
 	}
 }
 
-// with returns r with the slots of family that are newer than its own.
 func (r *router) with(family []report) (next *router, changed bool) {
 	next = new(router)
 	*next = *r
@@ -276,8 +265,8 @@ func (r *router) with(family []report) (next *router, changed bool) {
 	return next, changed
 }
 
-// push closes next, which is called name and follows old, if nothing is left below it,
-// and reports whether next must be reported to the node above.
+// push closes next, which follows old, if nothing is left below it, and reports whether next must
+// be reported to the node above.
 func (p *nodes) push(name string, old, next *router) bool {
 	next.closed = next.empty()
 	pushed, due := p.due(next.pushed, p.total(name, next), p.routerAllows)
@@ -288,9 +277,9 @@ func (p *nodes) push(name string, old, next *router) bool {
 	return false
 }
 
-// In a tree larger than smallTree, a report is due when a leaf's count has changed by leafDrift, or a
-// router's by routerDrift or a 128th. A path in a tree of words has twice as many small routers, so
-// there the first two limits are half as much again.
+// In a large tree, a report is due when a leaf's count has changed by leafDrift, or a router's by
+// routerDrift or a 128th. A path in a tree of words has twice as many small routers, so there the
+// first two limits are half as much again.
 const (
 	leafDrift   = 4
 	routerDrift = 6
@@ -307,8 +296,8 @@ func (p *nodes) drift(of int) int {
 	return of
 }
 
-// due returns the tally to report for now, and whether a report is due. pushed is the last reported
-// tally, and allowed the permitted error of a count.
+// due returns the tally to report for now, and whether a report is due. allowed is the permitted
+// error of a count.
 func (p *nodes) due(pushed, now tally, allowed func(count int) int) (report tally, due bool) {
 	if p.size() <= p.small {
 		return now, now != pushed
@@ -321,11 +310,9 @@ func (p *nodes) due(pushed, now tally, allowed func(count int) int) (report tall
 	return tally{members, min(scores, members)}, true
 }
 
-// dueCount returns the count to report, and whether it is due.
-//
-// A count usually keeps moving in one direction, so a report runs ahead of it: among many nodes,
-// some are then ahead and some behind. After a jump, when many nodes change at once, it does not,
-// or all of them would be ahead.
+// dueCount returns the count to report, and whether it is due. A count usually keeps moving in one
+// direction, so a report runs ahead of it: among many nodes, some are then ahead and some behind.
+// After a jump, when many nodes change at once, it does not, or all of them would be ahead.
 func dueCount(pushed, now, allowed int) (report int, due bool) {
 	ahead := allowed / 2
 	if distance(now, pushed) >= 2*allowed {

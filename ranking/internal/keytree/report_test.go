@@ -11,8 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// Counts are reported ahead of writes that may be refused, so this is where one
-// would stay wrong.
+// Counts are reported ahead of writes that may be refused.
 func TestSweep_AfterWritersAtTheSameTimeAllCountsOfASmallTreeAreExact(t *testing.T) {
 	proof.Sweep(t, 80, kvtest.World{Powers: kvtest.NoPowers}, func(sim *kvtest.Sim) {
 		open := func(s kv.Store) *ranking {
@@ -61,8 +60,7 @@ func TestReport_ThatGoesUpManyLevelsTakesTwoTrips(t *testing.T) {
 	}
 }
 
-// meddled is the store of a process that dies after its second trip. Between the
-// first and the second, meddle runs.
+// meddled is the store of a process that dies after its second trip. Before that, meddle runs.
 type meddled struct {
 	kv.Store
 	trips  int

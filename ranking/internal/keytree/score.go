@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Score is a score in the order of the tree, a number or a word: greater scores are higher. Between
-// equal scores, the greater tie is higher. Most trees have no ties: theirs are 0.
+// Score is a number or a word; greater scores are higher. Between equal scores the greater tie is
+// higher; it is 0 in most trees.
 type Score struct {
 	n, tie uint64
 	word   string // "" for a number; a tree has only numbers or only words
@@ -17,19 +17,15 @@ type Score struct {
 
 const signBit = 1 << 63
 
-// FromInt returns the score of n.
 func FromInt(n int64) Score { return Score{n: uint64(n) ^ signBit} }
 
-// Int returns the integer given to FromInt.
 func (s Score) Int() int64 { return int64(s.n ^ signBit) }
 
-// FromUint returns the score of n.
 func FromUint(n uint64) Score { return Score{n: n} }
 
-// Uint returns the integer given to FromUint.
 func (s Score) Uint() uint64 { return s.n }
 
-// FromFloat returns the score of f; -0 is 0. It returns false for NaN, which cannot be ordered.
+// FromFloat returns the score of f; -0 is 0. It returns false for NaN.
 func FromFloat(f float64) (Score, bool) {
 	b := math.Float64bits(f)
 	switch {
@@ -45,7 +41,6 @@ func FromFloat(f float64) (Score, bool) {
 	return Score{n: b}, true
 }
 
-// Float returns the number given to FromFloat.
 func (s Score) Float() float64 {
 	if s.n&signBit != 0 {
 		return math.Float64frombits(s.n &^ signBit)
@@ -57,20 +52,15 @@ func (s Score) Float() float64 {
 // prefix of another. It may also be a bound between words.
 func FromWord(word string) Score { return Score{word: word} }
 
-// Word returns the word given to FromWord.
 func (s Score) Word() string { return s.word }
 
-// MaxWord is the maximum length of a word in bytes.
 const MaxWord = 64
 
-// tieBits is the number of bits for the tie in a position.
 const tieBits = 62
 
-// MaxTie is the greatest tie.
 const MaxTie = 1<<tieBits - 1
 
-// TieAt returns the tie of a time: its nanoseconds since 1970, clamped to the range of ties, which
-// ends in 2116.
+// TieAt returns the tie of a time: its nanoseconds since 1970, clamped to 1970 and 2116.
 func TieAt(t time.Time) uint64 {
 	switch {
 	case t.Before(time.Unix(0, 0)):
@@ -81,26 +71,23 @@ func TieAt(t time.Time) uint64 {
 	return uint64(t.UnixNano())
 }
 
-// WithTie returns s with that tie.
 func (s Score) WithTie(tie uint64) Score { return Score{s.n, tie, s.word} }
 
-// Tie returns the tie of s.
 func (s Score) Tie() uint64 { return s.tie }
 
-// Equals reports whether s and other are equal, ignoring ties.
+// Equals ignores ties.
 func (s Score) Equals(other Score) bool { return s.n == other.n && s.word == other.word }
 
-// Compare returns -1 if s is below other, 0 if they are equal, 1 if it is above. Ties count.
+// Compare orders by score and tie.
 func (s Score) Compare(other Score) int {
 	return cmp.Or(cmp.Compare(s.n, other.n), cmp.Compare(s.word, other.word), cmp.Compare(s.tie, other.tie))
 }
 
-// Code is an encoding of scores as bits. Codes sort like scores, and none is a prefix of another.
+// Code encodes scores as bits. Codes sort like scores, and none is a prefix of another.
 type Code byte
 
-// Signed is for scores from FromInt, Unsigned for any numbers, Float for scores from FromFloat.
-// Small numbers have short codes, except with Float, whose codes all have 64 bits. For scores with
-// ties see WithTies. Words is for scores from FromWord; its codes are the bits of the words.
+// Signed is for scores from FromInt, Unsigned for any numbers, Float for scores from FromFloat, Words
+// for those from FromWord. Small numbers have short codes, except with Float.
 const (
 	Signed   Code = 'i'
 	Unsigned Code = 'u'
@@ -111,7 +98,7 @@ const (
 // tiesBit turns a small letter into a capital.
 const tiesBit = 'a' ^ 'A'
 
-// WithTies returns the variant of c that appends the bits of the tie.
+// WithTies returns the variant of c that appends the tie.
 func (c Code) WithTies() Code { return c &^ tiesBit }
 
 // alone returns the variant of c without the tie.
@@ -119,7 +106,6 @@ func (c Code) alone() Code { return c | tiesBit }
 
 func (c Code) known() bool { return strings.ContainsRune("iufIUFt", rune(c)) }
 
-// append appends the code of s, as the characters 0 and 1.
 func (c Code) append(dst []byte, s Score) []byte {
 	if c != c.alone() {
 		return appendBits(c.alone().append(dst, s), s.tie, tieBits)
@@ -151,8 +137,8 @@ func appendWord(dst []byte, s Score) []byte {
 	return dst
 }
 
-// appendMagnitude appends v, which is not 0, as the position of its first bit and the bits after
-// it, inverted for negative numbers.
+// appendMagnitude appends v > 0 as the position of its first bit and the bits after it, inverted if
+// turned.
 func appendMagnitude(dst []byte, v uint64, turned bool) []byte {
 	e := bits.Len64(v) - 1
 	begin := len(dst)
@@ -166,7 +152,6 @@ func appendMagnitude(dst []byte, v uint64, turned bool) []byte {
 	return dst
 }
 
-// appendBits appends the last n bits of v.
 func appendBits(dst []byte, v uint64, n int) []byte {
 	for n--; n >= 0; n-- {
 		dst = append(dst, '0'+byte(v>>n&1))
@@ -174,8 +159,8 @@ func appendBits(dst []byte, v uint64, n int) []byte {
 	return dst
 }
 
-// hasWhole reports whether bits contain a whole score, without or with its tie, so that all members
-// below have that score. The end of a word is never known.
+// hasWhole reports whether bits contain a whole score, so that all members below have it. The end
+// of a word is never known.
 func (c Code) hasWhole(bits []byte) bool {
 	switch c = c.alone(); {
 	case len(bits) == 0 || c == Words:
@@ -195,6 +180,5 @@ func (c Code) hasWhole(bits []byte) bool {
 	return len(bits) >= magnitudeBegin+e
 }
 
-// magnitudeBegin is the number of bits before those of a magnitude: one for the sign or for being a
-// magnitude, and six for the number of bits.
+// magnitudeBegin is the number of bits before those of a magnitude: a sign, and six for the length.
 const magnitudeBegin = 7

@@ -10,8 +10,6 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// edges are numbers where a code could go wrong: at the powers of two, and at the
-// ends.
 func edges() []uint64 {
 	all := []uint64{0, math.MaxUint64}
 	for e := range 64 {
@@ -21,7 +19,6 @@ func edges() []uint64 {
 	return all
 }
 
-// pairs calls check with each pair of edges, in one order, and with random numbers of every size.
 func pairs(rng *rand.Rand, check func(a, b uint64)) {
 	all := edges()
 	for i, a := range all {
@@ -34,8 +31,8 @@ func pairs(rng *rand.Rand, check func(a, b uint64)) {
 	}
 }
 
-// checkCode asserts that the codes of a and b compare as want says, and that neither
-// is the beginning of the other.
+// checkCode asserts that the codes of a and b compare as want says, and that neither begins with
+// the other.
 func checkCode(t *testing.T, c Code, a, b Score, want int) {
 	t.Helper()
 	x, y := string(c.append(nil, a)), string(c.append(nil, b))
@@ -47,29 +44,31 @@ func checkCode(t *testing.T, c Code, a, b Score, want int) {
 	}
 }
 
-func TestCode_KeepsTheOrderOfIntegers(t *testing.T) {
+func TestCode_GoesByTheScoreAndThenByTheTie(t *testing.T) {
+	ties := []uint64{0, 1, 2, 1 << 60, MaxTie - 1, MaxTie}
 	pairs(seeded(t), func(a, b uint64) {
-		checkCode(t, Signed, FromInt(int64(a)), FromInt(int64(b)), cmp.Compare(int64(a), int64(b)))
-		checkCode(t, Unsigned, FromUint(a), FromUint(b), cmp.Compare(a, b))
+		x, y := ties[a%6], ties[b%6]
+		check := func(c Code, s, u Score, want int) {
+			t.Helper()
+			checkCode(t, c, s, u, want)
+			checkCode(t, c.WithTies(), s.WithTie(x), u.WithTie(y), cmp.Or(want, cmp.Compare(x, y)))
+		}
+		check(Signed, FromInt(int64(a)), FromInt(int64(b)), cmp.Compare(int64(a), int64(b)))
+		check(Unsigned, FromUint(a), FromUint(b), cmp.Compare(a, b))
 		if got := FromInt(int64(a)).Int(); got != int64(a) {
 			t.Errorf("%d became %d", int64(a), got)
 		}
-	})
-}
-
-func TestCode_KeepsTheOrderOfFloats(t *testing.T) {
-	pairs(seeded(t), func(a, b uint64) {
-		x, y := math.Float64frombits(a), math.Float64frombits(b)
-		s, okX := FromFloat(x)
-		u, okY := FromFloat(y)
-		if okX == math.IsNaN(x) || okY == math.IsNaN(y) {
-			t.Errorf("%v and %v can be ordered: %v and %v", x, y, okX, okY)
+		f, g := math.Float64frombits(a), math.Float64frombits(b)
+		s, okF := FromFloat(f)
+		u, okG := FromFloat(g)
+		if okF == math.IsNaN(f) || okG == math.IsNaN(g) {
+			t.Errorf("%v and %v can be ordered: %v and %v", f, g, okF, okG)
 		}
-		if okX && okY {
-			checkCode(t, Float, s, u, cmp.Compare(x, y))
+		if okF && okG {
+			check(Float, s, u, cmp.Compare(f, g))
 		}
-		if okX && s.Float() != x {
-			t.Errorf("%v became %v", x, s.Float())
+		if okF && s.Float() != f {
+			t.Errorf("%v became %v", f, s.Float())
 		}
 	})
 }

@@ -11,32 +11,28 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Change returns the new state of a member, given the old one; the version of the result is
-// ignored. A Change must read its data after old was read. It may be called more than once.
+// Change returns the new state of a member; its version is ignored. It must read its data after old
+// was read. It may be called more than once.
 type Change func(ctx context.Context, s kv.Store, old State) (to State, err error)
 
 const setTries = 16
 
-// Set changes the member id of a tree whose records are own, and adds the reports to due.
+// Set changes the member id of a tree whose records are own. It adds the new entry, writes the
+// record, then tidies: only then does the new entry count, and the old one goes.
 //
-// It adds the new entry first, then writes the record, then tidies: only then does the new entry
-// count, and the old one goes. So a member in the ranking is never missing, and an uncommitted
-// change counts nowhere.
-//
-// After an error other than ErrUnclear the member is unchanged. If tidying fails after the record
-// is written, that is no error: the rest is added to due.
+// After an error other than ErrUnclear the member is unchanged. If tidying fails, that is no error:
+// the rest is added to due, with the reports.
 func (t *Tree) Set(ctx context.Context, s kv.Store, own *Own, id string, change Change, due *Due) error {
 	return t.SetAll(ctx, s, own, []Setting{{ID: id}}, OneByOne(func(int) Change { return change }), due)[0]
 }
 
-// Setting is a member to change.
 type Setting struct {
 	ID    string
 	Fence Fence
 }
 
-// Changes is a Change of several members: settings are their indexes, old their states. It returns
-// an error for each, or nil.
+// Changes is a Change of several members: settings are their indexes. It returns an error for each,
+// or nil.
 type Changes func(ctx context.Context, s kv.Store, settings []int, old []State) (to []State, errs []error)
 
 // OneByOne returns Changes that run one change per setting, in parallel.
@@ -61,8 +57,8 @@ const (
 	FenceAll         // even without a record
 )
 
-// SetAll is Set for several members, in parallel, with one write per leaf. It returns an error for
-// each. A failure does not affect the others.
+// SetAll is Set for several members, with one write per leaf. It returns an error for each; a
+// failure does not affect the others.
 func (t *Tree) SetAll(ctx context.Context, s kv.Store, own *Own, settings []Setting, changes Changes, due *Due) []error {
 	all := make([]move, len(settings))
 	moves := make([]*move, len(settings))
@@ -88,7 +84,6 @@ func (t *Tree) SetAll(ctx context.Context, s kv.Store, own *Own, settings []Sett
 	return errs
 }
 
-// setSome makes moves, and returns the error of unfinished ones.
 func (t *Tree) setSome(ctx context.Context, s kv.Store, own *Own, moves []*move, changes Changes, due *Due) error {
 	read := func(s kv.Store) error { own.readAll(ctx, s, toTry(moves)); return nil }
 	return t.begin(ctx, s, func(ep *epochs) error {
@@ -102,7 +97,6 @@ func (t *Tree) setSome(ctx context.Context, s kv.Store, own *Own, moves []*move,
 // notedBytes bounds one journal note, since a journal's segment must hold it.
 const notedBytes = 256 << 10
 
-// fewNoted returns the number of moves that fit into one note, at least one.
 func fewNoted(moves []*move) int {
 	n, bytes := 0, 0
 	for n < len(moves) && (n == 0 || bytes+noteBytes(moves[n]) <= notedBytes) {
@@ -112,15 +106,13 @@ func fewNoted(moves []*move) int {
 	return n
 }
 
-// noteBytes returns the approximate size of a note about m.
 func noteBytes(m *move) int { return len(m.id) + 24 }
 
-// toTry returns the moves still to try.
 func toTry(moves []*move) []*move {
 	return slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return !m.unfinished() })
 }
 
-// mustBegin returns an error in moves that requires the operation to begin again, if any.
+// mustBegin returns an error in moves that requires the operation to begin again.
 func mustBegin(moves []*move) error {
 	for _, m := range moves {
 		if !again(m.err) && m.unfinished() {
@@ -130,7 +122,6 @@ func mustBegin(moves []*move) error {
 	return nil
 }
 
-// move brings a member from one state to another.
 type move struct {
 	own     *Own
 	setting int // index of the setting
@@ -147,7 +138,6 @@ type move struct {
 	past    uint64  // the greatest version of the tries
 }
 
-// unfinished reports whether the move is still to be tried.
 func (m *move) unfinished() bool {
 	if m.err == nil || again(m.err) {
 		return m.err != nil
@@ -169,8 +159,7 @@ func (o *Own) readAll(ctx context.Context, s kv.Store, moves []*move) {
 
 // choose sets the new state to to, and reports whether the record must be written. If the record
 // has not changed since the last choice of the same state, that state and its entry are kept. The
-// version of a new state is greater than those of all earlier tries, so that it can tidy their
-// leftovers.
+// version of a new state is above those of all earlier tries, so that it can tidy their leftovers.
 func (m *move) choose(to State) bool {
 	m.stays = to.same(m.old.State)
 	if m.stays && !m.fences() {
@@ -189,12 +178,10 @@ func (m *move) choose(to State) bool {
 	return true
 }
 
-// fences reports whether the record of an unchanged member is written.
 func (m *move) fences() bool {
 	return m.fence == FenceAll || m.fence == FenceThere && m.old.version != 0
 }
 
-// touch notes the position of the entry of a member in state st.
 func (m *move) touch(st State) {
 	if st.In && !slices.Contains(m.touched, st.Score) {
 		m.touched = append(m.touched, st.Score)
@@ -209,7 +196,6 @@ type batch struct {
 	due     *Due
 }
 
-// tryAll tries moves until all are finished.
 func (b *batch) tryAll(ctx context.Context, s kv.Store, moves []*move, read func(kv.Store) error) error {
 	for try := range setTries {
 		if try > 0 {
@@ -226,7 +212,6 @@ func (b *batch) tryAll(ctx context.Context, s kv.Store, moves []*move, read func
 	return fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, setTries)
 }
 
-// try tries moves once, one step for all of them at a time.
 func (b *batch) try(ctx context.Context, s kv.Store, moves []*move) {
 	moves = b.choose(ctx, s, moves)
 	b.prepare(ctx, s, moves)
@@ -234,7 +219,6 @@ func (b *batch) try(ctx context.Context, s kv.Store, moves []*move) {
 	b.tidyAll(ctx, s, moves, b.commit(ctx, s, moves))
 }
 
-// choose calls choose for moves, and returns those that change something.
 func (b *batch) choose(ctx context.Context, s kv.Store, moves []*move) []*move {
 	settings, old := make([]int, len(moves)), make([]State, len(moves))
 	for i, m := range moves {
@@ -253,8 +237,7 @@ func (b *batch) choose(ctx context.Context, s kv.Store, moves []*move) []*move {
 	return changing
 }
 
-// prepare adds the new entries of moves and, in the same trip, notes the moves. An unchanged member
-// keeps its entry.
+// prepare adds the new entries of moves and notes the moves in the same trip.
 func (b *batch) prepare(ctx context.Context, s kv.Store, moves []*move) {
 	moves = slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return m.stays })
 	if len(moves) == 0 {
@@ -276,8 +259,8 @@ func (b *batch) prepare(ctx context.Context, s kv.Store, moves []*move) {
 	}
 }
 
-// unwritten converts an unclear error of a preparation: the move itself is clear, since no record
-// was written.
+// unwritten converts an unclear error of a preparation: no record was written, so the move is
+// clear.
 func unwritten(err error) error {
 	if errors.Is(err, kv.ErrUnclear) {
 		return fmt.Errorf("%w: %v", kv.ErrUnavailable, err)
@@ -296,7 +279,6 @@ func (b *batch) note(ctx context.Context, s kv.Store, moves []*move) error {
 	return err
 }
 
-// insert adds the new entries of moves.
 func (b *batch) insert(ctx context.Context, s kv.Store, moves []*move) {
 	entering := slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return !m.new.In })
 	_ = b.each(ctx, s, b.due, func(s kv.Store, p *nodes, due *reports) error {
@@ -312,15 +294,14 @@ func (b *batch) insert(ctx context.Context, s kv.Store, moves []*move) {
 	})
 }
 
-// tidyPlan lists the edits that tidy an epoch after moves.
 type tidyPlan struct {
 	edits []*edit
 	of    []*move // the move of each edit
 	at    []*spot // its leaf, as read by commit; nil after an error
 }
 
-// commit writes the records of moves. In the same trip it reads, for each epoch, the leaves that
-// the moves touched. It returns the plans to tidy them.
+// commit writes the records of moves and, in the same trip, reads the leaves that the moves touched
+// in each epoch. It returns the plans to tidy them.
 func (b *batch) commit(ctx context.Context, s kv.Store, moves []*move) []*tidyPlan {
 	works := []func(kv.Store) error{func(s kv.Store) error { b.writeRecords(ctx, s, moves); return nil }}
 	all := make([]*tidyPlan, len(b.write))
@@ -339,7 +320,6 @@ func (b *batch) commit(ctx context.Context, s kv.Store, moves []*move) []*tidyPl
 	return all
 }
 
-// writeRecords writes the new records of moves.
 func (b *batch) writeRecords(ctx context.Context, s kv.Store, moves []*move) {
 	if b.read.late() {
 		for _, m := range moves {
@@ -367,11 +347,10 @@ func (b *batch) writeRecords(ctx context.Context, s kv.Store, moves []*move) {
 	kv.Each(ctx, s, unclear, func(s kv.Store, _ int, m *move) error { m.err = m.settle(ctx, s); return nil })
 }
 
-// write returns the op that replaces the old record with the new one.
 func (m *move) write() kv.Op { return m.own.put(m.key, m.old.version, m.new) }
 
-// settle finds out whether the record was written, and writes it again if not. ErrUnclear: the
-// record was overwritten since, or never written.
+// settle finds out whether the record was written, and writes it again if not. ErrUnclear: it was
+// overwritten since.
 func (m *move) settle(ctx context.Context, s kv.Store) error {
 	for range maxTries {
 		now, err := m.own.read(ctx, s, m.id)
@@ -411,7 +390,6 @@ func (b *batch) tidyAll(ctx context.Context, s kv.Store, moves []*move, all []*t
 	}
 }
 
-// committed returns the part of t for committed moves.
 func (t *tidyPlan) committed() (kept tidyPlan) {
 	for i, m := range t.of {
 		if m.err != nil {
@@ -425,15 +403,13 @@ func (t *tidyPlan) committed() (kept tidyPlan) {
 	return kept
 }
 
-// later returns the retry of e, a failed tidying edit.
 func (b *batch) later(e *edit) dueWork {
 	return func(ctx context.Context, s kv.Store, due *Due) error {
 		return b.tree.begin(ctx, s, func(ep *epochs) error { return ep.tidy(ctx, s, due, e.id, e.point.score, *e.known) })
 	}
 }
 
-// giveUp tidies where uncommitted moves touched the tree, and makes sure they can no longer commit.
-// Failures become due.
+// giveUp tidies where uncommitted moves touched the tree, and fences them. Failures become due.
 func (b *batch) giveUp(ctx context.Context, s kv.Store, moves []*move) {
 	lost := slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return len(m.touched) == 0 })
 	errs := kv.Each(ctx, s, lost, func(s kv.Store, _ int, m *move) error {

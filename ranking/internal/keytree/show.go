@@ -5,10 +5,10 @@ import (
 	"strconv"
 
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// ExactUpTo is the size of a tree up to which its counts are exact.
 const ExactUpTo = smallTree
 
 // Stray returns the ids of entries with readable records that do not confirm them.
@@ -21,43 +21,45 @@ func (r *Report) Stray() (ids []string) {
 	return ids
 }
 
-// MetaKey returns the key of the definition.
-func (t *Tree) MetaKey() string { return t.metaKey() }
-
 // Base returns the prefix of the tree's keys.
 func (t *Tree) Base() string { return t.name }
 
-// shownAtMost is the maximum number of entries of a leaf in Show.
 const shownAtMost = 100
 
-// Members returns the members that value names, which is under a key of a tree: those of a leaf.
-func Members(value []byte) (ids []string) {
-	if nd, err := decodeNode(kv.Result{Value: value}); err == nil && nd.leaf != nil {
-		for _, e := range nd.leaf.entries {
-			ids = append(ids, e.id)
-		}
+// Members returns the members that value, of a tree, names: those of a leaf.
+func Members(value []byte) []string {
+	if nd, _ := decodeNode(kv.Result{Value: value}); nd.leaf != nil {
+		return idsOf(nd.leaf.entries)
 	}
-	return ids
+	return nil
 }
 
-// Show says what value means, which stands under key.
+// Show describes value, stored under key.
 func Show(key string, value []byte) ([]string, error) {
-	kind, _, err := unseal(value)
+	lines, err := show(value)
 	if err != nil {
 		return nil, wire.Corrupt(key, err)
+	}
+	return lines, nil
+}
+
+func show(value []byte) ([]string, error) {
+	kind, _, err := unseal(value)
+	if err != nil {
+		return nil, err
 	}
 	got := kv.Result{Value: value}
 	switch kind {
 	case metaKind:
 		m, err := decodeMeta(got)
 		if err != nil {
-			return nil, wire.Corrupt(key, err)
+			return nil, err
 		}
 		return []string{fmt.Sprintf("definition of a tree: epoch %d, %d entries to a leaf, a part lost: %t", m.epoch, m.limit, m.lost)}, nil
 	case recordKind:
 		st, err := decodeState(got)
 		if err != nil {
-			return nil, wire.Corrupt(key, err)
+			return nil, err
 		}
 		return []string{fmt.Sprintf("record of a member: in %t, score %d, version %d", st.In, st.Score.Int(), st.Ver)}, nil
 	case edgeKind:
@@ -67,17 +69,15 @@ func Show(key string, value []byte) ([]string, error) {
 	case sealKind:
 		return []string{"the root of a tree that has lost a node"}, nil
 	}
-	nd, err := decodeNode(got)
-	if err != nil {
-		return nil, wire.Corrupt(key, err)
-	}
-	if nd.router != nil {
+	switch nd, _ := decodeNode(got); {
+	case nd.router != nil:
 		return nd.router.show(), nil
+	case nd.leaf != nil:
+		return nd.leaf.show(), nil
 	}
-	return nd.leaf.show(), nil
+	return nil, fmt.Errorf("%w: node of a ranking", kvmodel.ErrCorrupt)
 }
 
-// show returns s as a text, as far as possible without its code.
 func (s Score) show() string {
 	if s.word != "" {
 		return fmt.Sprintf("%x", s.word)

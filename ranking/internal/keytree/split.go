@@ -39,7 +39,6 @@ func (p *nodes) finishSplit(ctx context.Context, s kv.Store, name string, frozen
 	return nil
 }
 
-// grown is a new node below a frozen leaf.
 type grown struct {
 	name   string
 	leaf   *leaf
@@ -53,7 +52,6 @@ func (g grown) encode() []byte {
 	return g.leaf.encode()
 }
 
-// add adds those of nodes that do not exist.
 func (p *nodes) add(ctx context.Context, s kv.Store, nodes []grown) error {
 	ops := make([]kv.Op, len(nodes))
 	for i, n := range nodes {
@@ -93,7 +91,6 @@ func (p *nodes) below(name string, frozen *leaf) (*router, []grown) {
 	return r, all
 }
 
-// divide divides the leaf called name into four.
 func (p *nodes) divide(name string, frozen *leaf) [4]*leaf {
 	var children [4]*leaf
 	for i := range children {

@@ -1,9 +1,8 @@
 package keytree
 
-// live returns the tally of l.
 func (p *nodes) live(l *leaf) tally { return p.tally(l.counted()) }
 
-// tally returns the tally of entries, which all count and are in order.
+// tally counts entries, which all count and are in order.
 func (p *nodes) tally(entries []entry) tally {
 	t := tally{members: len(entries)}
 	if !p.dense {
@@ -17,12 +16,10 @@ func (p *nodes) tally(entries []entry) tally {
 	return t
 }
 
-// total returns the tally of the router r, called name.
 func (p *nodes) total(name string, r *router) tally {
 	return p.some(name, r, func(int) bool { return true })
 }
 
-// some returns the tally of the wanted children of the router r, called name.
 func (p *nodes) some(name string, r *router, wanted func(child int) bool) tally {
 	var parts [4]tally
 	for i, s := range r.slots {

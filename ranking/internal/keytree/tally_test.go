@@ -9,8 +9,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The bits of a score may end in the middle of a level, or there may be several levels
-// below the node where they end. Its members are counted as one score in each case.
+// The bits of a score may end in the middle of a level, or there may be several levels below the
+// node where they end.
 func TestTally_AScoreThatIsInSeveralNodesIsOne(t *testing.T) {
 	for n := range int64(9) { // The codes of 0 to 8 have 7 to 10 bits.
 		for _, n := range []int64{n, -n} {
@@ -82,21 +82,6 @@ func TestVerify_FindsWrongCountsOfScores(t *testing.T) {
 	r.checkCounts(t)
 }
 
-// A member that moves changes how many scores there are, and not how many members.
-func TestTree_AMoveWithinALeafIsReportedWhereScoresAreCounted(t *testing.T) {
-	r := open(newMem(), dense)
-	for i := range 40 {
-		r.set(t, idOf(i), int64(100+i))
-	}
-	for i := range 40 {
-		r.set(t, idOf(i), int64(100+i/4))
-		if rank, err := r.RankOf(ctx, r.s, FromInt(0), true, Dense); err != nil || rank != 41-i+i/4 {
-			t.Fatalf("the rank behind all is %d, %v; want %d", rank, err, 41-i+i/4)
-		}
-	}
-}
-
-// In a large tree counts are off by a little, those of scores by as little as others.
 func TestTree_DenseRanksOfALargeTreeAreOffByLittle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	r := open(newMem(), dense, func(c *Config) { c.Limit, c.Small = 128, 100 })

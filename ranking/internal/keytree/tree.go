@@ -12,40 +12,30 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Config configures a Tree.
 type Config struct {
-	// Name is a text from kv.JoinText, unique among the trees of a store.
-	Name string
-	Code Code
-
-	// Truth reads the records of the members.
-	Truth Truth
-
-	// Local is the process's memory; trees may share one.
-	Local *Local
-
+	Name    string // from kv.JoinText, unique in the store
+	Code    Code
+	Truth   Truth
+	Local   *Local // trees may share one
 	Now     func() time.Time
 	Expires time.Time // expiry of the tree and all its keys; zero: never
 
-	// Later runs work after the reply; nil: such work is skipped.
+	// Later, if not nil, runs work after the reply.
 	Later func(work func(context.Context, kv.Store) error)
 
-	// Atomic: changes are transactions. They may be undone, so the tree's existence is checked each
-	// time, and a definition written in one transaction is reread in the next.
+	// Atomic: changes are transactions, which may be undone. So the tree's existence is checked
+	// each time, and a definition written in one transaction is reread in the next.
 	Atomic bool
 
-	// Dense: the tree counts distinct scores, for dense ranks. Such a tree needs a name of its own.
-	Dense bool
+	Dense bool // it counts distinct scores, for dense ranks; needs a name of its own
 
 	Limit int // entries per leaf; 0 means 128
 	Small int // size up to which counts are exact; 0 means 8,192
 }
 
-// smallTree is the size, by default, up to which every change of a count is reported, so that ranks
-// and lengths are right.
+// smallTree is the default of Config.Small.
 const smallTree = 8192
 
-// Tree is a ranking in one process.
 type Tree struct {
 	Config
 	name string // prefix of its keys
@@ -70,7 +60,6 @@ type Tree struct {
 // one part. A node's key must not be hashed, because it is the node's position.
 var treeKey = kv.NewClass("rank", 1) // tree
 
-// New returns the tree configured by c.
 func New(c Config) *Tree {
 	return &Tree{Config: c, name: treeKey.KeyOfText(nil, plug.TreeName(c.Name))}
 }
@@ -82,7 +71,6 @@ func (t *Tree) nodes(m *meta, epoch uint64) *nodes {
 	return p
 }
 
-// open sets p to the result of nodes.
 func (t *Tree) open(p *nodes, m *meta, epoch uint64) {
 	root := t.rootKey(epoch)
 	*p = nodes{
@@ -92,7 +80,6 @@ func (t *Tree) open(p *nodes, m *meta, epoch uint64) {
 	}
 }
 
-// rootKey returns the key of the root of an epoch.
 func (t *Tree) rootKey(epoch uint64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,8 +89,8 @@ func (t *Tree) rootKey(epoch uint64) string {
 	return t.lastRoot
 }
 
-// keysIn returns the keys of the definition and of the root whose key is root, "" if it is not
-// known yet, in a memory with a prefix.
+// keysIn returns the keys of the definition and of the root, "" if unknown, in a memory with a
+// prefix.
 func (t *Tree) keysIn(prefix, root string) (metaKey, rootKey string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,7 +103,6 @@ func (t *Tree) keysIn(prefix, root string) (metaKey, rootKey string) {
 	return t.metaIn, t.rootIn
 }
 
-// known returns the definition if it is young enough to be used on s, otherwise nil.
 func (t *Tree) known(s kv.Store) *meta {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -126,7 +112,6 @@ func (t *Tree) known(s kv.Store) *meta {
 	return t.meta
 }
 
-// know keeps m, requested at the time asked.
 func (t *Tree) know(m *meta, asked time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -145,7 +130,6 @@ func (t *Tree) mayBeUndone(s kv.Store) bool {
 	return t.Atomic && t.Now().Sub(t.wrote) < times.Definition && kv.PowersOf(s).Inside
 }
 
-// writing notes that the definition is about to be written on s.
 func (t *Tree) writing(s kv.Store) {
 	t.forget()
 	if t.Atomic && kv.PowersOf(s).Inside {
@@ -155,21 +139,18 @@ func (t *Tree) writing(s kv.Store) {
 	}
 }
 
-// latest returns the last definition read, or nil.
 func (t *Tree) latest() *meta {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return cmp.Or(t.meta, t.last)
 }
 
-// forget makes the next operation reread the definition.
 func (t *Tree) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.meta, t.read = nil, time.Time{}
 }
 
-// Leave forgets the tree's root, when the process drops the tree.
 func (t *Tree) Leave() {
 	if m := t.latest(); m != nil {
 		t.Local.forget([]string{t.nodes(m, m.epoch).key("")})

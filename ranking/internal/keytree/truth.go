@@ -8,48 +8,41 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// State is the state of a member, read from its record.
 type State struct {
 	In    bool  // the member is in the ranking
 	Score Score // if it is in
 	Ver   uint64
 	Apart bool // it is not in, but its record exists
 
-	// Broken is not nil if the record exists and is damaged. Then the other fields are unknown, and
-	// the next write replaces it.
+	// Broken is not nil if the record is damaged. Then the other fields are unknown, and the next
+	// write replaces it.
 	Broken error
 
-	// Value is the value that Truth read along with the state.
-	Value any
+	Value any // read by Truth along with the state
 }
 
 // confirms reports whether e is the entry of a member in state st.
 func (st State) confirms(e entry) bool { return st.In && e.score == st.Score }
 
-// settles reports whether e counts: the record, in state st, has reached e's version and confirms
-// it.
+// settles reports whether e counts, by a record in state st.
 func (st State) settles(e entry) bool { return e.ver <= st.Ver && st.confirms(e) }
 
-// outlived reports whether e, an entry of a member in state st, is stale: the record has reached
-// e's version and does not confirm it. Since versions only grow, it never will, and any process may
-// remove e at any later time. An entry with a greater version may belong to a change about to
-// commit.
+// outlived reports whether e is stale: the record, in state st, has reached e's version and does
+// not confirm it. Since versions only grow, it never will. An entry with a greater version may
+// belong to a change about to commit.
 func (st State) outlived(e entry) bool { return e.ver <= st.Ver && !st.confirms(e) }
 
-// stuck reports whether e belongs to a change that has been uncommitted for so long that it never
-// will commit. That is known only for an absent record, because a record begins with the time as
-// its version.
-//
-// If the record exists, an entry that was never confirmed, and is in no journal, stays until the
-// record has changed once more and a query reads the entry, or until Mend.
+// stuck reports whether the change of e has been uncommitted for so long that it never will commit.
+// That is known only for an absent record, because a record begins with the time as its version. If
+// the record exists, such an entry stays until the record has changed once more and a query reads
+// the entry, or until Mend.
 func (st State) stuck(e entry, now time.Time) bool {
 	return !st.In && !st.Apart && e.ver < uint64(now.Add(-times.Late).UnixMilli())
 }
 
-// Truth reads the records of members.
 type Truth interface {
-	// States returns the states of ids, in their order, in one trip. A member without a record is
-	// not in, at version 0.
+	// States returns the states of ids in one trip. Without a record a member is not in, at
+	// version 0.
 	States(ctx context.Context, s kv.Store, ids []string) ([]State, error)
 }
 

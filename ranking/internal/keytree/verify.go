@@ -12,8 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Report is the result of Verify.
-type Report struct {
+type Findings struct {
 	Members int // counted entries, confirmed by their records
 	Stale   int // entries ruled out by their records
 	Pending int // entries of failed or unfinished changes
@@ -27,65 +26,37 @@ type Report struct {
 	Missing []string // given members that should have an entry and do not
 	Damaged []string // members with unreadable own records
 	Wrong   []string // a sentence for each broken invariant
+}
 
+type Report struct {
+	Findings
 	doubtful []Doubt
 	damaged  []entry // of members whose own records cannot be read
 	lost     []*lossError
 }
 
-func (r *Report) add(other *Report) {
-	r.Members += other.Members
-	r.Stale += other.Stale
-	r.Pending += other.Pending
-	r.Drift += other.Drift
-	r.Lost += other.Lost
-	r.Leaves += other.Leaves
-	r.Routers += other.Routers
-	r.Bytes += other.Bytes
-	r.Way += other.Way
-	r.Depth = max(r.Depth, other.Depth)
-	r.Wrong = append(r.Wrong, other.Wrong...)
-	r.doubtful = append(r.doubtful, other.doubtful...)
-	r.damaged = append(r.damaged, other.damaged...)
-	r.lost = append(r.lost, other.lost...)
-}
-
-func (r *Report) addWrong(name, format string, args ...any) {
-	r.Wrong = append(r.Wrong, fmt.Sprintf("node %q: ", name)+fmt.Sprintf(format, args...))
-}
-
 // Verify reads the whole tree and reports its problems, and which of the members ids lack the entry
-// their records call for. It needs ids because a store cannot list its keys. If the tree changes
-// while it runs, counts may be off and entries pending, but nothing is reported as wrong.
+// their records call for. If the tree changes while it runs, counts may be off and entries pending,
+// but nothing is reported as wrong.
 func (t *Tree) Verify(ctx context.Context, s kv.Store, ids []string) (Report, error) {
 	ep, err := t.epochs(ctx, s, false)
 	if err != nil {
 		return Report{}, err
 	}
-	if ep.read == nil {
-		// Nothing is stored, so all members are missing.
-		states, err := t.Truth.States(ctx, s, ids)
-		var r Report
-		for i, st := range states {
-			if st.In {
-				r.Missing = append(r.Missing, ids[i])
-			}
+	v := &verifier{nodes: ep.read}
+	if ep.read != nil {
+		if _, err := v.node(ctx, s, "", slot{}); err != nil {
+			return Report{}, err
 		}
-		return r, err
-	}
-	v := &verifier{ep.read}
-	r, err := v.node(ctx, s, "", slot{})
-	if err != nil {
-		return Report{}, err
 	}
 	if ep.lost {
-		r.Wrong = append(r.Wrong, "a part was lost, and not rebuilt since from all members")
+		v.Wrong = append(v.Wrong, "a part was lost, and not rebuilt since from all members")
 	}
-	if err := v.given(ctx, s, r, ids); err != nil {
+	if err := v.given(ctx, s, t.Truth, ids); err != nil {
 		return Report{}, err
 	}
-	r.doubtDamaged()
-	return *r, nil
+	v.doubtDamaged()
+	return v.Report, nil
 }
 
 // doubtDamaged adds a doubt for each member with a damaged record. Its newest counted entry has the
@@ -106,12 +77,11 @@ func (r *Report) doubtDamaged() {
 	}
 }
 
-// mendRounds bounds how often Mend looks again.
 const mendRounds = 4
 
-// Mend does what Verify does, and repairs the tree: it calls clear to remove entries, and
-// adds the members that are missing. Counts need a Refresh afterward. Of a tree that has lost
-// something it does what Rebuild does.
+// Mend does what Verify does, and repairs the tree: it calls clear to remove entries, and adds the
+// members that are missing. Counts need a Refresh afterward. A tree that has lost something is
+// rebuilt.
 func (t *Tree) Mend(ctx context.Context, s kv.Store, ids []string, lost uint64, clear func(context.Context, []Doubt) error) (Report, error) {
 	first, err := t.Verify(ctx, s, ids)
 	switch {
@@ -123,15 +93,13 @@ func (t *Tree) Mend(ctx context.Context, s kv.Store, ids []string, lost uint64, 
 		return first, t.Rebuild(ctx, s, ids, lost)
 	}
 	found := first
-	for round := 1; err == nil && round < mendRounds && found.mendable(); round++ {
+	for round := 1; err == nil && round < mendRounds && len(found.doubtful)+len(found.Missing) > 0; round++ {
 		if err = t.mend(ctx, s, found, clear); err == nil {
 			found, err = t.Verify(ctx, s, ids)
 		}
 	}
 	return first, err
 }
-
-func (r *Report) mendable() bool { return len(r.doubtful)+len(r.Missing) > 0 }
 
 func (t *Tree) mend(ctx context.Context, s kv.Store, found Report, clear func(context.Context, []Doubt) error) error {
 	if err := clear(ctx, found.doubtful); err != nil {
@@ -145,8 +113,7 @@ func (t *Tree) mend(ctx context.Context, s kv.Store, found Report, clear func(co
 	return nil
 }
 
-// Restore adds the entry of the member id, if its record says that it is in, and it is
-// missing.
+// Restore adds the missing entry of the member id, if its record says that it is in.
 func (t *Tree) Restore(ctx context.Context, s kv.Store, id string) error {
 	st, err := t.state(ctx, s, id)
 	if err != nil || !st.In {
@@ -159,7 +126,7 @@ func (t *Tree) Restore(ctx context.Context, s kv.Store, id string) error {
 	return due.Report(ctx, s)
 }
 
-// RestoreAll is Restore for many.
+// RestoreAll is Restore for many, without a correction of counts.
 func (t *Tree) RestoreAll(ctx context.Context, s kv.Store, ids []string) error {
 	due := new(Due)
 	err := t.begin(ctx, s, func(ep *epochs) error {
@@ -168,100 +135,100 @@ func (t *Tree) RestoreAll(ctx context.Context, s kv.Store, ids []string) error {
 	return cmp.Or(err, due.Report(ctx, s))
 }
 
-// verifier checks the nodes of one epoch.
-type verifier struct{ *nodes }
+// verifier checks the nodes of one epoch. Without nodes there is no tree.
+type verifier struct {
+	*nodes
+	Report
+}
 
-// node checks the node called name, with slot at in the router above, and all nodes below it.
-func (v *verifier) node(ctx context.Context, s kv.Store, name string, at slot) (*Report, error) {
-	r := new(Report)
-	results, err := kv.GetAll(ctx, s, v.key(name))
+func (v *verifier) wrong(name, format string, args ...any) {
+	v.Wrong = append(v.Wrong, fmt.Sprintf("node %q: ", name)+fmt.Sprintf(format, args...))
+}
+
+// node checks the node called name, with slot at in the router above, and all nodes below it. It
+// returns the number of entries there.
+func (v *verifier) node(ctx context.Context, s kv.Store, name string, at slot) (entries int, err error) {
+	key := v.key(name)
+	results, err := kv.GetAll(ctx, s, key)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	nd, err := decodeNode(results[0])
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	if n := len(v.key(name)); n > kv.MaxKey-kv.MaxTenant-1 {
-		r.addWrong(name, "its key has %d bytes", n)
+	if len(key) > kv.MaxKey-kv.MaxTenant-1 {
+		v.wrong(name, "its key has %d bytes", len(key))
 	}
-	if n := len(results[0].Value); n > 64<<10 {
-		r.addWrong(name, "it has %d bytes", n)
+	size := len(results[0].Value)
+	if size > 64<<10 {
+		v.wrong(name, "it has %d bytes", size)
 	}
-	r.Bytes, r.Depth = len(results[0].Value), len(name)/perLevel
+	v.Bytes, v.Depth = v.Bytes+size, max(v.Depth, len(name)/perLevel)
 	if name != "" && at.seq > nd.seq()+1 {
-		r.addWrong(name, "its slot is at %d and it is at %d", at.seq, nd.seq())
+		v.wrong(name, "its slot is at %d and it is at %d", at.seq, nd.seq())
 	}
 	switch {
 	case nd.leaf != nil:
-		return r, v.leaf(ctx, s, r, name, at, nd.leaf)
+		return len(nd.leaf.entries), v.leaf(ctx, s, name, at, nd.leaf)
 	case nd.router != nil:
-		return r, v.router(ctx, s, r, name, at, nd.router)
+		return v.router(ctx, s, name, at, nd.router)
 	}
-	r.Lost++
-	r.lost = append(r.lost, &lossError{v.epoch, name, v.key(name)})
-	return r, nil
+	v.Lost++
+	v.lost = append(v.lost, &lossError{v.epoch, name, key})
+	return 0, nil
 }
 
-// router checks a router and all nodes below it.
-func (v *verifier) router(ctx context.Context, s kv.Store, r *Report, name string, at slot, nd *router) error {
-	r.Routers++
+func (v *verifier) router(ctx context.Context, s kv.Store, name string, at slot, nd *router) (entries int, err error) {
+	v.Routers++
 	if name != "" {
-		r.Drift += at.off(v.total(name, nd))
+		v.Drift += at.off(v.total(name, nd))
 	}
 	if nd.closed && (!nd.empty() || name == "") {
-		r.addWrong(name, "it is closed and not empty, or the root")
+		v.wrong(name, "it is closed and not empty, or the root")
 	}
-	below := make([]*Report, len(nd.slots))
-	err := nd.eachBelow(ctx, s, func(s kv.Store, i int, child slot) (err error) {
-		below[i], err = v.node(ctx, s, childName(name, i), child)
+	err = nd.eachBelow(ctx, s, func(s kv.Store, i int, child slot) error {
+		n, err := v.node(ctx, s, childName(name, i), child)
+		if child.closed && n > 0 {
+			v.wrong(childName(name, i), "its slot is closed, and %d entries are below", n)
+		}
+		entries += n
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	for i, child := range nd.slots {
-		if n := below[i].Members + below[i].Pending + below[i].Stale; child.closed && n > 0 {
-			r.addWrong(childName(name, i), "its slot is closed, and %d entries are below", n)
-		}
-		r.add(below[i])
-	}
-	return nil
+	return entries, err
 }
 
-func (v *verifier) leaf(ctx context.Context, s kv.Store, r *Report, name string, at slot, l *leaf) error {
-	r.Leaves++
-	r.Way += len(l.entries) * (len(name)/perLevel + 1)
+func (v *verifier) leaf(ctx context.Context, s kv.Store, name string, at slot, l *leaf) error {
+	v.Leaves++
+	v.Way += len(l.entries) * (len(name)/perLevel + 1)
 	if name != "" {
-		r.Drift += at.off(v.live(l))
+		v.Drift += at.off(v.live(l))
 	}
 	if l.closed && len(l.entries) > 0 {
-		r.addWrong(name, "it is closed and holds %d entries", len(l.entries))
+		v.wrong(name, "it is closed and holds %d entries", len(l.entries))
 	}
 	if l.full(v.limit) && v.splits(name) && !l.splitting {
-		r.addWrong(name, "it holds %d entries in %d bytes", len(l.entries), l.bytes())
+		v.wrong(name, "it holds %d entries in %d bytes", len(l.entries), l.bytes())
 	}
-	v.inOrder(r, name, l)
-	return v.entries(ctx, s, r, l)
+	v.inOrder(name, l)
+	return v.entries(ctx, s, l)
 }
 
-// inOrder checks that the entries of l belong there and are in order.
-func (v *verifier) inOrder(r *Report, name string, l *leaf) {
+func (v *verifier) inOrder(name string, l *leaf) {
 	last, ver := lowest, uint64(0)
 	for _, e := range l.entries {
 		q := v.point(e.score, e.id)
 		if order := q.compare(last); order < 0 || order == 0 && e.ver <= ver {
-			r.addWrong(name, "the entry of %s is not in order", e.id)
+			v.wrong(name, "the entry of %s is not in order", e.id)
 		}
 		if bits := v.bits(q); !strings.HasPrefix(bits, name) {
-			r.addWrong(name, "the entry of %s belongs at %s", e.id, bits)
+			v.wrong(name, "the entry of %s belongs at %s", e.id, bits)
 		}
 		last, ver = q, e.ver
 	}
 }
 
-// entries compares the entries of l with their records.
-func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) error {
+func (v *verifier) entries(ctx context.Context, s kv.Store, l *leaf) error {
 	if len(l.entries) == 0 {
 		return nil
 	}
@@ -273,21 +240,21 @@ func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) 
 	for i, e := range l.entries {
 		switch st := states[i]; {
 		case st.Broken != nil && err != nil:
-			r.Members++ // The record belongs to a model, which checks it.
+			v.Members++ // The record belongs to a model, which checks it.
 		case st.Broken != nil:
-			r.Members++
-			r.damaged = append(r.damaged, e)
+			v.Members++
+			v.damaged = append(v.damaged, e)
 		case st.confirms(e) && slices.Contains(counted, e):
-			r.Members++
+			v.Members++
 		case e.ver > st.Ver:
-			r.Pending++
-			r.doubtful = append(r.doubtful, Doubt{ID: e.id, Score: e.score, Past: e.ver})
+			v.Pending++
+			v.doubtful = append(v.doubtful, Doubt{ID: e.id, Score: e.score, Past: e.ver})
 		case st.confirms(e) && e.pending:
-			r.Pending++
-			r.doubtful = append(r.doubtful, Doubt{ID: e.id, Score: e.score})
+			v.Pending++
+			v.doubtful = append(v.doubtful, Doubt{ID: e.id, Score: e.score})
 		default:
-			r.Stale++
-			r.doubtful = append(r.doubtful, Doubt{ID: e.id, Score: e.score})
+			v.Stale++
+			v.doubtful = append(v.doubtful, Doubt{ID: e.id, Score: e.score})
 		}
 	}
 	return nil
@@ -295,49 +262,39 @@ func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) 
 
 const verifiedAtOnce = 100
 
-// given adds to r the members ids that should have an entry and do not, and those with damaged
-// records.
-func (v *verifier) given(ctx context.Context, s kv.Store, r *Report, ids []string) error {
+// given adds the members ids that should have an entry and do not, and those with damaged records.
+func (v *verifier) given(ctx context.Context, s kv.Store, truth Truth, ids []string) error {
 	for batch := range slices.Chunk(ids, verifiedAtOnce) {
-		states, err := v.truth.States(ctx, s, batch)
+		states, err := truth.States(ctx, s, batch)
 		if err != nil {
 			return err
 		}
-		has, err := v.hold(ctx, s, batch, states)
+		has, err := v.nodes.hold(ctx, s, batch, states)
 		if err != nil {
 			return err
 		}
 		for i, id := range batch {
 			switch {
 			case states[i].Broken != nil:
-				r.damaged = append(r.damaged, entry{id: id, pending: true})
+				v.damaged = append(v.damaged, entry{id: id, pending: true})
 			case !has[i]:
-				r.Missing = append(r.Missing, id)
+				v.Missing = append(v.Missing, id)
 			}
 		}
 	}
 	return nil
 }
 
-// Has reports, for each of the members ids, whether it has the entry that its record calls for, if
-// any. states are the states of the records.
-func (t *Tree) Has(ctx context.Context, s kv.Store, ids []string, states []State) ([]bool, error) {
+// Has reports, for each of the members ids, whether it has the entry that its record, in one of
+// states, calls for.
+func (t *Tree) Has(ctx context.Context, s kv.Store, ids []string, states []State) (has []bool, err error) {
 	ep, err := t.epochs(ctx, s, false)
 	if err != nil {
 		return nil, err
 	}
-	if ep.read == nil {
-		has := make([]bool, len(ids))
-		for i := range has {
-			has[i] = !states[i].In
-		}
-		return has, nil
-	}
-	v := &verifier{ep.read}
-	has := make([]bool, 0, len(ids))
 	for from := 0; from < len(ids); from += verifiedAtOnce {
 		to := min(from+verifiedAtOnce, len(ids))
-		some, err := v.hold(ctx, s, ids[from:to], states[from:to])
+		some, err := ep.read.hold(ctx, s, ids[from:to], states[from:to])
 		if err != nil {
 			return nil, err
 		}
@@ -346,25 +303,31 @@ func (t *Tree) Has(ctx context.Context, s kv.Store, ids []string, states []State
 	return has, nil
 }
 
-// hold is Has for one epoch. It reads each node once.
-func (v *verifier) hold(ctx context.Context, s kv.Store, ids []string, states []State) ([]bool, error) {
-	r := v.reading()
+// hold is Has for the nodes of one epoch, nil without a tree. It reads each node once.
+func (p *nodes) hold(ctx context.Context, s kv.Store, ids []string, states []State) ([]bool, error) {
+	has := make([]bool, len(ids))
+	for i := range has {
+		has[i] = !states[i].In
+	}
+	if p == nil {
+		return has, nil
+	}
+	r := p.reading()
 	around := make([]stretch, len(ids))
 	var walks []func(look) bool
 	var aims []string
 	for i, id := range ids {
 		if states[i].In {
-			q := v.point(states[i].Score, id)
-			around[i] = stretch{q.beside(false), q.beside(true)}
+			q := p.point(states[i].Score, id)
+			around[i] = q.only()
 			walks, aims = append(walks, r.reach(around[i], 1)), append(aims, r.bits(q))
 		}
 	}
 	if err := r.answerAll(ctx, s, walks, aims); err != nil {
 		return nil, err
 	}
-	has := make([]bool, len(ids))
 	for i, id := range ids {
-		if has[i] = !states[i].In; !has[i] {
+		if states[i].In {
 			entries, _ := r.entries(around[i], math.MaxInt)
 			has[i] = slices.ContainsFunc(entries, func(e entry) bool { return e.id == id && states[i].confirms(e) })
 		}

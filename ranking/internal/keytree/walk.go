@@ -8,10 +8,11 @@ import (
 // stretch is the part of the order between two points, exclusive, in the direction from from to to.
 type stretch struct{ from, to point }
 
-// ascends reports whether the stretch leads to higher scores.
+// only returns the stretch that holds only the member at p.
+func (p point) only() stretch { return stretch{p.beside(false), p.beside(true)} }
+
 func (st stretch) ascends() bool { return st.from.compare(st.to) < 0 }
 
-// holds reports whether q lies in the stretch.
 func (st stretch) holds(q point) bool {
 	if st.ascends() {
 		return st.from.compare(q) < 0 && q.compare(st.to) < 0
@@ -32,7 +33,7 @@ func (st stretch) holdsNone(s Score) bool {
 }
 
 // eachLeaf visits the leaves that can hold entries in st, in its direction, until visit returns
-// false. The leaf is nil for a node unknown to look.
+// false. l is nil for a node unknown to look.
 func (r *reading) eachLeaf(look look, st stretch, visit func(name string, l *leaf) bool) {
 	low, high := r.bits(st.from), r.bits(st.to)
 	if !st.ascends() {
@@ -41,7 +42,7 @@ func (r *reading) eachLeaf(look look, st stretch, visit func(name string, l *lea
 	r.leavesIn(look, low, high, st.ascends(), visit)
 }
 
-// leavesIn is leaves between two sequences of bits, inclusive.
+// leavesIn is eachLeaf between two sequences of bits, inclusive.
 func (r *reading) leavesIn(look look, low, high string, up bool, visit func(name string, l *leaf) bool) {
 	var walk func(name string) bool
 	walk = func(name string) bool {
@@ -69,11 +70,10 @@ func (r *reading) leavesIn(look look, low, high string, up bool, visit func(name
 	walk("")
 }
 
-// usualPage is for how many entries there is room at once.
 const usualPage = 24
 
-// entries returns up to most entries in st, in its direction, up to the first node that
-// was not read, and reports whether these are all.
+// entries returns up to most entries in st, in its direction, up to the first node that was not
+// read, and whether these are all.
 func (r *reading) entries(st stretch, most int) (found []entry, all bool) {
 	all = true
 	r.eachLeaf(r.known, st, func(_ string, l *leaf) bool {
@@ -93,9 +93,8 @@ func (r *reading) entries(st stretch, most int) (found []entry, all bool) {
 	return found, all
 }
 
-// within calls visit with the entries of l in st, in its direction, until visit returns false, and
-// returns false then. A trusting query uses only the newest entry of each member, even if it
-// belongs to a change that never happened.
+// within calls visit with the entries of l in st, in its direction, until visit returns false. A
+// trusting query uses only the newest entry of each member, even of a change that never happened.
 func (r *reading) within(l *leaf, st stretch, visit func(*entry) bool) bool {
 	entries, up := l.entries, st.ascends()
 	if r.trusting && !l.settled {
@@ -132,8 +131,6 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 	}
 }
 
-// surely returns the minimum number of members below the node called name, which is unread and not
-// empty.
 func (r *reading) surely(name string) int { return max(1, r.expected(name)-r.drift(leafDrift)) }
 
 // beyond is a walk that counts the members above q, or below it. Scores are counted exactly only if
@@ -164,7 +161,6 @@ func (r *reading) beyond(q point, above bool, count *tally) func(look) bool {
 	}
 }
 
-// beyondIn returns the tally of l above q, or below it.
 func (r *reading) beyondIn(l *leaf, q point, above bool) tally {
 	return r.tally(slices.DeleteFunc(slices.Clone(l.counted()), func(e entry) bool {
 		c := r.point(e.score, e.id).compare(q)
@@ -172,7 +168,6 @@ func (r *reading) beyondIn(l *leaf, q point, above bool) tally {
 	}))
 }
 
-// wholeTree is a walk that counts all members.
 func (r *reading) wholeTree(count *tally) func(look) bool {
 	return func(look look) bool {
 		nd, ok := look("")

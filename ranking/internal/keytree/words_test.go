@@ -1,17 +1,14 @@
 package keytree
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -20,7 +17,6 @@ import (
 // wordOf returns the word of a text without zeros: no word is the beginning of another.
 func wordOf(text string) Score { return FromWord(text + "\x00") }
 
-// told is a Truth that tests set.
 type told map[string]State
 
 func (t told) States(_ context.Context, _ kv.Store, ids []string) ([]State, error) {
@@ -31,44 +27,33 @@ func (t told) States(_ context.Context, _ kv.Store, ids []string) ([]State, erro
 	return states, nil
 }
 
-// words is a tree of words.
 type words struct {
-	*Tree
+	ranking
 	told
-	s kv.Store
 }
 
 func openWords(s kv.Store, truth told) *words {
 	c := Config{Name: "test.words", Code: Words, Truth: truth, Local: NewLocal(1 << 16), Now: time.Now, Limit: 4}
-	return &words{New(c), truth, s}
+	return &words{ranking{Tree: New(c), s: s}, truth}
 }
 
-// change brings the member id to a state, as a change of its record does.
 func (w *words) change(t testing.TB, id string, to State) {
 	t.Helper()
 	was := w.told[id]
 	to.Ver = was.Ver + 1
-	var dues []*Due
+	due := new(Due)
 	if to.In {
-		due, err := w.Insert(ctx, w.s, id, to)
-		if err != nil {
-			t.Fatal("insert:", err)
-		}
-		dues = append(dues, due)
+		added, err := w.Insert(ctx, w.s, id, to)
+		must(t, err)
+		due.Merge(added)
 	}
 	w.told[id] = to
 	for _, at := range []State{was, to} {
-		due, err := w.Tidy(ctx, w.s, id, at.Score, to)
-		if err != nil {
-			t.Fatal("tidy:", err)
-		}
-		dues = append(dues, due)
+		tidied, err := w.Tidy(ctx, w.s, id, at.Score, to)
+		must(t, err)
+		due.Merge(tidied)
 	}
-	for _, due := range dues {
-		if err := due.Report(ctx, w.s); err != nil {
-			t.Fatal("report:", err)
-		}
-	}
+	must(t, due.Report(ctx, w.s))
 }
 
 func (w *words) put(t testing.TB, id, text string) {
@@ -76,48 +61,20 @@ func (w *words) put(t testing.TB, id, text string) {
 	w.change(t, id, State{In: true, Score: wordOf(text)})
 }
 
-// sorted returns the ids of the members, the lowest first.
-func (w *words) sorted(o *order) []string {
-	return slices.SortedFunc(maps.Keys(w.told), func(a, b string) int {
-		return cmp.Or(w.told[a].Score.Compare(w.told[b].Score), o.point(w.told[a].Score, a).compare(o.point(w.told[b].Score, b)))
-	})
-}
-
-// check asserts that w answers as a sorted slice does.
 func (w *words) check(t *testing.T) Report {
 	t.Helper()
-	m, err := w.readMeta(ctx, w.s)
-	must(t, err)
-	want := w.sorted(&m.order)
-	want = slices.DeleteFunc(want, func(id string) bool { return !w.told[id].In })
-	for _, down := range []bool{false, true} {
-		var got []string
-		var at []byte
-		for {
-			l, err := w.Page(ctx, w.s, Between{}, down, at, 7, Want{})
-			must(t, err)
-			if got = append(got, names(l.Members)...); l.Next == nil {
-				break
-			}
-			at = l.Next
+	m := &model{order: w.orderOf(t), scores: map[string]Score{}}
+	for id, st := range w.told {
+		if st.In {
+			m.scores[id] = st.Score
 		}
-		if diff := gocmp.Diff(want, got); diff != "" {
-			t.Fatalf("down %v: mismatch (-want +got):\n%s", down, diff)
-		}
-		for i := 0; i < len(want); i += 1 + len(want)/9 {
-			if st, err := w.Standing(ctx, w.s, want[i], down, Single); err != nil || st.Rank != i+1 || st.Total != len(want) {
-				t.Errorf("%s has rank %d of %d, %v; want %d of %d", want[i], st.Rank, st.Total, err, i+1, len(want))
-			}
-			part, err := w.At(ctx, w.s, i, 3, down, Single, Want{})
-			if diff := gocmp.Diff(want[i:min(len(want), i+3)], names(part.Members)); diff != "" || err != nil {
-				t.Errorf("%v, mismatch (-want +got):\n%s", err, diff)
-			}
-		}
-		slices.Reverse(want)
 	}
-	report, err := w.Verify(ctx, w.s, want)
-	if err != nil || report.Members != len(want) || len(report.Wrong)+len(report.Missing)+report.Stale+report.Pending+report.Drift > 0 {
-		t.Errorf("verify: %+v, %v", report, err)
+	want := m.members()
+	checkPages(t, &w.ranking, want, true, 7)
+	checkRanks(t, &w.ranking, m)
+	report := w.checkInvariants(t, want...)
+	if report.Members != len(want) || report.Stale+report.Pending+report.Drift > 0 {
+		t.Errorf("verify: %+v", report)
 	}
 	return report
 }
@@ -157,43 +114,26 @@ func TestWords_ATreeAnswersAsASortedSliceDoes(t *testing.T) {
 	}
 }
 
-// checkCount asserts how many words are below a text, and from there on.
 func (w *words) checkCount(t *testing.T, text string) {
 	t.Helper()
-	s := FromWord(text)
-	below, above := 0, 0
-	for _, st := range w.told {
-		switch {
-		case !st.In:
-		case st.Score.word < text:
-			below++
-		default:
-			above++
+	first, s := FromWord("0"), FromWord(text)
+	for _, b := range []Between{{High: &s}, {Low: &s}, {&first, &s}} {
+		want := 0
+		for _, st := range w.told {
+			if st.In && (b.Low == nil || st.Score.Compare(*b.Low) >= 0) && (b.High == nil || st.Score.Compare(*b.High) < 0) {
+				want++
+			}
 		}
-	}
-	if n, err := w.Count(ctx, w.s, Between{High: &s}); err != nil || n != below {
-		t.Errorf("%d words are below %q, %v; want %d", n, text, err, below)
-	}
-	if n, err := w.Count(ctx, w.s, Between{Low: &s}); err != nil || n != above {
-		t.Errorf("%d words are from %q on, %v; want %d", n, text, err, above)
-	}
-	first := FromWord("0")
-	early := 0
-	for _, st := range w.told {
-		if st.In && st.Score.word < min("0", text) {
-			early++
+		n, err := w.Count(ctx, w.s, b)
+		if err != nil || n != want {
+			t.Errorf("of %q, %d words are in %+v, %v; want %d", text, n, b, err, want)
 		}
-	}
-	if n, err := w.Count(ctx, w.s, Between{&first, &s}); err != nil || n != below-early {
-		t.Errorf("%d words are from 0 on and below %q, %v; want %d", n, text, err, below-early)
-	}
-	if l, err := w.Page(ctx, w.s, Between{Low: &s}, false, nil, 500, Want{}); err != nil || len(l.Members) != above {
-		t.Errorf("%d words are shown from %q on, %v; want %d", len(l.Members), text, err, above)
+		if l, err := w.Page(ctx, w.s, b, false, nil, 500, Want{}); err != nil || len(l.Members) != want {
+			t.Errorf("of %q, %d words are shown in %+v, %v; want %d", text, len(l.Members), b, err, want)
+		}
 	}
 }
 
-// A word with the longest code has room for the hash behind it, and the key of the deepest
-// node is within the limit, with room for a tenant.
 func TestWords_TheDeepestNodeHasAKeyThatIsNotHashed(t *testing.T) {
 	o := order{code: Words}
 	bits := o.bits(o.point(FromWord(strings.Repeat("\xff", MaxWord)), "a"))
@@ -225,18 +165,13 @@ func TestWords_NodesHaveNamesOfTheirOwn(t *testing.T) {
 		}
 	}
 	seen := map[string]string{}
-	for name, more := range map[string]int{"": 4} {
-		var all func(name string, more int)
-		all = func(name string, more int) {
+	for all := []string{""}; len(all[0]) <= 4*perLevel; all = p.namesBelow(all) {
+		for _, name := range all {
 			if other, twice := seen[p.key(name)]; twice {
 				t.Errorf("%q and %q have one key", name, other)
 			}
 			seen[p.key(name)] = name
-			for i := 0; i < 4 && more > 0; i++ {
-				all(childName(name, i), more-1)
-			}
 		}
-		all(name, more)
 	}
 }
 
@@ -260,39 +195,6 @@ func TestWords_AreInOrderAndBelowTheHighest(t *testing.T) {
 	}
 }
 
-func TestWords_ALeafHasThemInPlaceOfScores(t *testing.T) {
-	l := &leaf{seq: 3, pushed: tally{members: 2}, entries: []entry{
-		{FromWord("a\x00"), 1700000000000, "x", false}, {FromWord("b\x00"), 7, "yz", true},
-	}}
-	value := "K1L\x10\x03\x02\x02\x02a\x00\x01\x8b\xcf\xe5h\x00\x01x\x02b\x00\x80\x00\x00\x00\x00\a\x02yz"
-	got := string(l.encode())
-	if got[:len(got)-frame.Sum] != value {
-		t.Errorf("a leaf is written as %q, want %q", got[:len(got)-frame.Sum], value)
-	}
-	long := &leaf{entries: slices.Repeat([]entry{{FromWord(strings.Repeat("x", MaxWord)), 1, "x", false}}, 9)}
-	for _, l := range []*leaf{l, long} {
-		if n := len(l.encode()); l.bytes() < n {
-			t.Errorf("a leaf of %d bytes is taken for one of %d", n, l.bytes())
-		}
-	}
-	nd, err := decodeNode(kv.Result{Value: []byte(got), Version: 1})
-	if err != nil || nd.leaf == nil {
-		t.Fatal(nd, err)
-	}
-	if diff := gocmp.Diff(l.entries, nd.leaf.entries, entries); diff != "" {
-		t.Errorf("mismatch (-want +got):\n%s", diff)
-	}
-	ending := &leaf{entries: []entry{{FromWord("a\x00"), 1, "x", false}}}
-	if nd, _ := decodeNode(kv.Result{Value: ending.encode(), Version: 1}); nd.leaf == nil || nd.leaf.entries[0] != ending.entries[0] {
-		t.Errorf("an entry with an end is read as %+v", nd.leaf)
-	}
-	lines, err := Show("rank:t:1:key0", []byte(got))
-	if err != nil || !slices.Contains(lines, "x at 6100, version 1700000000000") {
-		t.Errorf("a leaf is shown as %q, %v", lines, err)
-	}
-}
-
-// What is cut or changed is no leaf, and nothing is read beyond its end.
 func TestWords_ADamagedLeafIsMissing(t *testing.T) {
 	l := &leaf{entries: []entry{{FromWord("a\x00"), 1, "x", false}, {FromWord("b\x00"), 7, "yz", true}}}
 	whole := l.encode()
@@ -304,20 +206,6 @@ func TestWords_ADamagedLeafIsMissing(t *testing.T) {
 	}
 }
 
-func TestPosition_OfAWordIsWhereItWas(t *testing.T) {
-	o := &order{code: Words}
-	s := FromWord("sea\x00")
-	for _, want := range []point{lowest, highest, before(s), after(s), o.point(s, "a").beside(true), o.point(FromWord(strings.Repeat("\x00", MaxWord)), "a").beside(false)} {
-		for _, back := range []bool{true, false} {
-			got, turned, err := decodePosition(encodePosition(want, back))
-			if got != want || turned != back || err != nil {
-				t.Errorf("%+v, back %v, is stored as %+v, %v, %v", want, back, got, turned, err)
-			}
-		}
-	}
-}
-
-// A cursor that someone has made up is refused, or is a point of the order.
 func TestWords_ACursorOfAnyBytesIsAPoint(t *testing.T) {
 	w := openWords(newMem(), told{})
 	for i := range 40 {
