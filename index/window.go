@@ -233,7 +233,7 @@ func (u uniqueWindow) Audit(ctx context.Context, s kv.Store, base, _ string) ([]
 	}
 	w := plug.Wrong{Kind: plug.StrayEntry, ID: c.owner, Text: fmt.Sprintf("%s: the claim is that of %s at rev %d, whose record does not hold the value", base, c.owner, c.base)}
 	if rec.Rev == c.base {
-		w.Kind = plug.Pending
+		w.Kind = plug.PendingEntry
 	}
 	return []plug.Wrong{w}, nil
 }
@@ -264,7 +264,7 @@ func (u uniqueWindow) Amend(ctx context.Context, s kv.Store, base, _ string) err
 	if err != nil || len(wrong) == 0 {
 		return err
 	}
-	if wrong[0].Kind == plug.Pending {
+	if wrong[0].Kind == plug.PendingEntry {
 		recs, err := u.host.See(ctx, s, c.owner)
 		if err == nil {
 			err = u.host.Fence(ctx, s, recs[0])

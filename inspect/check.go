@@ -500,7 +500,7 @@ func (c *checking) again(ctx context.Context) error {
 		return nil
 	}
 	wait := settle
-	if slices.ContainsFunc(c.doubts, func(f Fault) bool { return f.Kind == plug.Pending }) {
+	if slices.ContainsFunc(c.doubts, func(f Fault) bool { return f.Kind == plug.PendingEntry }) {
 		wait = times.Settled
 	}
 	if !kv.Sleep(ctx, wait) {

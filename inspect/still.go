@@ -100,7 +100,7 @@ func lasting(all, before []Fault) []Fault {
 	}
 	var lasting []Fault
 	for _, f := range all {
-		if f.Kind == plug.Pending {
+		if f.Kind == plug.PendingEntry {
 			if !was[f.Text] {
 				continue
 			}

@@ -93,9 +93,9 @@ const (
 	LostIDs       = "lost ids"        // a lost part of a model's ids
 	NotBuilt      = "not built"       // an index that does not hold all records
 
-	// Pending is a stray entry of a change that may be in progress. If it is still there
+	// PendingEntry is a stray entry of a change that may be in progress. If it is still there
 	// times.Settled later, it is a stray entry.
-	Pending = "pending"
+	PendingEntry = "pending"
 )
 
 // Damage returns the text of err if it means that an item is damaged or lost. A read-only reader
