@@ -138,7 +138,7 @@ func (u *unique) isFree(ctx context.Context, s kv.Store, c claim, place string) 
 	if u.holds(owner, place) {
 		return false, u.taken(place, owner.ID)
 	}
-	if owner.Rev != c.base {
+	if c.judge(owner, false) == plug.Stale {
 		return true, nil
 	}
 	err = u.host.Fence(ctx, s, owner)
@@ -146,6 +146,15 @@ func (u *unique) isFree(ctx context.Context, s kv.Store, c claim, place string) 
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// judge returns the verdict of its owner's record, read after c, on c. The change that claimed the
+// value has a greater rev than the base. If the record that it has read was lost, it cannot commit.
+func (c claim) judge(owner *plug.Seen, holds bool) plug.Verdict {
+	if owner.Rev < c.base {
+		return plug.Stale
+	}
+	return plug.Judge(c.base+1, owner.Rev, holds, 0)
 }
 
 func (u *unique) taken(place, owner string) error {
@@ -266,17 +275,19 @@ func (u *unique) settling(c claim, rec *plug.Seen, place, noted string) (kv.Op, 
 		return kv.OpSwap(u.key(place), c.version, mine.encode()).For(ttl), true
 	case c.owner == "" && holds:
 		return kv.OpAdd(u.key(place), mine.encode()).For(ttl), true
-	case c.owner != rec.ID || c.base >= rec.Rev:
-		// Both were read in the same trip, so the claim may be newer than the record. A claim with
-		// a base of at least the record's rev is not known to be dead, and a change that may still
-		// commit has given it a sufficient lifetime.
+	case c.owner != rec.ID || rec.Rev < c.base:
+		// Both were read in the same trip, so the claim may be newer than the record.
 		return kv.Op{}, false
-	case holds:
+	}
+	switch c.judge(rec, holds) {
+	case plug.Counts:
 		// With the record's rev, no change that has read an older one can replace it.
 		return kv.OpSwap(u.key(place), c.version, mine.encode()).For(ttl), true
-	default:
+	case plug.Stale:
 		return kv.OpDrop(u.key(place), c.version), true
 	}
+	// A change that may still commit has given its claim a sufficient lifetime.
+	return kv.Op{}, false
 }
 
 // notedAt returns places with their notes, by the places without.

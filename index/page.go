@@ -8,7 +8,6 @@ import (
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -156,26 +155,27 @@ const pending = 8
 // passOver repairs the entry of a record that does not belong on the page: one per page, and all
 // entries of changes that ended long ago.
 func (p *page) passOver(m *memberlog.Member, rec *plug.Seen) {
-	switch {
-	case m.Rev > rec.Rev && p.hasEnded(m, rec):
+	verdict := judgeStray(m.Entry, rec, p.host.DB().Now())
+	if verdict == plug.Dead {
 		p.host.Meet(rec.ID, p.place, m.Rev)
 		return
+	}
+	switch {
 	case p.met:
-	case m.Rev <= rec.Rev:
+	case verdict == plug.Stale:
 		p.host.Meet(rec.ID, p.place, 0)
 	case kv.Random()%pending == 0:
 		p.host.Meet(rec.ID, p.place, m.Rev)
 	}
 	p.met = true
-	if m.Rev > rec.Rev {
+	if verdict == plug.Pending {
 		p.logs.Pending(p.place, memberlog.Entry{ID: m.ID, Rev: m.Rev, In: true})
 	}
 }
 
-// hasEnded reports whether the change that wrote m must have ended: the rev of a created record is
-// at least the time.
-func (p *page) hasEnded(m *memberlog.Member, rec *plug.Seen) bool {
-	return !rec.Envelope.Live() && p.host.DB().Now().Sub(time.UnixMilli(int64(m.Rev))) > times.Overdue
+// judgeStray judges e, an entry of a list whose value rec does not hold.
+func judgeStray(e memberlog.Entry, rec *plug.Seen, now time.Time) plug.Verdict {
+	return plug.Judge(e.Rev, rec.Rev, false, plug.Age(e.Rev, rec.Envelope.Live(), now))
 }
 
 // finish puts the items in order, and returns the cursors of the adjacent pages.

@@ -25,12 +25,11 @@ func (l *lists) confirm(ctx context.Context, s kv.Store, place string, entries [
 	}
 	says := make([]memberlog.Entry, len(entries))
 	for i, rec := range recs {
-		switch {
-		case rec.Rev < entries[i].Rev: // the change may still commit
-		case rec.Holds(place):
+		switch plug.Judge(entries[i].Rev, rec.Rev, rec.Holds(place), 0) {
+		case plug.Counts:
 			says[i] = entries[i]
 			says[i].Note = noteAt(rec.Places)
-		default:
+		case plug.Stale:
 			says[i] = l.out(rec.ID, rec.Rev)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -65,7 +64,7 @@ func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (
 					live[k] += l.figures[k].share(plug.NoteOf(at))
 				}
 			}
-			if in && !holds && entries[i].Member(soon) && !rec.Damaged() && l.isSettled(rec, &entries[i]) {
+			if in && !holds && entries[i].Member(soon) && !rec.Damaged() && judgeStray(entries[i], rec, l.host.DB().Now()) != plug.Pending {
 				wrong = append(wrong, plug.Wrong{Kind: plug.StrayEntry, ID: rec.ID, Text: fmt.Sprintf("%s: %s is in the list and its record does not hold the value", base, rec.ID)})
 			}
 		}
@@ -116,11 +115,6 @@ func (l listWindow) auditCounts(ctx context.Context, s kv.Store, base, place str
 
 // endsLate is the longest time by which an entry outlives its record.
 const endsLate = time.Second
-
-// isSettled reports whether the change that wrote e can no longer commit.
-func (l listWindow) isSettled(rec *plug.Seen, e *memberlog.Entry) bool {
-	return rec.Rev >= e.Rev || !rec.Envelope.Live() && time.UnixMilli(int64(e.Rev)).Before(l.host.DB().Now().Add(-times.Overdue))
-}
 
 // bare returns logs that use the keys of lists as places, and leave upkeep to others. A rebuild
 // restores their losses.
@@ -232,7 +226,7 @@ func (u uniqueWindow) Audit(ctx context.Context, s kv.Store, base, _ string) ([]
 		return nil, nil
 	}
 	w := plug.Wrong{Kind: plug.StrayEntry, ID: c.owner, Text: fmt.Sprintf("%s: the claim is that of %s at rev %d, whose record does not hold the value", base, c.owner, c.base)}
-	if rec.Rev == c.base {
+	if c.judge(rec, false) == plug.Pending {
 		w.Kind = plug.PendingEntry
 	}
 	return []plug.Wrong{w}, nil

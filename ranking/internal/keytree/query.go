@@ -185,15 +185,17 @@ func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 		return
 	}
 	now := t.Now()
-	moved := slices.ContainsFunc(entries, func(e entry) bool { return e.id == id && st.outlived(e) })
+	moved := slices.ContainsFunc(entries, func(e entry) bool { return e.id == id && st.judge(e, now) == plug.Stale })
 	for _, e := range entries {
-		switch {
-		case e.id != id:
-		case st.outlived(e) || !shown:
+		if e.id != id {
+			continue
+		}
+		switch verdict := st.judge(e, now); {
+		case verdict == plug.Stale || !shown:
 			w.Met(Doubt{ID: id, Score: e.score})
-		case e.pending && st.settles(e) && (moved || kv.Random()%8 == 0):
+		case verdict == plug.Counts && e.pending && (moved || kv.Random()%8 == 0):
 			w.Met(Doubt{ID: id, Score: e.score})
-		case st.stuck(e, now):
+		case verdict == plug.Dead:
 			w.Met(Doubt{ID: id, Score: e.score, Past: e.ver})
 		}
 	}
