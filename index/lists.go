@@ -252,14 +252,9 @@ func (l *lists) Committed(m *plug.Move) {
 	}
 }
 
-// After removes the record from the lists of its old values, sets its new expiry in the others, and
-// settles the counts.
-func (l *lists) After(ctx context.Context, s kv.Store, m *plug.Move) error {
-	return l.AfterAll(ctx, s, []*plug.Move{m})
-}
-
-// AfterAll does After for all moves, and updates the followers of the counts once for all of them.
-func (l *lists) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+// After removes the records from the lists of their old values, sets their new expiries in the
+// others, and settles the counts. It updates the followers of the counts once for all moves.
+func (l *lists) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	if err := cmp.Or(kv.Each(ctx, s, moves, func(s kv.Store, _ int, m *plug.Move) error { return l.follow(ctx, s, m) })...); err != nil {
 		return err
 	}

@@ -204,9 +204,13 @@ func (u *unique) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return u.settleAll(ctx, s, m.ID, m.Gained)
 }
 
-// After releases the values that the record no longer holds, and gives its claims the lifetime of
-// the record.
-func (u *unique) After(ctx context.Context, s kv.Store, m *plug.Move) error {
+// After releases the values that the records no longer hold, and gives their claims the lifetimes
+// of the records.
+func (u *unique) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+	if len(moves) != 1 {
+		return plug.EachAlone(ctx, s, moves, u.After)
+	}
+	m := moves[0]
 	places := slices.Concat(m.Renewed, m.Lost)
 	if m.Stands != m.TTL {
 		places = append(places, m.Gained...)

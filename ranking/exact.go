@@ -17,9 +17,8 @@ import (
 type exact struct{ *core }
 
 var (
-	_ plug.Index    = exact{}
-	_ plug.Together = exact{}
-	_ plug.Bulk     = exact{}
+	_ plug.Index = exact{}
+	_ plug.Bulk  = exact{}
 )
 
 // Prepare adds the entry of the new record. In a transaction it counts at once.
@@ -85,13 +84,7 @@ func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return err
 }
 
-// After tidies the places that the record left or joined, including those of an earlier try. In a
-// transaction, new entries need no tidying.
-func (x exact) After(ctx context.Context, s kv.Store, m *plug.Move) error {
-	return x.AfterAll(ctx, s, []*plug.Move{m})
-}
-
-// touched returns the places for After to tidy.
+// touched returns the places for After to tidy: in a transaction, new entries need no tidying.
 func (x exact) touched(m *plug.Move) []string {
 	if x.atomic() {
 		return m.Lost
@@ -99,8 +92,9 @@ func (x exact) touched(m *plug.Move) []string {
 	return slices.Concat(m.Lost, m.Gained)
 }
 
-// AfterAll tidies the places of one board together.
-func (x exact) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+// After tidies the places that the records left or joined, including those of an earlier try, one
+// board at a time.
+func (x exact) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	all := make(map[string][]keytree.Tidying) // by board
 	for _, m := range moves {
 		for _, text := range x.touched(m) {

@@ -16,6 +16,7 @@ import (
 // read, and processes that do not keep it are recognized. The list counts the changes and notifies
 // the values.
 type valuesIndex struct {
+	plug.Unlimited
 	*valueTree
 	name, def string
 	places    func(plug.Record) []string
@@ -24,7 +25,6 @@ type valuesIndex struct {
 
 var (
 	_ plug.Index    = (*valuesIndex)(nil)
-	_ plug.Meeter   = (*valuesIndex)(nil)
 	_ plug.Finisher = (*valuesIndex)(nil)
 	_ plug.Purger   = (*valuesIndex)(nil)
 )
@@ -64,7 +64,7 @@ func (x *valuesIndex) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error
 func (x *valuesIndex) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
 
 // After does nothing: the list notifies the values.
-func (x *valuesIndex) After(context.Context, kv.Store, *plug.Move) error { return nil }
+func (x *valuesIndex) After(context.Context, kv.Store, []*plug.Move) error { return nil }
 
 // Repair follows if a dead process may have counted. If its counts are wrong, the list recounts
 // them, and the values follow again.

@@ -17,7 +17,6 @@ import (
 
 var (
 	_ plug.Index    = (*core)(nil)
-	_ plug.Meeter   = (*core)(nil)
 	_ plug.Finisher = (*core)(nil)
 )
 
@@ -216,12 +215,16 @@ func (c *core) enter(ctx context.Context, s kv.Store, id, owner string, m mark) 
 	return nil
 }
 
-// After moves the record up if a build missed the change. Otherwise it does nothing: an old entry
+// After moves the records up whose change a build missed. Otherwise it does nothing: an old entry
 // stays until its ring has come around, and readers skip it since the record has another stamp.
-func (c *core) After(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (c *core) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	if c.atomic {
 		return nil
 	}
+	if len(moves) != 1 {
+		return plug.EachAlone(ctx, s, moves, c.After)
+	}
+	m := moves[0]
 	marks := c.marksIn(m.Mark)
 	for _, place := range entered(m) {
 		owner := ownerOf(place)

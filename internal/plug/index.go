@@ -2,6 +2,7 @@
 package plug
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -26,6 +27,9 @@ type Index interface {
 	// Def is the index's definition. If it differs from the stored one, the index must be rebuilt.
 	Def() string
 
+	// Limit returns an ErrTooLarge if rec has too many values. It is called before Places.
+	Limit(rec Record) error
+
 	// Places returns the places of rec. It is a pure function of rec.
 	Places(rec Record) []string
 
@@ -38,11 +42,12 @@ type Index interface {
 	// the reply.
 	Beside(ctx context.Context, s kv.Store, m *Move) error
 
-	// After runs once the record has committed. It removes the entries at m.Lost, and gives the
-	// entries at m.Renewed the expiry of the record. It is called for every change that moves the
-	// record, even without such entries, so an index that follows something else can update itself
-	// here. If an earlier try of the change has added to a number, m may also gain nothing.
-	After(ctx context.Context, s kv.Store, m *Move) error
+	// After runs once the records of moves, which are different ones, have committed. It removes the
+	// entries at Lost, and gives the entries at Renewed the expiry of the record. It is called for
+	// every change that moves the record, even without such entries, so an index that follows
+	// something else can update itself here. If an earlier try of the change has added to a number,
+	// a move may also gain nothing. If After fails for several moves, it is called for each alone.
+	After(ctx context.Context, s kv.Store, moves []*Move) error
 
 	// Repair makes the entries at places agree with rec, read just now: it adds missing entries and
 	// removes those that rec does not have.
@@ -76,6 +81,17 @@ type Move struct {
 	New     bool          // the id was generated for the record, so nobody has known it before
 }
 
+// EachAlone runs after for each of moves alone, side by side, and returns the first error.
+func EachAlone(ctx context.Context, s kv.Store, moves []*Move, after func(context.Context, kv.Store, []*Move) error) error {
+	return cmp.Or(kv.Each(ctx, s, moves, func(s kv.Store, i int, _ *Move) error { return after(ctx, s, moves[i:i+1]) })...)
+}
+
+// Unlimited is embedded in an Index that accepts any number of values.
+type Unlimited struct{}
+
+// Limit returns nil.
+func (Unlimited) Limit(Record) error { return nil }
+
 // Without returns the places that are not among others.
 func Without(places, others []string) []string {
 	var rest []string
@@ -92,12 +108,6 @@ func Without(places, others []string) []string {
 // list that is counted only for its values.
 func ValuesName(list string) string { return list + ".Values" }
 
-// Limited is an Index that limits the values of a record.
-type Limited interface {
-	// Limit returns an ErrTooLarge if rec has too many. It is called before Places.
-	Limit(rec Record) error
-}
-
 // Early is an Index that can do its part of Prepare before the record has been read, and so save
 // that trip. It is called after several consecutive changes of the model that moved records of the
 // index. The result may go unused.
@@ -107,28 +117,20 @@ type Early interface {
 	Early(ctx context.Context, s kv.Store, id string) ([]byte, error)
 }
 
-// Together is an Index that can run After for many new records at once.
-type Together interface {
-	// AfterAll runs After for all moves. If it fails, After is called for each.
-	AfterAll(ctx context.Context, s kv.Store, moves []*Move) error
-}
-
 // Bulk is an Index that can prepare many new records at once, in one transaction.
 type Bulk interface {
 	// PrepareAll runs Prepare for all moves, all of absent records. An error ends the transaction.
 	PrepareAll(ctx context.Context, s kv.Store, moves []*Move) error
 }
 
-// Committer is an Index that records a change of this process before the reply, so that its readers
-// see entries not yet written by After.
-type Committer interface {
-	// Committed is called once m has committed, before After. It makes no request to the store. On
+// Listing is an Index of lists: it can list the records at a place, and keeps the ids of those that
+// have left it for a while.
+type Listing interface {
+	// Committed is called once m has committed, before After and before the reply: from now on
+	// readers of this process see entries that After has yet to write. It makes no request. On
 	// stores with Atomic it is not called, since After is part of the commit.
 	Committed(m *Move)
-}
 
-// Listing is an Index that can list the records at a place.
-type Listing interface {
 	// Each calls f with the ids of the records at place, until f returns an error. Some may have
 	// left it.
 	Each(ctx context.Context, s kv.Store, place string, f func(id string) error) error
@@ -136,6 +138,10 @@ type Listing interface {
 	// Vacate removes the traces of records that have left place. It first calls f with their ids,
 	// in batches.
 	Vacate(ctx context.Context, s kv.Store, place string, f func(ids []string) error) error
+
+	// Forget removes the remaining traces of the record id at places. The record was deleted at
+	// rev, and Repair has removed it from them.
+	Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error
 }
 
 // Builder is an Index with ordered entries, so that existing records cannot be entered one by one
@@ -162,14 +168,6 @@ type Steps interface {
 // Many stands for so much work that another process must not have to repeat it.
 const Many = 1 << 30
 
-// Forgetter is an Index that keeps data about a record after Repair has removed it from all places,
-// for example its id in the list of former members.
-type Forgetter interface {
-	// Forget removes the remaining traces of the record id at places. The record was deleted at
-	// rev, and Repair has removed it from them.
-	Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error
-}
-
 // Purger is an Index that leaves data about a record behind until it is overwritten or expires.
 type Purger interface {
 	// Purge removes all traces of the record id at places. The record is deleted, and Repair has
@@ -179,22 +177,19 @@ type Purger interface {
 	Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error
 }
 
-// Counting is an Index that adds to numbers in the trip of a commit, which may turn out not to be
+// Counting is an Index that may add to numbers in the trip of a commit, which may turn out not to be
 // carried out.
 type Counting interface {
 	// Counts reports whether the index does that.
 	Counts() bool
 
+	// Notes reports whether its places may have notes.
+	Notes() bool
+
 	// Undo takes back the additions of a change that did not commit. With doubt, it has the numbers
 	// at places, all those the change has touched, recounted. An ErrNotYet means that this is not
 	// done yet. Undo may be called again for the same change.
 	Undo(ctx context.Context, s kv.Store, added *Added, places []string, doubt bool) error
-}
-
-// Noting is an Index whose places may have notes.
-type Noting interface {
-	// Notes reports whether they have.
-	Notes() bool
 }
 
 // Added is what the tries of one change have added to the numbers that an index
@@ -235,14 +230,11 @@ func (a *Added) Note(s Share) {
 	a.Shares = append(a.Shares, s)
 }
 
-// Meeter is a Finisher that must know the existing records.
-type Meeter interface {
-	// Meet is called when a rebuild has read a record at places.
-	Meet(places []string)
-}
-
 // Finisher is an Index with more work after a rebuild has entered every record.
 type Finisher interface {
+	// Meet is called when a rebuild has read a record at places.
+	Meet(places []string)
+
 	// Finish does the work, side by side with other indexes. It may take a while, but must end:
 	// otherwise it returns an ErrNotYet, and the index still counts as built, unless the error is
 	// also an ErrUnfit.

@@ -116,8 +116,8 @@ func Counts(index plug.Index) bool {
 }
 
 func hasNotes(index plug.Index) bool {
-	n, ok := index.(plug.Noting)
-	return ok && n.Notes()
+	c, ok := index.(plug.Counting)
+	return ok && c.Notes()
 }
 
 // Lost returns the places that may still name rec although it is deleted.

@@ -212,10 +212,8 @@ func (c *change) stands(p *plan, ttl time.Duration) time.Duration {
 // limits returns a *TooManyValuesError if v has more values than an index accepts.
 func limits(m *core.Model, v plug.Record) error {
 	for _, index := range m.Indexes() {
-		if l, ok := index.(plug.Limited); ok {
-			if err := l.Limit(v); err != nil {
-				return err
-			}
+		if err := index.Limit(v); err != nil {
+			return err
 		}
 	}
 	return nil
