@@ -263,7 +263,7 @@ func (u *unique) settling(c claim, rec *plug.Seen, place, noted string) (kv.Op, 
 	now := u.host.DB().Now()
 	ended := noted != "" && hasEnded(noted, now)
 	holds := noted != "" && !ended
-	mine, ttl := claim{owner: rec.ID, base: rec.Rev}, claimTTL(rec.Envelope.TTL(now, 0), noted, now)
+	mine, ttl := claim{owner: rec.ID, base: rec.Rev}, claimTTL(rec.Expires(), noted, now)
 	switch {
 	case ended && !c.broken && c.owner == rec.ID && c.base <= rec.Rev:
 		// A change of rec as read has this value already, so the claim is not its own.
@@ -321,19 +321,19 @@ func untilOf(place string) (time.Time, bool) {
 	return time.UnixMilli(ms), err == nil
 }
 
-// claimTTL returns the lifetime of the claim at place of a record that may live for ttl. It is an
-// hour longer than the record holds the value, which must not lose its claim. 0: forever.
-func claimTTL(ttl time.Duration, place string, now time.Time) time.Duration {
+// claimTTL returns the lifetime of the claim at place of a record that expires at ends. It is an hour
+// longer than the record holds the value, which must not lose its claim. 0: forever.
+func claimTTL(ends time.Time, place string, now time.Time) time.Duration {
 	if until, ok := untilOf(place); ok {
-		if left := until.Sub(now); ttl == 0 || left < ttl {
-			ttl = left
+		if ends.IsZero() || until.Before(ends) {
+			ends = until
 		}
-		if ttl > kv.MaxTTL-time.Hour {
+		if ends.Sub(now) > kv.MaxTTL-time.Hour {
 			return 0
 		}
 	}
-	if ttl == 0 {
+	if ends.IsZero() {
 		return 0
 	}
-	return min(ttl+time.Hour, kv.MaxTTL)
+	return min(max(ends.Sub(now), time.Second)+time.Hour, kv.MaxTTL)
 }

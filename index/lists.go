@@ -190,7 +190,7 @@ func (l *lists) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	gained := plug.Bares(m.Gained)
 	a := &underWay{entry: in(m.ID, m.Rev, m.Ends, m.Is), gained: gained, tickets: make([]memberlog.Ticket, len(gained))}
 	m.Kept = a
-	if m.Rev == m.Base { // It is a rebuild, which may make up for the loss of a head.
+	if m.Rebuilds() { // It may make up for the loss of a head.
 		for _, place := range gained {
 			l.logs.Forget(place)
 		}

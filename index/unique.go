@@ -212,7 +212,7 @@ func (u *unique) After(ctx context.Context, s kv.Store, moves []*plug.Move) erro
 	}
 	m := moves[0]
 	places := slices.Concat(m.Renewed, m.Lost)
-	if m.Stands != m.TTL {
+	if !m.Stands.Equal(m.Ends) {
 		places = append(places, m.Gained...)
 	}
 	return u.settleAll(ctx, s, m.ID, places)

@@ -77,7 +77,7 @@ func (f *counted) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 // Beside follows if a rebuild is entering the record, which leaves the record unchanged. If the
 // member does not move, Beside adds its entry should that be missing.
 func (f *counted) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
-	if !rebuilds(m) {
+	if !m.Rebuilds() {
 		return nil
 	}
 	if err := f.followAt(ctx, s, m.Is, m.ID, f.kept(), keytree.FenceThere); err != nil {

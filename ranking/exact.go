@@ -23,7 +23,7 @@ var (
 
 // Prepare adds the entry of the new record. In a transaction it counts at once.
 func (x exact) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
-	if x.atomic() && !rebuilds(m) {
+	if x.atomic() && !m.Rebuilds() {
 		return x.PrepareAll(ctx, s, []*plug.Move{m})
 	}
 	return x.eachPlace(ctx, s, m.Gained, func(s kv.Store, p place) error {
@@ -57,12 +57,9 @@ func (x exact) PrepareAll(ctx context.Context, s kv.Store, moves []*plug.Move) e
 	}))
 }
 
-// rebuilds reports whether m only enters an unchanged record.
-func rebuilds(m *plug.Move) bool { return m.Rev == m.Base }
-
 // Beside makes the entry of a rebuild count, if the record still confirms it.
 func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
-	if !rebuilds(m) {
+	if !m.Rebuilds() {
 		return nil
 	}
 	recs, err := x.host.See(ctx, s, m.ID)

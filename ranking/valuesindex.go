@@ -53,7 +53,7 @@ func (x *valuesIndex) Places(rec plug.Record) []string { return x.places(rec) }
 // Prepare rejects new values that are too long.
 func (x *valuesIndex) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	for _, id := range m.Gained {
-		if !fits(id) && !rebuilds(m) {
+		if !fits(id) && !m.Rebuilds() {
 			return x.failure(plug.TooLong("a value", id, keytree.MaxID))
 		}
 	}

@@ -61,25 +61,27 @@ type Index interface {
 
 // Move is the effect of one change of a record on one index.
 type Move struct {
-	ID      string        // text of the record's id
-	Base    uint64        // the record's rev before, 0 if absent
-	Rev     uint64        // its rev if the change commits
-	TTL     time.Duration // lifetime of the record, 0: forever
-	Ends    time.Time     // its expiry; zero: never
-	Stands  time.Duration // its longest possible lifetime, whether or not the change commits, 0: forever
-	Gained  []string      // new places, which need an entry
-	Had     []string      // places in Gained that it was already in: only the expiry has changed
-	Renewed []string      // unchanged places whose entries get the new expiry from After
-	Lost    []string      // places it leaves
-	Was     []string      // all its places as of Base
-	Is      []string      // all its places if the change commits
-	Mark    []byte        // the index's data in the record; Prepare may change it
-	Kept    any           // passed from one step to the next
-	Added   *Added        // additions by all tries of the change with their commits; nil in a rebuild
-	Early   []byte        // the result of Early for this change
-	Began   time.Time     // when the change read the record
-	New     bool          // the id was generated for the record, so nobody has known it before
+	ID      string    // text of the record's id
+	Base    uint64    // the record's rev before, 0 if absent
+	Rev     uint64    // its rev if the change commits
+	Ends    time.Time // its expiry then; zero: never
+	Stands  time.Time // its latest possible expiry, whether or not the change commits; zero: never
+	Gained  []string  // new places, which need an entry
+	Had     []string  // places in Gained that it was already in: only the expiry has changed
+	Renewed []string  // unchanged places whose entries get the new expiry from After
+	Lost    []string  // places it leaves
+	Was     []string  // all its places as of Base
+	Is      []string  // all its places if the change commits
+	Mark    []byte    // the index's data in the record; Prepare may change it
+	Kept    any       // passed from one step to the next
+	Added   *Added    // additions by all tries of the change with their commits; nil in a rebuild
+	Early   []byte    // the result of Early for this change
+	Began   time.Time // when the change read the record
+	New     bool      // the id was generated for the record, so nobody has known it before
 }
+
+// Rebuilds reports whether m enters a record that does not change.
+func (m *Move) Rebuilds() bool { return m.Rev == m.Base }
 
 // EachAlone runs after for each of moves alone, side by side, and returns the first error.
 func EachAlone(ctx context.Context, s kv.Store, moves []*Move, after func(context.Context, kv.Store, []*Move) error) error {
