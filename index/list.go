@@ -3,9 +3,11 @@ package index
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/ringtree/ringtree/internal/ahead"
+	"github.com/ringtree/ringtree/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -21,7 +23,25 @@ type List[T any, K comparable] struct {
 type list struct {
 	host  plug.Host
 	ahead *ahead.Memory // of first pages
-	members
+	logs  *memberlog.Logs
+	store kv.Store
+	place string
+	name  string
+}
+
+func (l *list) failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", l.name, err)
+}
+
+// errStop ends an iteration whose caller has stopped.
+var errStop = errors.New("stop")
+
+// eachText calls f with the text of each id until f fails.
+func (l *list) eachText(ctx context.Context, f func(text string) error) error {
+	return l.logs.Each(ctx, kv.Near(l.store), l.place, f)
 }
 
 // Count returns the number of records in the list. It reads the whole list, though not the records,
@@ -39,7 +59,8 @@ func (l *list) count(ctx context.Context) (int, error) {
 	if err := l.host.Ready(ctx); err != nil {
 		return 0, err
 	}
-	return l.members.count(ctx)
+	n, err := l.logs.Count(ctx, kv.Near(l.store), l.place)
+	return n, l.failure(err)
 }
 
 // Size returns the approximate number of records in the list, by counting a part of it: exact up to
@@ -55,7 +76,8 @@ func (l *list) size(ctx context.Context) (int, error) {
 	if err := l.host.Ready(ctx); err != nil {
 		return 0, err
 	}
-	return l.members.size(ctx)
+	n, err := l.logs.Size(ctx, kv.Near(l.store), l.place)
+	return n, l.failure(err)
 }
 
 // Contains reports whether the record with id is in the list. It reads the record. One trip.
@@ -151,12 +173,20 @@ func (l *List[T, K]) IDs(ctx context.Context) iter.Seq2[K, error] {
 	return func(yield func(K, error) bool) {
 		ctx, end := l.list.host.Begin(ctx, "IDs")
 		defer end()
-		if err := l.list.host.Ready(ctx); err != nil {
+		err := l.list.host.Ready(ctx)
+		if err == nil {
+			err = l.list.eachText(ctx, func(text string) error {
+				id, err := l.ids.Parse(text)
+				if err == nil && !yield(id, nil) {
+					err = errStop
+				}
+				return err
+			})
+		}
+		if err != nil && !errors.Is(err, errStop) {
 			var none K
 			yield(none, l.list.failure(err))
-			return
 		}
-		eachID(ctx, &l.list.members, &l.ids, yield)
 	}
 }
 

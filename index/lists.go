@@ -122,7 +122,7 @@ func (l *Lists[T, K, V]) Of(v V) *List[T, K] {
 }
 
 func (l *lists) at(place string) list {
-	return list{l.host, &l.ahead, members{l.logs, l.host.Store(), place, l.name(place)}}
+	return list{l.host, &l.ahead, l.logs, l.host.Store(), place, l.name(place)}
 }
 
 func (l *lists) name(place string) string {
@@ -380,8 +380,9 @@ func (l *lists) Each(ctx context.Context, s kv.Store, place string, f func(id st
 	if err := l.host.Ready(ctx); err != nil {
 		return err
 	}
-	m := members{logs: l.logs, store: s, place: place, name: l.name(place)}
-	return m.failure(m.eachText(ctx, f))
+	at := l.at(place)
+	at.store = s
+	return at.failure(at.eachText(ctx, f))
 }
 
 // Vacate removes the ids of the records that have left the list at place, after calling f with

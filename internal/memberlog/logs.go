@@ -129,6 +129,23 @@ func (l *Logs) failure(place string, err error) error {
 	return fmt.Errorf("list %q: %w", l.Key(place), err)
 }
 
+// Begin creates place's list, with a head that names its first segment. So a missing key of the
+// list is always noticed.
+func (l *Logs) Begin(ctx context.Context, s kv.Store, place string) error {
+	ops := []kv.Op{kv.OpAdd(l.key(place, name{}), encodeSegment(nil)), kv.OpAdd(l.Key(place), noHead().encode())}
+	_ = s.Do(ctx, ops) // each op has its own result
+	for i := range ops {
+		if err := ops[i].Err(); err != nil && !errors.Is(err, kv.ErrExists) {
+			return l.failure(place, err)
+		}
+	}
+	l.heads.drop(place)
+	return nil
+}
+
+// First returns the key of the first segment of place's list, which is never removed.
+func (l *Logs) First(place string) string { return l.key(place, name{}) }
+
 // decodeHead returns the head in the answer to a get of its key, and remembers it.
 func (l *Logs) decodeHead(place string, r kv.Result) (*head, error) {
 	if errors.Is(r.Err, kv.ErrNotFound) && l.Headed {

@@ -1,7 +1,6 @@
 package memberlog
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -359,7 +358,7 @@ func (l *Logs) Size(ctx context.Context, s kv.Store, place string) (int, error) 
 // Count returns the number of members. It reads the whole list, readAtOnce segments per trip.
 func (l *Logs) Count(ctx context.Context, s kv.Store, place string) (int, error) {
 	n := 0
-	err := l.each(ctx, s, place, func(rows []row) bool { n += count(rows, l.now()); return true })
+	err := l.each(ctx, s, place, func(rows []row) error { n += count(rows, l.now()); return nil })
 	return n, err
 }
 
@@ -384,52 +383,63 @@ func count(rows []row, now int64) (n int) {
 	return n
 }
 
+// Digest returns the total of what weigh says of the notes of the members, and a sum that differs if
+// others are members, or if the entry of one has changed. It costs what Count does.
+func (l *Logs) Digest(ctx context.Context, s kv.Store, place string, weigh func(note string) int64) (n int64, sum uint64, err error) {
+	err = l.each(ctx, s, place, func(rows []row) error {
+		now := l.now()
+		for i := range rows {
+			if r := &rows[i]; r.member(now) {
+				n += weigh(r.Note.String())
+				sum += (r.hash ^ r.Rev) * 0x9e3779b97f4a7c15
+			}
+		}
+		return nil
+	})
+	return n, sum, err
+}
+
 // Entries calls f with the entries that count, one segment at a time, until f fails. They include
 // members that are out.
 func (l *Logs) Entries(ctx context.Context, s kv.Store, place string, f func([]Entry) error) error {
-	var own error
-	err := l.each(ctx, s, place, func(rows []row) bool {
-		entries := make([]Entry, len(rows))
-		for i := range rows {
-			entries[i] = rows[i].Entry
-		}
-		own = f(entries)
-		return own == nil
-	})
-	return cmp.Or(own, err)
+	return l.eachEntry(ctx, s, place, func(*row) bool { return true }, f)
 }
 
-// Open calls f with the entries not confirmed yet, one segment at a time, until f fails.
+// Open is Entries without those that a fold has confirmed.
 func (l *Logs) Open(ctx context.Context, s kv.Store, place string, f func([]Entry) error) error {
-	var own error
-	err := l.each(ctx, s, place, func(rows []row) bool {
+	return l.eachEntry(ctx, s, place, func(r *row) bool { return l.open(r, l.now()) }, f)
+}
+
+func (l *Logs) eachEntry(ctx context.Context, s kv.Store, place string, which func(*row) bool, f func([]Entry) error) error {
+	return l.each(ctx, s, place, func(rows []row) error {
 		var entries []Entry
 		for i := range rows {
-			if l.open(&rows[i], l.now()) {
+			if which(&rows[i]) {
 				entries = append(entries, rows[i].Entry)
 			}
 		}
-		own = f(entries)
-		return own == nil
+		return f(entries)
 	})
-	return cmp.Or(own, err)
 }
 
-// Each calls f with the id of each member until f returns false.
-func (l *Logs) Each(ctx context.Context, s kv.Store, place string, f func(id string) bool) error {
-	return l.each(ctx, s, place, func(rows []row) bool {
+// Each calls f with the id of each member until f fails.
+func (l *Logs) Each(ctx context.Context, s kv.Store, place string, f func(id string) error) error {
+	return l.each(ctx, s, place, func(rows []row) error {
 		now := l.now()
 		for i := range rows {
-			if rows[i].member(now) && !f(rows[i].ID) {
-				return false
+			if !rows[i].member(now) {
+				continue
+			}
+			if err := f(rows[i].ID); err != nil {
+				return err
 			}
 		}
-		return true
+		return nil
 	})
 }
 
-// each calls f with the rows of every segment until f returns false.
-func (l *Logs) each(ctx context.Context, s kv.Store, place string, f func([]row) bool) error {
+// each calls f with the rows of every segment until f fails.
+func (l *Logs) each(ctx context.Context, s kv.Store, place string, f func([]row) error) error {
 	var from uint64
 	for {
 		h, all, err := l.load(ctx, s, place, func(h *head) []int {
@@ -444,8 +454,8 @@ func (l *Logs) each(ctx context.Context, s kv.Store, place string, f func([]row)
 			return err
 		}
 		for _, found := range all {
-			if !f(between(found.rows, from, ^uint64(0))) {
-				return nil
+			if err := f(between(found.rows, from, ^uint64(0))); err != nil {
+				return err
 			}
 		}
 		last := all[len(all)-1]

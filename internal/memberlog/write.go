@@ -1,8 +1,11 @@
 package memberlog
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/wire"
@@ -39,7 +42,7 @@ func (l *Logs) Append(ctx context.Context, s kv.Store, place string, e Entry) (T
 	if err := e.check(); err != nil {
 		return Ticket{}, l.failure(place, err)
 	}
-	w := &write{Logs: l, ctx: ctx, s: s, place: place, e: e, hash: hashOf(e.ID), data: appendRecord(nil, &e)}
+	w := l.newWrite(ctx, s, place, e)
 	t, err := w.append()
 	return t, l.failure(place, err)
 }
@@ -50,7 +53,7 @@ func (l *Logs) Settle(ctx context.Context, s kv.Store, place string, e Entry, t 
 	if t.settled {
 		return nil
 	}
-	w := &write{Logs: l, ctx: ctx, s: s, place: place, e: e, hash: hashOf(e.ID), data: appendRecord(nil, &e)}
+	w := l.newWrite(ctx, s, place, e)
 	for range maxTries {
 		ok, err := w.stands(t.name)
 		if ok {
@@ -79,7 +82,9 @@ type write struct {
 	read bool  // head was read by this write
 }
 
-func (w *write) unless() bool { return kv.PowersOf(w.s).Unless }
+func (l *Logs) newWrite(ctx context.Context, s kv.Store, place string, e Entry) *write {
+	return &write{Logs: l, ctx: ctx, s: s, place: place, e: e, hash: hashOf(e.ID), data: appendRecord(nil, &e)}
+}
 
 // opAppend returns the op that appends data to a segment. If the store can, it refuses that after a
 // seal.
@@ -123,7 +128,7 @@ func (w *write) try() (Ticket, error) {
 	// Each op has its own result.
 	_ = w.s.Do(w.ctx, ops)
 	if asks {
-		if err := w.learn(ops[1].Result); err != nil {
+		if err := w.know(w.decodeHead(w.place, ops[1].Result)); err != nil {
 			return Ticket{}, err
 		}
 		if w.target().name != n {
@@ -133,27 +138,17 @@ func (w *write) try() (Ticket, error) {
 	return w.appended(n, ops[0].Err())
 }
 
-// learn decodes the answer to a get of the head.
-func (w *write) learn(r kv.Result) (err error) {
-	w.head, err = w.decodeHead(w.place, r)
-	w.read = err == nil
-	return w.pastDamage(err)
-}
-
 // ask reads the head.
-func (w *write) ask() (err error) {
-	w.head, err = w.readHead(w.ctx, w.s, w.place)
-	w.read = err == nil
-	return w.pastDamage(err)
-}
+func (w *write) ask() error { return w.know(w.readHead(w.ctx, w.s, w.place)) }
 
-// pastDamage returns err, or errAgain after marking a damaged head as lost, since no writer could
-// get past it. If no rebuild can restore it, it is left unchanged.
-func (w *write) pastDamage(err error) error {
+// know takes h as the head just read, or the error of that. It replaces a damaged head, since no
+// writer could get past it, and returns errAgain; but if no rebuild can restore it, it leaves it.
+func (w *write) know(h *head, err error) error {
+	w.head, w.read = h, err == nil
 	if !wire.IsCorrupt(err) || w.Rebuilds == nil {
 		return err
 	}
-	return w.again(w.discardHead(w.ctx, w.s, w.place))
+	return w.again(w.remake(w.ctx, w.s, w.place, false))
 }
 
 // appended handles the answer to an append to n.
@@ -161,7 +156,7 @@ func (w *write) appended(n name, err error) (Ticket, error) {
 	switch {
 	case err == nil:
 		w.lookSometimes(w.place, n, len(w.data))
-		return Ticket{n, w.unless(), false}, nil
+		return Ticket{n, kv.PowersOf(w.s).Unless, false}, nil
 	case errors.Is(err, kv.ErrUnclear):
 		// A duplicate entry is harmless.
 		return Ticket{}, errAgain
@@ -216,7 +211,7 @@ func (w *write) begin(n name) (Ticket, error) {
 	if err := w.s.Do(w.ctx, ops); err != nil {
 		return Ticket{}, err
 	}
-	if err := w.learn(ops[0].Result); err != nil {
+	if err := w.know(w.decodeHead(w.place, ops[0].Result)); err != nil {
 		return Ticket{}, err
 	}
 	switch {
@@ -293,4 +288,60 @@ func (w *write) stands(n name) (bool, error) {
 		return false, err
 	}
 	return false, nil
+}
+
+// WriteAll is Write for many entries. It appends the entries of a segment together, so it takes as
+// many trips as one Write.
+func (l *Logs) WriteAll(ctx context.Context, s kv.Store, place string, entries []Entry) error {
+	for i := range entries {
+		if err := entries[i].check(); err != nil {
+			return l.failure(place, err)
+		}
+	}
+	rest, err := l.appendAll(ctx, s, place, entries)
+	if err != nil {
+		return l.failure(place, err)
+	}
+	return cmp.Or(kv.Each(ctx, s, rest, func(s kv.Store, _ int, e Entry) error { return l.Write(ctx, s, place, e) })...)
+}
+
+// appendAll appends entries, and returns those not known to be before any seal.
+func (l *Logs) appendAll(ctx context.Context, s kv.Store, place string, entries []Entry) (rest []Entry, err error) {
+	h := l.heads.get(place)
+	if h == nil || l.isOld(h) {
+		if h, err = l.readHead(ctx, s, place); err != nil {
+			return nil, err
+		}
+	}
+	groups := make(map[int][]Entry)
+	for _, e := range entries {
+		at := h.find(hashOf(e.ID))
+		groups[at] = append(groups[at], e)
+	}
+	var ops []kv.Op
+	var to []int
+	for _, at := range slices.Sorted(maps.Keys(groups)) {
+		group := groups[at]
+		var data []byte
+		for i := range group {
+			data = appendRecord(data, &group[i])
+		}
+		ops, to = append(ops, l.opAppend(s, l.key(place, h.parts[at].name), data)), append(to, at)
+	}
+	_ = s.Do(ctx, ops) // each op has its own result
+	now := h
+	if !kv.PowersOf(s).Unless {
+		if now, err = l.readHead(ctx, s, place); err != nil {
+			return nil, err
+		}
+	}
+	for i, at := range to {
+		n := h.parts[at].name
+		if k := now.indexOf(n); ops[i].Err() != nil || k < 0 || now.parts[k].rolling {
+			rest = append(rest, groups[at]...)
+		} else {
+			l.lookSometimes(place, n, len(ops[i].Value))
+		}
+	}
+	return slices.Clip(rest), nil
 }
