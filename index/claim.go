@@ -17,7 +17,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// claim is the item under the key of a value.
+// claim reads the claim at place.
 type claim struct {
 	owner   string // id text; "" if there is no claim
 	base    uint64 // the owner's rev when it claimed the value
@@ -46,7 +46,6 @@ func (u *unique) claimUnder(ctx context.Context, s kv.Store, key string) (claim,
 	return claimIn(key, results[0])
 }
 
-// claimIn returns the claim under key, given the answer to its get.
 func claimIn(key string, r kv.Result) (claim, error) {
 	if r.Err != nil {
 		return claim{recalled: r.Near}, nil
@@ -58,13 +57,11 @@ func claimIn(key string, r kv.Result) (claim, error) {
 	return c, nil
 }
 
-// encode returns the value of c: its base and its owner.
 func (c claim) encode() []byte {
 	b := binary.AppendUvarint(make([]byte, 0, binary.MaxVarintLen64+len(c.owner)+frame.Sum), c.base)
 	return frame.Whole(append(b, c.owner...))
 }
 
-// decode decodes value into c, and reports whether it is valid.
 func (c *claim) decode(value []byte) bool {
 	payload, err := frame.Open(value)
 	base, n := binary.Uvarint(payload)
@@ -75,11 +72,10 @@ func (c *claim) decode(value []byte) bool {
 	return true
 }
 
-// takeTries limits the attempts to claim a value that others keep claiming and releasing.
 const takeTries = 8
 
-// take claims place for the record of m, or returns a TakenError if another record holds it. The
-// steps are U2 and U3 of protocol UNIQUE.
+// take claims place for the record of m, or returns a TakenError if another record holds it: U2 and
+// U3.
 func (u *unique) take(ctx context.Context, s kv.Store, m *plug.Move, place string) error {
 	now := u.host.DB().Now()
 	if hasEnded(place, now) {
@@ -169,7 +165,6 @@ func (u *unique) taken(place, owner string) error {
 	}
 }
 
-// replace replaces c by m's claim.
 func (u *unique) replace(ctx context.Context, s kv.Store, m *plug.Move, place string, c claim) (bool, error) {
 	mine := claim{owner: m.ID, base: m.Base}
 	ttl := claimTTL(m.Stands, place, u.host.DB().Now())
@@ -180,8 +175,8 @@ func (u *unique) replace(ctx context.Context, s kv.Store, m *plug.Move, place st
 	return err == nil, err
 }
 
-// settleAll makes the claims at places agree with the record with this id: a claim lasts for the
-// lifetime of the record if that holds the value, and is removed if it is dead.
+// settleAll makes the claims at places agree with the record id: a claim lasts as long as the
+// record that holds the value, and a dead one is removed.
 func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []string) error {
 	places = plug.Bares(places)
 	for try := 0; len(places) > 0; try++ {
@@ -204,7 +199,6 @@ func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []
 	return nil
 }
 
-// marked returns the places with a true mark.
 func marked(places []string, marks []bool) (some []string) {
 	for i, place := range places {
 		if marks[i] {
@@ -214,7 +208,7 @@ func marked(places []string, marks []bool) (some []string) {
 	return some
 }
 
-// claims reads the claims at places together with the record with this id.
+// claims reads the claims at places together with the record id.
 func (u *unique) claims(ctx context.Context, s kv.Store, id string, places []string) (claims []claim, rec *plug.Seen, errs []error) {
 	claims, rec = make([]claim, len(places)), new(plug.Seen)
 	var works []func(kv.Store) error
@@ -257,8 +251,7 @@ func (u *unique) conform(ctx context.Context, s kv.Store, c claim, rec *plug.See
 	return false, err
 }
 
-// settling returns the op that makes c, the claim at place, agree with rec, and whether one is
-// needed.
+// settling returns the op that makes c agree with rec, and whether one is needed.
 func (u *unique) settling(c claim, rec *plug.Seen, place, noted string) (kv.Op, bool) {
 	now := u.host.DB().Now()
 	ended := noted != "" && hasEnded(noted, now)
@@ -290,7 +283,6 @@ func (u *unique) settling(c claim, rec *plug.Seen, place, noted string) (kv.Op, 
 	return kv.Op{}, false
 }
 
-// notedAt returns places with their notes, by the places without.
 func notedAt(places []string) map[string]string {
 	noted := make(map[string]string, len(places))
 	for _, place := range places {
@@ -299,19 +291,17 @@ func notedAt(places []string) map[string]string {
 	return noted
 }
 
-// holds reports whether rec holds the value at place.
 func (u *unique) holds(rec *plug.Seen, place string) bool {
 	noted, ok := plug.At(rec.Places, plug.Bare(place))
 	return ok && !hasEnded(noted, u.host.DB().Now())
 }
 
-// hasEnded reports whether the time of place has passed by now. Without a note it never does.
+// hasEnded reports whether the time of place has passed. Without a note it never does.
 func hasEnded(place string, now time.Time) bool {
 	until, ok := untilOf(place)
 	return ok && !now.Before(until)
 }
 
-// untilOf returns the end of the time of place, and whether it has one.
 func untilOf(place string) (time.Time, bool) {
 	note := plug.NoteOf(place)
 	if note == "" {
@@ -321,8 +311,8 @@ func untilOf(place string) (time.Time, bool) {
 	return time.UnixMilli(ms), err == nil
 }
 
-// claimTTL returns the lifetime of the claim at place of a record that expires at ends. It is an hour
-// longer than the record holds the value, which must not lose its claim. 0: forever.
+// claimTTL returns the lifetime of the claim at place of a record that expires at ends, 0: forever.
+// It is an hour longer than the record holds the value, which must not lose its claim.
 func claimTTL(ends time.Time, place string, now time.Time) time.Duration {
 	if until, ok := untilOf(place); ok {
 		if ends.IsZero() || until.Before(ends) {

@@ -19,7 +19,6 @@ type List[T any, K comparable] struct {
 	ids  kvmodel.KeyOf[K]
 }
 
-// list is a List without its types.
 type list struct {
 	host  plug.Host
 	ahead *ahead.Memory // of first pages
@@ -46,9 +45,8 @@ func (l *list) eachText(ctx context.Context, f func(text string) error) error {
 
 // Count returns the number of records in the list. It reads the whole list, though not the records,
 // so use it for short lists or rarely; a counter with count=Model.Field has the number at no cost.
-// Completed changes of this process are counted; a change in progress may be counted already. So
-// may a change interrupted by a crash, until it is repaired or, if the keys are on several servers,
-// a page has read it.
+// It includes completed changes of this process; a change in progress may be counted already, and
+// so may one interrupted by a crash, until it is repaired or a page has read it.
 func (l *List[T, K]) Count(ctx context.Context) (int, error) { return l.list.count(ctx) }
 
 func (l *list) count(ctx context.Context) (int, error) {
@@ -63,9 +61,8 @@ func (l *list) count(ctx context.Context) (int, error) {
 	return n, l.failure(err)
 }
 
-// Size returns the approximate number of records in the list, by counting a part of it: exact up to
-// a few thousand, and within a few percent above. It counts the same records as Count. One trip,
-// two the first time.
+// Size returns the approximate number of records in the list: exact up to a few thousand, and
+// within a few percent above. It counts the same records as Count. One trip, two the first time.
 func (l *List[T, K]) Size(ctx context.Context) (int, error) { return l.list.size(ctx) }
 
 func (l *list) size(ctx context.Context) (int, error) {
@@ -190,7 +187,6 @@ func (l *List[T, K]) IDs(ctx context.Context) iter.Seq2[K, error] {
 	}
 }
 
-// loadAtOnce is the number of records All reads in one trip.
 const loadAtOnce = 100
 
 // All returns the records in the list, each once, 100 per trip. Records that enter or leave
@@ -223,7 +219,6 @@ func (l *list) all(ctx context.Context, yield func(plug.Record, error) bool) {
 	}
 }
 
-// yieldRecords yields the records with these ids that are in the list.
 func (l *list) yieldRecords(ctx context.Context, texts []string, yield func(plug.Record, error) bool) error {
 	recs, err := l.host.See(ctx, kv.Near(l.store), texts...)
 	if err != nil {

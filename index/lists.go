@@ -30,7 +30,6 @@ type Lists[T any, K comparable, V any] struct {
 	all  *lists
 }
 
-// lists are Lists without their types.
 type lists struct {
 	index, def string
 	places     func(plug.Record) []string
@@ -71,7 +70,6 @@ func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec k
 	return &Lists[T, K, V]{spec, records.IDs(), l}
 }
 
-// join plugs l into r.
 func (l *lists) join(r plug.Model, db *kvmodel.DB, o listOptions) {
 	for _, figure := range o.figures {
 		l.figures = append(l.figures, figure(db, r.ModelName(), l.index))
@@ -163,9 +161,8 @@ func (l *lists) Limit(rec plug.Record) error {
 	return l.limit(rec)
 }
 
-// underWay carries data from one step of a change to the next: the entry, the places gained, the
-// ticket of the entry at each of them, and whether followers were told of the counts, and
-// SureFollowers have followed.
+// underWay is what Prepare passes on: the entry, the places gained, the ticket of the entry at each
+// of them; and whether followers were told of the counts, and SureFollowers have followed.
 type underWay struct {
 	entry    memberlog.Entry
 	gained   []string // without notes
@@ -174,7 +171,6 @@ type underWay struct {
 	followed bool
 }
 
-// underWayOf returns the data from the earlier steps of m.
 func underWayOf(m *plug.Move) *underWay {
 	a, ok := m.Kept.(*underWay)
 	if !ok { // a deletion gains nothing
@@ -235,8 +231,8 @@ func (l *lists) stand(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// Committed makes the change visible to readers of this process at once: additions, removals and
-// new expiries that are not written yet, and numbers in doubt.
+// Committed makes the change visible to readers of this process: additions, removals and new
+// expiries that are not written yet, and numbers in doubt.
 func (l *lists) Committed(m *plug.Move) {
 	a := underWayOf(m)
 	for i, place := range a.gained {
@@ -273,7 +269,6 @@ func (l *lists) After(ctx context.Context, s kv.Store, moves []*plug.Move) error
 	return err
 }
 
-// follow writes the remaining entries of m, and reports the counts.
 func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
 	write := func(s kv.Store) error { return l.leave(ctx, s, m) }
 	if !l.countsBeside(m) {
@@ -287,7 +282,6 @@ func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return kv.Together(ctx, s, works...)[0]
 }
 
-// leave removes the record of m from the lists it has left, and sets its new expiry in the others.
 func (l *lists) leave(ctx context.Context, s kv.Store, m *plug.Move) error {
 	places := l.moved(m)
 	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
@@ -295,8 +289,8 @@ func (l *lists) leave(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// moved returns the lists whose entries of m's record change after the commit. Lists where only the
-// note changes already have their entries.
+// moved returns the lists whose entries of m's record change after the commit. Where only the note
+// changes, Prepare has written the entry.
 func (l *lists) moved(m *plug.Move) []string {
 	places := slices.Concat(m.Lost, m.Renewed)
 	if !plug.HasNotes(places) {
@@ -305,7 +299,6 @@ func (l *lists) moved(m *plug.Move) []string {
 	return plug.Without(plug.Bares(places), plug.Bares(m.Gained))
 }
 
-// entryOf returns the entry for the record of m in the list at place.
 func (l *lists) entryOf(m *plug.Move, place string) memberlog.Entry {
 	if _, stays := plug.At(m.Is, place); stays {
 		return in(m.ID, m.Rev, m.Ends, m.Is)
@@ -313,7 +306,6 @@ func (l *lists) entryOf(m *plug.Move, place string) memberlog.Entry {
 	return l.out(m.ID, m.Rev)
 }
 
-// put writes e to the list at place.
 func (l *lists) put(ctx context.Context, s kv.Store, place string, e memberlog.Entry) error {
 	err := l.logs.Write(ctx, s, place, e)
 	if err == nil {
@@ -367,7 +359,6 @@ func (l *lists) Forget(ctx context.Context, s kv.Store, id string, rev uint64, p
 	})
 }
 
-// end removes the numbers of the list at place if the list is gone.
 func (l *lists) end(ctx context.Context, s kv.Store, place string, gone bool, err error) error {
 	if err != nil || !gone {
 		return err
@@ -421,11 +412,9 @@ func (l *lists) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]s
 	return wrong, nil
 }
 
-// checkedAtOnce is the number of values, and of records per value, that a check looks up in one
-// trip.
 const checkedAtOnce = 100
 
-// eachLacking calls f with the holders, indexes into recs, that are missing in the list at place.
+// eachLacking calls f with the holders, indexes into recs, that the list at place lacks.
 func (l *lists) eachLacking(ctx context.Context, s kv.Store, place string, recs []*plug.Seen, holders []int, f func(i int)) error {
 	now := l.host.DB().Now()
 	for some := range slices.Chunk(holders, checkedAtOnce) {

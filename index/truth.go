@@ -56,7 +56,6 @@ func (l *lists) seeThoseOf(ctx context.Context, s kv.Store, entries []memberlog.
 	return l.host.See(ctx, s, ids...)
 }
 
-// mendAtOnce is the number of lists a rebuild reads side by side at its end.
 const mendAtOnce = 16
 
 // Meet notes lists found by a rebuild.
@@ -94,7 +93,6 @@ func (l *lists) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error 
 	})
 }
 
-// isHurt reports whether err means that a part of a list is lost or damaged.
 func isHurt(err error) bool { return wire.IsCorrupt(err) || errors.Is(err, kvmodel.ErrNeedsRebuild) }
 
 // The progress of Finish is a byte and the last finished place.

@@ -127,7 +127,6 @@ func (u *unique) findAll(ctx context.Context, places []string) ([]find, error) {
 	return finds, nil
 }
 
-// find is the search for one value.
 type find struct {
 	place string
 	value plug.Record // the record that holds it
@@ -167,7 +166,6 @@ func (u *unique) follow(ctx context.Context, s kv.Store, f *find) (owner string,
 	return c.owner, done, err
 }
 
-// look reads the record with this id and stores it in f if it holds the value of f.
 func (u *unique) look(ctx context.Context, s kv.Store, f *find, id string) (bool, error) {
 	recs, err := u.host.See(ctx, s, id)
 	if err != nil || !u.holds(recs[0], f.place) {
@@ -195,8 +193,7 @@ func (u *unique) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 }
 
 // Beside checks the claims made by a build again: the record may have released a value after it was
-// read, and before the claim could be released. The claims of a change need no further work until
-// it has committed.
+// read, and before the claim could be released.
 func (u *unique) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if m.Added != nil || isAtomic(u.host) {
 		return nil
@@ -263,7 +260,6 @@ func (u *unique) failure(place string, err error) error {
 	return fmt.Errorf("%s.%s %q: %w", u.host.Model(), u.index, plug.Bare(place), err)
 }
 
-// memory caches, for some values, the record that last held each.
 type memory struct {
 	mu  sync.Mutex
 	ids map[string]string

@@ -116,8 +116,7 @@ func (l listWindow) auditCounts(ctx context.Context, s kv.Store, base, place str
 // endsLate is the longest time by which an entry outlives its record.
 const endsLate = time.Second
 
-// bare returns logs that use the keys of lists as places, and leave upkeep to others. A rebuild
-// restores their losses.
+// bare returns logs that use the keys of lists as places, and leave upkeep to others.
 func (l listWindow) bare() *memberlog.Logs {
 	logs := newLogs(l.host.DB(), listOptions{})
 	logs.Key = func(base string) string { return base }
@@ -126,7 +125,6 @@ func (l listWindow) bare() *memberlog.Logs {
 	return logs
 }
 
-// placeAt returns the place of rec whose list has the key base.
 func (l listWindow) placeAt(rec *plug.Seen, base string) (place string, holds bool) {
 	for _, place := range rec.Places {
 		if l.logs.Key(place) == base {

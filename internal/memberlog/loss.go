@@ -15,9 +15,8 @@ import (
 // segment in place of the lost one, so that writers can continue, and records the loss in the head.
 // Readers refuse the list until a rebuild that begins afterwards has ended.
 
-// Discard replaces all lost parts of place's list, and treats damaged ones as lost: the head, and
-// segments it names. A reader replaces only a single lost segment, and reports damage. A rebuild
-// that begins afterwards restores the list.
+// Discard replaces all lost parts of place's list, and treats a damaged head or segment as lost. A
+// rebuild that begins afterwards restores the list.
 func (l *Logs) Discard(ctx context.Context, s kv.Store, place string) error {
 	return l.failure(place, l.discard(ctx, s, place))
 }
@@ -40,7 +39,6 @@ func (l *Logs) discard(ctx context.Context, s kv.Store, place string) error {
 	return kv.ErrConflict
 }
 
-// gone returns the lost or damaged segments that the head names.
 func (l *Logs) gone(ctx context.Context, s kv.Store, place string) (gone []name, err error) {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
@@ -102,8 +100,8 @@ func (l *Logs) addEmpty(ctx context.Context, s kv.Store, place string) (name, er
 }
 
 // heal replaces the segment n if it is lost: absent, retired or damaged, while the head names it.
-// An earlier look proves nothing, since n may have been replaced since, or its name may have been
-// known before others could see it. The caller looks again afterwards.
+// An earlier look proves nothing, since n may have been replaced since, or not named yet. The
+// caller looks again afterwards.
 func (l *Logs) heal(ctx context.Context, s kv.Store, place string, n name) error {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
@@ -210,7 +208,6 @@ func (l *Logs) Accept(ctx context.Context, s kv.Store, place string) error {
 	return l.failure(place, err)
 }
 
-// adopt rewrites the members of the segments of place's list that h does not name.
 func (l *Logs) adopt(ctx context.Context, s kv.Store, place string, h *head) error {
 	adopt := func(keys []string) error {
 		keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool {

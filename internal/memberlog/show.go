@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// shownAtMost is the number of records of a segment that Show lists.
 const shownAtMost = 100
 
 // Members returns the ids that value, a head or a segment, names, in or out, as far as it can be
@@ -26,7 +25,7 @@ func Members(value []byte) (ids []string) {
 	return ids
 }
 
-// Show says what value, a head or a segment, which stands under key, holds.
+// Show describes value, a head or a segment stored under key.
 func Show(key string, value []byte, now time.Time) ([]string, error) {
 	if len(value) > 0 && value[0] == headFormat {
 		h, err := parseHead(value, 0)

@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Ticket is the location of an appended entry. On a store that cannot refuse an append after a
-// seal, it must be settled before the entry is acknowledged.
+// Ticket is the location of an appended entry. If the store cannot refuse an append after a seal,
+// Settle it before the entry is acknowledged.
 type Ticket struct {
 	name    name
 	settled bool
@@ -27,8 +27,7 @@ func (t Ticket) Settled() bool { return t.settled }
 func (t Ticket) Began() bool { return t.began }
 
 // Write adds e to place's list: once it returns nil, e is not lost. One trip if the store refuses
-// to append after a seal and the list's head is remembered, and one more for each of these
-// conditions that is not met.
+// to append after a seal and the list's head is remembered; otherwise up to two more.
 func (l *Logs) Write(ctx context.Context, s kv.Store, place string, e Entry) error {
 	t, err := l.Append(ctx, s, place, e)
 	if err != nil {
@@ -68,7 +67,6 @@ func (l *Logs) Settle(ctx context.Context, s kv.Store, place string, e Entry, t 
 	return l.failure(place, kv.ErrConflict)
 }
 
-// write is one entry being written to a list.
 type write struct {
 	*Logs
 	ctx   context.Context
@@ -86,8 +84,8 @@ func (l *Logs) newWrite(ctx context.Context, s kv.Store, place string, e Entry) 
 	return &write{Logs: l, ctx: ctx, s: s, place: place, e: e, hash: hashOf(e.ID), data: appendRecord(nil, &e)}
 }
 
-// opAppend returns the op that appends data to a segment. If the store can, it refuses that after a
-// seal.
+// opAppend returns the op that appends data to a segment, refused after a seal if the store can do
+// that.
 func (l *Logs) opAppend(s kv.Store, key string, data []byte) kv.Op {
 	op := kv.OpAppend(key, data)
 	if kv.PowersOf(s).Unless {
@@ -96,7 +94,6 @@ func (l *Logs) opAppend(s kv.Store, key string, data []byte) kv.Op {
 	return op
 }
 
-// target returns the segment to append to, according to head.
 func (w *write) target() *part { return &w.head.parts[w.head.find(w.hash)] }
 
 // append is W0 and W1, until the store has accepted the entry in some segment.
@@ -113,9 +110,8 @@ func (w *write) append() (Ticket, error) {
 	return Ticket{}, kv.ErrConflict
 }
 
-// try appends the entry to the segment that seems right. If the head is not known, try assumes that
-// there is none, as in most lists, and reads it in the same trip. It also reads a head that has
-// been cached for a while.
+// try appends the entry to the segment that seems right. Without a head it assumes that there is
+// none, as in most lists, and reads it in the same trip. It also reads a head that is old.
 func (w *write) try() (Ticket, error) {
 	n, asks := name{}, true
 	if w.head != nil {
@@ -138,7 +134,6 @@ func (w *write) try() (Ticket, error) {
 	return w.appended(n, ops[0].Err())
 }
 
-// ask reads the head.
 func (w *write) ask() error { return w.know(w.readHead(w.ctx, w.s, w.place)) }
 
 // know takes h as the head just read, or the error of that. It replaces a damaged head, since no
@@ -151,7 +146,6 @@ func (w *write) know(h *head, err error) error {
 	return w.again(w.remake(w.ctx, w.s, w.place, false))
 }
 
-// appended handles the answer to an append to n.
 func (w *write) appended(n name, err error) (Ticket, error) {
 	switch {
 	case err == nil:
@@ -169,8 +163,7 @@ func (w *write) appended(n name, err error) (Ticket, error) {
 }
 
 // patience is how many times a writer checks, with growing pauses, whether a sealed segment has
-// been replaced, before it replaces the segment itself. If it is alive, the process that sealed it
-// takes less.
+// been replaced, before it does that itself. A living process takes less.
 const patience = 6
 
 // follow returns errAgain when the head names another segment than n, which is sealed.
@@ -189,8 +182,8 @@ func (w *write) follow(n name) error {
 	return w.replace(n)
 }
 
-// replace rolls the segment n and makes the head be read again. If several writers of a process
-// want to, the others wait a little for the first.
+// replace rolls the segment n. Of several writers of a process, the others wait a little for the
+// first.
 func (w *write) replace(n name) error {
 	key := w.key(w.place, n)
 	if _, busy := w.replacing.LoadOrStore(key, true); busy {
@@ -201,8 +194,8 @@ func (w *write) replace(n name) error {
 	return w.again(w.roll(w.ctx, w.s, w.place, n))
 }
 
-// begin handles an append that was not stored because the segment n is absent or full. An absent
-// segment is the first of a new list, or was replaced or lost.
+// begin handles an append not stored because the segment n is full, or absent: the first of a new
+// list, replaced, or lost.
 func (w *write) begin(n name) (Ticket, error) {
 	if n == (name{}) && w.read && !w.head.stored {
 		return w.beginList()
@@ -225,7 +218,7 @@ func (w *write) begin(n name) (Ticket, error) {
 	return Ticket{}, w.again(w.heal(w.ctx, w.s, w.place, n))
 }
 
-// again forgets the head, so that it is read again.
+// again forgets the head, so that the next try reads it, and returns errAgain unless err is set.
 func (w *write) again(err error) error {
 	if err != nil {
 		return err
@@ -235,7 +228,6 @@ func (w *write) again(err error) error {
 	return errAgain
 }
 
-// beginList creates the first segment of a list that has none.
 func (w *write) beginList() (Ticket, error) {
 	w.read = false
 	e := w.e
@@ -290,8 +282,7 @@ func (w *write) stands(n name) (bool, error) {
 	return false, nil
 }
 
-// WriteAll is Write for many entries. It appends the entries of a segment together, so it takes as
-// many trips as one Write.
+// WriteAll is Write for many entries, in as many trips as one Write.
 func (l *Logs) WriteAll(ctx context.Context, s kv.Store, place string, entries []Entry) error {
 	for i := range entries {
 		if err := entries[i].check(); err != nil {
