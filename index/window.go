@@ -70,7 +70,7 @@ func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (
 		}
 		return nil
 	})
-	if text, ok := plug.Damage(err, kvmodel.ErrNeedsRebuild); ok {
+	if text, ok := plug.Damage(err); ok {
 		return append(wrong, plug.Wrong{Kind: plug.DamagedItem, Text: text}), nil
 	}
 	if err != nil || !l.Counts() {

@@ -34,7 +34,7 @@ type Index interface {
 	Places(rec Record) []string
 
 	// Prepare adds entries at m.Gained before the record commits. Until then no reader may trust
-	// them. An error ends the change; ErrConflict means that m.Base is outdated and the change
+	// them. An error ends the change; after an ErrConflict, which means that m.Base is outdated, it
 	// starts over.
 	Prepare(ctx context.Context, s kv.Store, m *Move) error
 
@@ -42,20 +42,19 @@ type Index interface {
 	// the reply.
 	Beside(ctx context.Context, s kv.Store, m *Move) error
 
-	// After runs once the records of moves, which are different ones, have committed. It removes the
-	// entries at Lost, and gives the entries at Renewed the expiry of the record. It is called for
-	// every change that moves the record, even without such entries, so an index that follows
-	// something else can update itself here. If an earlier try of the change has added to a number,
-	// a move may also gain nothing. If After fails for several moves, it is called for each alone.
+	// After runs once the records of moves, which are different ones, have committed. It removes
+	// the entries at Lost, and gives those at Renewed the expiry of the record. It is called for
+	// every change that moves the record, even if nothing is gained or lost, so an index that
+	// follows something else can update itself. If it fails for several moves, it is called for
+	// each alone.
 	After(ctx context.Context, s kv.Store, moves []*Move) error
 
 	// Repair makes the entries at places agree with rec, read just now: it adds missing entries and
 	// removes those that rec does not have.
 	Repair(ctx context.Context, s kv.Store, rec *Seen, places []string) error
 
-	// Check returns, for each of recs, one sentence per fault of its entries; nil: none. An error
-	// about damage may concern only some of recs. recs have only ids, revs, expiries, places and
-	// marks.
+	// Check returns, for each of recs, one sentence per fault of its entries. An error about damage
+	// may concern only some of recs. recs have only ids, revs, expiries, places and marks.
 	Check(ctx context.Context, s kv.Store, recs []*Seen) (wrong [][]string, err error)
 }
 
@@ -106,13 +105,13 @@ func Without(places, others []string) []string {
 	return rest
 }
 
-// ValuesName returns the name of the index that holds the values of a list, or of the count of a
-// list that is counted only for its values.
+// ValuesName returns the name of the index of the values of a list, and of the count that it
+// follows.
 func ValuesName(list string) string { return list + ".Values" }
 
 // Early is an Index that can do its part of Prepare before the record has been read, and so save
-// that trip. It is called after several consecutive changes of the model that moved records of the
-// index. The result may go unused.
+// that trip. It is asked to after several consecutive changes that moved records of the index. The
+// result may go unused.
 type Early interface {
 	// Early returns the Move.Early for the change of the record id, if it turns out to move the
 	// record. Prepare should then make no request.
@@ -150,32 +149,30 @@ type Listing interface {
 // when it is added to a model.
 type Builder interface {
 	// Build enters every record, some of which may have entries already. Processes that maintain
-	// the index may write meanwhile. steps may hold progress of an earlier process in the same
-	// build.
+	// the index may write meanwhile. steps may hold the progress of an earlier process.
 	Build(ctx context.Context, steps Steps) error
 }
 
-// Steps stores the progress of an index with its own part of a build, for the next process if this
-// one dies.
+// Steps stores the progress of an index in its part of a build, for the next process if this one
+// dies.
 type Steps interface {
 	// From returns the last progress, or nil to start from the beginning.
 	From() []byte
 
 	// Reached records the progress to, which must already be true, after n more records. It is
-	// saved immediately if it is the first of this process or n is Many, and otherwise from time to
-	// time.
+	// saved at once if it is the first of this process or n is Many, otherwise from time to time.
 	Reached(ctx context.Context, to []byte, n int) error
 }
 
-// Many stands for so much work that another process must not have to repeat it.
+// Many is so much work that no other process should have to repeat it.
 const Many = 1 << 30
 
 // Purger is an Index that leaves data about a record behind until it is overwritten or expires.
 type Purger interface {
 	// Purge removes all traces of the record id at places. The record is deleted, and Repair has
 	// removed it from them. fence makes every change fail that has read the earlier record, and
-	// returns an error if it was created again. Anything Purge reads before calling fence does not
-	// belong to a later record.
+	// returns an error if it was created again: what Purge has read before belongs to no later
+	// record.
 	Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error
 }
 
@@ -190,12 +187,11 @@ type Counting interface {
 
 	// Undo takes back the additions of a change that did not commit. With doubt, it has the numbers
 	// at places, all those the change has touched, recounted. An ErrNotYet means that this is not
-	// done yet. Undo may be called again for the same change.
+	// done yet.
 	Undo(ctx context.Context, s kv.Store, added *Added, places []string, doubt bool) error
 }
 
-// Added is what the tries of one change have added to the numbers that an index
-// keeps, and not taken back.
+// Added is what the tries of one change have added to the numbers of an index and not taken back.
 type Added struct {
 	Shares []Share   // one for each number, as far as is known
 	Doubt  []string  // places where an answer was missing
@@ -243,6 +239,9 @@ type Finisher interface {
 	Finish(ctx context.Context, s kv.Store, steps Steps) error
 }
 
+// ErrNeedsRebuild is kvmodel.ErrNeedsRebuild.
+var ErrNeedsRebuild = errors.New("index needs a rebuild")
+
 // ErrUnfit means that an index is complete but cannot be used yet.
 var ErrUnfit = errors.New("it cannot be read yet")
 
@@ -274,7 +273,7 @@ func (r *Seen) Holds(place string) bool {
 	return holds
 }
 
-// Holders returns, by place, the positions of the records in recs that belong there.
+// Holders returns, by place, the positions in recs of the records that belong there.
 func Holders(recs []*Seen) map[string][]int {
 	holders := make(map[string][]int)
 	for i, rec := range recs {
@@ -342,12 +341,12 @@ type Host interface {
 	// and after the call. The ErrCorrupt it returns at the end names the damaged ones.
 	Each(ctx context.Context, f func([]*Seen) error) error
 
-	// Keep stores mark in rec as the index's data, and changes nothing else. The error satisfies
-	// kv.Raced if the record has changed since it was read.
+	// Keep stores mark in rec as the index's data. The error satisfies kv.Raced if the record has
+	// changed since it was read.
 	Keep(ctx context.Context, s kv.Store, rec *Seen, mark []byte) error
 
-	// Fence makes every change fail that was prepared on rec as read. It returns ErrConflict, and
-	// fences nothing, if the record has changed since.
+	// Fence makes every change fail that was prepared on rec as read. If the record has changed
+	// since, it fences nothing and returns ErrConflict.
 	Fence(ctx context.Context, s kv.Store, rec *Seen) error
 
 	// Meet repairs in the background an entry at place that does not agree with the record id.
@@ -387,12 +386,12 @@ type DB interface {
 	// Writable returns nil, or the reason why nothing may be written.
 	Writable() error
 
-	// Later runs work in the background, or immediately until ctx ends if too much is queued; Flush
+	// Later runs work in the background, or at once until ctx ends if too much is queued; Flush
 	// waits for it.
 	Later(ctx context.Context, work func(context.Context) error)
 
-	// Soon is Later for upkeep that others can do as well. It returns false, without running work,
-	// if too much is queued or the database is closed.
+	// Soon is Later for upkeep that others can do as well. If too much is queued or the database is
+	// closed, it returns false without running work.
 	Soon(work func(context.Context) error) bool
 
 	// Latch returns a latch for work, which runs in the background until it succeeds or the process
