@@ -296,26 +296,11 @@ func TestSweep_Children_NoneIsLeftOfADeletedRecordAndNoneElseGoes(t *testing.T) 
 					cancel()
 					time.Sleep(time.Duration(rng.IntN(3000)) * time.Millisecond)
 				}
-				closing, cancel := context.WithTimeout(context.Background(), time.Minute)
-				defer cancel()
-				_ = f.db.Close(closing)
+				leave(f.db)
 			})
 		}
 		sim.Wait()
-		sim.Spare(proof.Fixer)
-		sim.Do(proof.Fixer, func(s kv.Store) {
-			f := openForum(s)
-			for _, wait := range []time.Duration{0, time.Minute, time.Minute, time.Minute, 2 * time.Hour, time.Minute} {
-				time.Sleep(wait)
-				for range 5 {
-					if f.db.Repair(context.Background()) == nil {
-						break
-					}
-				}
-			}
-			_ = f.db.Close(context.Background())
-		})
-		sim.Wait()
+		repairWith(sim, func(s kv.Store) *kvmodel.DB { return openForum(s).db })
 		checkForum(sim.T(), openForum(sim.Still()), d)
 	})
 }
