@@ -33,7 +33,7 @@ type Want struct {
 	Beside func(ctx context.Context, s kv.Store, ids []string) ([]any, error)
 
 	// Met, if not nil, is called for an entry to tidy: one that is stale, confirmed but still
-	// pending, part of a stuck change, or left out by Beside. It must not use the store.
+	// pending, dead, or left out by Beside. It must not use the store.
 	Met func(Doubt)
 
 	// Gone, if not nil, is called for a member with a value from Beside and a lost record. The
