@@ -38,13 +38,7 @@ type forum struct {
 
 func openForum(s kv.Store, opts ...kvmodel.Option) *forum {
 	f := openTopics(s, opts...)
-	f.posts = kvmodel.NewRecords(f.db, kvmodel.Schema[post, string]{
-		Name: "Post", Version: 1,
-		ID:    func(p *post) string { return p.ID },
-		SetID: func(p *post, id string) { p.ID = id },
-		Key:   kvmodel.StringKey[string](),
-		Codec: asJSON[post]{},
-	})
+	f.posts = kvmodel.NewRecords(f.db, schemaOf("Post", func(p *post) *string { return &p.ID }))
 	f.ByTopic = index.NewLists(f.posts, kvmodel.IndexSpec[post, string]{
 		Name: "ByTopic", Def: "list Topic", Key: kvmodel.StringKey[string](),
 		Values: func(p *post) []string { return []string{p.Topic} },
@@ -61,14 +55,9 @@ func (f *forum) ends(t *testing.T) *forum {
 // openTopics opens a forum without its posts.
 func openTopics(s kv.Store, opts ...kvmodel.Option) *forum {
 	db := openQuiet(s, opts...)
-	return &forum{db: db, topics: kvmodel.NewRecords(db, kvmodel.Schema[topic, string]{
-		Name: "Topic", Version: 1,
-		ID:       func(t *topic) string { return t.ID },
-		SetID:    func(t *topic, id string) { t.ID = id },
-		Key:      kvmodel.StringKey[string](),
-		Codec:    asJSON[topic]{},
-		Children: []string{"Post.ByTopic"},
-	})}
+	return &forum{db: db, topics: kvmodel.NewRecords(db, schemaOf("Topic", func(t *topic) *string { return &t.ID }, func(s *kvmodel.Schema[topic, string]) {
+		s.Children = []string{"Post.ByTopic"}
+	}))}
 }
 
 func (f *forum) fill(t testing.TB, topicID string, n int) {

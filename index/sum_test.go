@@ -31,13 +31,7 @@ type ballots struct {
 	ByStory *index.Lists[ballot, string, string]
 }
 
-var ballotSchema = kvmodel.Schema[ballot, string]{
-	Name: "Ballot", Version: 1,
-	ID:    func(b *ballot) string { return b.ID },
-	SetID: func(b *ballot, id string) { b.ID = id },
-	Key:   kvmodel.StringKey[string](),
-	Codec: asJSON[ballot]{},
-}
+var ballotSchema = schemaOf("Ballot", func(b *ballot) *string { return &b.ID })
 
 func newBallots(db *kvmodel.DB) *ballots {
 	r := kvmodel.NewRecords(db, ballotSchema)
