@@ -43,6 +43,12 @@ type lists struct {
 	met     plug.Places  // by a rebuild that has not ended
 }
 
+var (
+	_ plug.Listing  = (*lists)(nil)
+	_ plug.Meeter   = (*lists)(nil)
+	_ plug.Finisher = (*lists)(nil)
+)
+
 var listKey = kv.NewClass("l", 3) // model, index, value text
 
 // ListOption configures lists.

@@ -25,6 +25,7 @@ type valuesIndex struct {
 
 var (
 	_ plug.Index    = (*valuesIndex)(nil)
+	_ plug.Meeter   = (*valuesIndex)(nil)
 	_ plug.Finisher = (*valuesIndex)(nil)
 	_ plug.Purger   = (*valuesIndex)(nil)
 )

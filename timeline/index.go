@@ -17,6 +17,7 @@ import (
 
 var (
 	_ plug.Index    = (*core)(nil)
+	_ plug.Meeter   = (*core)(nil)
 	_ plug.Finisher = (*core)(nil)
 )
 

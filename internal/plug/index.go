@@ -125,7 +125,8 @@ type Bulk interface {
 }
 
 // Listing is an Index of lists: it can list the records at a place, and keeps the ids of those that
-// have left it for a while.
+// have left it for a while. Numbers may follow the lists: the index adds to them in the trip of a
+// commit, which may turn out not to be carried out.
 type Listing interface {
 	// Committed is called once m has committed, before After and before the reply: from now on
 	// readers of this process see entries that After has yet to write. It makes no request. On
@@ -143,6 +144,17 @@ type Listing interface {
 	// Forget removes the remaining traces of the record id at places. The record was deleted at
 	// rev, and Repair has removed it from them.
 	Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error
+
+	// Counts reports whether numbers follow the lists.
+	Counts() bool
+
+	// Notes reports whether places may have notes.
+	Notes() bool
+
+	// Undo takes back the additions of a change that did not commit. With doubt, it has the numbers
+	// at places, all those the change has touched, recounted. An ErrNotYet means that this is not
+	// done yet.
+	Undo(ctx context.Context, s kv.Store, added *Added, places []string, doubt bool) error
 }
 
 // Builder is an Index with ordered entries, so that existing records cannot be entered one by one
@@ -174,21 +186,6 @@ type Purger interface {
 	// returns an error if it was created again: what Purge has read before belongs to no later
 	// record.
 	Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error
-}
-
-// Counting is an Index that may add to numbers in the trip of a commit, which may turn out not to be
-// carried out.
-type Counting interface {
-	// Counts reports whether the index does that.
-	Counts() bool
-
-	// Notes reports whether its places may have notes.
-	Notes() bool
-
-	// Undo takes back the additions of a change that did not commit. With doubt, it has the numbers
-	// at places, all those the change has touched, recounted. An ErrNotYet means that this is not
-	// done yet.
-	Undo(ctx context.Context, s kv.Store, added *Added, places []string, doubt bool) error
 }
 
 // Added is what the tries of one change have added to the numbers of an index and not taken back.
@@ -230,13 +227,16 @@ func (a *Added) Note(s Share) {
 
 // Finisher is an Index with more work after a rebuild has entered every record.
 type Finisher interface {
-	// Meet is called when a rebuild has read a record at places.
-	Meet(places []string)
-
 	// Finish does the work, side by side with other indexes. It may take a while, but must end:
 	// otherwise it returns an ErrNotYet, and the index still counts as built, unless the error is
 	// also an ErrUnfit.
 	Finish(ctx context.Context, s kv.Store, steps Steps) error
+}
+
+// Meeter is a Finisher that must know the existing records.
+type Meeter interface {
+	// Meet is called when a rebuild has read a record at places.
+	Meet(places []string)
 }
 
 // ErrNeedsRebuild is kvmodel.ErrNeedsRebuild.

@@ -214,7 +214,7 @@ func (b *building) enterLosers(ctx context.Context) (*DuplicatesError, error) {
 // meet passes the places of rec to the indexes with a final step.
 func (b *building) meet(rec *plug.Seen) {
 	for _, index := range b.indexes {
-		if f, ok := index.(plug.Finisher); ok {
+		if f, ok := index.(plug.Meeter); ok {
 			f.Meet(index.Places(rec.Value))
 		}
 	}
@@ -222,7 +222,7 @@ func (b *building) meet(rec *plug.Seen) {
 
 // meetEarlier meets the records up to to, entered by an earlier process.
 func (b *building) meetEarlier(ctx context.Context, to enumeration.Reached) error {
-	finishes := slices.ContainsFunc(b.indexes, func(i plug.Index) bool { _, ok := i.(plug.Finisher); return ok })
+	finishes := slices.ContainsFunc(b.indexes, func(i plug.Index) bool { _, ok := i.(plug.Meeter); return ok })
 	if to == (enumeration.Reached{}) || b.lease.Found.Stage == build.Finished || !finishes {
 		return nil
 	}

@@ -518,7 +518,7 @@ func (c *change) undo(ctx context.Context, doubt bool) error {
 	for i, index := range c.indexes {
 		if core.Counts(index) && c.added != nil {
 			works = append(works, func(s kv.Store) error {
-				err := index.(plug.Counting).Undo(ctx, s, &c.added[i], core.PlacesOf(c.touched, index.Name()), doubt)
+				err := index.(plug.Listing).Undo(ctx, s, &c.added[i], core.PlacesOf(c.touched, index.Name()), doubt)
 				return work.About(c.Name, index.Name(), err)
 			})
 		}
