@@ -38,13 +38,7 @@ type forum struct {
 
 func openForum(s kv.Store, opts ...kvmodel.Option) *forum {
 	f := openTopics(s, opts...)
-	f.posts = kvmodel.NewRecords(f.db, kvmodel.Schema[post, string]{
-		Name: "Post", Version: 1,
-		ID:    func(p *post) string { return p.ID },
-		SetID: func(p *post, id string) { p.ID = id },
-		Key:   kvmodel.StringKey[string](),
-		Codec: asJSON[post]{},
-	})
+	f.posts = kvmodel.NewRecords(f.db, schemaOf("Post", func(p *post) *string { return &p.ID }))
 	f.ByTopic = index.NewLists(f.posts, kvmodel.IndexSpec[post, string]{
 		Name: "ByTopic", Def: "list Topic", Key: kvmodel.StringKey[string](),
 		Values: func(p *post) []string { return []string{p.Topic} },
@@ -61,14 +55,9 @@ func (f *forum) ends(t *testing.T) *forum {
 // openTopics opens a forum without its posts.
 func openTopics(s kv.Store, opts ...kvmodel.Option) *forum {
 	db := openQuiet(s, opts...)
-	return &forum{db: db, topics: kvmodel.NewRecords(db, kvmodel.Schema[topic, string]{
-		Name: "Topic", Version: 1,
-		ID:       func(t *topic) string { return t.ID },
-		SetID:    func(t *topic, id string) { t.ID = id },
-		Key:      kvmodel.StringKey[string](),
-		Codec:    asJSON[topic]{},
-		Children: []string{"Post.ByTopic"},
-	})}
+	return &forum{db: db, topics: kvmodel.NewRecords(db, schemaOf("Topic", func(t *topic) *string { return &t.ID }, func(s *kvmodel.Schema[topic, string]) {
+		s.Children = []string{"Post.ByTopic"}
+	}))}
 }
 
 func (f *forum) fill(t testing.TB, topicID string, n int) {
@@ -296,26 +285,11 @@ func TestSweep_Children_NoneIsLeftOfADeletedRecordAndNoneElseGoes(t *testing.T) 
 					cancel()
 					time.Sleep(time.Duration(rng.IntN(3000)) * time.Millisecond)
 				}
-				closing, cancel := context.WithTimeout(context.Background(), time.Minute)
-				defer cancel()
-				_ = f.db.Close(closing)
+				leave(f.db)
 			})
 		}
 		sim.Wait()
-		sim.Spare(proof.Fixer)
-		sim.Do(proof.Fixer, func(s kv.Store) {
-			f := openForum(s)
-			for _, wait := range []time.Duration{0, time.Minute, time.Minute, time.Minute, 2 * time.Hour, time.Minute} {
-				time.Sleep(wait)
-				for range 5 {
-					if f.db.Repair(context.Background()) == nil {
-						break
-					}
-				}
-			}
-			_ = f.db.Close(context.Background())
-		})
-		sim.Wait()
+		repairWith(sim, func(s kv.Store) *kvmodel.DB { return openForum(s).db })
 		checkForum(sim.T(), openForum(sim.Still()), d)
 	})
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// claim is the item under the key of a value.
+// claim reads the claim at place.
 type claim struct {
 	owner   string // id text; "" if there is no claim
 	base    uint64 // the owner's rev when it claimed the value
@@ -46,7 +46,6 @@ func (u *unique) claimUnder(ctx context.Context, s kv.Store, key string) (claim,
 	return claimIn(key, results[0])
 }
 
-// claimIn returns the claim under key, given the answer to its get.
 func claimIn(key string, r kv.Result) (claim, error) {
 	if r.Err != nil {
 		return claim{recalled: r.Near}, nil
@@ -58,13 +57,11 @@ func claimIn(key string, r kv.Result) (claim, error) {
 	return c, nil
 }
 
-// encode returns the value of c: its base and its owner.
 func (c claim) encode() []byte {
 	b := binary.AppendUvarint(make([]byte, 0, binary.MaxVarintLen64+len(c.owner)+frame.Sum), c.base)
 	return frame.Whole(append(b, c.owner...))
 }
 
-// decode decodes value into c, and reports whether it is valid.
 func (c *claim) decode(value []byte) bool {
 	payload, err := frame.Open(value)
 	base, n := binary.Uvarint(payload)
@@ -75,11 +72,10 @@ func (c *claim) decode(value []byte) bool {
 	return true
 }
 
-// takeTries limits the attempts to claim a value that others keep claiming and releasing.
 const takeTries = 8
 
-// take claims place for the record of m, or returns a TakenError if another record holds it. The
-// steps are U2 and U3 of protocol UNIQUE.
+// take claims place for the record of m, or returns a TakenError if another record holds it: U2 and
+// U3.
 func (u *unique) take(ctx context.Context, s kv.Store, m *plug.Move, place string) error {
 	now := u.host.DB().Now()
 	if hasEnded(place, now) {
@@ -141,7 +137,7 @@ func (u *unique) isFree(ctx context.Context, s kv.Store, c claim, place string) 
 	if u.holds(owner, place) {
 		return false, u.taken(place, owner.ID)
 	}
-	if owner.Rev != c.base {
+	if c.judge(owner, false) == plug.Stale {
 		return true, nil
 	}
 	err = u.host.Fence(ctx, s, owner)
@@ -149,6 +145,15 @@ func (u *unique) isFree(ctx context.Context, s kv.Store, c claim, place string) 
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// judge returns the verdict of its owner's record, read after c, on c. The change that claimed the
+// value has a greater rev than the base. If the record that it has read was lost, it cannot commit.
+func (c claim) judge(owner *plug.Seen, holds bool) plug.Verdict {
+	if owner.Rev < c.base {
+		return plug.Stale
+	}
+	return plug.Judge(c.base+1, owner.Rev, holds, 0)
 }
 
 func (u *unique) taken(place, owner string) error {
@@ -163,7 +168,6 @@ func (u *unique) taken(place, owner string) error {
 	}
 }
 
-// replace replaces c by m's claim.
 func (u *unique) replace(ctx context.Context, s kv.Store, m *plug.Move, place string, c claim) (bool, error) {
 	mine := claim{owner: m.ID, base: m.Base}
 	ttl := claimTTL(m.Stands, place, u.host.DB().Now())
@@ -174,8 +178,8 @@ func (u *unique) replace(ctx context.Context, s kv.Store, m *plug.Move, place st
 	return err == nil, err
 }
 
-// settleAll makes the claims at places agree with the record with this id: a claim lasts for the
-// lifetime of the record if that holds the value, and is removed if it is dead.
+// settleAll makes the claims at places agree with the record id: a claim lasts as long as the
+// record that holds the value, and a dead one is removed.
 func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []string) error {
 	places = plug.Bares(places)
 	for try := 0; len(places) > 0; try++ {
@@ -198,7 +202,6 @@ func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []
 	return nil
 }
 
-// marked returns the places with a true mark.
 func marked(places []string, marks []bool) (some []string) {
 	for i, place := range places {
 		if marks[i] {
@@ -208,7 +211,7 @@ func marked(places []string, marks []bool) (some []string) {
 	return some
 }
 
-// claims reads the claims at places together with the record with this id.
+// claims reads the claims at places together with the record id.
 func (u *unique) claims(ctx context.Context, s kv.Store, id string, places []string) (claims []claim, rec *plug.Seen, errs []error) {
 	claims, rec = make([]claim, len(places)), new(plug.Seen)
 	var works []func(kv.Store) error
@@ -251,13 +254,12 @@ func (u *unique) conform(ctx context.Context, s kv.Store, c claim, rec *plug.See
 	return false, err
 }
 
-// settling returns the op that makes c, the claim at place, agree with rec, and whether one is
-// needed.
+// settling returns the op that makes c agree with rec, and whether one is needed.
 func (u *unique) settling(c claim, rec *plug.Seen, place, noted string) (kv.Op, bool) {
 	now := u.host.DB().Now()
 	ended := noted != "" && hasEnded(noted, now)
 	holds := noted != "" && !ended
-	mine, ttl := claim{owner: rec.ID, base: rec.Rev}, claimTTL(rec.Envelope.TTL(now, 0), noted, now)
+	mine, ttl := claim{owner: rec.ID, base: rec.Rev}, claimTTL(rec.Expires(), noted, now)
 	switch {
 	case ended && !c.broken && c.owner == rec.ID && c.base <= rec.Rev:
 		// A change of rec as read has this value already, so the claim is not its own.
@@ -269,20 +271,21 @@ func (u *unique) settling(c claim, rec *plug.Seen, place, noted string) (kv.Op, 
 		return kv.OpSwap(u.key(place), c.version, mine.encode()).For(ttl), true
 	case c.owner == "" && holds:
 		return kv.OpAdd(u.key(place), mine.encode()).For(ttl), true
-	case c.owner != rec.ID || c.base >= rec.Rev:
-		// Both were read in the same trip, so the claim may be newer than the record. A claim with
-		// a base of at least the record's rev is not known to be dead, and a change that may still
-		// commit has given it a sufficient lifetime.
+	case c.owner != rec.ID || rec.Rev < c.base:
+		// Both were read in the same trip, so the claim may be newer than the record.
 		return kv.Op{}, false
-	case holds:
+	}
+	switch c.judge(rec, holds) {
+	case plug.Counts:
 		// With the record's rev, no change that has read an older one can replace it.
 		return kv.OpSwap(u.key(place), c.version, mine.encode()).For(ttl), true
-	default:
+	case plug.Stale:
 		return kv.OpDrop(u.key(place), c.version), true
 	}
+	// A change that may still commit has given its claim a sufficient lifetime.
+	return kv.Op{}, false
 }
 
-// notedAt returns places with their notes, by the places without.
 func notedAt(places []string) map[string]string {
 	noted := make(map[string]string, len(places))
 	for _, place := range places {
@@ -291,19 +294,17 @@ func notedAt(places []string) map[string]string {
 	return noted
 }
 
-// holds reports whether rec holds the value at place.
 func (u *unique) holds(rec *plug.Seen, place string) bool {
 	noted, ok := plug.At(rec.Places, plug.Bare(place))
 	return ok && !hasEnded(noted, u.host.DB().Now())
 }
 
-// hasEnded reports whether the time of place has passed by now. Without a note it never does.
+// hasEnded reports whether the time of place has passed. Without a note it never does.
 func hasEnded(place string, now time.Time) bool {
 	until, ok := untilOf(place)
 	return ok && !now.Before(until)
 }
 
-// untilOf returns the end of the time of place, and whether it has one.
 func untilOf(place string) (time.Time, bool) {
 	note := plug.NoteOf(place)
 	if note == "" {
@@ -313,19 +314,19 @@ func untilOf(place string) (time.Time, bool) {
 	return time.UnixMilli(ms), err == nil
 }
 
-// claimTTL returns the lifetime of the claim at place of a record that may live for ttl. It is an
-// hour longer than the record holds the value, which must not lose its claim. 0: forever.
-func claimTTL(ttl time.Duration, place string, now time.Time) time.Duration {
+// claimTTL returns the lifetime of the claim at place of a record that expires at ends, 0: forever.
+// It is an hour longer than the record holds the value, which must not lose its claim.
+func claimTTL(ends time.Time, place string, now time.Time) time.Duration {
 	if until, ok := untilOf(place); ok {
-		if left := until.Sub(now); ttl == 0 || left < ttl {
-			ttl = left
+		if ends.IsZero() || until.Before(ends) {
+			ends = until
 		}
-		if ttl > kv.MaxTTL-time.Hour {
+		if ends.Sub(now) > kv.MaxTTL-time.Hour {
 			return 0
 		}
 	}
-	if ttl == 0 {
+	if ends.IsZero() {
 		return 0
 	}
-	return min(ttl+time.Hour, kv.MaxTTL)
+	return min(max(ends.Sub(now), time.Second)+time.Hour, kv.MaxTTL)
 }

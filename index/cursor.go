@@ -6,8 +6,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// direction is the direction of a page from its cursor's position, which is not on the page. It is
-// the first byte of the cursor.
+// direction is that of a page from its cursor's position, which is not on the page. It is the first
+// byte of the cursor.
 type direction byte
 
 const (

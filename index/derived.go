@@ -27,7 +27,6 @@ import (
 // A record's share, if it is not always 1, is the note of its entries, so the numbers can be
 // recounted from the lists. A change of the note is a change of place.
 
-// figure is a derived number of lists.
 type figure struct {
 	*kvmodel.Derived
 	def string                      // its part of the definition of the lists
@@ -72,7 +71,6 @@ func ForValues() ListOption {
 	})
 }
 
-// following adds f, with the number from derived.
 func following(f figure, derived func(db *kvmodel.DB, model, list string) *kvmodel.Derived) ListOption {
 	return func(o *listOptions) {
 		if f.of != nil {
@@ -88,7 +86,6 @@ func following(f figure, derived func(db *kvmodel.DB, model, list string) *kvmod
 // MaxSummand is the maximum that one record adds to a sum or subtracts from it.
 const MaxSummand = 1 << 40
 
-// check returns an error if rec adds too much.
 func (f *figure) check(rec plug.Record) error {
 	if f.of == nil {
 		return nil
@@ -112,7 +109,6 @@ func (l *lists) note(rec plug.Record) string {
 
 const noteComma = "," // between the parts of a note
 
-// noteAt returns the note of a record's entries at places.
 func noteAt(places []string) memberlog.Note {
 	if len(places) == 0 {
 		return memberlog.Note{}
@@ -134,12 +130,11 @@ func (f *figure) share(note string) int64 {
 	return n
 }
 
-// eachFigure runs step for each number, side by side, and returns the first error.
 func (l *lists) eachFigure(ctx context.Context, s kv.Store, step func(kv.Store, *figure) error) error {
 	return atEach(ctx, s, len(l.figures), func(s kv.Store, i int) error { return step(s, &l.figures[i]) }, func(_ int, err error) error { return err })
 }
 
-// begin ensures that the list at place has the numbers for an entry with note. It reports whether
+// begin ensures that the list at place has the numbers for an entry with note, and reports whether
 // one was created.
 func (l *lists) begin(ctx context.Context, s kv.Store, place, note string) (made bool) {
 	_ = l.eachFigure(ctx, s, func(s kv.Store, f *figure) error {
@@ -151,7 +146,6 @@ func (l *lists) begin(ctx context.Context, s kv.Store, place, note string) (made
 	return made
 }
 
-// doubt puts the numbers of the lists at places in doubt.
 func (l *lists) doubt(places []string) {
 	for i := range l.figures {
 		for _, place := range places {
@@ -193,13 +187,11 @@ func (l *lists) isAtomic() bool { return isAtomic(l.host) }
 
 func isAtomic(h plug.Host) bool { return kv.PowersOf(h.Store()).Atomic != nil }
 
-// countsBeside reports whether m is a change that is counted in the trip of its commit.
 func (l *lists) countsBeside(m *plug.Move) bool {
 	return l.Counts() && m.Added != nil && !l.isAtomic()
 }
 
-// shares returns the shares to add for m: its share of each number, less the additions of its
-// earlier tries.
+// shares returns the shares to add for m, less the additions of its earlier tries.
 func (l *lists) shares(m *plug.Move) []plug.Share {
 	var sum plug.Added
 	for _, place := range plug.Without(m.Is, m.Was) {
@@ -215,7 +207,6 @@ func (l *lists) shares(m *plug.Move) []plug.Share {
 	return slices.DeleteFunc(sum.Shares, func(s plug.Share) bool { return s.By == 0 })
 }
 
-// addPlace adds to sum the shares of a record at place, multiplied by times.
 func (l *lists) addPlace(sum *plug.Added, place string, times int64) {
 	for i := range l.figures {
 		sum.Note(plug.Share{Place: plug.Bare(place), Number: i, By: times * l.figures[i].share(plug.NoteOf(place))})
@@ -276,7 +267,6 @@ func (l *lists) count(ctx context.Context, s kv.Store, moves []*plug.Move) error
 	return nil
 }
 
-// tell reports the additions of m to the followers of the numbers.
 func (l *lists) tell(ctx context.Context, s kv.Store, m *plug.Move) {
 	_ = kv.Each(ctx, s, m.Added.Shares, func(s kv.Store, _ int, share plug.Share) error {
 		if share.By != 0 {
@@ -303,7 +293,6 @@ func (l *lists) followed(ctx context.Context, s kv.Store, moves []*plug.Move) er
 	return nil
 }
 
-// eachFollowed makes the followers take in the numbers of the lists at places.
 func (l *lists) eachFollowed(ctx context.Context, s kv.Store, places []string) error {
 	places = slices.Compact(slices.Sorted(slices.Values(places)))
 	return l.eachFigure(ctx, s, func(s kv.Store, f *figure) error { return f.Followed(ctx, s, places) })
@@ -376,13 +365,10 @@ func (l *lists) tooLate(began time.Time) bool {
 	return !began.IsZero() && l.host.DB().Now().Sub(began) > times.Change
 }
 
-// firstRounds is the number of times a rebuild tries to count while nothing can be read before the
-// count.
 const firstRounds = 20
 
-// recount recounts the lists at places, which are sorted. It waits until their numbers have not
-// changed for long enough. If there is one number for each list, it calls reached from time to time
-// with the last place up to which all are counted.
+// recount recounts the lists at places, which are sorted. If there is one number for each list, it
+// calls reached from time to time with the last place up to which all are counted.
 func (l *lists) recount(ctx context.Context, s kv.Store, places []string, reached func(place string) error) error {
 	if len(l.figures) > 1 {
 		reached = func(string) error { return nil }

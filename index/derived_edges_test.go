@@ -25,14 +25,9 @@ type tag struct {
 }
 
 func newTags(db *kvmodel.DB) *kvmodel.Records[tag, string] {
-	return kvmodel.NewRecords(db, kvmodel.Schema[tag, string]{
-		Name: "Tag", Version: 1,
-		ID:       func(v *tag) string { return v.Name },
-		SetID:    func(v *tag, name string) { v.Name = name },
-		Key:      kvmodel.StringKey[string](),
-		Codec:    asJSON[tag]{},
-		Counters: []kvmodel.CounterOf[tag]{{Name: "Books", Derived: true, Set: func(v *tag, n int64) { v.Books = n }}},
-	})
+	return kvmodel.NewRecords(db, schemaOf("Tag", func(v *tag) *string { return &v.Name }, func(s *kvmodel.Schema[tag, string]) {
+		s.Counters = []kvmodel.CounterOf[tag]{{Name: "Books", Derived: true, Set: func(v *tag, n int64) { v.Books = n }}}
+	}))
 }
 
 // shelf is the books and their tags, in one process.
@@ -122,13 +117,7 @@ type vote struct {
 }
 
 func newVotes(db *kvmodel.DB) *kvmodel.Records[vote, string] {
-	r := kvmodel.NewRecords(db, kvmodel.Schema[vote, string]{
-		Name: "Vote", Version: 1,
-		ID:    func(v *vote) string { return v.ID },
-		SetID: func(v *vote, id string) { v.ID = id },
-		Key:   kvmodel.StringKey[string](),
-		Codec: asJSON[vote]{},
-	})
+	r := kvmodel.NewRecords(db, schemaOf("Vote", func(v *vote) *string { return &v.ID }))
 	index.NewLists(r, kvmodel.IndexSpec[vote, string]{
 		Name: "ByPage", Def: "list Page string", Key: kvmodel.StringKey[string](),
 		Values: func(v *vote) []string { return []string{v.Page} },

@@ -69,7 +69,6 @@ func (l listWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, _
 	return unfit, nil
 }
 
-// nearLimit returns a warning if the head of a list is close to its limit.
 func nearLimit(e memberlog.Extent) []string {
 	if e.Head <= largeHead {
 		return nil

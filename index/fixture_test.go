@@ -33,6 +33,21 @@ func closing(t testing.TB, db *kvmodel.DB) *kvmodel.DB {
 	return db
 }
 
+// schemaOf returns the schema of a model with the ids that id points to, and what set sets.
+func schemaOf[T any](name string, id func(*T) *string, set ...func(*kvmodel.Schema[T, string])) kvmodel.Schema[T, string] {
+	s := kvmodel.Schema[T, string]{
+		Name: name, Version: 1,
+		ID:    func(v *T) string { return *id(v) },
+		SetID: func(v *T, text string) { *id(v) = text },
+		Key:   kvmodel.StringKey[string](),
+		Codec: asJSON[T]{},
+	}
+	for _, f := range set {
+		f(&s)
+	}
+	return s
+}
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

@@ -3,9 +3,11 @@ package index
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/ringtree/ringtree/internal/ahead"
+	"github.com/ringtree/ringtree/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -17,18 +19,34 @@ type List[T any, K comparable] struct {
 	ids  kvmodel.KeyOf[K]
 }
 
-// list is a List without its types.
 type list struct {
 	host  plug.Host
 	ahead *ahead.Memory // of first pages
-	members
+	logs  *memberlog.Logs
+	store kv.Store
+	place string
+	name  string
+}
+
+func (l *list) failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", l.name, err)
+}
+
+// errStop ends an iteration whose caller has stopped.
+var errStop = errors.New("stop")
+
+// eachText calls f with the text of each id until f fails.
+func (l *list) eachText(ctx context.Context, f func(text string) error) error {
+	return l.logs.Each(ctx, kv.Near(l.store), l.place, f)
 }
 
 // Count returns the number of records in the list. It reads the whole list, though not the records,
 // so use it for short lists or rarely; a counter with count=Model.Field has the number at no cost.
-// Completed changes of this process are counted; a change in progress may be counted already. So
-// may a change interrupted by a crash, until it is repaired or, if the keys are on several servers,
-// a page has read it.
+// It includes completed changes of this process; a change in progress may be counted already, and
+// so may one interrupted by a crash, until it is repaired or a page has read it.
 func (l *List[T, K]) Count(ctx context.Context) (int, error) { return l.list.count(ctx) }
 
 func (l *list) count(ctx context.Context) (int, error) {
@@ -39,12 +57,12 @@ func (l *list) count(ctx context.Context) (int, error) {
 	if err := l.host.Ready(ctx); err != nil {
 		return 0, err
 	}
-	return l.members.count(ctx)
+	n, err := l.logs.Count(ctx, kv.Near(l.store), l.place)
+	return n, l.failure(err)
 }
 
-// Size returns the approximate number of records in the list, by counting a part of it: exact up to
-// a few thousand, and within a few percent above. It counts the same records as Count. One trip,
-// two the first time.
+// Size returns the approximate number of records in the list: exact up to a few thousand, and
+// within a few percent above. It counts the same records as Count. One trip, two the first time.
 func (l *List[T, K]) Size(ctx context.Context) (int, error) { return l.list.size(ctx) }
 
 func (l *list) size(ctx context.Context) (int, error) {
@@ -55,7 +73,8 @@ func (l *list) size(ctx context.Context) (int, error) {
 	if err := l.host.Ready(ctx); err != nil {
 		return 0, err
 	}
-	return l.members.size(ctx)
+	n, err := l.logs.Size(ctx, kv.Near(l.store), l.place)
+	return n, l.failure(err)
 }
 
 // Contains reports whether the record with id is in the list. It reads the record. One trip.
@@ -151,16 +170,23 @@ func (l *List[T, K]) IDs(ctx context.Context) iter.Seq2[K, error] {
 	return func(yield func(K, error) bool) {
 		ctx, end := l.list.host.Begin(ctx, "IDs")
 		defer end()
-		if err := l.list.host.Ready(ctx); err != nil {
+		err := l.list.host.Ready(ctx)
+		if err == nil {
+			err = l.list.eachText(ctx, func(text string) error {
+				id, err := l.ids.Parse(text)
+				if err == nil && !yield(id, nil) {
+					err = errStop
+				}
+				return err
+			})
+		}
+		if err != nil && !errors.Is(err, errStop) {
 			var none K
 			yield(none, l.list.failure(err))
-			return
 		}
-		eachID(ctx, &l.list.members, &l.ids, yield)
 	}
 }
 
-// loadAtOnce is the number of records All reads in one trip.
 const loadAtOnce = 100
 
 // All returns the records in the list, each once, 100 per trip. Records that enter or leave
@@ -193,7 +219,6 @@ func (l *list) all(ctx context.Context, yield func(plug.Record, error) bool) {
 	}
 }
 
-// yieldRecords yields the records with these ids that are in the list.
 func (l *list) yieldRecords(ctx context.Context, texts []string, yield func(plug.Record, error) bool) error {
 	recs, err := l.host.See(ctx, kv.Near(l.store), texts...)
 	if err != nil {

@@ -50,13 +50,7 @@ func newBooks(db *kvmodel.DB) *books {
 }
 
 // lastingBooks are books that do not expire.
-var lastingBooks = kvmodel.Schema[book, string]{
-	Name: "Book", Version: 1,
-	ID:    func(b *book) string { return b.ID },
-	SetID: func(b *book, id string) { b.ID = id },
-	Key:   kvmodel.StringKey[string](),
-	Codec: asJSON[book]{},
-}
+var lastingBooks = schemaOf("Book", func(b *book) *string { return &b.ID })
 
 func booksOf(db *kvmodel.DB, schema kvmodel.Schema[book, string]) *books {
 	r := kvmodel.NewRecords(db, schema)

@@ -30,7 +30,6 @@ type Lists[T any, K comparable, V any] struct {
 	all  *lists
 }
 
-// lists are Lists without their types.
 type lists struct {
 	index, def string
 	places     func(plug.Record) []string
@@ -43,6 +42,12 @@ type lists struct {
 	total   []string     // all places of a Total, of which only the numbers are read
 	met     plug.Places  // by a rebuild that has not ended
 }
+
+var (
+	_ plug.Listing  = (*lists)(nil)
+	_ plug.Meeter   = (*lists)(nil)
+	_ plug.Finisher = (*lists)(nil)
+)
 
 var listKey = kv.NewClass("l", 3) // model, index, value text
 
@@ -71,7 +76,6 @@ func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec k
 	return &Lists[T, K, V]{spec, records.IDs(), l}
 }
 
-// join plugs l into r.
 func (l *lists) join(r plug.Model, db *kvmodel.DB, o listOptions) {
 	for _, figure := range o.figures {
 		l.figures = append(l.figures, figure(db, r.ModelName(), l.index))
@@ -122,7 +126,7 @@ func (l *Lists[T, K, V]) Of(v V) *List[T, K] {
 }
 
 func (l *lists) at(place string) list {
-	return list{l.host, &l.ahead, members{l.logs, l.host.Store(), place, l.name(place)}}
+	return list{l.host, &l.ahead, l.logs, l.host.Store(), place, l.name(place)}
 }
 
 func (l *lists) name(place string) string {
@@ -163,9 +167,8 @@ func (l *lists) Limit(rec plug.Record) error {
 	return l.limit(rec)
 }
 
-// underWay carries data from one step of a change to the next: the entry, the places gained, the
-// ticket of the entry at each of them, and whether followers were told of the counts, and
-// SureFollowers have followed.
+// underWay is what Prepare passes on: the entry, the places gained, the ticket of the entry at each
+// of them; and whether followers were told of the counts, and SureFollowers have followed.
 type underWay struct {
 	entry    memberlog.Entry
 	gained   []string // without notes
@@ -174,7 +177,6 @@ type underWay struct {
 	followed bool
 }
 
-// underWayOf returns the data from the earlier steps of m.
 func underWayOf(m *plug.Move) *underWay {
 	a, ok := m.Kept.(*underWay)
 	if !ok { // a deletion gains nothing
@@ -190,7 +192,7 @@ func (l *lists) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	gained := plug.Bares(m.Gained)
 	a := &underWay{entry: in(m.ID, m.Rev, m.Ends, m.Is), gained: gained, tickets: make([]memberlog.Ticket, len(gained))}
 	m.Kept = a
-	if m.Rev == m.Base { // It is a rebuild, which may make up for the loss of a head.
+	if m.Rebuilds() { // It may make up for the loss of a head.
 		for _, place := range gained {
 			l.logs.Forget(place)
 		}
@@ -243,8 +245,8 @@ func (l *lists) stand(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// Committed makes the change visible to readers of this process at once: additions, removals and
-// new expiries that are not written yet, and numbers in doubt.
+// Committed makes the change visible to readers of this process: additions, removals and new
+// expiries that are not written yet, and numbers in doubt.
 func (l *lists) Committed(m *plug.Move) {
 	a := underWayOf(m)
 	for i, place := range a.gained {
@@ -260,14 +262,9 @@ func (l *lists) Committed(m *plug.Move) {
 	}
 }
 
-// After removes the record from the lists of its old values, sets its new expiry in the others, and
-// settles the counts.
-func (l *lists) After(ctx context.Context, s kv.Store, m *plug.Move) error {
-	return l.AfterAll(ctx, s, []*plug.Move{m})
-}
-
-// AfterAll does After for all moves, and updates the followers of the counts once for all of them.
-func (l *lists) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+// After removes the records from the lists of their old values, sets their new expiries in the
+// others, and settles the counts. It updates the followers of the counts once for all moves.
+func (l *lists) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	if err := cmp.Or(kv.Each(ctx, s, moves, func(s kv.Store, _ int, m *plug.Move) error { return l.follow(ctx, s, m) })...); err != nil {
 		return err
 	}
@@ -286,7 +283,6 @@ func (l *lists) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) er
 	return err
 }
 
-// follow writes the remaining entries of m, and reports the counts.
 func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
 	write := func(s kv.Store) error { return l.leave(ctx, s, m) }
 	if !l.countsBeside(m) {
@@ -300,7 +296,6 @@ func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return kv.Together(ctx, s, works...)[0]
 }
 
-// leave removes the record of m from the lists it has left, and sets its new expiry in the others.
 func (l *lists) leave(ctx context.Context, s kv.Store, m *plug.Move) error {
 	places := l.moved(m)
 	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
@@ -308,8 +303,8 @@ func (l *lists) leave(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// moved returns the lists whose entries of m's record change after the commit. Lists where only the
-// note changes already have their entries.
+// moved returns the lists whose entries of m's record change after the commit. Where only the note
+// changes, Prepare has written the entry.
 func (l *lists) moved(m *plug.Move) []string {
 	places := slices.Concat(m.Lost, m.Renewed)
 	if !plug.HasNotes(places) {
@@ -318,7 +313,6 @@ func (l *lists) moved(m *plug.Move) []string {
 	return plug.Without(plug.Bares(places), plug.Bares(m.Gained))
 }
 
-// entryOf returns the entry for the record of m in the list at place.
 func (l *lists) entryOf(m *plug.Move, place string) memberlog.Entry {
 	if _, stays := plug.At(m.Is, place); stays {
 		return in(m.ID, m.Rev, m.Ends, m.Is)
@@ -326,7 +320,6 @@ func (l *lists) entryOf(m *plug.Move, place string) memberlog.Entry {
 	return l.out(m.ID, m.Rev)
 }
 
-// put writes e to the list at place.
 func (l *lists) put(ctx context.Context, s kv.Store, place string, e memberlog.Entry) error {
 	err := l.logs.Write(ctx, s, place, e)
 	if err == nil {
@@ -380,7 +373,6 @@ func (l *lists) Forget(ctx context.Context, s kv.Store, id string, rev uint64, p
 	})
 }
 
-// end removes the numbers of the list at place if the list is gone.
 func (l *lists) end(ctx context.Context, s kv.Store, place string, gone bool, err error) error {
 	if err != nil || !gone {
 		return err
@@ -393,8 +385,9 @@ func (l *lists) Each(ctx context.Context, s kv.Store, place string, f func(id st
 	if err := l.host.Ready(ctx); err != nil {
 		return err
 	}
-	m := members{logs: l.logs, store: s, place: place, name: l.name(place)}
-	return m.failure(m.eachText(ctx, f))
+	at := l.at(place)
+	at.store = s
+	return at.failure(at.eachText(ctx, f))
 }
 
 // Vacate removes the ids of the records that have left the list at place, after calling f with
@@ -433,11 +426,9 @@ func (l *lists) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]s
 	return wrong, nil
 }
 
-// checkedAtOnce is the number of values, and of records per value, that a check looks up in one
-// trip.
 const checkedAtOnce = 100
 
-// eachLacking calls f with the holders, indexes into recs, that are missing in the list at place.
+// eachLacking calls f with the holders, indexes into recs, that the list at place lacks.
 func (l *lists) eachLacking(ctx context.Context, s kv.Store, place string, recs []*plug.Seen, holders []int, f func(i int)) error {
 	now := l.host.DB().Now()
 	for some := range slices.Chunk(holders, checkedAtOnce) {

@@ -8,11 +8,9 @@ import (
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// start is the start of a page and its direction.
 type start struct {
 	at *memberlog.Position // nil: the beginning of the list
 	direction
@@ -27,8 +25,8 @@ func startOf(name, cursor string, n int) (start, error) {
 	return start{&at, d}, nil
 }
 
-// cursors returns the cursors of the pages after and before one that starts at f and ends with
-// last. first is its first item, and more reports whether anything follows last.
+// cursors returns the cursors of the pages after and before one from f that begins with first and
+// ends with last. more reports whether anything follows last.
 func (f start) cursors(name string, first, last *memberlog.Position, more bool) (next, prev string) {
 	if last == nil {
 		// An empty page has nothing in its direction either.
@@ -58,7 +56,6 @@ func (f start) window(ctx context.Context, logs *memberlog.Logs, s kv.Store, pla
 	return w, err
 }
 
-// position returns the position of m, or nil if m is nil.
 func position(m *memberlog.Member) *memberlog.Position {
 	if m == nil {
 		return nil
@@ -67,7 +64,6 @@ func position(m *memberlog.Member) *memberlog.Position {
 	return &at
 }
 
-// page is a page of records being filled.
 type page struct {
 	*list
 	ctx   context.Context
@@ -107,7 +103,6 @@ func (p *page) fill() error {
 	return nil
 }
 
-// take loads the records of up to n of the next members and keeps the ones for the page.
 func (p *page) take(n int) error {
 	batch := p.waiting.Members[:min(len(p.waiting.Members), n)]
 	ids := make([]string, len(batch))
@@ -148,37 +143,36 @@ func (p *page) look(m *memberlog.Member, rec *plug.Seen) {
 }
 
 // pending is the average number of reads until a reader makes a change fail after meeting its entry
-// before the commit. If the change's process has died, the entry would otherwise stay until this
-// process reads the list a minute later, if ever. If it is alive, its change should rarely be
-// disturbed.
+// before the commit. If the process has died, the entry would otherwise stay until this process
+// reads the list a minute later, if ever. If it is alive, its change should rarely be disturbed.
 const pending = 8
 
 // passOver repairs the entry of a record that does not belong on the page: one per page, and all
-// entries of changes that ended long ago.
+// dead ones.
 func (p *page) passOver(m *memberlog.Member, rec *plug.Seen) {
-	switch {
-	case m.Rev > rec.Rev && p.hasEnded(m, rec):
+	verdict := judgeStray(m.Entry, rec, p.host.DB().Now())
+	if verdict == plug.Dead {
 		p.host.Meet(rec.ID, p.place, m.Rev)
 		return
+	}
+	switch {
 	case p.met:
-	case m.Rev <= rec.Rev:
+	case verdict == plug.Stale:
 		p.host.Meet(rec.ID, p.place, 0)
 	case kv.Random()%pending == 0:
 		p.host.Meet(rec.ID, p.place, m.Rev)
 	}
 	p.met = true
-	if m.Rev > rec.Rev {
+	if verdict == plug.Pending {
 		p.logs.Pending(p.place, memberlog.Entry{ID: m.ID, Rev: m.Rev, In: true})
 	}
 }
 
-// hasEnded reports whether the change that wrote m must have ended: the rev of a created record is
-// at least the time.
-func (p *page) hasEnded(m *memberlog.Member, rec *plug.Seen) bool {
-	return !rec.Envelope.Live() && p.host.DB().Now().Sub(time.UnixMilli(int64(m.Rev))) > times.Overdue
+// judgeStray judges e, an entry of a list whose value rec does not hold.
+func judgeStray(e memberlog.Entry, rec *plug.Seen, now time.Time) plug.Verdict {
+	return plug.Judge(e.Rev, rec.Rev, false, plug.Age(e.Rev, rec.Envelope.Live(), now))
 }
 
-// finish puts the items in order, and returns the cursors of the adjacent pages.
 func (p *page) finish() (next, prev string) {
 	more := p.last != nil && (len(p.waiting.Members) > 0 || !p.waiting.Ends)
 	next, prev = p.start.cursors(p.name, position(p.first), position(p.last), more)

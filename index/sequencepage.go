@@ -66,7 +66,6 @@ func (s *Sequence[T]) cursor(d direction, n int64) string {
 	return encodeCursor(s.cursorName(), d, binary.AppendUvarint(nil, uint64(n)))
 }
 
-// span returns the n numbers that come next after at.
 func (f numberStart) span(at int64, n int) Span {
 	if f.direction == back {
 		return Span{max(at-int64(n), 1), at - 1}
@@ -74,7 +73,6 @@ func (f numberStart) span(at int64, n int) Span {
 	return Span{at + 1, at + int64(n)}
 }
 
-// page fills a page with values on one side of a number.
 func (s *Sequence[T]) page(ctx context.Context, from numberStart, n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
 	var found []Numbered[T]
 	var damaged []error
@@ -123,7 +121,6 @@ func (s *Sequence[T]) ends(ctx context.Context, d direction, at int64, values []
 	return at >= last, err
 }
 
-// listing returns the page of found, which was filled up to the number at.
 func (s *Sequence[T]) listing(from numberStart, found []Numbered[T], at int64, ended bool) kvmodel.Listing[T] {
 	l := kvmodel.Listing[T]{Items: make([]*T, len(found))}
 	ahead, behind := "", ""

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/internal/memberlog"
-	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -32,13 +31,7 @@ type ballots struct {
 	ByStory *index.Lists[ballot, string, string]
 }
 
-var ballotSchema = kvmodel.Schema[ballot, string]{
-	Name: "Ballot", Version: 1,
-	ID:    func(b *ballot) string { return b.ID },
-	SetID: func(b *ballot, id string) { b.ID = id },
-	Key:   kvmodel.StringKey[string](),
-	Codec: asJSON[ballot]{},
-}
+var ballotSchema = schemaOf("Ballot", func(b *ballot) *string { return &b.ID })
 
 func newBallots(db *kvmodel.DB) *ballots {
 	r := kvmodel.NewRecords(db, ballotSchema)
@@ -191,10 +184,7 @@ func changeBallots(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, n int) {
 		}
 		cancel()
 	}
-	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	// What it could not finish is left to repair.
-	_ = b.db.Close(closing)
+	leave(b.db)
 }
 
 func openBallots(s kv.Store) *ballots {
@@ -214,19 +204,9 @@ func checkBallots(sim *kvtest.Sim, b *ballots, when string) {
 	}
 }
 
-func sweepBallots(t *testing.T, n int, powers kvtest.Powers) {
-	world := kvtest.Hostile(powers)
-	world.Crash, world.Pause = 0, 0
-	world.Fault = faults
-	proof.Sweep(t, n, world, func(sim *kvtest.Sim) {
-		sim.CrashAt("p", 1+sim.Rand().IntN(120))
-		for i, name := range []string{"p", "q"} {
-			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-			sim.Go(name, func(s kv.Store) { changeBallots(sim, s, rng, 6) })
-		}
-		sim.Wait()
-		repairWith(sim, func(s kv.Store) *kvmodel.DB { return openBallots(s).db })
-		sim.Wait()
+func sweepBallots(t *testing.T, powers kvtest.Powers) {
+	change := func(sim *kvtest.Sim, s kv.Store, rng *rand.Rand) { changeBallots(sim, s, rng, 6) }
+	sweepCrash(t, 150, powers, change, func(s kv.Store) *kvmodel.DB { return openBallots(s).db }, func(sim *kvtest.Sim) {
 		b := openBallots(sim.Still())
 		if powers.Ordered {
 			checkBallots(sim, b, "after a repair")
@@ -238,19 +218,19 @@ func sweepBallots(t *testing.T, n int, powers kvtest.Powers) {
 }
 
 func TestSweep_AfterACrashAnywhereASumIsWhatTheRecordsAddUpTo(t *testing.T) {
-	sweepBallots(t, 150, kvtest.ServerPowers)
+	sweepBallots(t, kvtest.ServerPowers)
 }
 
 func TestSweep_WhereTripsAreCutARebuildMakesASumWhatTheRecordsAddUpTo(t *testing.T) {
-	sweepBallots(t, 100, kvtest.NoPowers)
+	sweepBallots(t, kvtest.NoPowers)
 }
 
 func TestSweep_WhereAChangeIsOneTransactionASumIsWhatTheRecordsAddUpTo(t *testing.T) {
-	sweepBallots(t, 100, kvtest.AllPowers)
+	sweepBallots(t, kvtest.AllPowers)
 }
 
 func TestSweep_WhereTransactionsRunTwiceASumIsWhatTheRecordsAddUpTo(t *testing.T) {
-	sweepBallots(t, 100, kvtest.OptimisticPowers)
+	sweepBallots(t, kvtest.OptimisticPowers)
 }
 
 // A recount reads the segments of one list, twice, and the number: no record that a fold has

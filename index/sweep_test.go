@@ -72,10 +72,7 @@ func changeBooks(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, n int) {
 		readBooks(ctx, sim, b, tag)
 		cancel()
 	}
-	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	// Its unfinished work is left to repair.
-	_ = b.db.Close(closing)
+	leave(b.db)
 }
 
 // readBooks asserts that every record on a page has the value.
@@ -91,13 +88,8 @@ func readBooks(ctx context.Context, sim *kvtest.Sim, b *books, tag string) {
 	}
 }
 
-// repairBooks is a process that starts after all others have ended, and stays for longer than the
-// grace period.
-func repairBooks(sim *kvtest.Sim) {
-	repairWith(sim, func(s kv.Store) *kvmodel.DB { return openSweep(s).db })
-}
-
-// repairWith is repairBooks for the records of the database that open opens.
+// repairWith opens a database with open after all other processes have ended, and repairs for longer
+// than the grace period.
 func repairWith(sim *kvtest.Sim, open func(kv.Store) *kvmodel.DB) {
 	sim.Spare(proof.Fixer)
 	sim.Do(proof.Fixer, func(s kv.Store) {
@@ -112,6 +104,7 @@ func repairWith(sim *kvtest.Sim, open func(kv.Store) *kvmodel.DB) {
 		}
 		_ = db.Close(context.Background())
 	})
+	sim.Wait()
 }
 
 // still is a store without powers that outlives its users.
@@ -215,19 +208,40 @@ func counterOf(t testing.TB, ctx context.Context, s kv.Store, tag string) int64 
 	return n - zero
 }
 
-func sweepBooks(t *testing.T, n int, powers kvtest.Powers) {
+// sweepCrash runs change as two processes and kills one of them before an op chosen by the seed. It
+// repairs the rest with the database that open opens, and calls check.
+func sweepCrash(t *testing.T, n int, powers kvtest.Powers, change func(*kvtest.Sim, kv.Store, *rand.Rand), open func(kv.Store) *kvmodel.DB, check func(*kvtest.Sim)) {
+	const ops = 150 // of a process, about
 	world := kvtest.Hostile(powers)
 	world.Crash, world.Pause = 0, 0
 	world.Fault = faults
 	proof.Sweep(t, n, world, func(sim *kvtest.Sim) {
-		sim.CrashAt("p", 1+sim.Rand().IntN(120))
-		for i, name := range []string{"p", "q"} {
-			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-			sim.Go(name, func(s kv.Store) { changeBooks(sim, s, rng, 5) })
-		}
-		sim.Wait()
-		repairBooks(sim)
-		sim.Wait()
+		sim.CrashAt("p", 1+int(sim.Seed()%ops))
+		inTwo(sim, change)
+		repairWith(sim, open)
+		check(sim)
+	})
+}
+
+// inTwo runs change as two processes until both have ended.
+func inTwo(sim *kvtest.Sim, change func(*kvtest.Sim, kv.Store, *rand.Rand)) {
+	for i, name := range []string{"p", "q"} {
+		rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
+		sim.Go(name, func(s kv.Store) { change(sim, s, rng) })
+	}
+	sim.Wait()
+}
+
+// leave closes db. Its unfinished work is left to repair.
+func leave(db *kvmodel.DB) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_ = db.Close(ctx)
+}
+
+func sweepBooks(t *testing.T, powers kvtest.Powers) {
+	change := func(sim *kvtest.Sim, s kv.Store, rng *rand.Rand) { changeBooks(sim, s, rng, 5) }
+	sweepCrash(t, 150, powers, change, func(s kv.Store) *kvmodel.DB { return openSweep(s).db }, func(sim *kvtest.Sim) {
 		checkBooks(sim, !powers.Ordered, powers.Ordered)
 	})
 }
@@ -246,19 +260,19 @@ func faults(m kvtest.Moment) kvtest.Fault {
 }
 
 func TestSweep_AfterACrashAnywhereEveryListIsTheFunctionOfTheRecords(t *testing.T) {
-	sweepBooks(t, 150, kvtest.ServerPowers)
+	sweepBooks(t, kvtest.ServerPowers)
 }
 
 func TestSweep_WhereTripsAreCutNoListMissesARecord(t *testing.T) {
-	sweepBooks(t, 150, kvtest.NoPowers)
+	sweepBooks(t, kvtest.NoPowers)
 }
 
 func TestSweep_WhereAChangeIsOneTransactionEveryListIsTheFunctionOfTheRecords(t *testing.T) {
-	sweepBooks(t, 150, kvtest.AllPowers)
+	sweepBooks(t, kvtest.AllPowers)
 }
 
 func TestSweep_WhereTransactionsRunTwiceEveryListIsTheFunctionOfTheRecords(t *testing.T) {
-	sweepBooks(t, 150, kvtest.OptimisticPowers)
+	sweepBooks(t, kvtest.OptimisticPowers)
 }
 
 // Each process has records of its own, so it knows which are in the list. Size and Count must agree
@@ -311,9 +325,7 @@ func countOwn(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, author string) {
 			sim.T().Errorf("%s: Count %d and Size %d after a change of %s, want %d", author, n, size, id, want)
 		}
 	}
-	closing, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	_ = b.db.Close(closing)
+	leave(b.db)
 }
 
 // A store short of memory drops parts of lists. No reader may take the rest for the whole list, and
@@ -325,11 +337,7 @@ func TestSweep_ALossIsReportedAndRebuilt(t *testing.T) {
 		runs, refused := 0, 0
 		proof.Sweep(t, 80, world, func(sim *kvtest.Sim) {
 			runs++
-			for i, name := range []string{"p", "q"} {
-				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-				sim.Go(name, func(s kv.Store) { changeBooks(sim, s, rng, 8) })
-			}
-			sim.Wait()
+			inTwo(sim, func(sim *kvtest.Sim, s kv.Store, rng *rand.Rand) { changeBooks(sim, s, rng, 8) })
 			ctx := context.Background()
 			b := openSweep(sim.Still())
 			// A rebuild comes to a list without records only after a reader has found its loss.

@@ -13,17 +13,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Total is the number of a model's records. It is as exact as a derived count: a completed change
-// is counted exactly once, and numbers left in doubt by a crash or a missing answer are recounted.
+// Total is the number of a model's records, as exact as a derived count: a completed change is
+// counted exactly once, and numbers in doubt are recounted.
 //
-// It consists of derived counts of internal [Lists]: the records by shards, which are hashes of
-// their ids. So writers rarely collide, and a number in doubt is recounted by reading one list of
-// many.
+// It consists of derived counts of internal [Lists] of the records by hashes of their ids, so that
+// writers rarely collide, and one list of many is read for a recount.
 type Total[T any, K comparable] struct {
 	total total
 }
 
-// total is a Total without its types.
 type total struct {
 	lists *lists
 
@@ -35,7 +33,6 @@ const (
 	shards    = 64      // part of the stored format
 )
 
-// shardTexts are the places of a total.
 var shardTexts = func() (all []string) {
 	for i := range shards {
 		all = append(all, strconv.Itoa(i))
@@ -60,8 +57,8 @@ func NewTotal[T any, K comparable](records *kvmodel.Records[T, K]) *Total[T, K] 
 
 // Count returns the number of the model's records, regardless of any if= of its indexes. It
 // includes completed changes of this process, and changes of other processes a moment later. A
-// change in progress may be counted already. One trip, two the first time if the model has so few
-// records that some shard never had one.
+// change in progress may be counted already. One trip, two the first time if some shard never had a
+// record.
 //
 // If the store did not answer or a process died, the number may be off by that change until it is
 // recounted; see kvmodel.Stats.InDoubt. A number dropped by the store is read from its list. Errors
@@ -111,7 +108,6 @@ func (t *total) count(ctx context.Context, s kv.Store) (n int, err error) {
 	return n + lost, err
 }
 
-// listed returns the shards among some that have a list.
 func (t *total) listed(ctx context.Context, s kv.Store, some shardSet) (listed shardSet, err error) {
 	err = t.atEach(ctx, s, some, func(s kv.Store, shard int) error {
 		bare, err := t.lists.logs.IsBare(ctx, s, shardTexts[shard])
@@ -137,7 +133,6 @@ func (t *total) read(ctx context.Context, s kv.Store, some shardSet) (n int, err
 	return n, err
 }
 
-// atEach runs step for each of some, side by side.
 func (t *total) atEach(ctx context.Context, s kv.Store, some shardSet, step func(kv.Store, int) error) error {
 	all := some.all()
 	return atEach(ctx, s, len(all), func(s kv.Store, i int) error { return step(s, all[i]) }, func(_ int, err error) error { return err })

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
@@ -36,17 +37,11 @@ func openTotal(s kv.Store) *leaves {
 	return l
 }
 
-// close closes the DB of l. Its unfinished work is left to repair.
-func (l *leaves) close() {
-	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	_ = l.db.Close(closing)
-}
-
-// changeLeaves makes n random changes as one process, of all kinds that create or delete records,
-// and some of other kinds.
-func changeLeaves(l *leaves, rng *rand.Rand, n int) {
-	for range n {
+// changeLeaves makes six random changes as one process, of all kinds that create or delete records,
+// and some of other kinds, and stays for a while.
+func changeLeaves(s kv.Store, rng *rand.Rand, stays time.Duration) {
+	l := openTotal(s)
+	for range 6 {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		id, other := totalIDs[rng.IntN(len(totalIDs))], totalIDs[rng.IntN(len(totalIDs))]
 		switch rng.IntN(9) {
@@ -65,6 +60,8 @@ func changeLeaves(l *leaves, rng *rand.Rand, n int) {
 		}
 		cancel()
 	}
+	time.Sleep(stays)
+	leave(l.db)
 }
 
 // checkTotal asserts, when no request is in flight and nothing is in doubt, that the total is the
@@ -87,75 +84,32 @@ func checkTotal(sim *kvtest.Sim) {
 	must(t, l.db.Close(ctx))
 }
 
-// repairTotal is a process that starts after all others have ended.
-func repairTotal(sim *kvtest.Sim) {
-	sim.Spare(proof.Fixer)
-	sim.Do(proof.Fixer, func(s kv.Store) {
-		l := openTotal(s)
-		for _, wait := range []time.Duration{0, time.Minute, time.Minute, time.Minute, 2 * time.Hour, time.Minute, time.Minute} {
-			time.Sleep(wait)
-			for range 5 {
-				if l.db.Repair(context.Background()) == nil {
-					break
-				}
-			}
-		}
-		l.close()
-	})
-	sim.Wait()
-}
+func openTotalDB(s kv.Store) *kvmodel.DB { return openTotal(s).db }
 
-// sweepTotal runs two processes that create and delete records. One is killed before an op chosen
-// by the seed.
-func sweepTotal(t *testing.T, n int, powers kvtest.Powers) {
-	world := kvtest.Hostile(powers)
-	world.Crash, world.Pause = 0, 0
-	world.Fault = faults
-	const ops = 150 // of a process, about
-	proof.Sweep(t, n, world, func(sim *kvtest.Sim) {
-		sim.CrashAt("p", 1+int(sim.Seed()%ops))
-		for i, name := range []string{"p", "q"} {
-			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-			sim.Go(name, func(s kv.Store) {
-				l := openTotal(s)
-				changeLeaves(l, rng, 6)
-				l.close()
-			})
-		}
-		sim.Wait()
-		repairTotal(sim)
-		checkTotal(sim)
-	})
+func sweepTotal(t *testing.T, powers kvtest.Powers) {
+	change := func(_ *kvtest.Sim, s kv.Store, rng *rand.Rand) { changeLeaves(s, rng, 0) }
+	sweepCrash(t, 150, powers, change, openTotalDB, checkTotal)
 }
 
 func TestSweep_AfterACrashAnywhereATotalIsTheNumberOfRecords(t *testing.T) {
-	sweepTotal(t, 150, kvtest.ServerPowers)
+	sweepTotal(t, kvtest.ServerPowers)
 }
 
 func TestSweep_WhereTripsAreCutATotalIsTheNumberOfRecords(t *testing.T) {
-	sweepTotal(t, 150, kvtest.NoPowers)
+	sweepTotal(t, kvtest.NoPowers)
 }
 
 func TestSweep_WhereAChangeIsOneTransactionATotalIsTheNumberOfRecords(t *testing.T) {
-	sweepTotal(t, 150, kvtest.AllPowers)
-	sweepTotal(t, 150, kvtest.OptimisticPowers)
+	sweepTotal(t, kvtest.AllPowers)
+	sweepTotal(t, kvtest.OptimisticPowers)
 }
 
 // A store short of memory drops numbers.
 func TestSweep_ATotalWhoseNumbersAreDroppedIsTheNumberOfRecords(t *testing.T) {
 	world := kvtest.World{Powers: kvtest.ServerPowers, Evict: 0.03, Evictable: func(key string) bool { return strings.HasPrefix(key, "c:") }}
 	proof.Sweep(t, 100, world, func(sim *kvtest.Sim) {
-		for i, name := range []string{"p", "q"} {
-			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-			sim.Go(name, func(s kv.Store) {
-				l := openTotal(s)
-				changeLeaves(l, rng, 6)
-				time.Sleep(5 * time.Minute)
-				l.close()
-			})
-		}
-		sim.Wait()
-		repairTotal(sim)
+		inTwo(sim, func(_ *kvtest.Sim, s kv.Store, rng *rand.Rand) { changeLeaves(s, rng, 5*time.Minute) })
+		repairWith(sim, openTotalDB)
 		checkTotal(sim)
 	})
 }
@@ -185,7 +139,7 @@ func TestSweep_ATotalShowsEachChangeOnceItHasReturned(t *testing.T) {
 					_, _ = l.Update(ctx, totalIDs[sim.Seed()%uint64(len(totalIDs))], func(v *leaf) error { v.N++; return nil })
 					cancel()
 				}
-				l.close()
+				leave(l.db)
 			})
 			sim.Wait()
 			// Their background work ends.
@@ -202,7 +156,7 @@ func TestSweep_ATotalShowsEachChangeOnceItHasReturned(t *testing.T) {
 // looks at the total.
 func countAll(sim *kvtest.Sim, s kv.Store, rng *rand.Rand) (looked int) {
 	ctx, l, in := context.Background(), openTotal(s), map[string]bool{}
-	defer l.close()
+	defer leave(l.db)
 	look := func(when string) {
 		doubted := l.db.Stats().InDoubt > 0
 		n, err := l.Count(ctx)

@@ -38,15 +38,10 @@ func newBareLeaves(db *kvmodel.DB) *leaves { return newLeavesWithout(db, kvmodel
 // newLeavesWithout returns the leaves of a release that does not count them, with gone in its
 // schema.
 func newLeavesWithout(db *kvmodel.DB, gone kvmodel.Gone) *leaves {
-	r := kvmodel.NewRecords(db, kvmodel.Schema[leaf, string]{
-		Name: "Leaf", Version: 1,
-		ID:      func(v *leaf) string { return v.ID },
-		SetID:   func(v *leaf, id string) { v.ID = id },
-		Key:     kvmodel.StringKey[string](),
-		Codec:   asJSON[leaf]{},
-		History: 10,
-		Gone:    gone,
-	})
+	r := kvmodel.NewRecords(db, schemaOf("Leaf", func(v *leaf) *string { return &v.ID }, func(s *kvmodel.Schema[leaf, string]) {
+		s.History = 10
+		s.Gone = gone
+	}))
 	return &leaves{
 		Records: r, db: db, History: kvmodel.NewHistory(r),
 		ByTree: index.NewLists(r, kvmodel.IndexSpec[leaf, string]{

@@ -25,12 +25,11 @@ func (l *lists) confirm(ctx context.Context, s kv.Store, place string, entries [
 	}
 	says := make([]memberlog.Entry, len(entries))
 	for i, rec := range recs {
-		switch {
-		case rec.Rev < entries[i].Rev: // the change may still commit
-		case rec.Holds(place):
+		switch plug.Judge(entries[i].Rev, rec.Rev, rec.Holds(place), 0) {
+		case plug.Counts:
 			says[i] = entries[i]
 			says[i].Note = noteAt(rec.Places)
-		default:
+		case plug.Stale:
 			says[i] = l.out(rec.ID, rec.Rev)
 		}
 	}
@@ -57,7 +56,6 @@ func (l *lists) seeThoseOf(ctx context.Context, s kv.Store, entries []memberlog.
 	return l.host.SeeBare(ctx, s, ids...)
 }
 
-// mendAtOnce is the number of lists a rebuild reads side by side at its end.
 const mendAtOnce = 16
 
 // Meet notes lists found by a rebuild.
@@ -95,7 +93,6 @@ func (l *lists) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error 
 	})
 }
 
-// isHurt reports whether err means that a part of a list is lost or damaged.
 func isHurt(err error) bool { return wire.IsCorrupt(err) || errors.Is(err, kvmodel.ErrNeedsRebuild) }
 
 // The progress of Finish is a byte and the last finished place.

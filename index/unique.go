@@ -127,7 +127,6 @@ func (u *unique) findAll(ctx context.Context, places []string) ([]find, error) {
 	return finds, nil
 }
 
-// find is the search for one value.
 type find struct {
 	place string
 	value plug.Record // the record that holds it
@@ -167,7 +166,6 @@ func (u *unique) follow(ctx context.Context, s kv.Store, f *find) (owner string,
 	return c.owner, done, err
 }
 
-// look reads the record with this id and stores it in f if it holds the value of f.
 func (u *unique) look(ctx context.Context, s kv.Store, f *find, id string) (bool, error) {
 	recs, err := u.host.See(ctx, s, id)
 	if err != nil || !u.holds(recs[0], f.place) {
@@ -198,8 +196,7 @@ func (u *unique) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 func (u *unique) Chains(*plug.Move) bool { return true }
 
 // Beside checks the claims made by a build again: the record may have released a value after it was
-// read, and before the claim could be released. The claims of a change need no further work until
-// it has committed.
+// read, and before the claim could be released.
 func (u *unique) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if m.Added != nil || isAtomic(u.host) {
 		return nil
@@ -207,11 +204,15 @@ func (u *unique) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return u.settleAll(ctx, s, m.ID, m.Gained)
 }
 
-// After releases the values that the record no longer holds, and gives its claims the lifetime of
-// the record.
-func (u *unique) After(ctx context.Context, s kv.Store, m *plug.Move) error {
+// After releases the values that the records no longer hold, and gives their claims the lifetimes
+// of the records.
+func (u *unique) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+	if len(moves) != 1 {
+		return plug.EachAlone(ctx, s, moves, u.After)
+	}
+	m := moves[0]
 	places := slices.Concat(m.Renewed, m.Lost)
-	if m.Stands != m.TTL {
+	if !m.Stands.Equal(m.Ends) {
 		places = append(places, m.Gained...)
 	}
 	return u.settleAll(ctx, s, m.ID, places)
@@ -262,7 +263,6 @@ func (u *unique) failure(place string, err error) error {
 	return fmt.Errorf("%s.%s %q: %w", u.host.Model(), u.index, plug.Bare(place), err)
 }
 
-// memory caches, for some values, the record that last held each.
 type memory struct {
 	mu  sync.Mutex
 	ids map[string]string

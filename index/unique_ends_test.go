@@ -30,14 +30,9 @@ type vouchers struct {
 }
 
 func newVouchers(db *kvmodel.DB) *vouchers {
-	r := kvmodel.NewRecords(db, kvmodel.Schema[voucher, string]{
-		Name: "Voucher", Version: 1,
-		ID:      func(v *voucher) string { return v.ID },
-		SetID:   func(v *voucher, id string) { v.ID = id },
-		Key:     kvmodel.StringKey[string](),
-		Codec:   asJSON[voucher]{},
-		Expires: func(v *voucher) *time.Time { return &v.Gone },
-	})
+	r := kvmodel.NewRecords(db, schemaOf("Voucher", func(v *voucher) *string { return &v.ID }, func(s *kvmodel.Schema[voucher, string]) {
+		s.Expires = func(v *voucher) *time.Time { return &v.Gone }
+	}))
 	return &vouchers{Records: r, db: db, ByCode: index.NewUnique(r, kvmodel.IndexSpec[voucher, string]{
 		Name: "ByCode", Def: "unique Code string", Fields: []string{"Code"}, Key: kvmodel.StringKey[string](),
 		Values: func(v *voucher) []string { return []string{v.Code} },

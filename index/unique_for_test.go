@@ -36,14 +36,9 @@ type links struct {
 }
 
 func newLinks(db *kvmodel.DB) *links {
-	r := kvmodel.NewRecords(db, kvmodel.Schema[link, string]{
-		Name: "Link", Version: 1,
-		ID:      func(l *link) string { return l.ID },
-		SetID:   func(l *link, id string) { l.ID = id },
-		Key:     kvmodel.StringKey[string](),
-		Codec:   asJSON[link]{},
-		Created: func(l *link) *time.Time { return &l.Made },
-	})
+	r := kvmodel.NewRecords(db, schemaOf("Link", func(l *link) *string { return &l.ID }, func(s *kvmodel.Schema[link, string]) {
+		s.Created = func(l *link) *time.Time { return &l.Made }
+	}))
 	return &links{Records: r, db: db, ByURL: index.NewUnique(r, kvmodel.IndexSpec[link, string]{
 		Name: "ByURL", Def: "unique URL string for 240h", Fields: []string{"URL"}, Key: kvmodel.StringKey[string](),
 		Values: func(l *link) []string { return []string{l.URL} },

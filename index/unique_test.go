@@ -39,13 +39,7 @@ func (asJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json
 func (asJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
 func newPeople(db *kvmodel.DB) *people {
-	r := kvmodel.NewRecords(db, kvmodel.Schema[person, string]{
-		Name: "Person", Version: 1,
-		ID:    func(p *person) string { return p.ID },
-		SetID: func(p *person, id string) { p.ID = id },
-		Key:   kvmodel.StringKey[string](),
-		Codec: asJSON[person]{},
-	})
+	r := kvmodel.NewRecords(db, schemaOf("Person", func(p *person) *string { return &p.ID }))
 	return &people{
 		Records: r,
 		ByEmail: index.NewUnique(r, kvmodel.IndexSpec[person, string]{
@@ -63,12 +57,9 @@ func TestUnique_AValueOfAPrivateFieldIsMaskedInTheErrorThatItIsTaken(t *testing.
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
 	must(t, err)
 	defer db.Close(t.Context())
-	r := kvmodel.NewRecords(db, kvmodel.Schema[person, string]{
-		Name: "Person", Version: 1, Private: []string{"Email"},
-		ID:    func(p *person) string { return p.ID },
-		SetID: func(p *person, id string) { p.ID = id },
-		Key:   kvmodel.StringKey[string](), Codec: asJSON[person]{},
-	})
+	r := kvmodel.NewRecords(db, schemaOf("Person", func(p *person) *string { return &p.ID }, func(s *kvmodel.Schema[person, string]) {
+		s.Private = []string{"Email"}
+	}))
 	index.NewUnique(r, kvmodel.IndexSpec[person, string]{
 		Name: "ByEmail", Def: "unique Email string", Fields: []string{"Email"}, Key: kvmodel.StringKey[string](),
 		Values: func(p *person) []string { return []string{p.Email} },

@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -65,13 +64,13 @@ func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (
 					live[k] += l.figures[k].share(plug.NoteOf(at))
 				}
 			}
-			if in && !holds && entries[i].Member(soon) && !rec.Damaged() && l.isSettled(rec, &entries[i]) {
+			if in && !holds && entries[i].Member(soon) && !rec.Damaged() && judgeStray(entries[i], rec, l.host.DB().Now()) != plug.Pending {
 				wrong = append(wrong, plug.Wrong{Kind: plug.StrayEntry, ID: rec.ID, Text: fmt.Sprintf("%s: %s is in the list and its record does not hold the value", base, rec.ID)})
 			}
 		}
 		return nil
 	})
-	if text, ok := plug.Damage(err, kvmodel.ErrNeedsRebuild); ok {
+	if text, ok := plug.Damage(err); ok {
 		return append(wrong, plug.Wrong{Kind: plug.DamagedItem, Text: text}), nil
 	}
 	if err != nil || !l.Counts() {
@@ -117,13 +116,7 @@ func (l listWindow) auditCounts(ctx context.Context, s kv.Store, base, place str
 // endsLate is the longest time by which an entry outlives its record.
 const endsLate = time.Second
 
-// isSettled reports whether the change that wrote e can no longer commit.
-func (l listWindow) isSettled(rec *plug.Seen, e *memberlog.Entry) bool {
-	return rec.Rev >= e.Rev || !rec.Envelope.Live() && time.UnixMilli(int64(e.Rev)).Before(l.host.DB().Now().Add(-times.Overdue))
-}
-
-// bare returns logs that use the keys of lists as places, and leave upkeep to others. A rebuild
-// restores their losses.
+// bare returns logs that use the keys of lists as places, and leave upkeep to others.
 func (l listWindow) bare() *memberlog.Logs {
 	logs := newLogs(l.host.DB(), listOptions{})
 	logs.Key = func(base string) string { return base }
@@ -132,7 +125,6 @@ func (l listWindow) bare() *memberlog.Logs {
 	return logs
 }
 
-// placeAt returns the place of rec whose list has the key base.
 func (l listWindow) placeAt(rec *plug.Seen, base string) (place string, holds bool) {
 	for _, place := range rec.Places {
 		if l.logs.Key(place) == base {
@@ -232,8 +224,8 @@ func (u uniqueWindow) Audit(ctx context.Context, s kv.Store, base, _ string) ([]
 		return nil, nil
 	}
 	w := plug.Wrong{Kind: plug.StrayEntry, ID: c.owner, Text: fmt.Sprintf("%s: the claim is that of %s at rev %d, whose record does not hold the value", base, c.owner, c.base)}
-	if rec.Rev == c.base {
-		w.Kind = plug.Pending
+	if c.judge(rec, false) == plug.Pending {
+		w.Kind = plug.PendingEntry
 	}
 	return []plug.Wrong{w}, nil
 }
@@ -264,7 +256,7 @@ func (u uniqueWindow) Amend(ctx context.Context, s kv.Store, base, _ string) err
 	if err != nil || len(wrong) == 0 {
 		return err
 	}
-	if wrong[0].Kind == plug.Pending {
+	if wrong[0].Kind == plug.PendingEntry {
 		recs, err := u.host.SeeBare(ctx, s, c.owner)
 		if err == nil {
 			err = u.host.Fence(ctx, s, recs[0])

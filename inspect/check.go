@@ -490,7 +490,7 @@ func (c *checking) again(ctx context.Context) error {
 		return nil
 	}
 	wait := settle
-	if slices.ContainsFunc(c.doubts, func(f Fault) bool { return f.Kind == plug.Pending }) {
+	if slices.ContainsFunc(c.doubts, func(f Fault) bool { return f.Kind == plug.PendingEntry }) {
 		wait = times.Settled
 	}
 	if !kv.Sleep(ctx, wait) {
@@ -595,7 +595,7 @@ func lasting(all, before []Fault) []Fault {
 	}
 	var lasting []Fault
 	for _, f := range all {
-		if f.Kind == plug.Pending {
+		if f.Kind == plug.PendingEntry {
 			if !was[f.Text] {
 				continue
 			}

@@ -13,7 +13,10 @@ import (
 )
 
 // hurt is an index without entries, except that the one of the record id is damaged.
-type hurt struct{ id string }
+type hurt struct {
+	plug.Unlimited
+	id string
+}
 
 const hurtKey = "x:Note:Hurt"
 
@@ -23,8 +26,8 @@ func (*hurt) Places(plug.Record) []string { return []string{"all"} }
 
 func (h *hurt) Prepare(_ context.Context, _ kv.Store, mv *plug.Move) error { return h.of(mv.ID) }
 
-func (*hurt) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
-func (*hurt) After(context.Context, kv.Store, *plug.Move) error  { return nil }
+func (*hurt) Beside(context.Context, kv.Store, *plug.Move) error  { return nil }
+func (*hurt) After(context.Context, kv.Store, []*plug.Move) error { return nil }
 
 func (h *hurt) Repair(_ context.Context, _ kv.Store, rec *plug.Seen, _ []string) error {
 	return h.of(rec.ID)

@@ -64,7 +64,7 @@ func membersDB(s kv.Store) *kvmodel.DB { return openMembers(s).db }
 
 // logged is an index of lists in their plainest form: a log of "+id@rev" and "-id@rev" per tag. The
 // entry with the highest rev counts, and at the same rev the removal.
-type logged struct{}
+type logged struct{ plug.Unlimited }
 
 func (logged) Name() string { return "ByTags" }
 func (logged) Def() string  { return "list Tags" }
@@ -77,7 +77,11 @@ func (l logged) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return l.write(ctx, s, m.Gained, func(string) string { return entry("+", m.ID, m.Rev) })
 }
 
-func (l logged) After(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (l logged) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+	if len(moves) != 1 {
+		return plug.EachAlone(ctx, s, moves, l.After)
+	}
+	m := moves[0]
 	return l.write(ctx, s, m.Lost, func(string) string { return entry("-", m.ID, m.Rev) })
 }
 

@@ -348,7 +348,7 @@ func (c *check) run(ctx context.Context, s kv.Store, from, to int) error {
 		return nil
 	}
 	texts, err := c.index.Check(ctx, s, c.recs[from:to])
-	text, damaged := plug.Damage(err, ErrNeedsRebuild)
+	text, damaged := plug.Damage(err)
 	switch {
 	case damaged && to-from == 1:
 		c.wrong(from, plug.DamagedItem, text)

@@ -32,7 +32,6 @@ type counted struct {
 
 var (
 	_ plug.Index       = (*counted)(nil)
-	_ plug.Together    = (*counted)(nil)
 	_ kvmodel.Follower = (*counted)(nil)
 )
 
@@ -76,7 +75,7 @@ func (f *counted) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 // Beside follows if a rebuild is entering the record. If the member does not move, it adds a
 // missing entry.
 func (f *counted) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
-	if !rebuilds(m) {
+	if !m.Rebuilds() {
 		return nil
 	}
 	if err := f.followAt(ctx, s, m.Is, m.ID, f.kept(), keytree.FenceThere); err != nil {
@@ -89,9 +88,9 @@ func (f *counted) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// After follows on the boards that the record left or joined, in all kept periods. A board that the
-// record left may not have entered it yet.
-func (f *counted) After(ctx context.Context, s kv.Store, m *plug.Move) error {
+// afterOne follows on the boards that the record left or joined, in all kept periods. A board that
+// the record left may not have entered it yet.
+func (f *counted) afterOne(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if m.New && !f.scored {
 		return nil // Not counted yet, so it is on no board.
 	}
@@ -106,8 +105,12 @@ func (f *counted) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return f.followAt(ctx, s, slices.Concat(m.Lost, m.Gained), m.ID, times, fence)
 }
 
-// AfterAll follows new records of one board together, if they left no board.
-func (f *counted) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+// After follows the boards that the records left or joined: new records of one board together, if
+// they left no board.
+func (f *counted) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+	if len(moves) == 1 {
+		return f.afterOne(ctx, s, moves[0])
+	}
 	come := make(map[string][]string) // ids by board
 	var others []*plug.Move
 	for _, m := range moves {
@@ -129,7 +132,7 @@ func (f *counted) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) 
 		errs := f.follow(ctx, s, by, now, ids, keytree.FenceThere, due)
 		return f.reports.finish(ctx, s, due, kv.Join(errs...), f.reports.now)
 	})
-	errs := kv.Each(ctx, s, others, func(s kv.Store, _ int, m *plug.Move) error { return f.After(ctx, s, m) })
+	errs := kv.Each(ctx, s, others, func(s kv.Store, _ int, m *plug.Move) error { return f.afterOne(ctx, s, m) })
 	return kv.Join(append(errs, f.failure(err))...)
 }
 

@@ -17,14 +17,13 @@ import (
 type exact struct{ *core }
 
 var (
-	_ plug.Index    = exact{}
-	_ plug.Together = exact{}
-	_ plug.Bulk     = exact{}
+	_ plug.Index = exact{}
+	_ plug.Bulk  = exact{}
 )
 
 // Prepare adds the entry of the new record. In a transaction it counts at once.
 func (x exact) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
-	if x.atomic() && !rebuilds(m) {
+	if x.atomic() && !m.Rebuilds() {
 		return x.PrepareAll(ctx, s, []*plug.Move{m})
 	}
 	return x.eachPlace(ctx, s, m.Gained, func(s kv.Store, p place) error {
@@ -59,7 +58,7 @@ func (x exact) PrepareAll(ctx context.Context, s kv.Store, moves []*plug.Move) e
 
 // Beside makes the entry of a rebuild count, if the record still confirms it.
 func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
-	if !rebuilds(m) {
+	if !m.Rebuilds() {
 		return nil
 	}
 	recs, err := x.host.See(ctx, s, m.ID)
@@ -81,11 +80,7 @@ func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return err
 }
 
-// After tidies the places that the record left or joined, including those of an earlier try.
-func (x exact) After(ctx context.Context, s kv.Store, m *plug.Move) error {
-	return x.AfterAll(ctx, s, []*plug.Move{m})
-}
-
+// touched returns the places for After to tidy: in a transaction, new entries need no tidying.
 func (x exact) touched(m *plug.Move) []string {
 	if x.atomic() { // New entries already count.
 		return m.Lost
@@ -93,7 +88,9 @@ func (x exact) touched(m *plug.Move) []string {
 	return slices.Concat(m.Lost, m.Gained)
 }
 
-func (x exact) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+// After tidies the places that the records left or joined, including those of an earlier try, one
+// board at a time.
+func (x exact) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	all := make(map[string][]keytree.Tidying) // by board
 	for _, m := range moves {
 		for _, text := range x.touched(m) {

@@ -32,6 +32,8 @@ func (c *core) lookForLoss(ctx context.Context, s kv.Store) error {
 	return c.failure(cmp.Or(failed, err))
 }
 
+var _ plug.Finisher = (*core)(nil)
+
 // Finish fills the trees that have lost a part.
 func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	if err := c.lookForLoss(ctx, s); err != nil {

@@ -16,6 +16,7 @@ import (
 // read, and processes that do not keep it are recognized. The list counts the changes and notifies
 // the values.
 type valuesIndex struct {
+	plug.Unlimited
 	*valueTree
 	name, def string
 	places    func(plug.Record) []string
@@ -48,7 +49,7 @@ func (x *valuesIndex) Places(rec plug.Record) []string { return x.places(rec) }
 
 func (x *valuesIndex) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	for _, id := range m.Gained {
-		if !fits(id) && !rebuilds(m) {
+		if !fits(id) && !m.Rebuilds() {
 			return x.failure(plug.TooLong("a value", id, keytree.MaxID))
 		}
 	}
@@ -59,7 +60,7 @@ func (x *valuesIndex) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error
 func (x *valuesIndex) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
 
 // After does nothing: the list notifies the values.
-func (x *valuesIndex) After(context.Context, kv.Store, *plug.Move) error { return nil }
+func (x *valuesIndex) After(context.Context, kv.Store, []*plug.Move) error { return nil }
 
 // Repair follows if a dead process may have counted. If its counts are wrong, the list recounts
 // them, and the values follow again.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
@@ -176,7 +175,7 @@ func auditTree(ctx context.Context, s kv.Store, t tree) (wrong []plug.Wrong, err
 		return nil, err
 	}
 	r, err := t.Verify(ctx, s, ids)
-	if text, ok := plug.Damage(err, kvmodel.ErrNeedsRebuild); ok {
+	if text, ok := plug.Damage(err); ok {
 		return []plug.Wrong{{Kind: plug.DamagedItem, Text: t.Base() + ": " + text}}, nil
 	}
 	if err != nil {

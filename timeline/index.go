@@ -109,12 +109,16 @@ func (c *core) enter(ctx context.Context, s kv.Store, id, owner string, m mark) 
 	return c.failure(c.lane(owner, id).add(ctx, s, entry{m.stamp, m.at, []byte(id)}))
 }
 
-// After moves the record up if a build missed the change. Old entries stay until their ring has come
-// around; readers skip them, since the record has another stamp.
-func (c *core) After(ctx context.Context, s kv.Store, m *plug.Move) error {
+// After moves the records up whose change a build missed. Otherwise it does nothing: an old entry
+// stays until its ring has come around, and readers skip it since the record has another stamp.
+func (c *core) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	if c.atomic {
 		return nil
 	}
+	if len(moves) != 1 {
+		return plug.EachAlone(ctx, s, moves, c.After)
+	}
+	m := moves[0]
 	marks := c.marks.all(m.Mark)
 	for _, place := range entered(m) {
 		owner := ownerOf(place)

@@ -18,7 +18,7 @@ func readDamaged(t testing.TB, s kv.Store, key string, value []byte) (ids []stri
 	ctx := context.Background()
 	_, err = kv.One(ctx, s, kv.OpSet(key, value))
 	must(t, err)
-	err = fresh(s).Each(ctx, s, place, func(id string) bool { ids = append(ids, id); return true })
+	err = fresh(s).Each(ctx, s, place, func(id string) error { ids = append(ids, id); return nil })
 	slices.Sort(ids)
 	return ids, err
 }

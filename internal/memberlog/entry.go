@@ -9,15 +9,15 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 )
 
-// Entry says that a member is in a list or out of it. Of a member's entries, the one with the
-// highest Rev counts; with equal Revs, the one that says out. So the order of entries does not
-// matter, and repeating one changes nothing.
+// Entry says that a member is in a list or out of it. Of a member's entries the one with the
+// highest Rev counts; with equal Revs, the one that says out. So order and repetition do not
+// matter.
 type Entry struct {
 	ID  string
 	Rev uint64
 
-	// At is in Unix seconds. For a member that is in, it is the expiry of the membership, 0 for
-	// never; for one that is out, the time of removal.
+	// At is in Unix seconds: for a member that is in, its expiry, 0 for never; for one that is out,
+	// the time of removal.
 	At int64
 
 	// Note is what the list keeps of a member that is in and never ends.
@@ -31,7 +31,7 @@ type Entry struct {
 // empty text.
 type Note struct{ text unique.Handle[string] }
 
-// NoteOf returns the note that says text.
+// NoteOf returns the note with this text.
 func NoteOf(text string) Note {
 	if text == "" {
 		return Note{}
@@ -64,11 +64,10 @@ func (e *Entry) counts(than *Entry) bool {
 // Member reports whether e's member is in the list at now.
 func (e *Entry) Member(now time.Time) bool { return e.member(now.Unix()) }
 
-// member reports whether e's member is in the list at now.
 func (e *Entry) member(now int64) bool { return e.In && (e.At == 0 || now < e.At) }
 
-// forgettable reports whether e is no longer needed: its member has been out for so long that every
-// older entry has arrived.
+// forgettable reports whether the member has been out for so long that every older entry has
+// arrived.
 func (e *Entry) forgettable(now int64, grace time.Duration) bool {
 	return e.At != 0 && now-e.At > int64(grace/time.Second)
 }
@@ -97,7 +96,6 @@ func (p Position) Compare(q Position) int {
 	return strings.Compare(p.ID, q.ID)
 }
 
-// row is an entry with its hash.
 type row struct {
 	Entry
 	hash uint64
@@ -129,7 +127,6 @@ func hashOf(id string) uint64 {
 	return h ^ h>>31
 }
 
-// word returns the first eight bytes of s, little-endian.
 func word(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |

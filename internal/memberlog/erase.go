@@ -18,9 +18,8 @@ import (
 // divided from the start keeps it. In other lists the first segment is replaced only when it is
 // large, and then it does not lose its last member within that time.
 
-// Erase removes everything place's list says about id up to rev, as if it had never been written.
-// No such entry may still be in flight, unless Confirm will find it. Erase reports whether the list
-// now takes no key.
+// Erase removes everything place's list says about id up to rev. No such entry may still be in
+// flight, unless Confirm will find it. Erase reports whether the list now takes no key.
 func (l *Logs) Erase(ctx context.Context, s kv.Store, place, id string, rev uint64) (gone bool, err error) {
 	gone, _, err = l.eraseAt(ctx, s, place, hashOf(id), every(func(r *row) bool { return r.ID == id && r.Rev <= rev }))
 	return gone, err
@@ -46,7 +45,7 @@ func (l *Logs) EraseOne(ctx context.Context, s kv.Store, place, id string, fence
 }
 
 // Keep removes the members of place's list that keep rejects. keep is called with the members of a
-// segment after the segment was read, so a member that is written again later stays.
+// segment just read, so a member that is written again later stays.
 func (l *Logs) Keep(ctx context.Context, s kv.Store, place string, keep func(ids []string) ([]bool, error)) error {
 	_, err := l.eraseAll(ctx, s, place, func(rows []row) (func(*row) bool, error) {
 		ids := kv.Texts(rows, func(r row) string { return r.ID })
@@ -63,10 +62,8 @@ func (l *Logs) Keep(ctx context.Context, s kv.Store, place string, keep func(ids
 // judge returns a func that selects the rows to erase from a segment just read.
 type judge func(rows []row) (is func(*row) bool, err error)
 
-// every returns a judge that selects the rows is accepts.
 func every(is func(*row) bool) judge { return func([]row) (func(*row) bool, error) { return is, nil } }
 
-// eraseAll is eraseAt for all segments.
 func (l *Logs) eraseAll(ctx context.Context, s kv.Store, place string, judge judge) (gone bool, err error) {
 	for hash, last := uint64(0), uint64(0); last < math.MaxUint64; hash = last + 1 {
 		if gone, last, err = l.eraseAt(ctx, s, place, hash, judge); err != nil {
@@ -133,8 +130,8 @@ func (l *Logs) erase(ctx context.Context, s kv.Store, place string, hash uint64,
 	return l.ends(h, rows), last, err
 }
 
-// eraseRetired removes entries after the mark of a retired first segment, if first is a get of one:
-// writers that did not know of other segments have appended them.
+// eraseRetired removes the entries that writers, not knowing of other segments, have appended to a
+// retired first segment, if first is a get of one.
 func eraseRetired(ctx context.Context, s kv.Store, first []kv.Op) error {
 	if len(first) == 0 || absent(&first[0]) || bytes.Equal(first[0].Result.Value, retired) {
 		return nil

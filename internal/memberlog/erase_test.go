@@ -52,7 +52,7 @@ func TestErase_LeavesWhatIsNewerAndOthers(t *testing.T) {
 			must(t, err)
 		}
 		var got []string
-		must(t, l.Each(ctx, s, place, func(id string) bool { got = append(got, id); return true }))
+		must(t, l.Each(ctx, s, place, func(id string) error { got = append(got, id); return nil }))
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
 			t.Errorf("%d members are left of %d", len(got), len(want))

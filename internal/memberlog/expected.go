@@ -8,7 +8,7 @@ import (
 )
 
 // expected is the entries of committed changes of this process that may not be in a segment yet.
-// Readers see them immediately. Their revs count as in a segment.
+// Its readers see them at once.
 type expected struct {
 	mu         sync.Mutex
 	young, old map[string]map[string]Entry // by place and id

@@ -72,9 +72,9 @@ func fill(t testing.TB, l *Logs, wait func(), n int) (ids []string) {
 func members(t testing.TB, l *Logs) []string {
 	t.Helper()
 	var ids []string
-	must(t, l.Each(context.Background(), l.Store, place, func(id string) bool {
+	must(t, l.Each(context.Background(), l.Store, place, func(id string) error {
 		ids = append(ids, id)
-		return true
+		return nil
 	}))
 	slices.Sort(ids)
 	return ids

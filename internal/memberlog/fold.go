@@ -14,7 +14,7 @@ import (
 // no record confirms and no journal line names. So entries of a tail enter a base only once their
 // records have confirmed them. Until then they count, and stay in the tail.
 
-// certain maps entries to the ones their records confirm.
+// certain maps entries to what their records say instead.
 type certain map[Entry]Entry
 
 // fold returns the rows that a new segment needs. Uncertain rows stay late.
@@ -42,7 +42,6 @@ func (l *Logs) open(r *row, now int64) bool {
 	return l.Confirm != nil && r.late && r.member(now)
 }
 
-// confirmAtOnce is the number of records a fold reads in one trip.
 const confirmAtOnce = 100
 
 // examine asks the records about the members in the tail among rows. Entries it could not ask about
@@ -71,11 +70,12 @@ func (l *Logs) examine(ctx context.Context, s kv.Store, place string, rows []row
 	return sure
 }
 
-// Pending reports that the record of e's member was seen to be older than e. If it still is a
-// minute later, the first read of the list calls Overdue.
+// Pending reports that e is pending. If it still is a minute later, the first read of the list
+// calls Overdue.
 func (l *Logs) Pending(place string, e Entry) { l.pending.note(place, e, l.Now()) }
 
-// pending remembers, for some entries, when this process first saw that their records were older.
+// pending is some entries, by place, and when this process first saw that they were pending. Their
+// age is known only so: see plug.Judge.
 type pending struct {
 	mu     sync.Mutex
 	places map[string][]sighting
@@ -87,7 +87,6 @@ type sighting struct {
 	since time.Time
 }
 
-// maxPending limits the remembered entries.
 const maxPending = 1 << 12
 
 func (p *pending) note(place string, e Entry, now time.Time) {
@@ -104,7 +103,6 @@ func (p *pending) note(place string, e Entry, now time.Time) {
 	p.n++
 }
 
-// overdue removes and returns the entries of place first seen long ago.
 func (p *pending) overdue(place string, now time.Time) (entries []Entry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +121,6 @@ func (p *pending) overdue(place string, now time.Time) (entries []Entry) {
 	return entries
 }
 
-// reportOverdue calls Overdue for the overdue entries of place's list.
 func (l *Logs) reportOverdue(place string) {
 	for _, e := range l.pending.overdue(place, l.Now()) {
 		l.Overdue(place, e)

@@ -11,29 +11,26 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// head names the segments of a list. Each segment holds the members with hashes that begin with its
-// prefix; together the prefixes cover all hashes. A list without a head has one segment, the first.
-//
-// A head is immutable except for seen and looked.
+// head names the segments of a list, whose prefixes cover all hashes. A list without a head has one
+// segment, the first. A head is immutable except for seen and looked.
 type head struct {
 	stored  bool
 	version kv.Version // of the stored head, if just read
 	value   []byte     // of the stored head, nil if not read
 	parts   []part     // in the order of their prefixes
 
-	// lost is not 0 if the store has lost a segment of the list. It is then the number of the first
-	// rebuild that restores the segment.
+	// lost is the number of the first rebuild that restores what the store has lost of the list, 0
+	// if nothing is lost.
 	lost uint64
 
-	// looked is when this process last checked that the head is the stored one, in nanoseconds
-	// since 1970.
+	// looked is when this process last saw that the head is the stored one, in Unix nanoseconds.
 	looked atomic.Int64
 
 	// seen is the number of members of each part when this process last read it.
 	seen []atomic.Int32
 }
 
-// part is a segment as named by a head.
+// part is a segment as named by a head: the members with hashes that begin with its prefix.
 type part struct {
 	name    name
 	depth   uint8  // number of bits of its prefix
@@ -42,8 +39,7 @@ type part struct {
 	members int    // when it was created
 }
 
-// name identifies a segment of a list. It is random and never reused; the zero name is the first
-// segment's.
+// name identifies a segment. It is random and never reused; the first segment has the zero name.
 type name [16]byte
 
 const (
@@ -57,27 +53,21 @@ const (
 	lossUndated = 1 << 62
 )
 
-// noHead returns the head of a list that has none.
 func noHead() *head { return &head{parts: []part{{}}, seen: make([]atomic.Int32, 1)} }
 
-// saysSame reports whether h, which may be nil, was made from an answer like r. Writers that verify
-// their appends read the same head repeatedly.
+// saysSame reports whether h, which may be nil, was made from an answer like r.
 func (h *head) saysSame(r kv.Result) bool {
 	return h != nil && h.value != nil && h.version == r.Version && bytes.Equal(h.value, r.Value)
 }
 
-// namesSame reports whether h names the same segments as other.
 func (h *head) namesSame(other *head) bool {
 	return slices.EqualFunc(h.parts, other.parts, func(p, q part) bool { return p.name == q.name && p.depth == q.depth })
 }
 
-// last returns the last hash of p.
 func (p *part) last() uint64 { return p.from + (^uint64(0) >> p.depth) }
 
-// share returns the fraction of all hashes that belong to p.
 func (p *part) share() float64 { return 1 / float64(uint64(1)<<p.depth) }
 
-// find returns the index of the part for hash.
 func (h *head) find(hash uint64) int {
 	i, found := slices.BinarySearchFunc(h.parts, hash, func(p part, hash uint64) int { return cmp.Compare(p.from, hash) })
 	if !found {
@@ -86,12 +76,12 @@ func (h *head) find(hash uint64) int {
 	return i
 }
 
-// indexOf returns the index of the part that names the segment n, or -1.
+// indexOf returns the index of the part named n, or -1.
 func (h *head) indexOf(n name) int {
 	return slices.IndexFunc(h.parts, func(p part) bool { return p.name == n })
 }
 
-// indexOfRun returns the index of the first of the adjacent parts that name the segments ns, or -1.
+// indexOfRun returns the index of the first of the adjacent parts named ns, or -1.
 func (h *head) indexOfRun(ns []name) int {
 	first := h.indexOf(ns[0])
 	if first < 0 || first+len(ns) > len(h.parts) {
@@ -105,7 +95,7 @@ func (h *head) indexOfRun(ns []name) int {
 	return first
 }
 
-// with returns h with count parts, from first on, replaced by parts.
+// with returns h with count parts, from first on, replaced.
 func (h *head) with(first, count int, parts []part) *head {
 	next := &head{stored: h.stored, version: h.version, lost: h.lost}
 	next.parts = slices.Concat(h.parts[:first], parts, h.parts[first+count:])
@@ -116,7 +106,6 @@ func (h *head) with(first, count int, parts []part) *head {
 	return next
 }
 
-// split returns the parts that divide p by the next bits of the hash.
 func (p *part) split(bits uint8) []part {
 	parts := make([]part, 1<<bits)
 	for i := range parts {
@@ -145,7 +134,6 @@ func (h *head) encode() []byte {
 	return frame.Whole(b)
 }
 
-// parseHead returns the head in value, or an ErrCorrupt.
 func parseHead(value []byte, version kv.Version) (*head, error) {
 	payload, damaged := frame.Open(value)
 	end := len(payload)

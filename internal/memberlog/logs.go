@@ -48,7 +48,7 @@ type Logs struct {
 	// Hot is how many times a list is divided from the start: it has at least 2^Hot segments.
 	Hot uint8
 
-	// Headed means that each list was created by Begin, so one without a head has lost it.
+	// Headed means that Begin created each list, so one without a head has lost it.
 	Headed bool
 
 	// Store is the store for upkeep.
@@ -63,10 +63,9 @@ type Logs struct {
 	// a loss can only be accepted.
 	Rebuilds func(ctx context.Context, s kv.Store) (begun, ended int64, err error)
 
-	// Confirm asks the records of the members of place's list about entries. For each it returns
-	// the entry that counts: the same, if the record confirms it at that rev or later; one that
-	// says out, if the record contradicts it; the zero Entry while the record is older, since the
-	// change that wrote the entry may still commit. If Confirm is nil, all entries are certain.
+	// Confirm asks the records about entries of place's list. For each it returns the entry that
+	// counts: the same, if the record confirms it; one that says out, if the record contradicts it;
+	// the zero Entry while it is pending. If Confirm is nil, all entries are certain.
 	Confirm func(ctx context.Context, s kv.Store, place string, entries []Entry) ([]Entry, error)
 
 	// Overdue is called with an entry whose record was older a minute ago.
@@ -80,7 +79,7 @@ type Logs struct {
 	pending   pending
 	replacing sync.Map // keys of the segments that writers of this process are replacing
 
-	// names replaces newName in tests without randomness.
+	// names replaces newName in tests.
 	names func() name
 }
 
@@ -93,8 +92,7 @@ type Limits struct {
 	Grace time.Duration
 }
 
-// DefaultLimits are for lists read in pages: two segments, with the entries appended before they
-// are folded, take 64 KiB.
+// DefaultLimits are for lists read in pages: two segments with their tails take 64 KiB.
 var DefaultLimits = Limits{Split: 24 << 10, Merge: 8 << 10, Slack: 2 << 10, Look: 4 << 10, Grace: 24 * time.Hour}
 
 // maxTries limits how often a call starts over because others have changed the list.
@@ -105,7 +103,6 @@ var errAgain = errors.New("again")
 
 var nameText = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// key returns the key of the segment n of place's list.
 func (l *Logs) key(place string, n name) string {
 	if n == (name{}) {
 		return l.Key(place) + "#0"
@@ -129,7 +126,22 @@ func (l *Logs) failure(place string, err error) error {
 	return fmt.Errorf("list %q: %w", l.Key(place), err)
 }
 
-// decodeHead returns the head in the answer to a get of its key, and remembers it.
+// Begin creates place's list with a head, so that a missing key of it is always noticed.
+func (l *Logs) Begin(ctx context.Context, s kv.Store, place string) error {
+	ops := []kv.Op{kv.OpAdd(l.key(place, name{}), encodeSegment(nil)), kv.OpAdd(l.Key(place), noHead().encode())}
+	_ = s.Do(ctx, ops) // each op has its own result
+	for i := range ops {
+		if err := ops[i].Err(); err != nil && !errors.Is(err, kv.ErrExists) {
+			return l.failure(place, err)
+		}
+	}
+	l.heads.drop(place)
+	return nil
+}
+
+// First returns the key of the first segment of place's list, which always stays.
+func (l *Logs) First(place string) string { return l.key(place, name{}) }
+
 func (l *Logs) decodeHead(place string, r kv.Result) (*head, error) {
 	if errors.Is(r.Err, kv.ErrNotFound) && l.Headed {
 		l.heads.drop(place)
@@ -163,8 +175,8 @@ func (l *Logs) rememberHead(place string, h *head) {
 	l.heads.put(place, h)
 }
 
-// isOld reports whether h is so old that its use requires a check that it is still the stored one.
-// A replaced segment shows that itself, but segments of a lost head do not.
+// isOld reports whether h is too old to be used unchecked. A replaced segment shows itself, but the
+// segments of a lost head do not.
 func (l *Logs) isOld(h *head) bool { return l.Now().UnixNano()-h.looked.Load() > int64(times.Head) }
 
 // Forget makes the next use of place's list read its head.
@@ -186,11 +198,11 @@ func (l *Logs) putHead(ctx context.Context, s kv.Store, place string, h *head) e
 
 func unclear(err error) bool { return errors.Is(err, kv.ErrUnclear) }
 
-// unsettled reports whether err leaves the outcome of a write to be checked: another writer was
-// first, or it is unclear.
+// unsettled reports whether the outcome of a write must be checked: another writer was first, or it
+// is unclear.
 func unsettled(err error) bool { return kv.Raced(err) || unclear(err) }
 
-// decodeSegment returns the segment in the answer to a get of its key. It may be shared.
+// decodeSegment returns the segment that op, a get, has read. It may be shared.
 func (l *Logs) decodeSegment(op *kv.Op) (*segment, error) {
 	if kept, ok := op.Result.Decoded.(*segment); ok {
 		return kept, nil
@@ -209,8 +221,8 @@ func decodeKept(value []byte) (any, int, error) {
 	return &g, len(value) + cap(g.rows)*int(unsafe.Sizeof(row{})), nil
 }
 
-// isGone reports whether op, a get of a segment that the head names, found no usable segment: it is
-// absent, retired or damaged.
+// isGone reports whether op, a get of a segment that the head names, found it absent, retired or
+// damaged.
 func isGone(op *kv.Op) bool {
 	if absent(op) {
 		return true
@@ -219,10 +231,9 @@ func isGone(op *kv.Op) bool {
 	return err != nil || g.retired
 }
 
-// absent reports whether the store answered that op's key is absent.
 func absent(op *kv.Op) bool { return errors.Is(op.Result.Err, kv.ErrNotFound) }
 
-// heads caches the heads of some lists. An outdated head costs trips, never an entry.
+// heads caches heads. An outdated head costs trips, never an entry.
 type heads struct {
 	mu         sync.Mutex
 	young, old map[string]*head

@@ -437,7 +437,7 @@ func TestLogs_LostKeysAreReportedAndNeverLookLikeAShorterList(t *testing.T) {
 			mem.Evict(lost...)
 			for _, l := range []*Logs{l, fresh(s)} {
 				var got []string
-				err := l.Each(ctx, s, place, func(id string) bool { got = append(got, id); return true })
+				err := l.Each(ctx, s, place, func(id string) error { got = append(got, id); return nil })
 				slices.Sort(got)
 				whole := err == nil && slices.Equal(got, want)
 				vanished := mask&5 == 5 && err == nil && len(got) == 0
@@ -553,7 +553,7 @@ func TestLogs_ReadingAThousandMembersTakesFewAllocations(t *testing.T) {
 	n := 0
 	allocs := proof.Allocs(20, func() {
 		n = 0
-		must(t, l.Each(t.Context(), s, place, func(string) bool { n++; return true }))
+		must(t, l.Each(t.Context(), s, place, func(string) error { n++; return nil }))
 	})
 	t.Logf("%.0f allocations for %d members", allocs, n)
 	if n != 1000 || allocs > 20 {
@@ -609,7 +609,7 @@ func TestLogs_AnUncommittedSegmentIsNotTakenForLost(t *testing.T) {
 	go func() { must(t, l.tend(t.Context(), place, name{})) }()
 	<-s.begun
 	var got []string
-	err = l.Each(t.Context(), &onlooker{halfway: s}, place, func(id string) bool { got = append(got, id); return true })
+	err = l.Each(t.Context(), &onlooker{halfway: s}, place, func(id string) error { got = append(got, id); return nil })
 	must(t, err)
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -3,7 +3,6 @@ package memberlog
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -16,15 +15,14 @@ import (
 // segment in place of the lost one, so that writers can continue, and records the loss in the head.
 // Readers refuse the list until a rebuild that begins afterwards has ended.
 
-// Discard replaces all lost parts of place's list, and treats damaged ones as lost: the head, and
-// segments it names. A reader replaces only a single lost segment, and reports damage. A rebuild
-// that begins afterwards restores the list.
+// Discard replaces all lost parts of place's list, and treats a damaged head or segment as lost. A
+// rebuild that begins afterwards restores the list.
 func (l *Logs) Discard(ctx context.Context, s kv.Store, place string) error {
 	return l.failure(place, l.discard(ctx, s, place))
 }
 
 func (l *Logs) discard(ctx context.Context, s kv.Store, place string) error {
-	if err := l.discardHead(ctx, s, place); err != nil {
+	if err := l.remake(ctx, s, place, false); err != nil {
 		return err
 	}
 	for range maxTries { // others may change the head concurrently
@@ -41,7 +39,6 @@ func (l *Logs) discard(ctx context.Context, s kv.Store, place string) error {
 	return kv.ErrConflict
 }
 
-// gone returns the lost or damaged segments that the head names.
 func (l *Logs) gone(ctx context.Context, s kv.Store, place string) (gone []name, err error) {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
@@ -64,19 +61,29 @@ func (l *Logs) gone(ctx context.Context, s kv.Store, place string) (gone []name,
 	return gone, nil
 }
 
-// discardHead replaces a damaged head by one that names an empty segment.
-func (l *Logs) discardHead(ctx context.Context, s kv.Store, place string) error {
-	r, err := kv.One(ctx, s, kv.OpGet(l.Key(place)))
-	if err != nil {
-		return unlessAbsent(err)
+// Remake recreates the head of place's list if it is missing or damaged. If no others have replaced
+// the first segment, that is the whole list. Otherwise the list starts empty, and the other
+// segments count as lost.
+func (l *Logs) Remake(ctx context.Context, s kv.Store, place string) error {
+	return l.failure(place, l.remake(ctx, s, place, true))
+}
+
+// remake recreates a damaged head, and a missing one if missing is set.
+func (l *Logs) remake(ctx context.Context, s kv.Store, place string, missing bool) error {
+	ops := []kv.Op{kv.OpGet(l.Key(place)), kv.OpGet(l.key(place, name{}))}
+	if err := s.Do(ctx, ops); err != nil {
+		return err
 	}
-	if _, err := parseHead(r.Value, r.Version); err == nil {
+	if _, err := parseHead(ops[0].Result.Value, ops[0].Result.Version); err == nil || absent(&ops[0]) && !missing {
 		return nil
 	}
 	next := noHead()
-	next.version, next.lost, next.parts[0].name = r.Version, lossUndated, l.newName()
-	if _, err := kv.One(ctx, s, kv.OpAdd(l.key(place, next.parts[0].name), encodeSegment(nil))); err != nil {
-		return err
+	next.version = ops[0].Result.Version
+	if g, err := parseSegment(ops[1].Result.Value); absent(&ops[1]) || err != nil || g.sealed {
+		next.lost = lossUndated
+		if next.parts[0].name, err = l.addEmpty(ctx, s, place); err != nil {
+			return err
+		}
 	}
 	if err := l.putHead(ctx, s, place, next); err != nil && !unsettled(err) {
 		return err
@@ -85,9 +92,16 @@ func (l *Logs) discardHead(ctx context.Context, s kv.Store, place string) error 
 	return l.dateLoss(ctx, s, place)
 }
 
+// addEmpty adds an empty segment under a new name.
+func (l *Logs) addEmpty(ctx context.Context, s kv.Store, place string) (name, error) {
+	n := l.newName()
+	_, err := kv.One(ctx, s, kv.OpAdd(l.key(place, n), encodeSegment(nil)))
+	return n, err
+}
+
 // heal replaces the segment n if it is lost: absent, retired or damaged, while the head names it.
-// An earlier look proves nothing, since n may have been replaced since, or its name may have been
-// known before others could see it. The caller looks again afterwards.
+// An earlier look proves nothing, since n may have been replaced since, or not named yet. The
+// caller looks again afterwards.
 func (l *Logs) heal(ctx context.Context, s kv.Store, place string, n name) error {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
@@ -105,8 +119,8 @@ func (l *Logs) heal(ctx context.Context, s kv.Store, place string, n name) error
 		return nil
 	}
 	p := h.parts[at]
-	p.name, p.rolling, p.members = l.newName(), false, 0
-	_, err = kv.One(ctx, s, kv.OpAdd(l.key(place, p.name), encodeSegment(nil)))
+	p.rolling, p.members = false, 0
+	p.name, err = l.addEmpty(ctx, s, place)
 	if unclear(err) {
 		return nil // the caller looks again
 	}
@@ -175,9 +189,59 @@ func (l *Logs) setLost(ctx context.Context, s kv.Store, place string, was, is ui
 	})
 }
 
-func unlessAbsent(err error) error {
-	if errors.Is(err, kv.ErrNotFound) {
+// Accept acknowledges the loss of missing or damaged parts of place's list. It rewrites the
+// readable members of segments that no head names: of a lost head, if the store lists its keys, and
+// of damaged segments.
+func (l *Logs) Accept(ctx context.Context, s kv.Store, place string) error {
+	if err := l.Remake(ctx, s, place); err != nil {
+		return err
+	}
+	if err := l.Discard(ctx, s, place); err != nil {
+		return err
+	}
+	h, err := l.readHead(ctx, s, place)
+	if err == nil && h.lost != 0 {
+		if err = l.adopt(ctx, s, place, h); err == nil {
+			err = l.setLost(ctx, s, place, h.lost, 0)
+		}
+	}
+	return l.failure(place, err)
+}
+
+func (l *Logs) adopt(ctx context.Context, s kv.Store, place string, h *head) error {
+	adopt := func(keys []string) error {
+		keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
+			return slices.ContainsFunc(h.parts, func(p part) bool { return l.key(place, p.name) == key })
+		})
+		for some := range slices.Chunk(keys, readAtOnce) {
+			if err := l.adoptSome(ctx, s, place, some); err != nil {
+				return err
+			}
+		}
 		return nil
 	}
-	return err
+	if all := kv.PowersOf(s).Keys; all != nil {
+		return all(ctx, l.Key(place)+"#", adopt)
+	}
+	return adopt([]string{l.key(place, name{})})
+}
+
+func (l *Logs) adoptSome(ctx context.Context, s kv.Store, place string, keys []string) error {
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		return err
+	}
+	for _, r := range results {
+		if r.Err != nil {
+			continue
+		}
+		var entries []Entry
+		for _, r := range readable(r.Value) {
+			entries = append(entries, r.Entry)
+		}
+		if err := l.WriteAll(ctx, s, place, entries); err != nil {
+			return err
+		}
+	}
+	return nil
 }

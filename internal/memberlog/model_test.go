@@ -161,7 +161,7 @@ func (m *modelWorld) holds(s kv.Store, w *truth) error {
 		}
 	}
 	var ids []string
-	if err := l.Each(ctx, s, place, func(id string) bool { ids = append(ids, id); return true }); err != nil {
+	if err := l.Each(ctx, s, place, func(id string) error { ids = append(ids, id); return nil }); err != nil {
 		return err
 	}
 	slices.Sort(ids)

@@ -1,7 +1,6 @@
 package memberlog
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -10,16 +9,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// found is a segment that was read while the head named it.
+// found is a segment read while the head named it.
 type found struct {
 	part
 	index int   // in the head
 	rows  []row // one per member, sorted, including members that are out; may be shared
 }
 
-// load reads the segments of place's list that want chooses by their indexes in the head, and
-// returns them in that order. One trip if the head is remembered, two if not, and one more each
-// time others have replaced a segment in between.
+// load reads the segments that want chooses by their indexes in the head, and returns them in that
+// order. One trip if the head is remembered, two if not, and one more each time others have
+// replaced a segment in between.
 func (l *Logs) load(ctx context.Context, s kv.Store, place string, want func(*head) []int) (*head, []found, error) {
 	h, conflict := l.heads.get(place), kv.ErrConflict
 	for try := range maxTries {
@@ -86,13 +85,12 @@ func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, wa
 	return now, all, err
 }
 
-// maxRetired is the size to which a retired first segment may grow. Writers that do not know of
-// other segments append to it.
+// maxRetired is the size to which writers that know of no other segment may let a retired first
+// segment grow.
 const maxRetired = 1 << 10
 
-// retireAgain marks the first segment, which get has read, as retired if h does not name it. The
-// process that replaced it may have died before marking it, and it must not be used again if the
-// head is lost.
+// retireAgain marks the first segment, which get has read, as retired if h does not name it: the
+// process that replaced it may have died before, and it must not be used again if the head is lost.
 func (l *Logs) retireAgain(h *head, get *kv.Op) {
 	value := get.Result.Value
 	if h.indexOf(name{}) >= 0 || absent(get) || isRetired(value) && len(value) <= maxRetired {
@@ -105,7 +103,7 @@ func (l *Logs) retireAgain(h *head, get *kv.Op) {
 	})
 }
 
-// check returns the segments that the gets ops have read, if all of them still belong to the list.
+// check returns the segments that ops have read, if all of them still belong to the list.
 func (l *Logs) check(ctx context.Context, s kv.Store, place string, h *head, chosen []int, ops []kv.Op) (*head, []found, error) {
 	all := make([]found, len(chosen))
 	var doubtful []int
@@ -131,8 +129,8 @@ func (l *Logs) check(ctx context.Context, s kv.Store, place string, h *head, cho
 	return l.recheck(ctx, kv.Past(s), place, h, all, ops, doubtful)
 }
 
-// recheck reads the head again to find out whether doubtful segments, which were
-// sealed or absent, have been replaced.
+// recheck reads the head again to find out whether the doubtful segments, which were sealed or
+// absent, have been replaced.
 func (l *Logs) recheck(ctx context.Context, s kv.Store, place string, h *head, all []found, ops []kv.Op, doubtful []int) (*head, []found, error) {
 	now, err := l.readHead(ctx, s, place)
 	if err != nil {
@@ -169,7 +167,6 @@ func (l *Logs) notice(place string, h *head, at int, g *segment, rows []row) {
 	}
 }
 
-// between returns the sorted rows with hashes from from to last.
 func between(rows []row, from, last uint64) []row {
 	begin := sort.Search(len(rows), func(i int) bool { return rows[i].hash >= from })
 	end := sort.Search(len(rows), func(i int) bool { return rows[i].hash > last })
@@ -237,8 +234,8 @@ func (l *Logs) Before(ctx context.Context, s kv.Store, place string, to Position
 	}
 }
 
-// take adds the members among rows with positions accepted by suits. If they are the first and
-// adjacent in rows, it does not copy them.
+// take adds the members among rows that suits accepts. If they are the first and adjacent in rows,
+// it does not copy them.
 func (w *Window) take(now int64, rows []row, suits func(Position) bool) {
 	first, end := 0, 0 // the adjacent members
 	for i := range rows {
@@ -261,7 +258,6 @@ func (w *Window) take(now int64, rows []row, suits func(Position) bool) {
 	}
 }
 
-// readAtOnce is the number of segments read in one trip.
 const readAtOnce = 32
 
 // enough returns the indexes of parts that probably hold n members beyond hash: the part at first,
@@ -287,7 +283,7 @@ func (h *head) enough(first, step int, hash uint64, n int) []int {
 }
 
 // Find returns the entries of ids that count, the zero Entry for missing ones. One trip if the head
-// is remembered; it reads each segment once.
+// is remembered.
 func (l *Logs) Find(ctx context.Context, s kv.Store, place string, ids ...string) ([]Entry, error) {
 	hashes := make([]uint64, len(ids))
 	for i, id := range ids {
@@ -324,7 +320,7 @@ const (
 	mostOf   = 64
 )
 
-// sample returns the indexes of parts spread evenly over h that probably hold enough members for an
+// sample returns the indexes of parts spread evenly over h, probably with enough members for an
 // estimate.
 func (h *head) sample() []int {
 	members := 0
@@ -340,9 +336,8 @@ func (h *head) sample() []int {
 	return chosen
 }
 
-// Size returns an estimate of the number of members: the members of some segments, divided by the
-// segments' share of all hashes. It is exact if it reads all segments. One trip if the head is
-// remembered, two if not.
+// Size estimates the number of members from those of some segments. It is exact if it reads all
+// segments. One trip if the head is remembered, two if not.
 func (l *Logs) Size(ctx context.Context, s kv.Store, place string) (int, error) {
 	_, all, err := l.load(ctx, s, place, (*head).sample)
 	if err != nil {
@@ -356,10 +351,10 @@ func (l *Logs) Size(ctx context.Context, s kv.Store, place string) (int, error) 
 	return int(math.Round(float64(members) / share)), nil
 }
 
-// Count returns the number of members. It reads the whole list, readAtOnce segments per trip.
+// Count returns the number of members. It reads the whole list.
 func (l *Logs) Count(ctx context.Context, s kv.Store, place string) (int, error) {
 	n := 0
-	err := l.each(ctx, s, place, func(rows []row) bool { n += count(rows, l.now()); return true })
+	err := l.each(ctx, s, place, func(rows []row) error { n += count(rows, l.now()); return nil })
 	return n, err
 }
 
@@ -384,52 +379,62 @@ func count(rows []row, now int64) (n int) {
 	return n
 }
 
+// Digest returns the total of what weigh says of the notes of the members, and a sum that differs if
+// others are members, or if the entry of one has changed. It costs what Count does.
+func (l *Logs) Digest(ctx context.Context, s kv.Store, place string, weigh func(note string) int64) (n int64, sum uint64, err error) {
+	err = l.each(ctx, s, place, func(rows []row) error {
+		now := l.now()
+		for i := range rows {
+			if r := &rows[i]; r.member(now) {
+				n += weigh(r.Note.String())
+				sum += (r.hash ^ r.Rev) * 0x9e3779b97f4a7c15
+			}
+		}
+		return nil
+	})
+	return n, sum, err
+}
+
 // Entries calls f with the entries that count, one segment at a time, until f fails. They include
 // members that are out.
 func (l *Logs) Entries(ctx context.Context, s kv.Store, place string, f func([]Entry) error) error {
-	var own error
-	err := l.each(ctx, s, place, func(rows []row) bool {
-		entries := make([]Entry, len(rows))
-		for i := range rows {
-			entries[i] = rows[i].Entry
-		}
-		own = f(entries)
-		return own == nil
-	})
-	return cmp.Or(own, err)
+	return l.eachEntry(ctx, s, place, func(*row) bool { return true }, f)
 }
 
-// Open calls f with the entries not confirmed yet, one segment at a time, until f fails.
+// Open is Entries without those that a fold has confirmed.
 func (l *Logs) Open(ctx context.Context, s kv.Store, place string, f func([]Entry) error) error {
-	var own error
-	err := l.each(ctx, s, place, func(rows []row) bool {
+	return l.eachEntry(ctx, s, place, func(r *row) bool { return l.open(r, l.now()) }, f)
+}
+
+func (l *Logs) eachEntry(ctx context.Context, s kv.Store, place string, which func(*row) bool, f func([]Entry) error) error {
+	return l.each(ctx, s, place, func(rows []row) error {
 		var entries []Entry
 		for i := range rows {
-			if l.open(&rows[i], l.now()) {
+			if which(&rows[i]) {
 				entries = append(entries, rows[i].Entry)
 			}
 		}
-		own = f(entries)
-		return own == nil
+		return f(entries)
 	})
-	return cmp.Or(own, err)
 }
 
-// Each calls f with the id of each member until f returns false.
-func (l *Logs) Each(ctx context.Context, s kv.Store, place string, f func(id string) bool) error {
-	return l.each(ctx, s, place, func(rows []row) bool {
+// Each calls f with the id of each member until f fails.
+func (l *Logs) Each(ctx context.Context, s kv.Store, place string, f func(id string) error) error {
+	return l.each(ctx, s, place, func(rows []row) error {
 		now := l.now()
 		for i := range rows {
-			if rows[i].member(now) && !f(rows[i].ID) {
-				return false
+			if !rows[i].member(now) {
+				continue
+			}
+			if err := f(rows[i].ID); err != nil {
+				return err
 			}
 		}
-		return true
+		return nil
 	})
 }
 
-// each calls f with the rows of every segment until f returns false.
-func (l *Logs) each(ctx context.Context, s kv.Store, place string, f func([]row) bool) error {
+func (l *Logs) each(ctx context.Context, s kv.Store, place string, f func([]row) error) error {
 	var from uint64
 	for {
 		h, all, err := l.load(ctx, s, place, func(h *head) []int {
@@ -444,8 +449,8 @@ func (l *Logs) each(ctx context.Context, s kv.Store, place string, f func([]row)
 			return err
 		}
 		for _, found := range all {
-			if !f(between(found.rows, from, ^uint64(0))) {
-				return nil
+			if err := f(between(found.rows, from, ^uint64(0))); err != nil {
+				return err
 			}
 		}
 		last := all[len(all)-1]

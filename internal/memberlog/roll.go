@@ -12,10 +12,10 @@ func (l *Logs) roll(ctx context.Context, s kv.Store, place string, names ...name
 	return l.rollWith(ctx, s, place, nil, names...)
 }
 
-// rollWith replaces the named segments, which are neighbors in place's list, by as many as their
-// members need. Any number of processes may do so concurrently, and any may die at any point. It
-// returns nil when the segments are replaced, by this process or another. sure holds the records'
-// confirmations of entries in their tails.
+// rollWith replaces the named segments, which are neighbors, by as many as their members need. Any
+// number of processes may do so at once, and any may die at any point. It returns nil when the
+// segments are replaced, by whomever. sure holds the records' confirmations of entries in their
+// tails.
 func (l *Logs) rollWith(ctx context.Context, s kv.Store, place string, sure certain, names ...name) error {
 	r := &roll{Logs: l, ctx: ctx, s: s, place: place, names: names, sure: sure}
 	for range maxTries {
@@ -41,7 +41,6 @@ type roll struct {
 	parts []part // the new segments
 }
 
-// errReplaced: the segments have already been replaced.
 var errReplaced = errors.New("replaced")
 
 func (r *roll) once() error {
@@ -57,7 +56,6 @@ func (r *roll) once() error {
 	return r.retire()
 }
 
-// find reads the head and locates the segments in it.
 func (r *roll) find() (err error) {
 	if r.head, err = r.readHead(r.ctx, r.s, r.place); err != nil {
 		return err
@@ -68,9 +66,8 @@ func (r *roll) find() (err error) {
 	return nil
 }
 
-// announce is C0. On a store that cannot refuse an append after a seal, it also marks the segments
-// in the head, so that a writer that verifies its append by the head alone learns that there may be
-// a seal.
+// announce is C0. If the store cannot refuse an append after a seal, it also marks the segments in
+// the head, so that a writer that verifies its append there learns that there may be a seal.
 func (r *roll) announce() error {
 	if err := r.find(); err != nil || kv.PowersOf(r.s).Unless {
 		return err
@@ -139,7 +136,6 @@ func (r *roll) read() error {
 	return nil
 }
 
-// missing handles a missing segment n.
 func (r *roll) missing(n name) error {
 	if err := r.heal(r.ctx, r.s, r.place, n); err != nil {
 		return err
@@ -190,7 +186,6 @@ func (r *roll) copy() error {
 	return kv.ErrUnclear
 }
 
-// divide determines the parts that the rows need.
 func (r *roll) divide() {
 	whole := r.head.parts[r.first]
 	if len(r.names) == 2 {
@@ -214,7 +209,6 @@ func (r *roll) divide() {
 	}
 }
 
-// rowsOf returns the rows that belong in the part at i.
 func (r *roll) rowsOf(i int) []row {
 	p := &r.parts[i]
 	return between(r.rows, p.from, p.last())
@@ -263,8 +257,7 @@ func (r *roll) published() bool {
 	return false
 }
 
-// discard removes the new segments, which the head has never named or no longer names. Leftovers
-// are garbage.
+// discard removes the new segments, which the head does not name. Leftovers are garbage.
 func (r *roll) discard() {
 	ops := make([]kv.Op, len(r.parts))
 	for i, p := range r.parts {

@@ -34,7 +34,6 @@ var (
 	retired = []byte{retiredFormat, sealByte}
 )
 
-// appendBare appends e without a checksum.
 func appendBare(dst []byte, e *Entry) []byte {
 	tag := byte(tagOut)
 	switch {
@@ -58,7 +57,7 @@ func appendBare(dst []byte, e *Entry) []byte {
 	return dst
 }
 
-// appendRecord appends e in the form of the tail.
+// appendRecord appends e with its checksum, as in the tail.
 func appendRecord(dst []byte, e *Entry) []byte {
 	begin := len(dst)
 	dst = appendBare(dst, e)
@@ -89,7 +88,6 @@ func encodeSegment(rows []row) []byte {
 	return b
 }
 
-// baseSize returns the size of the base of rows in bytes.
 func baseSize(rows []row) int {
 	size := 0
 	for i := range rows {
@@ -106,10 +104,8 @@ func baseSize(rows []row) int {
 	return size
 }
 
-// numberSize returns the size of a varint in bytes.
 func numberSize(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
 
-// segment is a parsed segment.
 type segment struct {
 	rows    []row // of the base, sorted, and then of the tail, up to the first seal
 	folded  int   // number of rows in the base
@@ -144,7 +140,7 @@ func parseSegment(value []byte) (segment, error) {
 	return g, p.tail(&g)
 }
 
-// guess estimates the number of records up to end from the size of the first, rounding up.
+// guess estimates the number of records up to end, from the size of the first.
 func (p parser) guess(end int) int {
 	if p.at == end {
 		return 0
@@ -160,8 +156,7 @@ func corrupt(at int, what string) error {
 }
 
 // parser reads records from a segment's value. Unlike wire.Reader it rejects numbers that are not
-// in their shortest form, and cuts ids out of one string, so that reading a segment takes few
-// allocations.
+// in their shortest form, and cuts ids out of one string, to save allocations.
 type parser struct {
 	data    []byte
 	text    string // data as a string, which ids share
@@ -226,7 +221,6 @@ func readable(value []byte) []row {
 	return g.settled()
 }
 
-// isID reports whether text may be the text of an id: it has only valid bytes.
 func isID(text string) bool {
 	return text != "" && kv.Plain(strings.NewReplacer(":", "", "%", "").Replace(text))
 }
@@ -261,7 +255,6 @@ func (p *parser) record() (e Entry, ok bool) {
 	return e, ok
 }
 
-// short returns a text that is no longer than an id.
 func (p *parser) short() (text string, ok bool) {
 	size, ok := p.number()
 	if !ok || size > uint64(p.end-p.at) || size > plug.MaxID {
@@ -272,7 +265,7 @@ func (p *parser) short() (text string, ok bool) {
 	return text, true
 }
 
-// number returns a varint, which must be as short as it can be.
+// number returns a varint in its shortest form.
 func (p *parser) number() (n uint64, ok bool) {
 	for shift := 0; p.at < p.end && shift < 64; shift += 7 {
 		b := p.data[p.at]
@@ -304,8 +297,7 @@ func (g *segment) settled() []row {
 	return rows
 }
 
-// rank is the first bits of a row's hash followed by the index of the row. It is small, so ranks
-// sort fast.
+// rank is the first bits of a row's hash and then its index, small enough to sort fast.
 type rank uint64
 
 const indexBits = 18 // a value has fewer than 2^18 rows
@@ -332,7 +324,7 @@ func order(rows []row) []rank {
 	return ranks
 }
 
-// rearrange puts rows into the order of ranks, moving each row once. It overwrites ranks.
+// rearrange puts rows into the order of ranks, which it overwrites.
 func rearrange(rows []row, ranks []rank) {
 	for i := range ranks {
 		first, to := rows[i], i

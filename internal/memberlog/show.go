@@ -1,13 +1,15 @@
 package memberlog
 
 import (
+	"context"
 	"fmt"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// shownAtMost is the number of records of a segment that Show lists.
 const shownAtMost = 100
 
 // Members returns the ids that value, a head or a segment, names, in or out, as far as it can be
@@ -23,7 +25,7 @@ func Members(value []byte) (ids []string) {
 	return ids
 }
 
-// Show says what value, a head or a segment, which stands under key, holds.
+// Show describes value, a head or a segment stored under key.
 func Show(key string, value []byte, now time.Time) ([]string, error) {
 	if len(value) > 0 && value[0] == headFormat {
 		h, err := parseHead(value, 0)
@@ -59,4 +61,88 @@ func Show(key string, value []byte, now time.Time) ([]string, error) {
 		lines = append(lines, line)
 	}
 	return lines, nil
+}
+
+// Picture returns at most most segments of the list at place.
+func (l *Logs) Picture(ctx context.Context, s kv.Store, place string, most int) (plug.Picture, error) {
+	h, err := l.readHead(ctx, s, place)
+	if err != nil {
+		return plug.Picture{}, l.failure(place, err)
+	}
+	var p plug.Picture
+	parts := h.parts
+	if len(parts) > most {
+		p.Words = fmt.Sprintf("Only %d of its %d segments are drawn.", most, len(parts))
+		parts = parts[:most]
+	}
+	var keys []string
+	for _, part := range parts {
+		keys = append(keys, l.key(place, part.name))
+	}
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		return plug.Picture{}, l.failure(place, err)
+	}
+	rows, bytes := 0, 0
+	for i, r := range results {
+		if r.Err != nil {
+			continue // removed in the meantime, or never needed
+		}
+		g, err := parseSegment(r.Value)
+		if err != nil {
+			return plug.Picture{}, l.failure(place, wire.Corrupt(keys[i], err))
+		}
+		p.Parts = append(p.Parts, l.part(place, keys[i], &g))
+		rows, bytes = rows+len(g.rows), bytes+g.size
+	}
+	if rows > 0 {
+		p.Room = rows * l.Limits.Split / bytes
+	}
+	return p, nil
+}
+
+// part returns g, stored under key, with the members according to its last entries.
+func (l *Logs) part(place, key string, g *segment) plug.Part {
+	members := make(map[string]bool)
+	for _, r := range g.rows {
+		members[r.ID] = r.Member(l.Now())
+	}
+	p := plug.Part{Name: key[len(l.Key(place)):], Key: key, Bytes: g.size}
+	for _, in := range members {
+		if in {
+			p.Live++
+		}
+	}
+	p.Stale = len(g.rows) - p.Live
+	return p
+}
+
+// Extent is the size of a list according to its head.
+type Extent struct {
+	Head    int // in bytes; 0: there is none
+	Members int // when its segments were created
+}
+
+// Extents returns the sizes of the lists at places, in one trip.
+func (l *Logs) Extents(ctx context.Context, s kv.Store, places []string) ([]Extent, error) {
+	keys := make([]string, len(places))
+	for i, place := range places {
+		keys[i] = l.Key(place)
+	}
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Extent, len(places))
+	for i, r := range results {
+		h, err := l.decodeHead(places[i], r)
+		if err != nil {
+			return nil, err
+		}
+		all[i].Head = len(r.Value)
+		for _, p := range h.parts {
+			all[i].Members += p.members
+		}
+	}
+	return all, nil
 }

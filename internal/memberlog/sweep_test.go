@@ -251,7 +251,7 @@ func checkList(sim *kvtest.Sim, limits Limits, w *truth) {
 		}
 	}
 	var ids []string
-	must(t, l.Each(ctx, l.Store, place, func(id string) bool { ids = append(ids, id); return true }))
+	must(t, l.Each(ctx, l.Store, place, func(id string) error { ids = append(ids, id); return nil }))
 	for i, id := range ids {
 		if slices.Contains(ids[:i], id) {
 			t.Errorf("%s is twice in %v", id, ids)

@@ -13,15 +13,14 @@ import (
 // at the segment they have just written to, often enough that it grows by only a few KiB between
 // two looks. It runs in the background, and may be left undone.
 
-// lookSometimes looks, at random, at a segment after bytes were appended.
 func (l *Logs) lookSometimes(place string, n name, bytes int) {
 	if bytes >= l.Limits.Look || kv.Random()%uint64(l.Limits.Look/max(bytes, 1)) == 0 {
 		l.tendSoon(place, n)
 	}
 }
 
-// tending is the segments that a process must tend. It tends those of one list sequentially, since
-// each may have to change the head.
+// tending is the segments a process must tend: those of one list in turn, since each may have to
+// change the head.
 type tending struct {
 	mu     sync.Mutex
 	places map[string]*wanted
@@ -39,7 +38,6 @@ const (
 	maxLists  = 4096 // lists
 )
 
-// want adds the segment n of place's list.
 func (t *tending) want(place string, n name) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,8 +66,8 @@ func (t *tending) leave(place string) {
 	}
 }
 
-// begin reports whether the caller should tend place's list: there is work, and nobody else is
-// doing it.
+// begin reports whether the caller should tend place's list: there is work that nobody else is
+// doing.
 func (t *tending) begin(place string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,8 +79,7 @@ func (t *tending) begin(place string) bool {
 	return true
 }
 
-// next returns the next segment to tend in place's list. If there is none, or enough is set,
-// tending the list ends.
+// next returns the next segment to tend. If there is none, or enough is set, tending the list ends.
 func (t *tending) next(place string, enough bool) (n name, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,7 +99,6 @@ func (l *Logs) tendSoon(place string, n name) {
 	}
 }
 
-// tendWanted tends the wanted segments of place's list, unless another goroutine is doing so.
 func (l *Logs) tendWanted(ctx context.Context, place string) error {
 	if !l.tending.begin(place) {
 		return nil
@@ -117,7 +113,6 @@ func (l *Logs) tendWanted(ctx context.Context, place string) error {
 	}
 }
 
-// tend does the upkeep of the segment n of place's list.
 func (l *Logs) tend(ctx context.Context, place string, n name) error {
 	if atomic := kv.PowersOf(l.Store).Atomic; atomic != nil {
 		return atomic(ctx, func(s kv.Store) error { return l.tendOn(ctx, s, place, n) })
@@ -125,7 +120,6 @@ func (l *Logs) tend(ctx context.Context, place string, n name) error {
 	return l.tendOn(ctx, l.Store, place, n)
 }
 
-// maxFolds limits the attempts to fold a segment in place.
 const maxFolds = 3
 
 func (l *Logs) tendOn(ctx context.Context, s kv.Store, place string, n name) error {
@@ -157,7 +151,6 @@ func (l *Logs) tendOn(ctx context.Context, s kv.Store, place string, n name) err
 	}
 }
 
-// upkept is a segment read for tending.
 type upkept struct {
 	get     kv.Op
 	head    *head
@@ -167,7 +160,6 @@ type upkept struct {
 	do      action
 }
 
-// look reads the segment n of place's list and determines the upkeep it needs.
 func (l *Logs) look(ctx context.Context, s kv.Store, place string, n name) (u upkept, err error) {
 	ops := []kv.Op{kv.OpGet(l.key(place, n)), kv.OpGet(l.Key(place))}
 	if err = s.Do(ctx, ops); err != nil {
@@ -189,8 +181,8 @@ func (l *Logs) look(ctx context.Context, s kv.Store, place string, n name) (u up
 	return u, nil
 }
 
-// foldInPlace replaces the segment that get has read, of a list with head h, by rows, unless
-// something was appended since. If the list becomes empty, the segment is removed.
+// foldInPlace replaces the segment that get has read by rows, unless something was appended since.
+// If the list becomes empty, it removes the segment.
 func (l *Logs) foldInPlace(ctx context.Context, s kv.Store, h *head, get *kv.Op, rows []row) error {
 	op := kv.OpSwap(get.Key, get.Result.Version, encodeSegment(rows))
 	if l.ends(h, rows) {
@@ -200,7 +192,6 @@ func (l *Logs) foldInPlace(ctx context.Context, s kv.Store, h *head, get *kv.Op,
 	return err
 }
 
-// action is the upkeep of a segment.
 type action int
 
 const (
@@ -210,7 +201,7 @@ const (
 	join
 )
 
-// upkeep returns the upkeep needed by the segment g, at the index at of h, which folds to rows.
+// upkeep returns the upkeep of the segment g, at the index at of h, which folds to rows.
 func (l *Logs) upkeep(h *head, at int, g *segment, rows []row) action {
 	p := &h.parts[at]
 	folded := baseSize(rows)
@@ -227,8 +218,8 @@ func (l *Logs) upkeep(h *head, at int, g *segment, rows []row) action {
 	return nothing
 }
 
-// saves reports whether folding g is worthwhile. The folded base has folded bytes, including
-// entries that are no longer needed.
+// saves reports whether folding g to folded bytes, including entries no longer needed, is
+// worthwhile.
 func (l *Logs) saves(g *segment, rows []row, folded int) bool {
 	now := l.now()
 	for i := range rows {
@@ -239,12 +230,11 @@ func (l *Logs) saves(g *segment, rows []row, folded int) bool {
 	return g.size-segmentHead-folded > max(min(folded/2, l.Limits.Split/4), l.Limits.Slack)
 }
 
-// overgrown reports whether g is more than twice its folded size.
 func (l *Logs) overgrown(g *segment, rows []row) bool {
 	return g.size > 2*baseSize(rows)+l.Limits.Slack
 }
 
-// neighbor returns the index of the part that could be joined with the part at at, or -1.
+// neighbor returns the index of the part that could be joined with the one at at, or -1.
 func (l *Logs) neighbor(h *head, at int) int {
 	p := &h.parts[at]
 	if p.depth == 0 || p.depth <= l.Hot {

@@ -53,7 +53,6 @@ var ErrNoHead = fmt.Errorf("%w: the head of the list is gone", kv.ErrLost)
 
 var errPartLost = fmt.Errorf("%w: a part of the list", kv.ErrLost)
 
-// walk is a Walk in progress.
 type walk struct {
 	*Logs
 	ctx    context.Context
@@ -81,7 +80,6 @@ func (w *walk) use(got kv.Result) (err error) {
 	return nil
 }
 
-// some passes on the segments read in one trip.
 func (w *walk) some() error {
 	first := w.head.find(w.at)
 	parts := w.head.parts[first:min(first+readAtOnce, len(w.head.parts))]
@@ -110,7 +108,6 @@ func (w *walk) some() error {
 	return nil
 }
 
-// isReplaced reads the head again and reports whether it no longer names n.
 func (w *walk) isReplaced(n name) (bool, error) {
 	got, err := kv.One(w.ctx, w.s, kv.OpGet(w.Key(w.place)))
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
@@ -130,8 +127,8 @@ func (w *walk) goneError(op *kv.Op, p *part) error {
 	return fmt.Errorf("%w: %s, a segment of a list, is gone%s", kv.ErrLost, op.Key, about)
 }
 
-// stretch returns the result of the get op for the part at the index at. gone means that it is
-// absent or retired.
+// stretch returns the result of op, a get of the part at the index at. gone means that it is absent
+// or retired.
 func (w *walk) stretch(at int, op *kv.Op) (st Stretch, gone bool) {
 	p := &w.head.parts[at]
 	st.Last = p.last()

@@ -1,16 +1,19 @@
 package memberlog
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Ticket is the location of an appended entry. On a store that cannot refuse an append after a
-// seal, it must be settled before the entry is acknowledged.
+// Ticket is the location of an appended entry. If the store cannot refuse an append after a seal,
+// Settle it before the entry is acknowledged.
 type Ticket struct {
 	name    name
 	settled bool
@@ -24,8 +27,7 @@ func (t Ticket) Settled() bool { return t.settled }
 func (t Ticket) Began() bool { return t.began }
 
 // Write adds e to place's list: once it returns nil, e is not lost. One trip if the store refuses
-// to append after a seal and the list's head is remembered, and one more for each of these
-// conditions that is not met.
+// to append after a seal and the list's head is remembered; otherwise up to two more.
 func (l *Logs) Write(ctx context.Context, s kv.Store, place string, e Entry) error {
 	t, err := l.Append(ctx, s, place, e)
 	if err != nil {
@@ -46,7 +48,7 @@ func (l *Logs) Append(ctx context.Context, s kv.Store, place string, e Entry) (T
 	if err := e.check(); err != nil {
 		return Ticket{}, l.failure(place, err)
 	}
-	w := &write{Logs: l, ctx: ctx, s: s, place: place, e: e, hash: hashOf(e.ID), data: appendRecord(nil, &e)}
+	w := l.newWrite(ctx, s, place, e)
 	t, err := w.append()
 	return t, l.failure(place, err)
 }
@@ -57,7 +59,7 @@ func (l *Logs) Settle(ctx context.Context, s kv.Store, place string, e Entry, t 
 	if t.settled {
 		return nil
 	}
-	w := &write{Logs: l, ctx: ctx, s: s, place: place, e: e, hash: hashOf(e.ID), data: appendRecord(nil, &e)}
+	w := l.newWrite(ctx, s, place, e)
 	for range maxTries {
 		ok, err := w.stands(t.name)
 		if ok {
@@ -72,7 +74,6 @@ func (l *Logs) Settle(ctx context.Context, s kv.Store, place string, e Entry, t 
 	return l.failure(place, kv.ErrConflict)
 }
 
-// write is one entry being written to a list.
 type write struct {
 	*Logs
 	ctx   context.Context
@@ -86,10 +87,12 @@ type write struct {
 	read bool  // head was read by this write
 }
 
-func (w *write) unless() bool { return kv.PowersOf(w.s).Unless }
+func (l *Logs) newWrite(ctx context.Context, s kv.Store, place string, e Entry) *write {
+	return &write{Logs: l, ctx: ctx, s: s, place: place, e: e, hash: hashOf(e.ID), data: appendRecord(nil, &e)}
+}
 
-// opAppend returns the op that appends data to a segment. If the store can, it refuses that after a
-// seal.
+// opAppend returns the op that appends data to a segment, refused after a seal if the store can do
+// that.
 func (l *Logs) opAppend(s kv.Store, key string, data []byte) kv.Op {
 	op := kv.OpAppend(key, data)
 	if kv.PowersOf(s).Unless {
@@ -98,7 +101,6 @@ func (l *Logs) opAppend(s kv.Store, key string, data []byte) kv.Op {
 	return op
 }
 
-// target returns the segment to append to, according to head.
 func (w *write) target() *part { return &w.head.parts[w.head.find(w.hash)] }
 
 // append is W0 and W1, until the store has accepted the entry in some segment.
@@ -115,9 +117,8 @@ func (w *write) append() (Ticket, error) {
 	return Ticket{}, kv.ErrConflict
 }
 
-// try appends the entry to the segment that seems right. If the head is not known, try assumes that
-// there is none, as in most lists, and reads it in the same trip. It also reads a head that has
-// been cached for a while.
+// try appends the entry to the segment that seems right. Without a head it assumes that there is
+// none, as in most lists, and reads it in the same trip. It also reads a head that is old.
 func (w *write) try() (Ticket, error) {
 	n, asks := name{}, true
 	if w.head != nil {
@@ -130,7 +131,7 @@ func (w *write) try() (Ticket, error) {
 	// Each op has its own result.
 	_ = w.s.Do(w.ctx, ops)
 	if asks {
-		if err := w.learn(ops[1].Result); err != nil {
+		if err := w.know(w.decodeHead(w.place, ops[1].Result)); err != nil {
 			return Ticket{}, err
 		}
 		if w.target().name != n {
@@ -140,35 +141,23 @@ func (w *write) try() (Ticket, error) {
 	return w.appended(n, ops[0].Err())
 }
 
-// learn decodes the answer to a get of the head.
-func (w *write) learn(r kv.Result) (err error) {
-	w.head, err = w.decodeHead(w.place, r)
-	w.read = err == nil
-	return w.pastDamage(err)
-}
+func (w *write) ask() error { return w.know(w.readHead(w.ctx, w.s, w.place)) }
 
-// ask reads the head.
-func (w *write) ask() (err error) {
-	w.head, err = w.readHead(w.ctx, w.s, w.place)
-	w.read = err == nil
-	return w.pastDamage(err)
-}
-
-// pastDamage returns err, or errAgain after marking a damaged head as lost, since no writer could
-// get past it. If no rebuild can restore it, it is left unchanged.
-func (w *write) pastDamage(err error) error {
+// know takes h as the head just read, or the error of that. It replaces a damaged head, since no
+// writer could get past it, and returns errAgain; but if no rebuild can restore it, it leaves it.
+func (w *write) know(h *head, err error) error {
+	w.head, w.read = h, err == nil
 	if !wire.IsCorrupt(err) || w.Rebuilds == nil {
 		return err
 	}
-	return w.again(w.discardHead(w.ctx, w.s, w.place))
+	return w.again(w.remake(w.ctx, w.s, w.place, false))
 }
 
-// appended handles the answer to an append to n.
 func (w *write) appended(n name, err error) (Ticket, error) {
 	switch {
 	case err == nil:
 		w.lookSometimes(w.place, n, len(w.data))
-		return Ticket{n, w.unless(), false}, nil
+		return Ticket{n, kv.PowersOf(w.s).Unless, false}, nil
 	case errors.Is(err, kv.ErrUnclear), errors.Is(err, kv.ErrSkipped):
 		// A duplicate entry is harmless.
 		return Ticket{}, errAgain
@@ -181,8 +170,7 @@ func (w *write) appended(n name, err error) (Ticket, error) {
 }
 
 // patience is how many times a writer checks, with growing pauses, whether a sealed segment has
-// been replaced, before it replaces the segment itself. If it is alive, the process that sealed it
-// takes less.
+// been replaced, before it does that itself. A living process takes less.
 const patience = 6
 
 // follow returns errAgain when the head names another segment than n, which is sealed.
@@ -201,8 +189,8 @@ func (w *write) follow(n name) error {
 	return w.replace(n)
 }
 
-// replace rolls the segment n and makes the head be read again. If several writers of a process
-// want to, the others wait a little for the first.
+// replace rolls the segment n. Of several writers of a process, the others wait a little for the
+// first.
 func (w *write) replace(n name) error {
 	key := w.key(w.place, n)
 	if _, busy := w.replacing.LoadOrStore(key, true); busy {
@@ -213,8 +201,8 @@ func (w *write) replace(n name) error {
 	return w.again(w.roll(w.ctx, w.s, w.place, n))
 }
 
-// begin handles an append that was not stored because the segment n is absent or full. An absent
-// segment is the first of a new list, or was replaced or lost.
+// begin handles an append not stored because the segment n is full, or absent: the first of a new
+// list, replaced, or lost.
 func (w *write) begin(n name) (Ticket, error) {
 	if n == (name{}) && w.read && !w.head.stored {
 		return w.beginList()
@@ -223,7 +211,7 @@ func (w *write) begin(n name) (Ticket, error) {
 	if err := w.s.Do(w.ctx, ops); err != nil {
 		return Ticket{}, err
 	}
-	if err := w.learn(ops[0].Result); err != nil {
+	if err := w.know(w.decodeHead(w.place, ops[0].Result)); err != nil {
 		return Ticket{}, err
 	}
 	switch {
@@ -237,7 +225,7 @@ func (w *write) begin(n name) (Ticket, error) {
 	return Ticket{}, w.again(w.heal(w.ctx, w.s, w.place, n))
 }
 
-// again forgets the head, so that it is read again.
+// again forgets the head, so that the next try reads it, and returns errAgain unless err is set.
 func (w *write) again(err error) error {
 	if err != nil {
 		return err
@@ -247,7 +235,6 @@ func (w *write) again(err error) error {
 	return errAgain
 }
 
-// beginList creates the first segment of a list that has none.
 func (w *write) beginList() (Ticket, error) {
 	w.read = false
 	e := w.e
@@ -300,4 +287,59 @@ func (w *write) stands(n name) (bool, error) {
 		return false, err
 	}
 	return false, nil
+}
+
+// WriteAll is Write for many entries, in as many trips as one Write.
+func (l *Logs) WriteAll(ctx context.Context, s kv.Store, place string, entries []Entry) error {
+	for i := range entries {
+		if err := entries[i].check(); err != nil {
+			return l.failure(place, err)
+		}
+	}
+	rest, err := l.appendAll(ctx, s, place, entries)
+	if err != nil {
+		return l.failure(place, err)
+	}
+	return cmp.Or(kv.Each(ctx, s, rest, func(s kv.Store, _ int, e Entry) error { return l.Write(ctx, s, place, e) })...)
+}
+
+// appendAll appends entries, and returns those not known to be before any seal.
+func (l *Logs) appendAll(ctx context.Context, s kv.Store, place string, entries []Entry) (rest []Entry, err error) {
+	h := l.heads.get(place)
+	if h == nil || l.isOld(h) {
+		if h, err = l.readHead(ctx, s, place); err != nil {
+			return nil, err
+		}
+	}
+	groups := make(map[int][]Entry)
+	for _, e := range entries {
+		at := h.find(hashOf(e.ID))
+		groups[at] = append(groups[at], e)
+	}
+	var ops []kv.Op
+	var to []int
+	for _, at := range slices.Sorted(maps.Keys(groups)) {
+		group := groups[at]
+		var data []byte
+		for i := range group {
+			data = appendRecord(data, &group[i])
+		}
+		ops, to = append(ops, l.opAppend(s, l.key(place, h.parts[at].name), data)), append(to, at)
+	}
+	_ = s.Do(ctx, ops) // each op has its own result
+	now := h
+	if !kv.PowersOf(s).Unless {
+		if now, err = l.readHead(ctx, s, place); err != nil {
+			return nil, err
+		}
+	}
+	for i, at := range to {
+		n := h.parts[at].name
+		if k := now.indexOf(n); ops[i].Err() != nil || k < 0 || now.parts[k].rolling {
+			rest = append(rest, groups[at]...)
+		} else {
+			l.lookSometimes(place, n, len(ops[i].Value))
+		}
+	}
+	return slices.Clip(rest), nil
 }

@@ -19,8 +19,8 @@ const (
 )
 
 // Left returns the largest remaining number beyond the gaps, 0 if there is none. Above each number
-// it finds, it looks for the next 64, and for eight each from 128, 256, ... up to 2^20 numbers
-// further on, all in one trip. It ends when none of these exists.
+// it finds, it looks in one trip for the next 64, and for eight each from 128, 256, ... up to 2^20
+// numbers further on, until none of these exists.
 func (r *Row) Left(ctx context.Context, s kv.Store) (int64, error) {
 	last, err := r.Last(ctx, s)
 	if err != nil {
@@ -29,7 +29,6 @@ func (r *Row) Left(ctx context.Context, s kv.Store) (int64, error) {
 	return r.leftAbove(ctx, s, last)
 }
 
-// leftAbove is Left, starting at the number last.
 func (r *Row) leftAbove(ctx context.Context, s kv.Store, last int64) (int64, error) {
 	for {
 		above, err := r.above(ctx, s, last)
@@ -75,7 +74,7 @@ func consecutive(first int64, n int) []int64 {
 }
 
 // Accept acknowledges the loss of missing numbers. It returns the last assigned number, as far as
-// the remaining ones show it: the number found by Left, or the one under the hint's key or known to
+// the remaining ones show it: the one found by Left, or the one under the hint's key or known to
 // this process, if a number exists at most 64 before it, or as far after it as Left looks. If that
 // number is missing, Accept adds it with the value nothing, so that no lost number is assigned
 // again.
@@ -106,8 +105,8 @@ func (r *Row) Accept(ctx context.Context, s kv.Store, nothing []byte) (int64, er
 	return last, nil
 }
 
-// near returns the last assigned number, given that last was found and named is said to exist. The
-// source of named may be damaged, so it counts only if a number exists shortly before or after it.
+// near returns the last assigned number, given that last was found and named is said to exist.
+// named may come from a damaged item, so it counts only if a number exists near it.
 func (r *Row) near(ctx context.Context, s kv.Store, last, named int64) (int64, error) {
 	for _, below := range []int64{named, max(named-reach, last)} {
 		found, err := r.above(ctx, s, below)

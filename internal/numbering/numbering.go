@@ -39,10 +39,9 @@ func (r *Row) Known(n int64) {
 func (r *Row) LastKnown() int64 { return r.hint.Load() }
 
 // Last returns the largest number in use, 0 if there is none. It searches upward from the known
-// number in growing steps, and then between the last found and the first missing. If the known
-// number is missing, because a store lost it or Known was called too early, it starts at the first.
-// But if the number under the hint's key is missing, the store has lost a part of the row, and the
-// error is an ErrLost.
+// number in growing steps, then between the last found and the first missing. If the known number
+// is missing, it starts at the first; but if the one under the hint's key is missing, the store has
+// lost a part of the row, and the error is an ErrLost.
 func (r *Row) Last(ctx context.Context, s kv.Store) (int64, error) {
 	hint, kept := r.hint.Load(), false
 	if hint == 0 {
@@ -75,8 +74,8 @@ func (r *Row) Last(ctx context.Context, s kv.Store) (int64, error) {
 	}
 }
 
-// keptHint returns the number under the hint's key. It returns 0 if there is none or it is damaged,
-// since it only shortens the search.
+// keptHint returns the number under the hint's key, 0 if there is none or it is damaged, since it
+// only shortens the search.
 func (r *Row) keptHint(ctx context.Context, s kv.Store) (int64, error) {
 	got, err := kv.One(ctx, s, kv.OpGet(r.Hint))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -92,7 +91,7 @@ func (r *Row) keptHint(ctx context.Context, s kv.Store) (int64, error) {
 	return n, nil
 }
 
-// steps returns the numbers above low to look for in one trip, in search of a missing one.
+// steps returns the numbers above low to look for in one trip.
 func (r *Row) steps(low int64, round int) []int64 {
 	if round == 0 {
 		return []int64{low + 1}
@@ -100,8 +99,8 @@ func (r *Row) steps(low int64, round int) []int64 {
 	return []int64{low + 1<<(20*round-10), low + 1<<(20*round)}
 }
 
-// between returns the last number in use, which is at least low and less than high, in a search
-// that started at begin.
+// between returns the last number in use, at least low and less than high, in a search that began
+// at begin.
 func (r *Row) between(ctx context.Context, s kv.Store, begin, low, high int64) (int64, error) {
 	for high-low > 1 {
 		found, missing, err := r.probe(ctx, s, []int64{r.cut(begin, low, high)})
@@ -117,7 +116,6 @@ func (r *Row) between(ctx context.Context, s kv.Store, begin, low, high int64) (
 	return low, nil
 }
 
-// cut returns the number between low and high to look for.
 func (r *Row) cut(begin, low, high int64) int64 {
 	if high-begin <= 1<<10 {
 		// usually it is not far from the start of the search
@@ -128,7 +126,7 @@ func (r *Row) cut(begin, low, high int64) int64 {
 }
 
 // probe looks for increasing numbers in one trip. It returns the last before the first missing one,
-// and the first missing one, each 0 if there is none.
+// and that, each 0 if there is none.
 func (r *Row) probe(ctx context.Context, s kv.Store, numbers []int64) (found, missing int64, err error) {
 	keys := make([]string, len(numbers))
 	for i, n := range numbers {
@@ -147,12 +145,10 @@ func (r *Row) probe(ctx context.Context, s kv.Store, numbers []int64) (found, mi
 	return found, 0, nil
 }
 
-// hintEvery is the usual maximum distance of the number under the hint's key from the last number.
 const hintEvery = 16
 
-// Remind returns the op that stores the existing n under the hint's key. It is due for one number
-// in hintEvery. A redundant op, or a late one that overwrites a larger number, only makes a search
-// longer.
+// Remind returns the op that stores the existing n under the hint's key, and whether it is due, for
+// one number in hintEvery. A redundant or late op only makes a search longer.
 func (r *Row) Remind(n int64) (op kv.Op, due bool) {
 	return kv.OpSet(r.Hint, strconv.AppendInt(nil, n, 10)), n%hintEvery == 0
 }

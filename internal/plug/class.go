@@ -44,11 +44,10 @@ type Class interface {
 	// See reads records. A damaged record has an Err.
 	See(ctx context.Context, s kv.Store, ids []string) ([]Sight, error)
 
-	// Decode decodes value, the record stored under the key of id. If id is "", it is taken from
-	// the record, if readable.
+	// Decode decodes value, the record under the key of id. If id is "", it is that of the record.
 	Decode(id string, value []byte) Sight
 
-	// Earlier returns the bodies in value, the history of a record, without the damaged ones.
+	// Earlier returns the undamaged bodies in value, the history of a record.
 	Earlier(value []byte) [][]byte
 
 	// Body returns the body of a live record in the current version of the model, with fields in
@@ -72,8 +71,8 @@ type Class interface {
 	// ids.
 	IDs(ctx context.Context, from string, f func(ids []string, to string) error) error
 
-	// Check returns the faults of records in the indexes, and the places of the records. Their
-	// envelopes have only the revs and the expiries.
+	// Check returns the records and their faults in the indexes. The envelopes have only the revs
+	// and the expiries.
 	Check(ctx context.Context, s kv.Store, ids []string) ([]Sight, error)
 
 	// Mend makes the entries of the record id agree with it.
@@ -83,7 +82,7 @@ type Class interface {
 	// replaced and no longer belongs.
 	Settle(ctx context.Context, id string, places [][]string) error
 
-	// Enlist adds ids to the list of the model's ids, if it has one, unless they are already there.
+	// Enlist adds ids that are missing to the list of the model's ids, if it has one.
 	Enlist(ctx context.Context, ids []string) error
 
 	// Prepare marks the indexes of the model as incomplete, except those that whole accepts.

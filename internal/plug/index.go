@@ -2,6 +2,7 @@
 package plug
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -26,11 +27,14 @@ type Index interface {
 	// Def is the index's definition. If it differs from the stored one, the index must be rebuilt.
 	Def() string
 
+	// Limit returns an ErrTooLarge if rec has too many values. It is called before Places.
+	Limit(rec Record) error
+
 	// Places returns the places of rec. It is a pure function of rec.
 	Places(rec Record) []string
 
 	// Prepare adds entries at m.Gained before the record commits. Until then no reader may trust
-	// them. An error ends the change; ErrConflict means that m.Base is outdated and the change
+	// them. An error ends the change; after an ErrConflict, which means that m.Base is outdated, it
 	// starts over.
 	Prepare(ctx context.Context, s kv.Store, m *Move) error
 
@@ -38,44 +42,57 @@ type Index interface {
 	// the reply.
 	Beside(ctx context.Context, s kv.Store, m *Move) error
 
-	// After runs once the record has committed. It removes the entries at m.Lost, and gives the
-	// entries at m.Renewed the expiry of the record. It is called for every change that moves the
-	// record, even without such entries, so an index that follows something else can update itself
-	// here. If an earlier try of the change has added to a number, m may also gain nothing.
-	After(ctx context.Context, s kv.Store, m *Move) error
+	// After runs once the records of moves, which are different ones, have committed. It removes
+	// the entries at Lost, and gives those at Renewed the expiry of the record. It is called for
+	// every change that moves the record, even if nothing is gained or lost, so an index that
+	// follows something else can update itself. If it fails for several moves, it is called for
+	// each alone.
+	After(ctx context.Context, s kv.Store, moves []*Move) error
 
 	// Repair makes the entries at places agree with rec, read just now: it adds missing entries and
 	// removes those that rec does not have.
 	Repair(ctx context.Context, s kv.Store, rec *Seen, places []string) error
 
-	// Check returns, for each of recs, one sentence per fault of its entries; nil: none. An error
-	// about damage may concern only some of recs. recs have only ids, revs, expiries, places and
-	// marks.
+	// Check returns, for each of recs, one sentence per fault of its entries. An error about damage
+	// may concern only some of recs. recs have only ids, revs, expiries, places and marks.
 	Check(ctx context.Context, s kv.Store, recs []*Seen) (wrong [][]string, err error)
 }
 
 // Move is the effect of one change of a record on one index.
 type Move struct {
-	ID      string        // text of the record's id
-	Base    uint64        // the record's rev before, 0 if absent
-	Rev     uint64        // its rev if the change commits
-	TTL     time.Duration // lifetime of the record, 0: forever
-	Ends    time.Time     // its expiry; zero: never
-	Stands  time.Duration // its longest possible lifetime, whether or not the change commits, 0: forever
-	Gained  []string      // new places, which need an entry
-	Had     []string      // places in Gained that it was already in: only the expiry has changed
-	Renewed []string      // unchanged places whose entries get the new expiry from After
-	Lost    []string      // places it leaves
-	Was     []string      // all its places as of Base
-	Is      []string      // all its places if the change commits
-	Mark    []byte        // the index's data in the record; Prepare may change it
-	Kept    any           // passed from one step to the next
-	Added   *Added        // additions by all tries of the change with their commits; nil in a rebuild
-	Early   []byte        // the result of Early for this change
-	Began   time.Time     // when the change read the record
-	New     bool          // the id was generated for the record, so nobody has known it before
-	Chain   uint64        // not 0: of the trip that commits the record; see Chaining
+	ID      string    // text of the record's id
+	Base    uint64    // the record's rev before, 0 if absent
+	Rev     uint64    // its rev if the change commits
+	Ends    time.Time // its expiry then; zero: never
+	Stands  time.Time // its latest possible expiry, whether or not the change commits; zero: never
+	Gained  []string  // new places, which need an entry
+	Had     []string  // places in Gained that it was already in: only the expiry has changed
+	Renewed []string  // unchanged places whose entries get the new expiry from After
+	Lost    []string  // places it leaves
+	Was     []string  // all its places as of Base
+	Is      []string  // all its places if the change commits
+	Mark    []byte    // the index's data in the record; Prepare may change it
+	Kept    any       // passed from one step to the next
+	Added   *Added    // additions by all tries of the change with their commits; nil in a rebuild
+	Early   []byte    // the result of Early for this change
+	Began   time.Time // when the change read the record
+	New     bool      // the id was generated for the record, so nobody has known it before
+	Chain   uint64    // not 0: of the trip that commits the record; see Chaining
 }
+
+// Rebuilds reports whether m enters a record that does not change.
+func (m *Move) Rebuilds() bool { return m.Rev == m.Base }
+
+// EachAlone runs after for each of moves alone, side by side, and returns the first error.
+func EachAlone(ctx context.Context, s kv.Store, moves []*Move, after func(context.Context, kv.Store, []*Move) error) error {
+	return cmp.Or(kv.Each(ctx, s, moves, func(s kv.Store, i int, _ *Move) error { return after(ctx, s, moves[i:i+1]) })...)
+}
+
+// Unlimited is embedded in an Index that accepts any number of values.
+type Unlimited struct{}
+
+// Limit returns nil.
+func (Unlimited) Limit(Record) error { return nil }
 
 // Without returns the places that are not among others.
 func Without(places, others []string) []string {
@@ -89,19 +106,13 @@ func Without(places, others []string) []string {
 	return rest
 }
 
-// ValuesName returns the name of the index that holds the values of a list, or of the count of a
-// list that is counted only for its values.
+// ValuesName returns the name of the index of the values of a list, and of the count that it
+// follows.
 func ValuesName(list string) string { return list + ".Values" }
 
-// Limited is an Index that limits the values of a record.
-type Limited interface {
-	// Limit returns an ErrTooLarge if rec has too many. It is called before Places.
-	Limit(rec Record) error
-}
-
 // Early is an Index that can do its part of Prepare before the record has been read, and so save
-// that trip. It is called after several consecutive changes of the model that moved records of the
-// index. The result may go unused.
+// that trip. It is asked to after several consecutive changes that moved records of the index. The
+// result may go unused.
 type Early interface {
 	// Early returns the Move.Early for the change of the record id, if it turns out to move the
 	// record. Prepare should then make no request.
@@ -117,28 +128,21 @@ type Chaining interface {
 	Chains(m *Move) bool
 }
 
-// Together is an Index that can run After for many new records at once.
-type Together interface {
-	// AfterAll runs After for all moves. If it fails, After is called for each.
-	AfterAll(ctx context.Context, s kv.Store, moves []*Move) error
-}
-
 // Bulk is an Index that can prepare many new records at once, in one transaction.
 type Bulk interface {
 	// PrepareAll runs Prepare for all moves, all of absent records. An error ends the transaction.
 	PrepareAll(ctx context.Context, s kv.Store, moves []*Move) error
 }
 
-// Committer is an Index that records a change of this process before the reply, so that its readers
-// see entries not yet written by After.
-type Committer interface {
-	// Committed is called once m has committed, before After. It makes no request to the store. On
+// Listing is an Index of lists: it can list the records at a place, and keeps the ids of those that
+// have left it for a while. Numbers may follow the lists: the index adds to them in the trip of a
+// commit, which may turn out not to be carried out.
+type Listing interface {
+	// Committed is called once m has committed, before After and before the reply: from now on
+	// readers of this process see entries that After has yet to write. It makes no request. On
 	// stores with Atomic it is not called, since After is part of the commit.
 	Committed(m *Move)
-}
 
-// Listing is an Index that can list the records at a place.
-type Listing interface {
 	// Each calls f with the ids of the records at place, until f returns an error. Some may have
 	// left it.
 	Each(ctx context.Context, s kv.Store, place string, f func(id string) error) error
@@ -146,69 +150,55 @@ type Listing interface {
 	// Vacate removes the traces of records that have left place. It first calls f with their ids,
 	// in batches.
 	Vacate(ctx context.Context, s kv.Store, place string, f func(ids []string) error) error
+
+	// Forget removes the remaining traces of the record id at places. The record was deleted at
+	// rev, and Repair has removed it from them.
+	Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error
+
+	// Counts reports whether numbers follow the lists.
+	Counts() bool
+
+	// Notes reports whether places may have notes.
+	Notes() bool
+
+	// Undo takes back the additions of a change that did not commit. With doubt, it has the numbers
+	// at places, all those the change has touched, recounted. An ErrNotYet means that this is not
+	// done yet.
+	Undo(ctx context.Context, s kv.Store, added *Added, places []string, doubt bool) error
 }
 
 // Builder is an Index with ordered entries, so that existing records cannot be entered one by one
 // when it is added to a model.
 type Builder interface {
 	// Build enters every record, some of which may have entries already. Processes that maintain
-	// the index may write meanwhile. steps may hold progress of an earlier process in the same
-	// build.
+	// the index may write meanwhile. steps may hold the progress of an earlier process.
 	Build(ctx context.Context, steps Steps) error
 }
 
-// Steps stores the progress of an index with its own part of a build, for the next process if this
-// one dies.
+// Steps stores the progress of an index in its part of a build, for the next process if this one
+// dies.
 type Steps interface {
 	// From returns the last progress, or nil to start from the beginning.
 	From() []byte
 
 	// Reached records the progress to, which must already be true, after n more records. It is
-	// saved immediately if it is the first of this process or n is Many, and otherwise from time to
-	// time.
+	// saved at once if it is the first of this process or n is Many, otherwise from time to time.
 	Reached(ctx context.Context, to []byte, n int) error
 }
 
-// Many stands for so much work that another process must not have to repeat it.
+// Many is so much work that no other process should have to repeat it.
 const Many = 1 << 30
-
-// Forgetter is an Index that keeps data about a record after Repair has removed it from all places,
-// for example its id in the list of former members.
-type Forgetter interface {
-	// Forget removes the remaining traces of the record id at places. The record was deleted at
-	// rev, and Repair has removed it from them.
-	Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error
-}
 
 // Purger is an Index that leaves data about a record behind until it is overwritten or expires.
 type Purger interface {
 	// Purge removes all traces of the record id at places. The record is deleted, and Repair has
 	// removed it from them. fence makes every change fail that has read the earlier record, and
-	// returns an error if it was created again. Anything Purge reads before calling fence does not
-	// belong to a later record.
+	// returns an error if it was created again: what Purge has read before belongs to no later
+	// record.
 	Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error
 }
 
-// Counting is an Index that adds to numbers in the trip of a commit, which may turn out not to be
-// carried out.
-type Counting interface {
-	// Counts reports whether the index does that.
-	Counts() bool
-
-	// Undo takes back the additions of a change that did not commit. With doubt, it has the numbers
-	// at places, all those the change has touched, recounted. An ErrNotYet means that this is not
-	// done yet. Undo may be called again for the same change.
-	Undo(ctx context.Context, s kv.Store, added *Added, places []string, doubt bool) error
-}
-
-// Noting is an Index whose places may have notes.
-type Noting interface {
-	// Notes reports whether they have.
-	Notes() bool
-}
-
-// Added is what the tries of one change have added to the numbers that an index
-// keeps, and not taken back.
+// Added is what the tries of one change have added to the numbers of an index and not taken back.
 type Added struct {
 	Shares []Share   // one for each number, as far as is known
 	Doubt  []string  // places where an answer was missing
@@ -245,12 +235,6 @@ func (a *Added) Note(s Share) {
 	a.Shares = append(a.Shares, s)
 }
 
-// Meeter is a Finisher that must know the existing records.
-type Meeter interface {
-	// Meet is called when a rebuild has read a record at places.
-	Meet(places []string)
-}
-
 // Finisher is an Index with more work after a rebuild has entered every record.
 type Finisher interface {
 	// Finish does the work, side by side with other indexes. It may take a while, but must end:
@@ -258,6 +242,15 @@ type Finisher interface {
 	// also an ErrUnfit.
 	Finish(ctx context.Context, s kv.Store, steps Steps) error
 }
+
+// Meeter is a Finisher that must know the existing records.
+type Meeter interface {
+	// Meet is called when a rebuild has read a record at places.
+	Meet(places []string)
+}
+
+// ErrNeedsRebuild is kvmodel.ErrNeedsRebuild.
+var ErrNeedsRebuild = errors.New("index needs a rebuild")
 
 // ErrUnfit means that an index is complete but cannot be used yet.
 var ErrUnfit = errors.New("it cannot be read yet")
@@ -290,7 +283,7 @@ func (r *Seen) Holds(place string) bool {
 	return holds
 }
 
-// Holders returns, by place, the positions of the records in recs that belong there.
+// Holders returns, by place, the positions in recs of the records that belong there.
 func Holders(recs []*Seen) map[string][]int {
 	holders := make(map[string][]int)
 	for i, rec := range recs {
@@ -359,12 +352,12 @@ type Host interface {
 	// and after the call. The ErrCorrupt it returns at the end names the damaged ones.
 	Each(ctx context.Context, f func([]*Seen) error) error
 
-	// Keep stores mark in rec as the index's data, and changes nothing else. The error satisfies
-	// kv.Raced if the record has changed since it was read.
+	// Keep stores mark in rec as the index's data. The error satisfies kv.Raced if the record has
+	// changed since it was read.
 	Keep(ctx context.Context, s kv.Store, rec *Seen, mark []byte) error
 
-	// Fence makes every change fail that was prepared on rec as read. It returns ErrConflict, and
-	// fences nothing, if the record has changed since.
+	// Fence makes every change fail that was prepared on rec as read. If the record has changed
+	// since, it fences nothing and returns ErrConflict.
 	Fence(ctx context.Context, s kv.Store, rec *Seen) error
 
 	// Meet repairs in the background an entry at place that does not agree with the record id.
@@ -404,12 +397,12 @@ type DB interface {
 	// Writable returns nil, or the reason why nothing may be written.
 	Writable() error
 
-	// Later runs work in the background, or immediately until ctx ends if too much is queued; Flush
+	// Later runs work in the background, or at once until ctx ends if too much is queued; Flush
 	// waits for it.
 	Later(ctx context.Context, work func(context.Context) error)
 
-	// Soon is Later for upkeep that others can do as well. It returns false, without running work,
-	// if too much is queued or the database is closed.
+	// Soon is Later for upkeep that others can do as well. If too much is queued or the database is
+	// closed, it returns false without running work.
 	Soon(work func(context.Context) error) bool
 
 	// Latch returns a latch for work, which runs in the background until it succeeds or the process

@@ -8,8 +8,8 @@ import (
 
 // Drawn is a Window with pictures.
 type Drawn interface {
-	// Picture returns the layout in the store of the data at a value, which is "" if there is only
-	// one. It reads about most keys. Anything beyond that is omitted.
+	// Picture returns the layout of the data at a value, "" if there is only one. It reads about
+	// most keys and omits the rest.
 	Picture(ctx context.Context, s kv.Store, value string, most int) (Picture, error)
 }
 

@@ -20,8 +20,8 @@ var boardForms = []string{"", ".newer", ".older", ".dense", WordsForm}
 // WordsForm is the form of a tree of words. Their order follows as a part of the name.
 const WordsForm = ".words"
 
-// BoardNames returns all possible names of a board, including those of trees from earlier releases
-// of the app.
+// BoardNames returns all possible names of a board, also those that earlier releases of the app may
+// have used.
 func BoardNames(board string) (all []string) {
 	for _, form := range boardForms {
 		all = append(all, board+form)

@@ -10,11 +10,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Window is how package inspect reads an index, or standalone data such as sets. Keys that belong
-// together, such as the segments of one list, begin with a common text, their base. All methods
-// except Amend write nothing.
+// Window is how package inspect reads an index. Keys that belong together, such as the segments of
+// one list, begin with a common text, their base. All methods except Amend write nothing.
 type Window interface {
-	// Name is the name of the index or of the standalone data.
+	// Name is the name of the index.
 	Name() string
 
 	// Kind is its kind: "unique", "list", "timeline".
@@ -28,7 +27,7 @@ type Window interface {
 	Base(key string) (base string, first bool)
 
 	// Audit returns faults at base that do not show in a record. place is a place with that base,
-	// or "" if unknown. It matters only if base contains a hash.
+	// or "" if unknown, which matters only if base contains a hash.
 	Audit(ctx context.Context, s kv.Store, base, place string) ([]Wrong, error)
 
 	// Amend repairs the faults that Audit finds at base. It leaves lost and damaged parts to a
@@ -93,20 +92,19 @@ const (
 	LostIDs       = "lost ids"        // a lost part of a model's ids
 	NotBuilt      = "not built"       // an index that does not hold all records
 
-	// Pending is a stray entry of a change that may be in progress. If it is still there
+	// PendingEntry is a stray entry of a change that may be in progress. If it is still there
 	// times.Settled later, it is a stray entry.
-	Pending = "pending"
+	PendingEntry = "pending"
 )
 
 // Damage returns the text of err if it means that an item is damaged or lost. A read-only reader
-// that would have replaced such an item gets an ErrReadOnly instead. needsRebuild is
-// ErrNeedsRebuild.
-func Damage(err, needsRebuild error) (text string, is bool) {
+// that would have replaced such an item gets an ErrReadOnly instead.
+func Damage(err error) (text string, is bool) {
 	switch {
 	case errors.Is(err, kv.ErrReadOnly):
 		before, _, _ := strings.Cut(err.Error(), kv.ErrUnavailable.Error())
 		return before + "a part of it is lost", true
-	case wire.IsCorrupt(err), errors.Is(err, kv.ErrLost), errors.Is(err, kv.ErrNotNumber), errors.Is(err, needsRebuild):
+	case wire.IsCorrupt(err), errors.Is(err, kv.ErrLost), errors.Is(err, kv.ErrNotNumber), errors.Is(err, ErrNeedsRebuild):
 		return err.Error(), true
 	}
 	return "", false

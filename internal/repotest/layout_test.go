@@ -52,7 +52,7 @@ var (
 		"kvmodel/kvfault":    {[]string{"kvmodel/kv"}, nil},
 		"kvmodel/kvtest":     {[]string{"kvmodel/kv", "kvmodel/kvfault", "kvmodel/memkv", "kvmodel/nearkv", "internal/optest"}, []string{"github.com/google/go-cmp"}},
 
-		"internal/plug":      {[]string{"internal/envelope", "internal/wire", "kvmodel/kv"}, nil},
+		"internal/plug":      {[]string{"internal/envelope", "internal/times", "internal/wire", "kvmodel/kv"}, nil},
 		"internal/memberlog": {[]string{"internal/plug", "internal/wire", "internal/frame", "internal/times", "kvmodel/kv", "kvmodel/codec"}, nil},
 		"internal/envelope":  {[]string{"internal/wire", "internal/frame", "kvmodel/kv", "kvmodel/codec"}, nil},
 		"internal/wire":      {[]string{"kvmodel/codec"}, nil},

@@ -111,13 +111,13 @@ func (m *Model) mergePlaces(all []envelope.Touched, rec *plug.Seen) []envelope.T
 
 // Counts reports whether index counts with the commit.
 func Counts(index plug.Index) bool {
-	c, ok := index.(plug.Counting)
-	return ok && c.Counts()
+	l, ok := index.(plug.Listing)
+	return ok && l.Counts()
 }
 
 func hasNotes(index plug.Index) bool {
-	n, ok := index.(plug.Noting)
-	return ok && n.Notes()
+	l, ok := index.(plug.Listing)
+	return ok && l.Notes()
 }
 
 // Lost returns the places that may still name rec although it is deleted.

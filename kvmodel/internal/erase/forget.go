@@ -38,7 +38,7 @@ func forget(ctx context.Context, m *core.Model, s kv.Store, id string) error {
 		switch index := m.Index(t.Index).(type) {
 		case nil: // a process with this index may have something to clean there
 			env.Lost = append(env.Lost, t)
-		case plug.Forgetter:
+		case plug.Listing:
 			works = append(works, func(s kv.Store) error { return index.Forget(ctx, s, id, rec.Rev, t.Places) })
 		}
 	}

@@ -165,7 +165,7 @@ func (p *purge) fence() error {
 
 // clear removes the traces of the record at places from index.
 func (p *purge) clear(index plug.Index, places []string) error {
-	if f, ok := index.(plug.Forgetter); ok {
+	if f, ok := index.(plug.Listing); ok {
 		if err := f.Forget(p.ctx, p.s, p.id, p.rev, places); err != nil {
 			return err
 		}

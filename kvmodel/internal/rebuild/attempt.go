@@ -373,9 +373,8 @@ func (b *building) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen) ([
 		if len(places) == 0 || b.builders[index.Name()] != nil {
 			continue
 		}
-		ttl := m.TTL(rec.Envelope)
 		mv := &plug.Move{
-			ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, TTL: ttl, Stands: ttl, Ends: rec.Expires(),
+			ID: rec.ID, Base: rec.Rev, Rev: rec.Rev, Ends: rec.Expires(), Stands: rec.Expires(),
 			Gained: places, Was: places, Is: places, Mark: rec.Envelope.Mark(index.Name()), Began: m.Db.Now(),
 		}
 		if mv.Mark != nil {

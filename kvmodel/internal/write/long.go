@@ -417,8 +417,8 @@ func (c *change) movesCounted(p *plan) bool {
 // committed reports the commit of p to the indexes it moves.
 func (c *change) committed(p *plan) {
 	for i, index := range c.indexes {
-		if committer, ok := index.(plug.Committer); ok && p.moves[i] != nil {
-			committer.Committed(p.moves[i])
+		if lists, ok := index.(plug.Listing); ok && p.moves[i] != nil {
+			lists.Committed(p.moves[i])
 		}
 	}
 }
@@ -518,11 +518,9 @@ func (c *change) removeRest(ctx context.Context, p *plan, since time.Time) (err 
 // removals returns the parts of A4. The result is not nil.
 func (c *change) removals(p *plan) []removal {
 	all := []removal{}
-	for i, index := range c.indexes {
-		if mv := p.moves[i]; mv != nil {
-			all = append(all, func(ctx context.Context, s kv.Store) error {
-				return work.About(c.Name, index.Name(), index.After(ctx, s, mv))
-			})
+	for i := range c.indexes {
+		if p.moves[i] != nil {
+			all = append(all, func(ctx context.Context, s kv.Store) error { return p.after(ctx, s, c, i) })
 		}
 	}
 	return append(all, c.losses(p)...)
@@ -601,7 +599,7 @@ func (c *change) undo(ctx context.Context, doubt bool) error {
 	for i, index := range c.indexes {
 		if core.Counts(index) && c.added != nil {
 			works = append(works, func(s kv.Store) error {
-				err := index.(plug.Counting).Undo(ctx, s, &c.added[i], core.PlacesOf(c.touched, index.Name()), doubt)
+				err := index.(plug.Listing).Undo(ctx, s, &c.added[i], core.PlacesOf(c.touched, index.Name()), doubt)
 				return work.About(c.Name, index.Name(), err)
 			})
 		}

@@ -161,12 +161,11 @@ func (c *change) planMoves(p *plan, old snapshot) {
 	if c.added == nil {
 		c.added = make([]plug.Added, len(c.indexes))
 	}
-	ttl := c.TTL(p.env)
-	stands := c.stands(p, ttl)
+	stands := p.stands()
 	for i, index := range c.indexes {
 		was, is := old.places[i], core.Places(index, p.value)
 		mv := &plug.Move{
-			ID: c.ID, Base: p.rec.Rev, Rev: p.env.Rev, TTL: ttl, Stands: stands, Ends: p.env.Ends(),
+			ID: c.ID, Base: p.rec.Rev, Rev: p.env.Rev, Ends: p.env.Ends(), Stands: stands,
 			Gained: plug.Without(is, was), Lost: plug.Without(was, is), Was: was, Is: is,
 			Mark: p.rec.Envelope.Mark(index.Name()), Began: c.began, Added: &c.added[i],
 			New: c.Made && p.rec.Version == 0,
@@ -197,25 +196,20 @@ func (c *change) planTouched(p *plan) {
 	}
 }
 
-// stands returns how long the record of p may live: until the later of its old and its new expiry.
-// ttl is its lifetime if p commits.
-func (c *change) stands(p *plan, ttl time.Duration) time.Duration {
-	if !p.rec.Envelope.Live() || ttl == 0 {
-		return ttl
+// stands returns the later of the old and the new expiry of p's record; zero: never.
+func (p *plan) stands() time.Time {
+	was, ends := p.rec.Envelope.Ends(), p.env.Ends()
+	if p.rec.Envelope.Live() && (was.IsZero() || was.After(ends)) && !ends.IsZero() {
+		return was
 	}
-	if old := c.TTL(p.rec.Envelope); old == 0 || old > ttl {
-		return old
-	}
-	return ttl
+	return ends
 }
 
 // limits returns a *TooManyValuesError if v has more values than an index accepts.
 func limits(m *core.Model, v plug.Record) error {
 	for _, index := range m.Indexes() {
-		if l, ok := index.(plug.Limited); ok {
-			if err := l.Limit(v); err != nil {
-				return err
-			}
+		if err := index.Limit(v); err != nil {
+			return err
 		}
 	}
 	return nil

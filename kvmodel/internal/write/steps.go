@@ -29,14 +29,13 @@ func (r *Rest) add(c *change, p *plan) { r.all = append(r.all, left{c, p}) }
 // afterAll is A4 of all. It sets errs for the changes that failed.
 func afterAll(ctx context.Context, m *core.Model, s kv.Store, all []left, errs []error) {
 	kv.Each(ctx, s, all[0].c.indexes, func(s kv.Store, i int, index plug.Index) error {
-		together, ok := index.(plug.Together)
 		switch {
 		case len(all) == 1:
-			errs[0] = afterOne(ctx, m, s, index, all[0].p.moves[i], errs[0])
-		case ok && together.AfterAll(ctx, s, movesOf(all, i)) == nil:
+			errs[0] = work.FirstError(errs[0], all[0].p.after(ctx, s, all[0].c, i))
+		case index.After(ctx, s, movesOf(all, i)) == nil:
 		default:
 			kv.Each(ctx, s, all, func(s kv.Store, k int, l left) error {
-				errs[k] = afterOne(ctx, m, s, index, l.p.moves[i], errs[k])
+				errs[k] = work.FirstError(errs[k], l.p.after(ctx, s, l.c, i))
 				return nil
 			})
 		}
@@ -44,13 +43,12 @@ func afterAll(ctx context.Context, m *core.Model, s kv.Store, all []left, errs [
 	})
 }
 
-// afterOne is A4 of a move in an index, which may be nil. It returns the first error: err, if not
-// nil.
-func afterOne(ctx context.Context, m *core.Model, s kv.Store, index plug.Index, mv *plug.Move, err error) error {
-	if mv == nil {
-		return err
+// after is A4 in the index at position i.
+func (p *plan) after(ctx context.Context, s kv.Store, c *change, i int) error {
+	if p.moves[i] == nil {
+		return nil
 	}
-	return work.FirstError(err, work.About(m.Name, index.Name(), index.After(ctx, s, mv)))
+	return work.About(c.Name, c.indexes[i].Name(), c.indexes[i].After(ctx, s, p.moves[i:i+1]))
 }
 
 // movesOf returns the moves of all in the index at position i.

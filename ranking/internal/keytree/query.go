@@ -27,8 +27,8 @@ type Want struct {
 	// Beside, if not nil, reads a value for each member along with its record; nil leaves it out.
 	Beside func(ctx context.Context, s kv.Store, ids []string) ([]any, error)
 
-	// Met, if not nil, is called for an entry to tidy: stale, confirmed but still pending, part of
-	// a stuck change, or left out by Beside. It must not use the store.
+	// Met, if not nil, is called for an entry to tidy: one that is stale, confirmed but still
+	// pending, dead, or left out by Beside. It must not use the store.
 	Met func(Doubt)
 
 	// Gone, if not nil, is called for a member with a value from Beside and a lost record, whose
@@ -197,15 +197,17 @@ func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 		return
 	}
 	now := t.Now()
-	moved := slices.ContainsFunc(entries, func(e entry) bool { return e.id == id && st.outlived(e) })
+	moved := slices.ContainsFunc(entries, func(e entry) bool { return e.id == id && st.judge(e, now) == plug.Stale })
 	for _, e := range entries {
-		switch {
-		case e.id != id:
-		case st.outlived(e) || !shown:
+		if e.id != id {
+			continue
+		}
+		switch verdict := st.judge(e, now); {
+		case verdict == plug.Stale || !shown:
 			w.Met(Doubt{ID: id, Score: e.score})
-		case e.pending && st.settles(e) && (moved || kv.Random()%8 == 0):
+		case verdict == plug.Counts && e.pending && (moved || kv.Random()%8 == 0):
 			w.Met(Doubt{ID: id, Score: e.score})
-		case st.stuck(e, now):
+		case verdict == plug.Dead:
 			w.Met(Doubt{ID: id, Score: e.score, Past: e.ver})
 		}
 	}

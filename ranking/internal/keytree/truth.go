@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/ringtree/ringtree/internal/times"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -24,20 +24,11 @@ type State struct {
 // confirms reports whether e is the entry of a member in state st.
 func (st State) confirms(e entry) bool { return st.In && e.score == st.Score }
 
-// settles reports whether e counts, by a record in state st.
-func (st State) settles(e entry) bool { return e.ver <= st.Ver && st.confirms(e) }
-
-// outlived reports whether e is stale: the record, in state st, has reached e's version and does
-// not confirm it. Since versions only grow, it never will. An entry with a greater version may
-// belong to a change about to commit.
-func (st State) outlived(e entry) bool { return e.ver <= st.Ver && !st.confirms(e) }
-
-// stuck reports whether the change of e has been uncommitted for so long that it never will commit.
-// That is known only for an absent record, because a record begins with the time as its version. If
-// the record exists, such an entry stays until the record has changed once more and a query reads
-// the entry, or until Mend.
-func (st State) stuck(e entry, now time.Time) bool {
-	return !st.In && !st.Apart && e.ver < uint64(now.Add(-times.Late).UnixMilli())
+// judge returns the verdict of the record, in state st, on e at now. If the record exists, an entry
+// that was never confirmed, and is in no journal, stays pending until the record has changed once
+// more and a query reads the entry, or until Mend.
+func (st State) judge(e entry, now time.Time) plug.Verdict {
+	return plug.Judge(e.ver, st.Ver, st.confirms(e), plug.Age(e.ver, st.In || st.Apart, now))
 }
 
 type Truth interface {
