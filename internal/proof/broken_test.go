@@ -110,7 +110,7 @@ var brokenStores = []brokenStore{
 		if op.Kind == kv.Get && op.Result.Err == nil {
 			op.Result.Value = bytes.TrimRight(op.Result.Value, " ")
 		}
-	}), "value/number-and-blanks value/blanks not-number/blank-after"},
+	}), "value/number-and-blanks value/blanks"},
 
 	{"an oversize value removes the old one", trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		err := s.Do(ctx, ops)
