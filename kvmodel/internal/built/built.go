@@ -32,7 +32,6 @@ var (
 	endedKey = kv.NewClass("rebuilt", 1) // model; the last to end
 )
 
-// maxTries limits the steps of a model's beginning that others can disturb.
 const maxTries = 8
 
 // Config configures the built item of a model.
@@ -160,7 +159,6 @@ func (b *Item) Claim(ctx context.Context, journal string, build func(missing []s
 	return nil
 }
 
-// claims records that the item, as of l, is claimed under that journal.
 func (b *Item) claims(journal string, l Look) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -238,7 +236,6 @@ func (b *Item) Check(ctx context.Context, s kv.Store, own string) (kv.Result, er
 	return got[0], nil
 }
 
-// lacked returns the names of the indexes that are not in this model.
 func (b *Item) lacked(indexes []state) (names []string) {
 	for _, s := range indexes {
 		if name, _, _ := strings.Cut(s.def, "="); !slices.Contains(b.Mine(), s.def) && s.token != leaving {
@@ -250,7 +247,7 @@ func (b *Item) lacked(indexes []state) (names []string) {
 
 // Lacked returns the names of the indexes in the item that are not in this model.
 func (b *Item) Lacked(ctx context.Context) ([]string, error) {
-	v, err := b.look(ctx, b.Store)
+	v, err := b.look(ctx)
 	return b.lacked(v.indexes), err
 }
 
@@ -333,7 +330,6 @@ func (b *Item) Distrust(ctx context.Context) (doubted []string, err error) {
 	return doubted, err
 }
 
-// write stores the indexes that edit returns, if it reports a change.
 func (b *Item) write(ctx context.Context, edit func(v view) (indexes []state, change bool)) error {
 	return kv.Change(builtKey.Key(b.Model), func() error {
 		v, err := b.begin(ctx)
@@ -342,7 +338,7 @@ func (b *Item) write(ctx context.Context, edit func(v view) (indexes []state, ch
 		}
 		indexes, change := edit(v)
 		if change {
-			err = b.put(ctx, b.Store, v, false, indexes)
+			err = b.put(ctx, v, false, indexes)
 		}
 		return err
 	})

@@ -57,7 +57,6 @@ func (m *Model) SetCounters(id string, v plug.Record, results []kv.Result) error
 	return Joined(damaged)
 }
 
-// number returns the number in the answer to a get.
 func (c *Counter) number(r kv.Result) (int64, error) {
 	if c.Derived != nil {
 		return c.Derived.Number(0, r)
@@ -149,7 +148,6 @@ func (m *Model) dropGuarded(ctx context.Context, s kv.Store, id string, keys []s
 	return m.Failure(id, kv.ErrConflict)
 }
 
-// dropsOf reads keys and returns ops that drop the versions found.
 func dropsOf(ctx context.Context, s kv.Store, keys []string) (drops []kv.Op, err error) {
 	if len(keys) == 0 {
 		return nil, nil

@@ -48,7 +48,7 @@ func (m *Model) Archive(ctx context.Context, ids []string) error {
 	if err := m.Built.Begun(ctx); err != nil {
 		return err
 	}
-	return m.All.Put(ctx, m.Db.Store, ids)
+	return m.All.Put(ctx, ids)
 }
 
 // EachID calls f with the ids of all possible records, in batches, each id once. f returns how many
@@ -91,7 +91,7 @@ func (m *Model) openIDs(ctx context.Context) (ids []string, damaged, err error) 
 // Upkeep prunes the enumeration in the background if few of the ids of a walk are live.
 func (m *Model) Upkeep(all, live int) {
 	if m.IsListed() && all > 0 && all >= 2*live {
-		m.Db.Soon(func(ctx context.Context) error { return m.All.Prune(ctx, m.Db.Store, m.alive) })
+		m.Db.Soon(func(ctx context.Context) error { return m.All.Prune(ctx, m.alive) })
 	}
 }
 
@@ -109,7 +109,7 @@ func (m *Model) EachFrom(ctx context.Context, from enumeration.Reached, f func(i
 		})
 	}
 	if m.Db.Walk != nil {
-		if _, _, exists, err := m.Built.Head(ctx); err != nil || !exists {
+		if l, err := m.Built.Read(ctx); err != nil || !l.Exists {
 			return err
 		}
 		return m.walkKeys(ctx, from, f)
@@ -118,11 +118,11 @@ func (m *Model) EachFrom(ctx context.Context, from enumeration.Reached, f func(i
 	if err != nil {
 		return err
 	}
-	head, isAccepted, exists, err := m.Built.Head(ctx)
-	if err != nil || !exists {
+	l, err := m.Built.Read(ctx)
+	if err != nil || !l.Exists {
 		return err
 	}
-	err = m.All.Each(ctx, m.Db.Store, head, isAccepted, from, open, func(ids []string, to enumeration.Reached, left int64) error {
+	err = m.All.Each(ctx, l.Head, l.Accepted, from, open, func(ids []string, to enumeration.Reached, left int64) error {
 		return f(ids, to, func() int64 { return left })
 	})
 	if err != nil && !wire.IsCorrupt(err) {
@@ -131,7 +131,6 @@ func (m *Model) EachFrom(ctx context.Context, from enumeration.Reached, f func(i
 	return wire.JoinCorrupt(damaged, err)
 }
 
-// alive reports which of the records with ids exist or, being damaged, may exist.
 func (m *Model) alive(ctx context.Context, ids []string) ([]bool, error) {
 	var alive []bool
 	for batch := range slices.Chunk(ids, RecordsAtOnce) {
@@ -169,7 +168,6 @@ func Living(recs []*plug.Seen) (n int) {
 	return n
 }
 
-// eachNumber calls f with the ids from first to last, in batches, with the last number of each.
 func eachNumber(first, last int64, f func(ids []string, to int64) error) error {
 	for ; first <= last; first += RecordsAtOnce {
 		var ids []string
@@ -187,7 +185,6 @@ func eachNumber(first, last int64, f func(ids []string, to int64) error) error {
 // On a store that walks keys in order, the keys of the records tell which records exist. So a new
 // record is written under its own key only, and a walk sees it as soon as it is committed.
 
-// walker is the power [kv.Powers.Walk].
 type walker = func(ctx context.Context, begin, after string, f func(keys []string) error) error
 
 // ErrStop ends a walk.
@@ -231,7 +228,6 @@ func (m *Model) walkKeys(ctx context.Context, from enumeration.Reached, f func(i
 	return damaged
 }
 
-// countKeys returns the number of record keys after the given key, as far as the store can tell.
 func (m *Model) countKeys(ctx context.Context, after string) (n int64) {
 	_ = m.Db.Walk(ctx, m.Keys[0].Begin(), after, func(keys []string) error {
 		n += int64(len(keys))
@@ -240,7 +236,6 @@ func (m *Model) countKeys(ctx context.Context, after string) (n int64) {
 	return n
 }
 
-// isWritten reports whether there is a record or a tombstone.
 func (m *Model) isWritten(ctx context.Context) (bool, error) {
 	err := m.walkKeys(ctx, enumeration.Reached{}, func(ids []string, _ enumeration.Reached, _ func() int64) error {
 		if len(ids) > 0 {
@@ -287,7 +282,6 @@ func (m *Model) idsOf(ctx context.Context, keys []string) (ids []string, damaged
 	return ids, damaged, nil
 }
 
-// idIn returns the id of a record with a hashed key, given the answer to its get.
 func idIn(r kv.Result) (string, error) {
 	if r.Err != nil {
 		return "", r.Err

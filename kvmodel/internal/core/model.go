@@ -185,7 +185,6 @@ func (m *Model) Failure(id string, err error) error {
 	return &recordError{what, err}
 }
 
-// recordError is an error with the record it concerns.
 type recordError struct {
 	what string
 	err  error
@@ -195,7 +194,6 @@ func (e *recordError) Error() string { return e.what + ": " + e.err.Error() }
 
 func (e *recordError) Unwrap() error { return e.err }
 
-// handlerWait is how long a handler call waits for another of the same record.
 const handlerWait = 5 * time.Second
 
 // Changed calls all handlers for a change of id, even if one fails, but never concurrently for two
@@ -236,7 +234,6 @@ func (m *Model) IsBuilt(index plug.Index) bool {
 	return known && !IsAmong(index, missing)
 }
 
-// bodies encodes and decodes records: a Codec without its type parameter.
 type bodies interface {
 	Append(dst []byte, v plug.Record) ([]byte, error)
 	Unmarshal(data []byte, v plug.Record) (unknown bool, err error)
@@ -383,7 +380,6 @@ func Value[V any](p *V) (v V) {
 	return v
 }
 
-// validator is a record type that checks whether a record may be stored.
 type validator interface{ Validate() error }
 
 // Validate calls the Validate of v, if it has one.

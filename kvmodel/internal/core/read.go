@@ -16,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// upgrader is a record type that upgrades records of older versions.
 type upgrader interface{ Upgrade(from int) error }
 
 // See reads records in one trip and returns a Seen for each id. If some could not be read, it
@@ -100,7 +99,6 @@ func (m *Model) decodeEach(ids []string, results []kv.Result, f func(i int, rec 
 	return Joined(damaged)
 }
 
-// decodeIn decodes the results of gets of some keys of id, the record first, into the empty rec.
 func (m *Model) decodeIn(room *recordRoom, rec *plug.Seen, id string, results []kv.Result) error {
 	err := m.decode(room, rec, id, results[0])
 	if err == nil && len(results) > 1 {
@@ -210,7 +208,6 @@ type keptPlaces struct {
 	texts    []string
 }
 
-// keptPlacesBytes is their approximate size.
 const keptPlacesBytes = 160
 
 // Placed is an index with its position in the model.
@@ -238,7 +235,6 @@ func (p *Placed) places(v plug.Record, results []kv.Result) []string {
 	return kept.texts
 }
 
-// decodeKept is the Decoder of records.
 func (m *Model) decodeKept(value []byte) (any, int, error) {
 	k := new(keptRecord)
 	size := int(unsafe.Sizeof(*k))
@@ -254,7 +250,6 @@ func (m *Model) decodeKept(value []byte) (any, int, error) {
 	return k, size + codec.Size(v, shared) + len(k.places)*keptPlacesBytes, nil
 }
 
-// copyKept copies the cached record into the empty rec.
 func (m *Model) copyKept(room *recordRoom, rec *plug.Seen, version kv.Version, k *keptRecord) {
 	rec.Rev, rec.Version, rec.Envelope = k.envelope.Rev, version, &k.envelope
 	if k.value != nil {
@@ -290,7 +285,6 @@ func (m *Model) end(rec *plug.Seen) {
 // revAbove returns a rev above any that a damaged or lost record may have had.
 func (m *Model) revAbove() uint64 { return uint64(m.Db.Now().Add(times.Ahead).UnixMilli()) }
 
-// damage turns rec into a damaged record because of err, and returns an ErrCorrupt.
 func (m *Model) damage(rec *plug.Seen, r kv.Result, err error) error {
 	*rec = plug.Seen{ID: rec.ID, Rev: m.revAbove(), Version: r.Version}
 	rec.Err = m.Failure(rec.ID, wire.Corrupt(m.Key(rec.ID), err))

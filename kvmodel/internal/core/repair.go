@@ -65,7 +65,6 @@ func (m *Model) Readable(ctx context.Context, s kv.Store, id string) (*plug.Seen
 	return rec, err
 }
 
-// fenced returns the record id with its rev raised to at least past.
 func (m *Model) fenced(ctx context.Context, s kv.Store, id string, past uint64) (*plug.Seen, error) {
 	for range MaxTries {
 		rec, err := m.Readable(ctx, s, id)
@@ -99,7 +98,6 @@ func (m *Model) Lacked(ctx context.Context) ([]string, error) { return m.Built.L
 // Handles reports whether any handler is registered.
 func (m *Model) Handles() bool { return m.Handlers.Any() }
 
-// mergePlaces adds the places of rec in counting indexes to all.
 func (m *Model) mergePlaces(all []envelope.Touched, rec *plug.Seen) []envelope.Touched {
 	for _, index := range m.Indexes() {
 		if rec.Value != nil && Counts(index) {

@@ -18,7 +18,6 @@ const ChildrenMark = "children"
 // up. An hour after A4, when no request that entered something there can still be running, the
 // places are cleaned a second time and the tombstone is rewritten without them.
 
-// forgottenAtOnce is the number of tombstones cleaned in one look.
 const forgottenAtOnce = 500
 
 // MaxDeletions is the number of tombstones a model remembers to clean later. Beyond it the oldest
@@ -73,7 +72,6 @@ type Cascade struct {
 	Deleted   int    // children deleted so far by this process
 }
 
-// cascades are the deletions of a DB with children left to delete.
 type cascades struct {
 	mu  sync.Mutex
 	all []cascade

@@ -11,10 +11,8 @@ type uncleaned struct {
 	revs map[string]*uncleanedRev
 }
 
-// maxUncleaned limits the remembered records.
 const maxUncleaned = 1 << 13
 
-// uncleanedRev is the highest such rev of one record.
 type uncleanedRev struct {
 	rev     uint64
 	changes int // changes not cleaned up yet

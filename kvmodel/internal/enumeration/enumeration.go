@@ -45,8 +45,8 @@ func New(model string, s kv.Store, now func() time.Time, soon func(func(context.
 const place = "" // the only list
 
 // Begin creates the list of a new model.
-func (e *Enumeration) Begin(ctx context.Context, s kv.Store) error {
-	return e.logs.Begin(ctx, s, place)
+func (e *Enumeration) Begin(ctx context.Context) error {
+	return e.logs.Begin(ctx, e.logs.Store, place)
 }
 
 // HeadKey returns the key of the head, and FirstKey another key that exists once the model has
@@ -60,21 +60,21 @@ func (e *Enumeration) IsThere(got kv.Result) (there, damaged bool) {
 }
 
 // Remake recreates a damaged head.
-func (e *Enumeration) Remake(ctx context.Context, s kv.Store) error {
-	return e.logs.Remake(ctx, s, place)
+func (e *Enumeration) Remake(ctx context.Context) error {
+	return e.logs.Remake(ctx, e.logs.Store, place)
 }
 
 // Put adds ids. It first recreates a damaged head.
-func (e *Enumeration) Put(ctx context.Context, s kv.Store, ids []string) error {
+func (e *Enumeration) Put(ctx context.Context, ids []string) error {
 	for some := range slices.Chunk(ids, idsAtOnce) {
 		entries := make([]memberlog.Entry, len(some))
 		for i, id := range some {
 			entries[i] = memberlog.Entry{ID: id, Rev: 1, In: true} // the rev does not matter
 		}
-		err := e.logs.WriteAll(ctx, s, place, entries)
+		err := e.logs.WriteAll(ctx, e.logs.Store, place, entries)
 		if wire.IsCorrupt(err) {
-			if err = e.Remake(ctx, s); err == nil {
-				err = e.logs.WriteAll(ctx, s, place, entries)
+			if err = e.Remake(ctx); err == nil {
+				err = e.logs.WriteAll(ctx, e.logs.Store, place, entries)
 			}
 		}
 		if err != nil {
@@ -85,8 +85,8 @@ func (e *Enumeration) Put(ctx context.Context, s kv.Store, ids []string) error {
 }
 
 // Remove removes id. It calls fence after each read of the id; fence fails if the record exists.
-func (e *Enumeration) Remove(ctx context.Context, s kv.Store, id string, fence func() error) error {
-	err := e.logs.EraseOne(ctx, s, place, id, fence)
+func (e *Enumeration) Remove(ctx context.Context, id string, fence func() error) error {
+	err := e.logs.EraseOne(ctx, e.logs.Store, place, id, fence)
 	if errors.Is(err, memberlog.ErrNoHead) {
 		return nil // nothing was written, or a walk reports the loss
 	}
@@ -94,13 +94,13 @@ func (e *Enumeration) Remove(ctx context.Context, s kv.Store, id string, fence f
 }
 
 // Prune removes the ids of records that alive reports as gone.
-func (e *Enumeration) Prune(ctx context.Context, s kv.Store, alive func(ctx context.Context, ids []string) ([]bool, error)) error {
-	return e.logs.Keep(ctx, s, place, func(ids []string) ([]bool, error) { return alive(ctx, ids) })
+func (e *Enumeration) Prune(ctx context.Context, alive func(ctx context.Context, ids []string) ([]bool, error)) error {
+	return e.logs.Keep(ctx, e.logs.Store, place, func(ids []string) ([]bool, error) { return alive(ctx, ids) })
 }
 
 // Accept acknowledges the loss of missing parts, which are no longer an error.
-func (e *Enumeration) Accept(ctx context.Context, s kv.Store) error {
-	return e.logs.Accept(ctx, s, place)
+func (e *Enumeration) Accept(ctx context.Context) error {
+	return e.logs.Accept(ctx, e.logs.Store, place)
 }
 
 // Reached is the position of a walk. In the list, Key is the hash of an id and the id. In a walk
@@ -115,10 +115,8 @@ func (r Reached) IsBehind(to Reached) bool { return r.Number > to.Number || r.Ke
 
 const hashDigits = 16
 
-// reached returns the position of a walk that has passed p.
 func reached(p memberlog.Position) Reached { return Reached{Key: fmt.Sprintf("%016x", p.Hash) + p.ID} }
 
-// position returns where a walk continues from r.
 func (r Reached) position() (p memberlog.Position, err error) {
 	if len(r.Key) < hashDigits {
 		return p, nil
@@ -136,13 +134,13 @@ func (r Reached) position() (p memberlog.Position, err error) {
 // After the remaining ids, Each returns an ErrLost that names the lost parts, or an ErrCorrupt that
 // names the damaged ones. A walk that continues from there reports them again. isAccepted means
 // that the loss of the head is known.
-func (e *Enumeration) Each(ctx context.Context, s kv.Store, head kv.Result, isAccepted bool, from Reached, lines []string, f func(ids []string, to Reached, left int64) error) error {
+func (e *Enumeration) Each(ctx context.Context, head kv.Result, isAccepted bool, from Reached, lines []string, f func(ids []string, to Reached, left int64) error) error {
 	at, err := from.position()
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.model, err)
 	}
 	w := &walk{f: f, open: after(at, lines), to: from}
-	err = e.logs.Walk(ctx, s, place, head, at, w.take)
+	err = e.logs.Walk(ctx, e.logs.Store, place, head, at, w.take)
 	if isAccepted && errors.Is(err, memberlog.ErrNoHead) {
 		return nil
 	}
@@ -152,7 +150,6 @@ func (e *Enumeration) Each(ctx context.Context, s kv.Store, head kv.Result, isAc
 	return err
 }
 
-// walk is a call of Each.
 type walk struct {
 	f       func(ids []string, to Reached, left int64) error
 	open    []memberlog.Position // ids in lines not passed to f yet, in order
@@ -161,7 +158,6 @@ type walk struct {
 	refused error
 }
 
-// after returns the positions of ids after at, in order and without duplicates.
 func after(at memberlog.Position, ids []string) (all []memberlog.Position) {
 	for _, id := range ids {
 		if p := memberlog.PositionOf(id); at.Compare(p) < 0 {
@@ -172,7 +168,6 @@ func after(at memberlog.Position, ids []string) (all []memberlog.Position) {
 	return slices.Compact(all)
 }
 
-// take passes on the members of st, merged with the ids in lines.
 func (w *walk) take(st memberlog.Stretch) error {
 	w.missed = w.missed || st.Missed != nil
 	var all []memberlog.Position
@@ -198,7 +193,6 @@ func (w *walk) take(st memberlog.Stretch) error {
 	return nil
 }
 
-// before appends the positions in lines to all, up to the first for which is returns false.
 func (w *walk) before(all []memberlog.Position, is func(memberlog.Position) bool) []memberlog.Position {
 	for len(w.open) > 0 && is(w.open[0]) {
 		all, w.open = append(all, w.open[0]), w.open[1:]

@@ -113,7 +113,7 @@ func (w *town) write(s kv.Store, name string, rng *rand.Rand) {
 
 // archive drops a line once its id is in.
 func (w *town) archive(s kv.Store, e *Enumeration, name string, n int, id string) {
-	err := e.Put(context.Background(), s, []string{id})
+	err := e.Put(context.Background(), []string{id})
 	if w.says(name, err); err == nil {
 		surely(s, kv.OpDelete(lineKey(name, n)))
 	}
@@ -147,7 +147,7 @@ func (w *town) walk(s kv.Store, e *Enumeration) {
 	if err != nil {
 		return
 	}
-	err = e.Each(ctx, s, head, false, Reached{}, open, func(ids []string, _ Reached, _ int64) error {
+	err = e.Each(ctx, head, false, Reached{}, open, func(ids []string, _ Reached, _ int64) error {
 		for _, id := range ids {
 			got[id]++
 		}
@@ -168,7 +168,7 @@ func (w *town) walk(s kv.Store, e *Enumeration) {
 }
 
 func (w *town) prune(s kv.Store, e *Enumeration) {
-	err := e.Prune(context.Background(), s, func(ctx context.Context, ids []string) ([]bool, error) {
+	err := e.Prune(context.Background(), func(ctx context.Context, ids []string) ([]bool, error) {
 		keys := make([]string, len(ids))
 		for i, id := range ids {
 			keys[i] = "rec:" + id
@@ -214,7 +214,7 @@ func sweep(t *testing.T, n int, powers kvtest.Powers) {
 	proof.Sweep(t, n, world, func(sim *kvtest.Sim) {
 		w := &town{since: map[string]int{}}
 		ctx, s := context.Background(), sim.Store()
-		if err := small(s).Begin(ctx, s); err != nil {
+		if err := small(s).Begin(ctx); err != nil {
 			t.Fatal(err)
 		}
 		for i, name := range []string{"p", "q"} {
@@ -262,12 +262,12 @@ func (w *town) settle(s kv.Store) {
 		w.prune(s, e)
 		w.walk(s, e)
 	}
-	if err := e.Accept(context.Background(), s); err != nil {
+	if err := e.Accept(context.Background()); err != nil {
 		w.wrong = append(w.wrong, fmt.Sprintf("accept: %v", err))
 	}
 	w.lost = false
 	w.says("after Accept, a reader", w.first(s, e))
-	w.says("after Accept, a writer", e.Put(context.Background(), s, []string{"after"}))
+	w.says("after Accept, a writer", e.Put(context.Background(), []string{"after"}))
 	w.says("after Accept and a write, a reader", w.first(s, e))
 }
 
@@ -286,7 +286,7 @@ func (w *town) first(s kv.Store, e *Enumeration) error {
 	if err != nil {
 		return err
 	}
-	return e.Each(context.Background(), s, head, false, Reached{}, nil, func([]string, Reached, int64) error { return nil })
+	return e.Each(context.Background(), head, false, Reached{}, nil, func([]string, Reached, int64) error { return nil })
 }
 
 // still is a store with other powers: where some writers can refuse to append after a seal, all

@@ -65,7 +65,6 @@ func DeleteChildren(ctx context.Context, m *core.Model, id string) error {
 	return err
 }
 
-// deleteAll deletes the children of the record id, which was deleted at the given time.
 func deleteAll(ctx context.Context, m *core.Model, id string, at time.Time) error {
 	o := orphans{
 		place:   id,
@@ -88,7 +87,6 @@ func deleteAll(ctx context.Context, m *core.Model, id string, at time.Time) erro
 	return err
 }
 
-// deleteIn deletes the orphans o in a list, MODEL.INDEX.
 func deleteIn(ctx context.Context, m *core.Model, list string, o orphans) error {
 	child, index, err := childrenIn(m, list, o.place)
 	if err != nil {
@@ -97,7 +95,6 @@ func deleteIn(ctx context.Context, m *core.Model, list string, o orphans) error 
 	return deleteListed(ctx, child, index, o)
 }
 
-// childrenIn returns the model and the index of a list that holds children of the record id.
 func childrenIn(m *core.Model, list, id string) (child *core.Model, index string, err error) {
 	name, index, _ := strings.Cut(list, ".")
 	if child = m.Db.Model(name); child == nil {
@@ -106,8 +103,6 @@ func childrenIn(m *core.Model, list, id string) (child *core.Model, index string
 	return child, index, err
 }
 
-// forgetChildren removes the place of the record id from the lists and the tombstones of its
-// children.
 func forgetChildren(ctx context.Context, m *core.Model, id string) error {
 	for _, list := range m.Children {
 		child, index, err := childrenIn(m, list, id)
@@ -121,14 +116,12 @@ func forgetChildren(ctx context.Context, m *core.Model, id string) error {
 	return nil
 }
 
-// orphans are records in a list that must be deleted.
 type orphans struct {
 	place   string
 	goOn    func(context.Context) error // called when orphans are found; an error keeps them
 	deleted func(n int)                 // called with the number deleted
 }
 
-// forgetOrphans removes place from an index and from the tombstones of its former members.
 func forgetOrphans(ctx context.Context, m *core.Model, name, place string) error {
 	index, err := listing(m, name)
 	if err != nil {
@@ -149,7 +142,6 @@ func listing(m *core.Model, name string) (plug.Listing, error) {
 	return index, nil
 }
 
-// deleteListed deletes the orphans o in an index.
 func deleteListed(ctx context.Context, m *core.Model, name string, o orphans) error {
 	index, err := listing(m, name)
 	if err != nil {

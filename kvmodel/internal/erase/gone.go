@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
-	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -35,7 +33,6 @@ var (
 	modelItems     = []string{"ids", "built", "rebuild", "rebuilt", "build", "seq"}
 )
 
-// begins returns the prefixes of the keys of g's data for model.
 func (g *Gone) begins(model string) (all []string) {
 	for _, name := range g.Indexes {
 		for _, class := range indexClasses {
@@ -56,7 +53,6 @@ func (g *Gone) begins(model string) (all []string) {
 	return all
 }
 
-// without removes everything named by g from env, and reports whether there was anything.
 func (g *Gone) without(env *envelope.Envelope) (change bool) {
 	names := g.Indexes
 	if g.History {
@@ -68,7 +64,6 @@ func (g *Gone) without(env *envelope.Envelope) (change bool) {
 	return env.DropLost(func(index, _ string) bool { return slices.Contains(g.Indexes, index) }) || change
 }
 
-// clean applies change to the envelopes under keys and stores those that changed.
 func clean(ctx context.Context, m *core.Model, keys []string, change func(*envelope.Envelope) bool) error {
 	for some := range slices.Chunk(keys, core.RecordsAtOnce) {
 		for tries := 0; len(some) > 0; tries++ {
@@ -84,7 +79,6 @@ func clean(ctx context.Context, m *core.Model, keys []string, change func(*envel
 	return nil
 }
 
-// cleanOnce is one attempt of clean. It returns the keys of the records that changed meanwhile.
 func cleanOnce(ctx context.Context, m *core.Model, keys []string, change func(*envelope.Envelope) bool) (changed []string, err error) {
 	results, err := kv.GetAll(ctx, m.Db.Store, keys...)
 	if err != nil {
@@ -166,40 +160,15 @@ func isOfModel(key string) bool {
 	return !isEpoch && !slices.Contains([]string{"meta", "edge", "lease", "i"}, parts[2])
 }
 
-// awaitWithout returns when no other live process has a shape that keeps accepts. An ErrConflict
-// names a process that does not end.
 func awaitWithout(ctx context.Context, db *core.DB, model string, keeps func(shape string) bool) error {
 	if db.Alone {
 		return nil // no other process has the store
 	}
-	for range core.OtherTries {
-		living, err := keeper(ctx, db, keeps)
-		if err != nil || living == "" {
-			return err
-		}
-		if !kv.Sleep(ctx, time.Second) {
-			return fmt.Errorf("%w: process %s still keeps more of %s: end it first", kv.ErrConflict, living, model)
-		}
+	living, _, err := db.AwaitEnd(ctx, keeps)
+	if err == nil && living != "" {
+		err = fmt.Errorf("%w: process %s still keeps more of %s: end it first", kv.ErrConflict, living, model)
 	}
-	return fmt.Errorf("%w: another process still keeps more of %s: end it first", kv.ErrConflict, model)
-}
-
-// keeper returns the name of another live process with a shape that keeps accepts, or "".
-func keeper(ctx context.Context, db *core.DB, keeps func(shape string) bool) (string, error) {
-	all, err := journal.Others(ctx, db.Store, db.Journal.IsOwn, nil)
-	if err != nil {
-		return "", err
-	}
-	for _, other := range all {
-		tick, shapes, err := other.Head()
-		if err != nil {
-			return "", err
-		}
-		if slices.ContainsFunc(shapes, keeps) && !db.Repairer.IsDead(other.Process, tick) {
-			return db.Called(other), nil
-		}
-	}
-	return "", nil
+	return err
 }
 
 // dropPasses is the number of scans over the keys: a scan may miss keys that move, and requests in
@@ -241,7 +210,6 @@ func eachKey(ctx context.Context, db *core.DB, begin string, f func(keys []strin
 	return keys(ctx, begin, f)
 }
 
-// dropKeys removes the items under keys by the versions it reads.
 func dropKeys(ctx context.Context, db *core.DB, keys []string) error {
 	for some := range slices.Chunk(keys, core.RecordsAtOnce) {
 		results, err := kv.GetAll(ctx, db.Store, some...)

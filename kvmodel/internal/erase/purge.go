@@ -113,7 +113,7 @@ func (p *purge) run() error {
 		return err
 	}
 	if p.IsListed() {
-		if err := p.All.Remove(p.ctx, p.s, p.id, p.fence); err != nil {
+		if err := p.All.Remove(p.ctx, p.id, p.fence); err != nil {
 			return err
 		}
 	}
@@ -163,7 +163,6 @@ func (p *purge) fence() error {
 	return err
 }
 
-// clear removes the traces of the record at places from index.
 func (p *purge) clear(index plug.Index, places []string) error {
 	if f, ok := index.(plug.Forgetter); ok {
 		if err := f.Forget(p.ctx, p.s, p.id, p.rev, places); err != nil {

@@ -133,7 +133,6 @@ func CreatedIDs(ctx context.Context, s kv.Store, model string) (ids []string, er
 	return ids, damaged
 }
 
-// eachCopy calls f with the journal of each process.
 func eachCopy(ctx context.Context, s kv.Store, f func(Copy)) error {
 	p, err := readProcesses(ctx, s)
 	if err != nil {
@@ -186,7 +185,6 @@ func (c *Copy) Clear(ctx context.Context, s kv.Store) error {
 	return nil
 }
 
-// close marks the head as closed.
 func (c *Copy) close(ctx context.Context, s kv.Store) error {
 	h := c.head
 	h.tick = closedTick
@@ -215,7 +213,6 @@ func (c *Copy) Remove(ctx context.Context, s kv.Store) error {
 	return removeNames(ctx, s, c.Process)
 }
 
-// unlessChanged returns nil if err means that a journal has changed.
 func unlessChanged(err error) error {
 	if kv.Raced(err) {
 		return nil
@@ -223,7 +220,6 @@ func unlessChanged(err error) error {
 	return err
 }
 
-// removeNames removes the names of the journal of process after its segments.
 func removeNames(ctx context.Context, s kv.Store, process string) error {
 	if err := listProcess(ctx, s, process, false); err != nil {
 		return err

@@ -60,7 +60,6 @@ func (h head) encode() []byte {
 	return frame.Twice(wire.AppendTexts(b, texts))
 }
 
-// readHead returns what the head of process says.
 func readHead(process string, data []byte) (head, error) {
 	h, err := decodeHead(data)
 	return h, wire.Corrupt(headKey.Key(process), err)

@@ -165,7 +165,6 @@ func (j *Journal) isListed() bool {
 	return j.process != "" && j.edition == edition
 }
 
-// list adds the journal of process to the list p.
 func (j *Journal) list(ctx context.Context, p processes, process string) error {
 	err := p.change(ctx, j.Store, process, true)
 	_, edition := kv.EditionOf(j.losses)
@@ -206,7 +205,6 @@ func (j *Journal) open(ctx context.Context) error {
 	return nil
 }
 
-// begin records the name of the journal about to be opened.
 func (j *Journal) begin(process string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -295,7 +293,6 @@ func (j *Journal) End(ctx context.Context, seg *Segment, note Line) error {
 	return err
 }
 
-// writeOver writes the ends of notes in segments that have had open lines for at least some time.
 func (j *Journal) writeOver(ctx context.Context, some time.Duration) error {
 	for _, seg := range j.segmentsOver(some) {
 		over := j.takeOver(seg)
@@ -359,7 +356,6 @@ func (j *Journal) Oldest() (age time.Duration) {
 	return age
 }
 
-// complete returns the ended segments without open lines.
 func (j *Journal) complete() []*Segment {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -372,7 +368,6 @@ func (j *Journal) complete() []*Segment {
 	return all
 }
 
-// removeComplete removes the complete segments and returns their number.
 func (j *Journal) removeComplete(ctx context.Context) (int, error) {
 	complete := j.complete()
 	for _, seg := range complete {
@@ -383,7 +378,6 @@ func (j *Journal) removeComplete(ctx context.Context) (int, error) {
 	return len(complete), nil
 }
 
-// remove deletes a complete segment, once the ids created in it are in the enumeration.
 func (j *Journal) remove(ctx context.Context, seg *Segment) error {
 	if err := j.Archive(ctx, seg.created); err != nil {
 		return err

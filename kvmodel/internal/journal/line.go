@@ -71,7 +71,6 @@ func Merge(lines []Line) []Line {
 
 const isCreated = 1
 
-// encode appends a frame of l to dst.
 func (l *Line) encode(dst []byte) []byte {
 	body := wire.AppendText(nil, l.Model)
 	body = wire.AppendText(body, l.ID)
@@ -104,7 +103,6 @@ func decodeLines(data []byte) (lines []Line, damaged error) {
 	return lines, damaged
 }
 
-// decodeLine decodes the payload of a frame.
 func decodeLine(body []byte) (l Line, err error) {
 	r := wire.Reader{Rest: body}
 	l.Model, l.ID, l.Rev = r.Text("model"), r.Text("id"), r.Number("rev", envelope.MaxRev)

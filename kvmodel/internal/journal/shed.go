@@ -35,7 +35,6 @@ func (j *Journal) Shed(ctx context.Context, is func(Line) bool) (process string,
 	}
 }
 
-// holds reports whether seg, which may be nil, still exists with lines.
 func (j *Journal) holds(seg *Segment) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -24,7 +24,6 @@ const (
 	keptFor = 5 * time.Minute
 )
 
-// tickNow triggers the next tick immediately.
 func (j *Journal) tickNow() {
 	select {
 	case j.now <- struct{}{}:
@@ -49,7 +48,6 @@ func (j *Journal) startTicking() {
 	}
 }
 
-// loop ticks while there is work.
 func (j *Journal) loop() {
 	ticker := time.NewTicker(times.Tick)
 	defer ticker.Stop()
@@ -75,7 +73,6 @@ func (j *Journal) loop() {
 	}
 }
 
-// stopIfIdle ends the ticking, unless something was written since the last tick.
 func (j *Journal) stopIfIdle() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -94,7 +91,6 @@ func (j *Journal) stopTicking() {
 	j.ticking = nil
 }
 
-// awaitTicking returns when the ticking or ctx has ended.
 func (j *Journal) awaitTicking(ctx context.Context) error {
 	j.mu.Lock()
 	ticking := j.ticking
@@ -203,7 +199,6 @@ func (j *Journal) goneBack(ctx context.Context, process string, err error) error
 	return err
 }
 
-// lastTick returns the last acknowledged tick of process, or 0.
 func (j *Journal) lastTick(process string) uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -213,7 +208,6 @@ func (j *Journal) lastTick(process string) uint64 {
 	return j.acknowledged
 }
 
-// discard deletes a segment that is in no head.
 func (j *Journal) discard(ctx context.Context, seg *Segment) error {
 	_, err := kv.One(ctx, j.Store, kv.OpDelete(seg.key()))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -252,7 +246,6 @@ func (j *Journal) following(last *Segment) (next *Segment, exists bool) {
 	return newSegment(last.process, j.number), false
 }
 
-// headTo returns the head with next as the last segment.
 func (j *Journal) headTo(next *Segment) head {
 	shapes := j.Shapes()
 	j.mu.Lock()

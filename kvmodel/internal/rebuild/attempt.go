@@ -150,7 +150,6 @@ func (m *Builds) buildOnce(ctx context.Context, r *run, joined bool) error {
 	return fmt.Errorf("rebuild %s: %w", m.Name, err)
 }
 
-// startOver builds from the first record.
 func (b *building) startOver(ctx context.Context) error {
 	number, err := b.Built.Begin(ctx)
 	if err != nil {
@@ -164,8 +163,6 @@ func (b *building) startOver(ctx context.Context) error {
 	return b.steps(ctx)
 }
 
-// isWhole reports whether b entered all records itself, rather than continuing another process's
-// build.
 func (b *building) isWhole() bool {
 	found := b.lease.Found
 	return found.Stage == build.Entering && found.Reached == (enumeration.Reached{})
@@ -177,7 +174,6 @@ var errLostSince = errors.New("a part of an index is lost")
 
 var errBuilt = errors.New("another process has built it")
 
-// missing returns the indexes that did not hold all records when b began.
 func (b *building) missing() (missing []string) {
 	for _, def := range b.Definitions() {
 		if b.tokens[def] != "" {
@@ -187,7 +183,6 @@ func (b *building) missing() (missing []string) {
 	return missing
 }
 
-// steps runs the remaining steps of the build.
 func (b *building) steps(ctx context.Context) error {
 	b.builders = b.findBuilders()
 	if err := b.awaitOthers(ctx); err != nil {
@@ -227,7 +222,6 @@ func (b *building) steps(ctx context.Context) error {
 	return wait
 }
 
-// without returns the indexes that duplicates do not affect, as far as is known.
 func (b *building) without(duplicates *DuplicatesError) []string {
 	switch {
 	case duplicates == nil:
@@ -239,7 +233,6 @@ func (b *building) without(duplicates *DuplicatesError) []string {
 	return slices.DeleteFunc(b.Definitions(), func(def string) bool { return slices.Contains(bad, core.Names([]string{def})[0]) })
 }
 
-// findBuilders returns the incomplete indexes that build themselves, by name.
 func (b *building) findBuilders() map[string]plug.Builder {
 	builders := map[string]plug.Builder{}
 	for _, index := range b.indexes {
@@ -291,7 +284,6 @@ func (b *building) mark(ctx context.Context, defs ...string) error {
 	return nil
 }
 
-// buildAll lets the builders build themselves, in the order of the model's indexes.
 func (b *building) buildAll(ctx context.Context) error {
 	for _, index := range b.indexes {
 		if builder := b.builders[index.Name()]; builder != nil {
@@ -322,7 +314,6 @@ func (b *building) enter(ctx context.Context, s kv.Store, rec *plug.Seen) ([]*co
 	return nil, b.Failure(rec.ID, kv.ErrConflict)
 }
 
-// whole returns the undamaged records of recs and saves the errors of the others.
 func (b *building) whole(recs []*plug.Seen) (whole []*plug.Seen) {
 	for _, rec := range recs {
 		if !rec.Damaged() {
@@ -334,7 +325,6 @@ func (b *building) whole(recs []*plug.Seen) (whole []*plug.Seen) {
 	return whole
 }
 
-// leaveOut saves err, the reason why the record id is missing in some index.
 func (b *building) leaveOut(id string, err error) {
 	if b.damaged == nil {
 		b.damaged = make(map[string]error)

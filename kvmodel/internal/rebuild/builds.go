@@ -64,14 +64,12 @@ func (m *Builds) begin(mine *run) (r *run, own bool) {
 	return m.now, m.now == mine
 }
 
-// current returns the build under way, or nil, and the end and error of the last one.
 func (m *Builds) current() (r *run, ended time.Time, last error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.now, m.ended, m.last
 }
 
-// end records the result of r.
 func (m *Builds) end(r *run, err error, now time.Time) {
 	m.mu.Lock()
 	m.now, m.last, m.ended = nil, err, now
@@ -100,7 +98,6 @@ func (m *Builds) Rebuild(ctx context.Context) error {
 	}
 }
 
-// do runs r. Closing the DB ends it.
 func (m *Builds) do(ctx context.Context, r *run) (err error) {
 	ctx, leave, err := m.running.Life.enter(ctx)
 	if err == nil {
@@ -180,7 +177,6 @@ func (m *Builds) awaitBuilt(ctx context.Context, index plug.Index) error {
 	return m.unbuilt(ctx, index)
 }
 
-// unbuilt returns an ErrNeedsRebuild with the progress of index.
 func (m *Builds) unbuilt(ctx context.Context, index plug.Index) error {
 	how := "run db build, or call Rebuild of the data class, once all writers know the index"
 	switch r, _, last := m.current(); {

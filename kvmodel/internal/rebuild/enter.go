@@ -41,13 +41,11 @@ func (b *building) beat(ctx context.Context) (_ context.Context, end func()) {
 	}
 }
 
-// keep saves the progress of b.
 func (b *building) keep(ctx context.Context) error {
 	b.kept, b.keptDone, b.ownDone = b.Db.Now(), b.state.Done, 0
 	return b.lease.Keep(ctx, b.Db.Store, b.state)
 }
 
-// release lets others continue, however b ended.
 func (b *building) release(ctx context.Context, kept bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildPatience)
 	defer cancel()
@@ -57,7 +55,6 @@ func (b *building) release(ctx context.Context, kept bool) {
 	_ = b.lease.Release(ctx)
 }
 
-// reach records that n more ids were entered, up to to; losers must be entered again.
 func (b *building) reach(to enumeration.Reached, n int, left int64, losers []string) {
 	b.state.Reached = to
 	b.state.Done += int64(n)
@@ -182,8 +179,6 @@ func (b *building) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen) 
 	return duplicates, damaged, nil
 }
 
-// enterLosers retries the records that were in conflict or damaged. It returns the remaining
-// conflicts, or nil.
 func (b *building) enterLosers(ctx context.Context) (*DuplicatesError, error) {
 	ids := slices.Compact(slices.Sorted(slices.Values(b.state.Losers)))
 	all := &DuplicatesError{Model: b.Name, More: int(b.state.More)}
@@ -211,7 +206,6 @@ func (b *building) enterLosers(ctx context.Context) (*DuplicatesError, error) {
 	return all, nil
 }
 
-// meet passes the places of rec to the indexes with a final step.
 func (b *building) meet(rec *plug.Seen) {
 	for _, index := range b.indexes {
 		if f, ok := index.(plug.Meeter); ok {
@@ -220,7 +214,6 @@ func (b *building) meet(rec *plug.Seen) {
 	}
 }
 
-// meetEarlier meets the records up to to, entered by an earlier process.
 func (b *building) meetEarlier(ctx context.Context, to enumeration.Reached) error {
 	finishes := slices.ContainsFunc(b.indexes, func(i plug.Index) bool { _, ok := i.(plug.Meeter); return ok })
 	if to == (enumeration.Reached{}) || b.lease.Found.Stage == build.Finished || !finishes {

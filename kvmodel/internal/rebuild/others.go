@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
@@ -23,19 +22,9 @@ func (b *building) awaitOthers(ctx context.Context) error {
 	if err := b.awaitPast(ctx); err != nil {
 		return err
 	}
-	var living string
-	var dead []string
-	for range core.OtherTries {
-		var err error
-		if living, dead, err = b.others(ctx); err != nil {
-			return err
-		}
-		if living == "" {
-			break
-		}
-		if !kv.Sleep(ctx, time.Second) {
-			break
-		}
+	living, dead, err := b.Db.AwaitEnd(ctx, b.Lacks)
+	if err != nil {
+		return err
 	}
 	if living != "" {
 		return fmt.Errorf("%w, but process %s writes %s with other indexes: end it first", plug.ErrNeedsRebuild, living, b.Name)
@@ -62,28 +51,6 @@ func (b *building) awaitPast(ctx context.Context) error {
 	}
 	b.past = number
 	return nil
-}
-
-// others returns the name of a live process without an index of the model, or "", and the names of
-// the dead ones.
-func (b *building) others(ctx context.Context) (living string, dead []string, err error) {
-	all, err := journal.Others(ctx, b.Db.Store, b.Db.Journal.IsOwn, nil)
-	if err != nil {
-		return "", nil, err
-	}
-	for _, other := range all {
-		// With a damaged head, the missing indexes are unknown.
-		tick, shapes, damaged := other.Head()
-		lacks := damaged != nil || slices.ContainsFunc(shapes, func(shape string) bool { return b.Lacks(shape) })
-		switch {
-		case !lacks:
-		case b.Db.Repairer.IsDead(other.Process, tick):
-			dead = append(dead, other.Process)
-		default:
-			living = b.Db.Called(other)
-		}
-	}
-	return living, dead, nil
 }
 
 // repairAll repairs the lines of the model in the journals of processes. It fences the records that

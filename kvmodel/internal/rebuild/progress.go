@@ -32,7 +32,6 @@ func (b Build) String() string {
 	return fmt.Sprintf("building: %s of about %s records", thousands(b.Done), thousands(max(b.Done, b.Total)))
 }
 
-// howFar describes the progress of a build in state st.
 func howFar(st build.State) string {
 	far := Build{Done: int(st.Done), Total: int(st.Total)}.String()
 	switch {
@@ -44,7 +43,6 @@ func howFar(st build.State) string {
 	return far
 }
 
-// thousands returns n with a comma before every three digits.
 func thousands(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -53,7 +51,6 @@ func thousands(n int) string {
 	return text
 }
 
-// run is a build in this process.
 type run struct {
 	long chan struct{} // closed once the build is known not to be short
 	done chan struct{} // closed at the end, after err is set
@@ -74,7 +71,6 @@ func (r *run) state() Build {
 	return r.now
 }
 
-// saw records the progress of the build.
 func (r *run) saw(st build.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,14 +85,12 @@ func (r *run) saw(st build.State) {
 	}
 }
 
-// builds records the indexes that did not hold all records.
 func (r *run) builds(missing []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.now.Indexes = core.Names(missing)
 }
 
-// logEvery is the interval at which a running build is logged.
 const logEvery = 10 * time.Second
 
 // Running are the builds of a DB that run in this process.
@@ -114,7 +108,6 @@ func NewRunning(log *slog.Logger, onBuild func(Build)) *Running {
 	return &Running{log: log, onBuild: onBuild, Life: newLife(), runs: make(map[*run]bool)}
 }
 
-// report adds r to Stats and logs its progress until the returned func is called with its result.
 func (a *Running) report(ctx context.Context, r *run) (ended func(error)) {
 	a.mu.Lock()
 	a.runs[r] = true

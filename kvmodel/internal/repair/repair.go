@@ -128,7 +128,6 @@ func (r *Repairer) Repair(ctx context.Context) error {
 	return kv.Join(errs...)
 }
 
-// look is the result of one look at the journals of all other processes.
 type look struct {
 	open  []journal.Line // lines of dead processes, unfinished before the look
 	whole bool           // all journals were read
@@ -136,7 +135,7 @@ type look struct {
 
 func (r *Repairer) repairIfDead(ctx context.Context, other journal.Other, l *look) error {
 	// A live process rewrites its damaged head.
-	if tick, _, _ := other.Head(); !r.signs.isDead(other.Process, tick) {
+	if !r.signs.isDead(other.Process, other.Tick) {
 		return nil
 	}
 	j, err := journal.Read(ctx, r.Store, other.Process)
@@ -200,7 +199,6 @@ func (r *Repairer) firstPass(ctx context.Context, j journal.Copy) error {
 	return j.MarkRepaired(ctx, r.Store, r.Now())
 }
 
-// giveUp removes the damaged lines from j after the others are repaired.
 func (r *Repairer) giveUp(ctx context.Context, j journal.Copy) error {
 	models := j.Models()
 	if slices.ContainsFunc(models, func(name string) bool { return r.Owner(name) == nil }) {
@@ -223,7 +221,6 @@ func (r *Repairer) secondPass(ctx context.Context, j journal.Copy) (done bool, e
 	return r.Settle(ctx)
 }
 
-// once runs step for the lines of j, unless it has already succeeded for all of them.
 func (r *Repairer) once(ctx context.Context, j journal.Copy, what part, all extent, step func(context.Context, journal.Copy) error) error {
 	if r.signs.covered(j, what) == all {
 		return nil
@@ -302,7 +299,6 @@ func guard(l journal.Line, step func() error) error {
 	return work.About(l.Model, "", work.Recover("the repair of "+l.Model+" "+kv.Quote(l.ID), step))
 }
 
-// deleteChildren deletes the children of records that the lines have deleted.
 func (r *Repairer) deleteChildren(ctx context.Context, j journal.Copy) error {
 	var errs []error
 	for _, l := range j.Lines {
