@@ -40,7 +40,6 @@ type Try struct {
 	Nonce uint64
 }
 
-// mark is an index's data in the record.
 type mark struct{ index, value []byte }
 
 // Touched is the places of one index that a change concerns.

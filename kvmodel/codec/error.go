@@ -56,7 +56,6 @@ func (e *Error) Unwrap() []error {
 	return []error{ErrCorrupt, e.Cause}
 }
 
-// within records that the failed value is part of step: a field or "[index]".
 func (e *Error) within(step string) {
 	e.steps = append(e.steps, step)
 }

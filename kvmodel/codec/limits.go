@@ -18,19 +18,15 @@ const (
 	memoryFloor  = 64 << 10 // always allowed, however short the input
 )
 
-// memoryLimit returns the maximum memory, in bytes, of slices, maps and pointers in a value of size
-// stored bytes.
 func memoryLimit(size int) int64 {
 	return max(memoryFloor, memoryFactor*int64(size))
 }
 
-// account tracks the depth and the memory of the value being read or written.
 type account struct {
 	depth  int
 	memory int64
 }
 
-// sliceSize returns the bytes of n values of type T.
 func sliceSize[T any](n int) int64 {
 	var v T
 	return int64(n) * int64(unsafe.Sizeof(v))

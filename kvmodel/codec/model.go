@@ -71,7 +71,6 @@ func (m *Model[T]) CopyTo(to, v *T) {
 	m.Copy(to)
 }
 
-// unmarshal reads data, a part of w, into v.
 func (m *Model[T]) unmarshal(data []byte, v *T, w window) (unknown bool, err error) {
 	r := readers.Get().(*Reader)
 	defer r.release()
@@ -86,7 +85,6 @@ func (m *Model[T]) unmarshal(data []byte, v *T, w window) (unknown bool, err err
 	return r.unknown, nil
 }
 
-// write writes v after the first start bytes of w.
 func write[T any](w *Writer, start int, v *T, put func(*Writer, *T)) error {
 	if v == nil {
 		w.nil()
@@ -119,7 +117,6 @@ func (w *Writer) release() {
 	writers.Put(w)
 }
 
-// release drops the reader's references and returns it to the pool.
 func (r *Reader) release() {
 	r.raw.Reset(nil)
 	*r = Reader{decoder: r.decoder}

@@ -180,7 +180,6 @@ func (r *Reader) own() (at int, raw []byte) {
 	return at, r.data[at:r.at]
 }
 
-// cause fails with err, from the decoder of the value at at, unless err is nil.
 func (r *Reader) cause(at int, err error) {
 	if err != nil {
 		r.fail(at, err.Error())

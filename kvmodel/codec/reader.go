@@ -229,7 +229,6 @@ func ReadMap[M ~map[K]V, K key, V any](r *Reader, v *M, readKey func(*Reader, *K
 	r.depth--
 }
 
-// code reads the first byte of a value and returns where it was.
 func (r *Reader) code() (at int, c byte) {
 	at = r.at
 	if at >= len(r.data) {
@@ -240,7 +239,6 @@ func (r *Reader) code() (at int, c byte) {
 	return at, r.data[at]
 }
 
-// skipNil reports whether the next value is nil, and then skips it.
 func (r *Reader) skipNil() bool {
 	if r.at < len(r.data) && r.data[r.at] == codeNil {
 		r.at++
@@ -263,7 +261,6 @@ func (r *Reader) open(k kind) int {
 	return -1
 }
 
-// count returns the count of the value at at, whose shape is s.
 func (r *Reader) count(at int, s shape) int {
 	n := int64(s.count)
 	for _, b := range r.take(int(s.width)) {
@@ -282,7 +279,6 @@ func (r *Reader) count(at int, s shape) int {
 	return int(n)
 }
 
-// take returns the next n bytes of the input, or none after a failure.
 func (r *Reader) take(n int) []byte {
 	if n > len(r.data)-r.at {
 		r.fail(r.at, fmt.Sprintf("truncated: %d bytes wanted, %d remain", n, len(r.data)-r.at))
@@ -292,7 +288,6 @@ func (r *Reader) take(n int) []byte {
 	return r.data[r.at-n : r.at]
 }
 
-// text returns the bytes of a string, which stay in the input.
 func (r *Reader) text(want string) []byte {
 	at, c := r.code()
 	if c&0xe0 == codeFixStr {
@@ -391,7 +386,6 @@ func (r *Reader) openTime() int {
 	return n
 }
 
-// skip skips a value of any kind at the given depth.
 func (r *Reader) skip(depth int) {
 	at, c := r.code()
 	s := shapeOf(c)
@@ -420,7 +414,6 @@ func (r *Reader) skipAll(at, n, depth int) {
 	}
 }
 
-// enter goes one level deeper, into a value that takes size bytes of memory.
 func (r *Reader) enter(size int64) bool {
 	r.memory += size
 	switch {
@@ -443,7 +436,6 @@ func (r *Reader) fail(at int, reason string) {
 	r.at = len(r.data)
 }
 
-// unexpected fails because the value at at is not the wanted one.
 func (r *Reader) unexpected(at int, want string) {
 	if r.err == nil {
 		r.fail(at, fmt.Sprintf("want %s, found %v", want, shapeOf(r.data[at]).kind))

@@ -12,7 +12,6 @@ const (
 	shortText  = windowSize / 4 // longer text gets its own allocation
 )
 
-// cut returns data[from:to] as a string.
 func (w *window) cut(data []byte, from, to int) string {
 	if from == to {
 		return ""

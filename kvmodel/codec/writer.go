@@ -240,7 +240,6 @@ func (w *Writer) length(n int, code8, code16, code32 byte) {
 	}
 }
 
-// enter goes one level deeper, into a value that takes size bytes of memory.
 func (w *Writer) enter(size int64) bool {
 	w.memory += size
 	if w.depth == MaxDepth {

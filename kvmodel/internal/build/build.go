@@ -96,7 +96,6 @@ func (i *Item) Claim(ctx context.Context, tokens []string, begin func(ctx contex
 	return l, nil
 }
 
-// mayTake reports whether the build of st has no other live owner.
 func (i *Item) mayTake(st State) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -151,7 +150,6 @@ func (l *Lease) write(ctx context.Context, s kv.Store, edit func(now *State)) er
 	})
 }
 
-// read returns the state in the item, or ErrTaken.
 func (l *Lease) read(ctx context.Context, s kv.Store) (State, kv.Version, error) {
 	now, version, err := l.item.read(ctx, s)
 	if err == nil && now.owner != l.item.Owner {

@@ -53,7 +53,6 @@ const (
 // IsOwned reports whether a process claims to be building.
 func (st State) IsOwned() bool { return st.owner != "" }
 
-// fits reports whether the build of st covers tokens.
 func (st State) fits(tokens []string) bool {
 	if len(tokens) == 0 || st.Stage == Finished && st.More > 0 {
 		return false
@@ -82,7 +81,6 @@ func (st State) encode() []byte {
 	return frame.Whole(wire.AppendTexts(b, losers))
 }
 
-// room returns the losers that fit in the item, and the number of the others.
 func (st State) room() (losers []string, more int64) {
 	size := 0
 	for i, id := range st.Losers {
@@ -93,7 +91,6 @@ func (st State) room() (losers []string, more int64) {
 	return st.Losers, st.More
 }
 
-// decode returns the state in an item, or the zero State if it is damaged.
 func decode(data []byte) (st State) {
 	data, damaged := frame.Open(data)
 	if damaged != nil {

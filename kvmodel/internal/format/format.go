@@ -26,7 +26,6 @@ const knownFormat = 1
 // ErrUnknown is package kvmodel's ErrUnknownFormat.
 var ErrUnknown = errors.New("unknown format")
 
-// markerKey is the key of the marker, which holds the format of all stored items.
 var markerKey = kv.NewClass("format", 1).Key("ringtree")
 
 // markerGood is how long a read marker stays valid on a store that other processes write too. A DB
@@ -138,18 +137,15 @@ func (m Store) Memory(ctx context.Context) (kv.Memory, string) {
 	return kv.MemoryOf(ctx, m.Store)
 }
 
-// isDone reports whether no op is due on the marker.
 func (m Store) isDone() bool {
 	seen := m.seen.Load()
 	return m.isGood(seen) && !seen.absent
 }
 
-// isGood reports whether seen is still valid.
 func (m Store) isGood(seen *sight) bool {
 	return seen != nil && (!m.shared || m.now().Sub(seen.at) < markerGood)
 }
 
-// again is the context key of readAgain.
 type again struct{}
 
 // ReadAgain returns a context whose first trip reads the marker again, since others may have
@@ -161,7 +157,6 @@ func (m Store) ReadAgain(ctx context.Context) context.Context {
 	return context.WithValue(ctx, again{}, new(atomic.Bool))
 }
 
-// isDue reports whether this is the first trip under a context of readAgain.
 func (m Store) isDue(ctx context.Context) bool {
 	if !m.shared {
 		return false
@@ -210,7 +205,6 @@ func (m Store) ask(ctx context.Context, ops []kv.Op) error {
 	return nil
 }
 
-// answered returns the error of an op on the marker, or the fault of the marker it read.
 func answered(own kv.Op) error {
 	if own.Result.Err == nil && own.Kind == kv.Get {
 		return checkMarker(own.Result.Value)

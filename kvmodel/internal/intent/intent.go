@@ -47,7 +47,6 @@ func New(db *core.DB, name string, decode func(args []byte) (Call, error)) *Inte
 	return i
 }
 
-// underway is an intent that has failed so far.
 type underway struct {
 	began time.Time
 	line  *core.Written // nil: it is in the journal of another process
@@ -177,7 +176,6 @@ func (i *Intent) begin(ctx context.Context, text string, turn *turn) (line *core
 	return line, nil // once begun, it waits for its turn
 }
 
-// tries calls the function up to runTries times, once it has its turn.
 func (i *Intent) tries(ctx context.Context, c Call, turn *turn) (err error) {
 	if err := turn.wait(ctx); err != nil {
 		return err
@@ -214,7 +212,6 @@ func (i *Intent) keep(text string, line *core.Written, err error) {
 	}
 }
 
-// tryAgain retries the failed intents of this process. It returns an error if one fails again.
 func (i *Intent) tryAgain(ctx context.Context) error {
 	var errs []error
 	for text, line := range i.own() {
@@ -240,7 +237,6 @@ func (i *Intent) tryAgain(ctx context.Context) error {
 	return kv.Join(errs...)
 }
 
-// own returns the failed intents begun by this process.
 func (i *Intent) own() map[string]*core.Written {
 	i.mu.Lock()
 	defer i.mu.Unlock()

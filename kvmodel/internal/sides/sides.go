@@ -42,7 +42,6 @@ func inOrder(ctx context.Context, works []func(context.Context) error) error {
 	return nil
 }
 
-// outcome returns the first error of the works, which have ended, or panics as one has.
 func outcome(sides []side, errs []error) (failed error) {
 	for i, err := range errs {
 		if panicked := sides[i].panicked; panicked != nil {
@@ -55,10 +54,8 @@ func outcome(sides []side, errs []error) (failed error) {
 	return failed
 }
 
-// errStopped is the error of works after another one has failed.
 var errStopped = fmt.Errorf("another work beside it has failed: %w", context.Canceled)
 
-// stopping is a store that can be stopped.
 type stopping struct {
 	kv.Store
 	stopped *atomic.Bool
@@ -77,7 +74,6 @@ func (s stopping) Do(ctx context.Context, ops []kv.Op) error {
 
 type sideKey struct{}
 
-// side is one of the works of a Run.
 type side struct {
 	trips    context.Context
 	trip     kv.Store
@@ -87,7 +83,6 @@ type side struct {
 	over bool       // it has ended
 }
 
-// run runs the work until it ends, unless another one has failed.
 func (s *side) run(ctx context.Context, work func(context.Context) error, stopped *atomic.Bool) (err error) {
 	if stopped.Load() {
 		return errStopped

@@ -68,7 +68,6 @@ func NewSum(base Base, model, counter string) *Derived {
 	return d
 }
 
-// stored returns the stored form of n.
 func (d *Derived) stored(n int64) []byte { return strconv.AppendInt(nil, d.zero+n, 10) }
 
 // Over sets the counted lists. Call it at start-up, at most once.

@@ -30,14 +30,12 @@ import (
 // errNotQuiet: a number will be recounted, but not yet.
 var errNotQuiet = fmt.Errorf("%w: a list is counted again once nothing has changed for %v", work.ErrNotYet, times.Settled)
 
-// doubts are the numbers in doubt.
 type doubts struct {
 	mu   sync.Mutex // never held during a trip
 	open map[string]*doubt
 	done map[string]time.Time // start of the last successful round
 }
 
-// doubt is the doubt about one number.
 type doubt struct {
 	since time.Time // when its latest reason arose
 
@@ -47,7 +45,6 @@ type doubt struct {
 	members Members
 }
 
-// begun reports whether a valid round is in progress.
 func (d doubt) begun() bool { return !d.began.Before(d.since.Add(times.Settled)) }
 
 // due returns when the next step of a round, its beginning or its end, can be taken.
@@ -98,14 +95,12 @@ func (d *doubts) Settled(id string, since time.Time) error {
 	return nil
 }
 
-// ids returns the ids in doubt, sorted.
 func (d *doubts) ids() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Sorted(maps.Keys(d.open))
 }
 
-// get returns the doubt about id, if any.
 func (d *doubts) get(id string) (doubt, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -115,7 +110,6 @@ func (d *doubts) get(id string) (doubt, bool) {
 	return doubt{}, false
 }
 
-// due returns when the next step can be taken for all of ids in doubt.
 func (d *doubts) due(ids []string) (due time.Time) {
 	for _, id := range ids {
 		if about, ok := d.get(id); ok && about.due().After(due) {
@@ -125,7 +119,6 @@ func (d *doubts) due(ids []string) (due time.Time) {
 	return due
 }
 
-// note records the round of a doubt.
 func (d *doubts) note(id string, round doubt) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,7 +144,6 @@ func (d *doubts) recounted(id string, began time.Time) {
 	}
 }
 
-// settledAtOnce is how many numbers are counted side by side.
 const settledAtOnce = 100
 
 // RecountRounds is the number of times a rebuild tries to count.
@@ -216,7 +208,6 @@ func (d *Derived) Settle(ctx context.Context) error {
 	return work.FirstError(errs...)
 }
 
-// counted is a number written by a round.
 type counted struct {
 	id    string
 	n     int64
@@ -232,7 +223,6 @@ func (d *Derived) settleSome(ctx context.Context, s kv.Store, ids []string, now 
 	return work.FirstError(append(errs, d.settleCounted(ctx, s, ends))...)
 }
 
-// settleCounted settles the doubts about the non-nil ends, once the SureFollower has followed.
 func (d *Derived) settleCounted(ctx context.Context, s kv.Store, ends []*counted) error {
 	ends = slices.DeleteFunc(ends, func(c *counted) bool { return c == nil })
 	if err := d.Followed(ctx, s, kv.Texts(ends, func(c *counted) string { return c.id })); err != nil {
@@ -245,7 +235,6 @@ func (d *Derived) settleCounted(ctx context.Context, s kv.Store, ends []*counted
 	return nil
 }
 
-// settleOne continues the round of id, and returns the result when it ends.
 func (d *Derived) settleOne(ctx context.Context, s kv.Store, id string, now time.Time) (*counted, error) {
 	if d.base.Atomic != nil {
 		return nil, d.settleNow(ctx, id, now)
@@ -273,7 +262,6 @@ func (d *Derived) beginRound(ctx context.Context, s kv.Store, id string, now tim
 	return err
 }
 
-// endRound is steps 2 and 3.
 func (d *Derived) endRound(ctx context.Context, s kv.Store, id string, now time.Time, round doubt) (*counted, error) {
 	members, err := (*d.lists.Load()).Members(ctx, s, id)
 	if err != nil {
@@ -299,7 +287,6 @@ func (d *Derived) endRound(ctx context.Context, s kv.Store, id string, now time.
 	return &counted{id, members.N, round.began}, nil
 }
 
-// settleNow counts id in a transaction.
 func (d *Derived) settleNow(ctx context.Context, id string, now time.Time) error {
 	var n int64
 	err := d.base.Atomic(ctx, func(s kv.Store) (err error) {

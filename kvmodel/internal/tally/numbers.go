@@ -72,7 +72,6 @@ func (n *numbers) shown(stored int64) int64 {
 	return max(0, stored-n.zero)
 }
 
-// failure returns err, the error of the number of id. For an invalid number it names the key.
 func (n *numbers) failure(id string, err error) error {
 	if errors.Is(err, kv.ErrNotNumber) {
 		return wire.Corrupt(n.Key(id), err)
@@ -96,7 +95,6 @@ func (n *numbers) following() []Follower {
 	return slices.Clip(n.followers)
 }
 
-// counting returns the works of the followers that count a change of id's number by delta.
 func (n *numbers) counting(ctx context.Context, id string, delta int64) (works []func(kv.Store) error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -116,7 +114,6 @@ func (n *numbers) tell(ctx context.Context, id string, delta, count int64) {
 	n.warn(id, errs)
 }
 
-// warn logs the errors of followers.
 func (n *numbers) warn(id string, errs []error) {
 	if len(errs) == 0 {
 		return

@@ -94,7 +94,6 @@ func (t *Tally) adjust(ctx context.Context, s kv.Store, id string, delta int64) 
 	return sum, err
 }
 
-// adjustBeside is adjust in one trip with works, and returns their errors as others.
 func (t *Tally) adjustBeside(ctx context.Context, id string, delta int64, works []func(kv.Store) error) (sum int64, others []error, err error) {
 	first := func(s kv.Store) (err error) { sum, err = t.adjust(ctx, s, id, delta); return err }
 	errs := kv.Together(ctx, t.base.Store, append([]func(kv.Store) error{first}, works...)...)

@@ -38,7 +38,6 @@ type alike struct {
 	what, model, index, kind string
 }
 
-// told is the number of similar failures, and the first of them.
 type told struct {
 	times int
 	first error
@@ -93,7 +92,6 @@ func (f *Failures) Flush() {
 	}
 }
 
-// again logs the next line, a second after the last one.
 func (f *Failures) again() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -169,7 +167,6 @@ func About(model, index string, err error) error {
 	return &about{model, index, err}
 }
 
-// subject returns the model and the index of err.
 func subject(err error) about {
 	if e := (*about)(nil); errors.As(err, &e) {
 		return *e

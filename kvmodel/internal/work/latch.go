@@ -85,7 +85,6 @@ func (l *Latch) begin() {
 	l.state = running
 }
 
-// end records the result of the work.
 func (l *Latch) end(err error) {
 	q := l.queue
 	q.mu.Lock()
@@ -126,7 +125,6 @@ func (q *Queue) takeSure() bool {
 	return true
 }
 
-// giveUp returns err, which the next Flush reports as well.
 func (q *Queue) giveUp(err error) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -136,7 +134,6 @@ func (q *Queue) giveUp(err error) error {
 	return err
 }
 
-// tryAgain schedules all waiting works and returns their number.
 func (q *Queue) tryAgain() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -149,7 +146,6 @@ func (q *Queue) tryAgain() int {
 	return len(all)
 }
 
-// failing returns an error if waiting works have failed, or if works were given up.
 func (q *Queue) failing() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

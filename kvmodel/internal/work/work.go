@@ -187,7 +187,6 @@ func (q *Queue) Every(timer *time.Timer, interval time.Duration, work Work) {
 	}
 }
 
-// begin counts one more work as busy, unless the queue is closed.
 func (q *Queue) begin() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -198,7 +197,6 @@ func (q *Queue) begin() bool {
 	return true
 }
 
-// enqueue hands work to a worker, now or when one is free. It reports whether there was room.
 func (q *Queue) enqueue(work Work) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -220,7 +218,6 @@ func (q *Queue) push(work Work) {
 	go q.drain(work)
 }
 
-// drain runs work, then queued works.
 func (q *Queue) drain(work Work) {
 	for work != nil {
 		_ = q.do(context.Background(), work)
@@ -228,7 +225,6 @@ func (q *Queue) drain(work Work) {
 	}
 }
 
-// next returns the next work of a worker; nil ends the worker.
 func (q *Queue) next() Work {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -254,7 +250,6 @@ type bare struct{ context.Context }
 
 func (bare) Value(any) any { return nil }
 
-// do runs work, which counts as busy until it ends, and returns its error.
 func (q *Queue) do(ctx context.Context, work Work) error {
 	ctx, cancel := context.WithTimeout(ctx, workTime)
 	defer cancel()

@@ -123,10 +123,8 @@ func Change(ctx context.Context, m *core.Model, s kv.Store, e Edit) (plug.Record
 // maxLost is the number of lost races after which a change is an ErrConflict.
 const maxLost = 16
 
-// errUnchanged: the record is already as the edit wants it.
 var errUnchanged = errors.New("unchanged")
 
-// run makes the change, and cleans up if it did not commit.
 func (c *change) run() (plug.Record, error) {
 	v, err := c.tryUntilDecided()
 	if err != nil {
@@ -150,7 +148,6 @@ func (c *change) unsent(err error) error {
 	return fmt.Errorf("%w: %v", kv.ErrUnavailable, err)
 }
 
-// tryUntilDecided retries while the change loses races.
 func (c *change) tryUntilDecided() (plug.Record, error) {
 	for tries := 1; ; tries++ {
 		v, err := c.try(tries == 1)
@@ -179,7 +176,6 @@ func (c *change) maxLost() int {
 	return maxLost
 }
 
-// moveOn cleans up the preparations for the current id and takes another one.
 func (c *change) moveOn() error {
 	old := *c
 	old.cleanUp()
@@ -222,7 +218,6 @@ func (c *change) try(first bool) (plug.Record, error) {
 	return p.value, c.long(p)
 }
 
-// isLate reports whether this try has taken so long that it must not commit.
 func (c *change) isLate() bool {
 	return !c.Db.Alone && c.Db.Now().Sub(c.began) > times.Change
 }
@@ -290,7 +285,6 @@ func lostIfRaced(err error) error {
 	return core.ErrRaced
 }
 
-// each returns step as a work for every index that p moves.
 func (c *change) each(p *plan, step func(plug.Index, context.Context, kv.Store, *plug.Move) error) []func(kv.Store) error {
 	var works []func(kv.Store) error
 	for i, index := range c.indexes {
@@ -345,7 +339,6 @@ func (c *change) surely(ctx context.Context, f func(context.Context) error) {
 	}
 }
 
-// complete is A5.
 func (c *change) complete() {
 	for _, seg := range c.lines {
 		c.Db.Journal.Done(seg)

@@ -44,12 +44,10 @@ func (c *change) besideRead() (works []func(kv.Store) error, err error) {
 	return works, c.Db.Journal.Ready(c.ctx)
 }
 
-// leavesTraces reports whether records of the model leave traces outside their own key.
 func (c *change) leavesTraces() bool {
 	return len(c.indexes) > 0 || c.HasPlain() || c.Forgets || len(c.Children) > 0 || c.Handlers.Any()
 }
 
-// early holds the preparations a change made along with A0.
 type early struct {
 	marks map[int][]byte // by index position
 	line  bool           // its journal line is written
@@ -68,7 +66,6 @@ type early struct {
 // unknownPlace stands in a journal line for a place that is not known yet.
 const unknownPlace = "?"
 
-// isExpected reports whether the change is expected to move an index that can be prepared early.
 func (c *change) isExpected() bool {
 	return !c.removes && !c.touches && slices.ContainsFunc(c.streaks, (*core.Streak).IsLong)
 }
@@ -97,7 +94,6 @@ func (c *change) prepareEarly() []func(kv.Store) error {
 	return works
 }
 
-// trip is a trip of a change that may carry its journal line.
 type trip int
 
 const (
@@ -186,7 +182,6 @@ func (c *change) useEarly(p *plan) (prepared bool) {
 	return prepared
 }
 
-// noteStreaks records which indexes p moves, for the expectations of the next change.
 func (c *change) noteStreaks(p *plan) {
 	if c.removes || c.touches || !p.rec.Envelope.Live() {
 		return
@@ -198,7 +193,6 @@ func (c *change) noteStreaks(p *plan) {
 	}
 }
 
-// entersNewPlace reports whether mv gains a place that the record was not in.
 func entersNewPlace(mv *plug.Move) bool {
 	if mv == nil {
 		return false
@@ -221,7 +215,6 @@ func mostTelling(errs []error) error {
 	return lost
 }
 
-// remember records the preparations of p, to be cleaned up if the change does not commit.
 func (c *change) remember(p *plan) {
 	c.maxRev = max(c.maxRev, p.env.Rev)
 	for _, t := range p.touched {
@@ -254,7 +247,6 @@ func (c *change) countsOfDead(p *plan) (known []kv.Result, err error) {
 	return nil, core.ErrRaced
 }
 
-// dropOld drops the known counters and checks that there are no others.
 func (c *change) dropOld(s kv.Store, known []kv.Result) error {
 	ops := c.Drops(c.ID, known)
 	if err := s.Do(c.ctx, ops); err != nil && !errors.Is(err, kv.ErrUnclear) {
@@ -266,7 +258,6 @@ func (c *change) dropOld(s kv.Store, known []kv.Result) error {
 	return nil
 }
 
-// anyCounted reports whether results contain a plain counter.
 func anyCounted(m *core.Model, results []kv.Result) bool {
 	for i := range m.Counters {
 		if m.Counters[i].Plain != nil && results[i].Err == nil {
@@ -276,7 +267,6 @@ func anyCounted(m *core.Model, results []kv.Result) bool {
 	return false
 }
 
-// sameCounts reports whether the plain counters in a and b are equal.
 func sameCounts(m *core.Model, a, b []kv.Result) bool {
 	for i := range m.Counters {
 		if m.Counters[i].Plain != nil && a[i].Version != b[i].Version {
@@ -333,7 +323,6 @@ func (c *change) movesCounted(p *plan) bool {
 	return false
 }
 
-// committed reports the commit of p to the indexes it moves.
 func (c *change) committed(p *plan) {
 	for i, index := range c.indexes {
 		if committer, ok := index.(plug.Committer); ok && p.moves[i] != nil {
@@ -434,7 +423,6 @@ func (c *change) removeRest(ctx context.Context, p *plan, since time.Time) (err 
 	return err
 }
 
-// removals returns the parts of A4. The result is not nil.
 func (c *change) removals(p *plan) []removal {
 	all := []removal{}
 	for i, index := range c.indexes {

@@ -39,7 +39,6 @@ func createInTurn(ctx context.Context, m *core.Model, s kv.Store, v Numbered) er
 	return err
 }
 
-// gave records that the last number n was assigned.
 func gave(m *core.Model, n int64) {
 	m.Numbers.Known(n)
 	hintSometimes(m, n)
@@ -104,7 +103,6 @@ func createRun(ctx context.Context, m *core.Model, batch []int, v func(i int) Nu
 	return nil
 }
 
-// lastKnown returns the last number known to this process, or reads it.
 func lastKnown(ctx context.Context, m *core.Model, s kv.Store) (int64, error) {
 	if n := m.Numbers.LastKnown(); n != 0 {
 		return n, nil
@@ -112,7 +110,6 @@ func lastKnown(ctx context.Context, m *core.Model, s kv.Store) (int64, error) {
 	return m.Numbers.Last(ctx, s)
 }
 
-// createBehind stores v under the number after last, or a later one, and returns that number.
 func createBehind(ctx context.Context, m *core.Model, s kv.Store, v Numbered, last int64, rest *Rest) (n int64, err error) {
 	if m.IdOf(v.Value) != "0" {
 		return last, fmt.Errorf("%s: %w: its ids are given in order, so a new record has none", m.Name, core.ErrInvalid)
@@ -139,7 +136,6 @@ func createBehind(ctx context.Context, m *core.Model, s kv.Store, v Numbered, la
 	return n, err
 }
 
-// hintSometimes publishes the existing number n to other processes.
 func hintSometimes(m *core.Model, n int64) {
 	if op, due := m.Numbers.Remind(n); due {
 		m.Db.Soon(func(ctx context.Context) error {

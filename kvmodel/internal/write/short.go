@@ -65,7 +65,6 @@ func commitAtomic(ctx context.Context, m *core.Model, all []left, fail func([]er
 	return err
 }
 
-// leavesLine reports whether p needs work after the reply.
 func (c *change) leavesLine(p *plan) bool {
 	return c.Handlers.Any() || p.value == nil && len(c.Children) > 0
 }
@@ -105,7 +104,6 @@ var stepsOfAll = []func(ctx context.Context, m *core.Model, s kv.Store, all []le
 	eachDoes((*change).begin), prepareAll, eachDoes((*change).put), eachDoes((*change).besides), afterAll, eachDoes((*change).end),
 }
 
-// eachDoes returns a step that calls f for each change.
 func eachDoes(f func(c *change, s kv.Store, p *plan) error) func(context.Context, *core.Model, kv.Store, []left, []error) {
 	return func(_ context.Context, _ *core.Model, s kv.Store, all []left, errs []error) {
 		for i, l := range all {
@@ -114,7 +112,6 @@ func eachDoes(f func(c *change, s kv.Store, p *plan) error) func(context.Context
 	}
 }
 
-// begin checks that p can be carried out on s.
 func (c *change) begin(s kv.Store, p *plan) error {
 	if c.isLate() {
 		return core.ErrRaced // the process slept before the transaction
@@ -131,7 +128,6 @@ func (c *change) begin(s kv.Store, p *plan) error {
 	return c.beaten(found)
 }
 
-// prepareAll prepares all in every index.
 func prepareAll(ctx context.Context, _ *core.Model, s kv.Store, all []left, errs []error) {
 	for i, index := range all[0].c.indexes {
 		if bulk, ok := index.(plug.Bulk); ok && allNew(all) {
@@ -149,7 +145,6 @@ func prepareAll(ctx context.Context, _ *core.Model, s kv.Store, all []left, errs
 	}
 }
 
-// allNew reports whether all is several changes that each create a record.
 func allNew(all []left) bool {
 	return len(all) > 1 && !slices.ContainsFunc(all, func(l left) bool { return l.p.rec.Rev != 0 })
 }
@@ -166,7 +161,6 @@ func (c *change) put(s kv.Store, p *plan) error {
 	return lostIfRaced(err)
 }
 
-// besides calls Beside of the indexes.
 func (c *change) besides(s kv.Store, p *plan) error {
 	return work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index.Beside)...)...)
 }
@@ -194,7 +188,6 @@ const (
 	timeTogether  = 50 * time.Millisecond // time limit of a transaction
 )
 
-// severalTogether is several on a store with transactions.
 func severalTogether(ctx context.Context, m *core.Model, n int, id func(i int) string, work Makes) []error {
 	errs := make([]error, n)
 	for batch := range paced(m, n, id) {
@@ -251,7 +244,6 @@ func commitTogether(ctx context.Context, m *core.Model, batch []int, work Makes)
 	return errs
 }
 
-// chunksOf yields all in chunks for one transaction each.
 func chunksOf(all []left) iter.Seq[[]left] {
 	return func(yield func([]left) bool) {
 		begin, bytes := 0, 0

@@ -53,7 +53,6 @@ func afterOne(ctx context.Context, m *core.Model, s kv.Store, index plug.Index, 
 	return work.FirstError(err, work.About(m.Name, index.Name(), index.After(ctx, s, mv)))
 }
 
-// movesOf returns the moves of all in the index at position i.
 func movesOf(all []left, i int) (moves []*plug.Move) {
 	for _, l := range all {
 		if mv := l.p.moves[i]; mv != nil {
@@ -76,7 +75,6 @@ func (c *change) peekAt(s kv.Store, p *plan) ([]kv.Result, error) {
 	return kv.GetEach(c.ctx, s, nil, families, []string{c.ID})
 }
 
-// isThere reports whether peekAt found an item.
 func isThere(found []kv.Result) bool { return len(found) > 0 && found[0].Err == nil }
 
 // beaten returns the error of a Create whose id is in use, given the stored results. A Create that
@@ -100,7 +98,6 @@ func (c *change) beaten(found []kv.Result) error {
 	return kv.ErrExists
 }
 
-// setMarks stores the marks of the indexes in the envelope.
 func (c *change) setMarks(p *plan) {
 	if p.value == nil {
 		return
@@ -112,8 +109,6 @@ func (c *change) setMarks(p *plan) {
 	}
 }
 
-// follow does the last steps after the change, made at since: it calls the handlers, once, and
-// deletes children.
 func (c *change) follow(ctx context.Context, since time.Time, created bool) error {
 	if !c.called {
 		if err := c.Changed(ctx, c.Db.Now().Sub(since), c.ID, created); err != nil {
@@ -127,10 +122,8 @@ func (c *change) follow(ctx context.Context, since time.Time, created bool) erro
 	return c.DeleteChildren(ctx, c.ID)
 }
 
-// removal is a part of A4.
 type removal func(context.Context, kv.Store) error
 
-// losses returns the parts of A4 that remove the counters and history of a deleted record.
 func (c *change) losses(p *plan) (all []removal) {
 	if p.value != nil {
 		return nil
@@ -154,7 +147,6 @@ func remove(ctx context.Context, s kv.Store, all []removal) (left []removal, err
 	return left, work.FirstError(errs...)
 }
 
-// keepRevision appends the new state of the record to its history.
 func (c *change) keepRevision(s kv.Store, p *plan) error {
 	e := revisions.Entry{
 		Of: envelope.Try{Rev: p.env.Rev, Nonce: c.nonce}, Number: p.number, At: c.Db.Now(),
