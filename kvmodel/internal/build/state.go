@@ -19,13 +19,11 @@ type State struct {
 	Done    int64 // ids entered, some perhaps twice
 	Total   int64 // approximate number of ids; 0: unknown
 
-	// Losers are the ids of records that hold a unique value of others. More counts the ids that
-	// did not fit in the item.
+	// Losers are the ids of records that hold a unique value of others.
 	Losers []string
 	More   int64
 
-	// Own is the progress of indexes with their own steps, by name. Only the index understands its
-	// text.
+	// Own is the progress of indexes with their own steps, by name.
 	Own map[string]string
 
 	owner string // the building process; "" if none
@@ -50,7 +48,6 @@ const (
 	hasOwn = 1 << 2
 )
 
-// IsOwned reports whether a process claims to be building.
 func (st State) IsOwned() bool { return st.owner != "" }
 
 func (st State) fits(tokens []string) bool {

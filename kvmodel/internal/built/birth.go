@@ -76,11 +76,9 @@ func saysNothing(model string) error {
 	return fmt.Errorf("%w: %s has been written, and what says so is gone", kv.ErrLost, model)
 }
 
-// look reads the built item and the head. The error is an ErrLost if one of them is lost and cannot
-// be restored.
-//
-// The two may be read at different moments, and a model may begin between them. So an apparent loss
-// counts only if a second read confirms it.
+// look reads the built item and the head. The error is an ErrLost if one is lost and cannot be
+// restored. A model may begin between the two reads, so a loss counts only if a second read
+// confirms it.
 func (b *Item) look(ctx context.Context) (view, error) {
 	v, err := b.peek(ctx)
 	if err == nil && v.version == 0 && v.isNew() && b.Written != nil {
@@ -98,8 +96,7 @@ func (b *Item) look(ctx context.Context) (view, error) {
 	return v, err
 }
 
-// isWritten reports whether Written has found records. A negative answer is cached for a while, so
-// that readers of an empty model do not ask each time.
+// isWritten reports whether Written has found records.
 func (b *Item) isWritten(ctx context.Context) (written bool, err error) {
 	b.mu.Lock()
 	blank := b.Now().Sub(b.blank) < times.Head
@@ -211,13 +208,11 @@ func (b *Item) step(ctx context.Context, v view) error {
 	}
 }
 
-// Read returns the state in the item.
 func (b *Item) Read(ctx context.Context) (Look, error) {
 	v, err := b.look(ctx)
 	return v.Look, err
 }
 
-// Begun returns when a written model has its list of ids.
 func (b *Item) Begun(ctx context.Context) error {
 	b.mu.Lock()
 	b.current()
@@ -242,8 +237,7 @@ func (b *Item) Begun(ctx context.Context) error {
 	return err
 }
 
-// Accept acknowledges the loss of the head or the built item. If either is lost, no index counts as
-// complete any more.
+// Accept acknowledges the loss of the head or the built item.
 func (b *Item) Accept(ctx context.Context) error {
 	return kv.Change(builtKey.Key(b.Model), func() error {
 		v, err := b.peek(ctx)

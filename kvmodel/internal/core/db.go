@@ -139,7 +139,6 @@ type Scope struct {
 // Of returns b for the index of that name.
 func (b Scope) Of(index string) Scope { b.Index = index; return b }
 
-// Begin says that a verb begins; see plug.Host.
 func (b Scope) Begin(ctx context.Context, verb string) (context.Context, func()) {
 	if b.Relaxed {
 		ctx = kv.Relaxed(ctx)

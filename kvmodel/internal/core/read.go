@@ -18,9 +18,6 @@ import (
 
 type upgrader interface{ Upgrade(from int) error }
 
-// See reads records in one trip and returns a Seen for each id. If some could not be read, it
-// returns nil and the error. If some are damaged, the error is an ErrCorrupt and each id still has
-// its Seen.
 func (m *Model) See(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen, error) {
 	return m.seeIn(ctx, s, m.Keys, ids)
 }
@@ -34,8 +31,7 @@ func (m *Model) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids
 	return m.seen(ids, results, nil)
 }
 
-// SeeAs is seeIn for an index, without Counts. It sets the places in the index at unless
-// that is nil.
+// SeeAs is seeIn for an index, without Counts.
 func (m *Model) SeeAs(ctx context.Context, s kv.Store, families []kv.Family, ids []string, at *Placed) (recs []*plug.Seen, err error) {
 	err = kv.UseEach(ctx, s, m.Decoder, families, ids, func(results []kv.Result) (err error) {
 		recs, err = m.seen(ids, results, at)
@@ -65,7 +61,7 @@ func (m *Model) seen(ids []string, results []kv.Result, at *Placed) ([]*plug.See
 	return recs, err
 }
 
-// Values is see for callers that need only the records. It returns nil for a missing record.
+// Values returns only the records, nil for missing ones.
 func (m *Model) Values(ctx context.Context, s kv.Store, ids []string) ([]plug.Record, error) {
 	var values []plug.Record
 	err := kv.UseEach(ctx, s, m.Decoder, m.Keys, ids, func(results []kv.Result) error {
@@ -79,7 +75,7 @@ func (m *Model) Values(ctx context.Context, s kv.Store, ids []string) ([]plug.Re
 }
 
 // decodeEach calls f with the decoded results of each of ids, read from the same families. f must
-// not retain the Seen. After an error other than ErrCorrupt the results are void.
+// not retain the Seen.
 func (m *Model) decodeEach(ids []string, results []kv.Result, f func(i int, rec *plug.Seen)) error {
 	var room recordRoom
 	var damaged []error
@@ -216,8 +212,7 @@ type Placed struct {
 	At    int
 }
 
-// places returns the places of v, given the results for its keys. A cached record keeps its
-// places, which depend only on it and its counters.
+// places returns the places of v, given the results for its keys.
 func (p *Placed) places(v plug.Record, results []kv.Result) []string {
 	k, ok := results[0].Decoded.(*keptRecord)
 	if !ok || p.At >= len(k.places) {
@@ -295,8 +290,7 @@ func (m *Model) damage(rec *plug.Seen, r kv.Result, err error) error {
 // one of its texts keeps no more than that in memory.
 const sharedBytes = 4 << 10
 
-// DecodeBody decodes a body written by the given version of the model. If shared, the record may
-// refer to parts of body.
+// DecodeBody decodes a body written by the given version of the model.
 func (m *Model) DecodeBody(version int, body []byte, shared bool) (plug.Record, error) {
 	v := m.Empty()
 	unmarshal := m.Codec.Unmarshal
@@ -319,7 +313,6 @@ func (m *Model) DecodeBody(version int, body []byte, shared bool) (plug.Record, 
 	return v, nil
 }
 
-// As sets the places and the mark of rec for index.
 func (m *Model) As(rec *plug.Seen, index plug.Index) {
 	rec.Places, rec.Mark = nil, rec.Envelope.Mark(index.Name())
 	if rec.Value != nil {
@@ -327,7 +320,6 @@ func (m *Model) As(rec *plug.Seen, index plug.Index) {
 	}
 }
 
-// PlacesOf returns the places of one index among all.
 func PlacesOf(all []envelope.Touched, index string) []string {
 	for _, t := range all {
 		if t.Index == index {
@@ -337,7 +329,6 @@ func PlacesOf(all []envelope.Touched, index string) []string {
 	return nil
 }
 
-// Places returns the places of v in index; none if v is nil.
 func Places(index plug.Index, v plug.Record) []string {
 	if v == nil {
 		return nil

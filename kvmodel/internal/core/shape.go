@@ -52,9 +52,9 @@ func (m *Model) KeepsMore(shape string) bool {
 
 const otherTries = 60
 
-// AwaitEnd waits up to a minute until no other live process has a shape that is accepts. A damaged
-// head may have any. It returns the readable name of a process that has not ended, or "", and the
-// names of the dead ones.
+// AwaitEnd waits up to a minute until no other live process has a shape that is accepts or a
+// damaged head. It returns the readable name of one that has not ended, or "", and the names of the
+// dead.
 func (db *DB) AwaitEnd(ctx context.Context, is func(shape string) bool) (living string, dead []string, err error) {
 	for range otherTries {
 		all, err := journal.Others(ctx, db.Store, db.Journal.IsOwn, nil)

@@ -17,12 +17,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The children of a record are the records in certain lists under its id. Deleting it deletes them:
-// after the reply, in batches, each as by Delete. The journal line of the deletion stays open until
-// then, so that another process continues after a crash.
-//
-// A change under way during the deletion may add a child to a list that was already read. So on a
-// store without transactions, the lists are read again once no such change can still commit.
+// The children of a record are the records in certain lists under its id. Deleting it deletes them
+// after the reply, in batches. The line of the deletion stays open until then, so that another
+// process continues. Without transactions a change under way may add a child to a list already
+// read, so lists are read again once none can still commit.
 
 const (
 	childrenAtOnce = 100              // deleted in shared trips
@@ -48,7 +46,6 @@ func deleted(ctx context.Context, m *core.Model, id string) (at time.Time, err e
 	return time.UnixMilli(int64(ms)), nil
 }
 
-// DeleteChildren implements DeleteChildren of the model.
 func DeleteChildren(ctx context.Context, m *core.Model, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, childrenTime)
 	defer cancel()
@@ -192,7 +189,7 @@ func deleteSome(ctx context.Context, m *core.Model, index string, ids []string, 
 	return ctx.Err()
 }
 
-// DeleteOrphans deletes the children of the record id unless it exists. Its tombstone may be gone.
+// DeleteOrphans deletes the children of the record id unless it exists.
 func DeleteOrphans(ctx context.Context, m *core.Model, id string) error {
 	o := orphans{place: id, deleted: func(int) {}, goOn: func(ctx context.Context) error {
 		rec, err := m.Readable(ctx, m.Db.Store, id)

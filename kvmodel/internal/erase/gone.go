@@ -12,12 +12,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A release may remove an index, a counter, a history or a whole model. The data is dropped only on
-// request, by Rebuild or DropModel; until then the release can be rolled back. An older release
-// never drops data unknown to it, since only the kvgen.lock of a newer one lists it as gone.
-//
-// The keys of an index begin with one of a few prefixes, so the store's keys are scanned. Each item
-// is removed by the version that was read.
+// A release may remove an index, a counter, a history or a model. The data goes only by Rebuild or
+// DropModel, so the release can be rolled back. Only the kvgen.lock of a newer release lists data
+// as gone. The keys of an index have a few prefixes, so the store's keys are scanned, and items
+// removed by version.
 
 // Gone lists data of earlier releases that this one no longer keeps for a model, by stored names.
 // kvgen generates it from kvgen.lock.
@@ -105,7 +103,6 @@ func cleanOnce(ctx context.Context, m *core.Model, keys []string, change func(*e
 	return changed, err
 }
 
-// DropGone removes the data of gone, once no process keeps it any more.
 func DropGone(ctx context.Context, m *core.Model, gone Gone) error {
 	begins := gone.begins(m.Name)
 	if len(begins) == 0 {
@@ -125,7 +122,6 @@ func DropGone(ctx context.Context, m *core.Model, gone Gone) error {
 	return m.Failure("rebuild", drop(ctx, m.Db.DB, begins, isOfModel))
 }
 
-// DropModel removes everything stored for the model called name.
 func DropModel(ctx context.Context, db *core.DB, name string) error {
 	has := func(shape string) bool { return strings.HasPrefix(shape, name+"=") }
 	if err := awaitWithout(ctx, db, name, has); err != nil {
@@ -175,8 +171,7 @@ func awaitWithout(ctx context.Context, db *core.DB, model string, keeps func(sha
 // flight may still arrive.
 const dropPasses = 3
 
-// drop removes the items whose keys begin with one of begins and satisfy is, until none is left. If
-// the last pass still finds some, the error is an ErrConflict.
+// drop removes the items whose keys begin with one of begins and satisfy is, until none is left.
 func drop(ctx context.Context, db *core.DB, begins []string, is func(key string) bool) error {
 	var left []string
 	for range dropPasses {
@@ -199,8 +194,7 @@ func drop(ctx context.Context, db *core.DB, begins []string, is func(key string)
 		kv.ErrConflict, dropPasses, len(left), kv.Quote(left[0]))
 }
 
-// eachKey calls f with the store's keys that begin with begin. If the store cannot list keys, the
-// error is an ErrInvalid.
+// eachKey calls f with the store's keys that begin with begin.
 func eachKey(ctx context.Context, db *core.DB, begin string, f func(keys []string) error) error {
 	keys := kv.PowersOf(db.Store).Keys
 	if keys == nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// turn is the right to carry out intents of one name with the same turn. Within a process, one
-// waits for the other. Between processes it is an item in the store, removed after the call or
-// expired after times.Turn, so a call that takes longer may overlap with another.
+// turn is the right to carry out intents of one name with the same turn. Between processes it is an
+// item, removed after the call or expired after times.Turn, so a longer call may overlap with
+// another.
 type turn struct {
 	db    *core.DB
 	key   string // empty: no turns, any may run concurrently

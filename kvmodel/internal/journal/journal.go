@@ -1,11 +1,9 @@
 // Package journal is the log that each process writes before its changes, so that another process
-// can finish them after a crash.
+// can finish them.
 //
-// A journal is a sequence of segments of lines. A [Line] is written before the change it describes
-// commits. When the change is complete nothing is written: the process counts, and removes a
-// segment when all its lines are complete. While its process is alive, a segment is read only to
-// list ids. Another process repairs the lines of a dead one. The head of a journal names its
-// segments and shows that its process is alive.
+// A journal is a sequence of segments of lines. The process counts complete changes and removes a
+// segment when all its lines are complete. Its head names the segments and shows that the process
+// lives.
 package journal
 
 import (
@@ -22,7 +20,6 @@ import (
 // segmentBytes is the size at which a new segment is begun.
 const segmentBytes = 32 << 10
 
-// Config is the environment of a journal.
 type Config struct {
 	Store  kv.Store
 	Now    func() time.Time
@@ -78,22 +75,19 @@ func New(c Config) *Journal {
 	return j
 }
 
-// Process returns the name under which this process writes, or "" if it has no journal.
 func (j *Journal) Process() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.process
 }
 
-// IsOwn reports whether this process writes under that name, or is about to.
 func (j *Journal) IsOwn(process string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return process == j.begun
 }
 
-// Ready returns when the journal is open for lines. It costs trips only the first time. After Leave
-// it returns an ErrUnavailable.
+// Ready returns when the journal is open for lines.
 func (j *Journal) Ready(ctx context.Context) error {
 	if j.isLeft() {
 		return kv.Unavailable(errLeft)
@@ -124,9 +118,8 @@ func (j *Journal) isLeft() bool {
 	return j.left
 }
 
-// leavePast leaves a journal that was opened before the store lost a server's memory. A rebuild
-// since then may not have seen its lines. So the journal is listed again, for others to repair like
-// that of a dead process, and the next line goes to a new one.
+// leavePast leaves a journal opened before an accepted loss, since a rebuild may not have seen its
+// lines. It is listed again for repair, and the next line goes to a new one.
 func (j *Journal) leavePast(ctx context.Context) error {
 	if j.isListed() {
 		return nil
@@ -211,9 +204,7 @@ func (j *Journal) begin(process string) {
 	j.begun = process
 }
 
-// Append writes l through s, which may be shared with other works. It returns the segment that
-// holds l, or may hold it after an error other than ErrNone; the caller owes that segment one Done.
-// After ErrNone, make the journal Ready again.
+// Append writes l through s, which may be shared with other works.
 func (j *Journal) Append(ctx context.Context, s kv.Store, l Line) (*Segment, error) {
 	data := l.encode(nil)
 	seg := j.enter(l, len(data))
@@ -260,7 +251,6 @@ func (j *Journal) GiveUp() {
 	j.givenUp = true
 }
 
-// Done marks the change of one line in seg as complete.
 func (j *Journal) Done(seg *Segment) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -277,9 +267,8 @@ func (j *Journal) Ended(seg *Segment, note Line) {
 	seg.over = note.encode(seg.over)
 }
 
-// End writes that a note in seg must not be carried out again, and is Done for it. An ErrNone means
-// that another process took this one for dead, and may have carried the note out; the note is Done
-// then, too.
+// End writes that a note in seg must not be carried out again, and is Done for it. ErrNone: another
+// process took this one for dead and may have carried it out.
 func (j *Journal) End(ctx context.Context, seg *Segment, note Line) error {
 	note.Rev = endedRev
 	err := kv.AppendSurely(ctx, j.Store, seg.key(), note.encode(nil))
@@ -332,7 +321,6 @@ func (j *Journal) forget(process string) {
 	}
 }
 
-// OpenLines returns the number of incomplete lines.
 func (j *Journal) OpenLines() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -343,8 +331,7 @@ func (j *Journal) OpenLines() int {
 	return n
 }
 
-// Oldest returns the age of the oldest incomplete line, 0 if there is none. It may count from a
-// line written up to a second earlier.
+// Oldest returns the age of the oldest incomplete line, 0 if there is none.
 func (j *Journal) Oldest() (age time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -392,8 +379,8 @@ func (j *Journal) remove(ctx context.Context, seg *Segment) error {
 	return nil
 }
 
-// Close removes the journal: nothing more will be written. If a change is incomplete, everything is
-// left for repair and Close returns an error, unless waits says that a change is merely waiting.
+// Close removes the journal. If a change is incomplete, everything is left for repair and Close
+// returns an error, unless waits says that it merely waits.
 func (j *Journal) Close(ctx context.Context, waits bool) error {
 	process := j.Process()
 	if err := j.Leave(ctx); err != nil || process == "" {
@@ -407,8 +394,7 @@ func (j *Journal) Close(ctx context.Context, waits bool) error {
 	return removeNames(ctx, j.Store, process)
 }
 
-// Leave ends the journal: nothing more will be written except ends of notes. Segments without open
-// lines are removed.
+// Leave ends the journal: nothing more will be written except ends of notes.
 func (j *Journal) Leave(ctx context.Context) error {
 	if err := j.awaitTicking(ctx); err != nil {
 		return err

@@ -82,8 +82,7 @@ func (l *Line) encode(dst []byte) []byte {
 	return frame.Append(dst, envelope.AppendTouched(append(body, created), l.Touched))
 }
 
-// decodeLines returns the lines of a segment. A line appended twice because of an unclear answer is
-// returned once. With an ErrCorrupt it returns the readable lines.
+// decodeLines returns the lines of a segment.
 func decodeLines(data []byte) (lines []Line, damaged error) {
 	var before []byte
 	for len(data) > 0 {

@@ -16,11 +16,9 @@ type Origin struct {
 	Since   time.Time // when it opened the database
 }
 
-// IsZero reports whether nothing is known.
 func (o Origin) IsZero() bool { return o == Origin{} }
 
-// Called returns the process in readable form: web-1 pid 4121 (release a3f19c2, since 3 h). If o is
-// zero, it returns process, its name in the store.
+// Called returns the process in readable form: web-1 pid 4121 (release a3f19c2, since 3 h).
 func (o Origin) Called(process string, now time.Time) string {
 	if o.IsZero() {
 		return process

@@ -24,8 +24,7 @@ type Other struct {
 	Damaged error  // an ErrCorrupt: the head, or the name of the process, cannot be read
 }
 
-// Others returns the processes with a journal that are not own. It takes one trip to read the list
-// and the heads of known, and a second one if the list has others.
+// Others returns the processes with a journal that are not own.
 func Others(ctx context.Context, s kv.Store, own func(process string) bool, known []string) ([]Other, error) {
 	results, err := kv.GetAll(ctx, s, append(kv.Texts(known, HeadKey), processList)...)
 	if err != nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// IndexReady returns nil if index holds all records.
 func (m *Builds) IndexReady(ctx context.Context, index plug.Index) error {
 	if missing, _, fresh := m.Built.Known(); fresh && !core.IsAmong(index, missing) {
 		if m.Built.IsDue() {
@@ -41,8 +40,6 @@ func (m *Builds) IndexReady(ctx context.Context, index plug.Index) error {
 	return m.unbuilt(ctx, index)
 }
 
-// Missing returns the indexes that do not hold all records. On a store held by one process, they
-// are then being built.
 func (m *Builds) Missing(ctx context.Context) ([]string, error) {
 	there, err := m.Built.Read(ctx)
 	if err != nil || !there.Exists {
@@ -67,7 +64,6 @@ func (m *Builds) Missing(ctx context.Context) ([]string, error) {
 	return missing, nil
 }
 
-// BeginBuild starts building missing indexes, on a store held by one process.
 func (m *Builds) BeginBuild(ctx context.Context) error {
 	if missing, read, _ := m.Built.Known(); !m.Db.Alone || read && len(missing) == 0 {
 		return nil
@@ -96,9 +92,7 @@ type building struct {
 	unread   error                   // an ErrCorrupt: there may be records that nothing else names
 }
 
-// buildOnce is one attempt of build. From B2 on, a process without an index takes it out of the
-// built item before it writes, so only earlier writers must be found. With joined, buildOnce
-// returns if another process has finished the build.
+// buildOnce is one attempt of build.
 func (m *Builds) buildOnce(ctx context.Context, r *run, joined bool) error {
 	b := &building{Builds: m, indexes: m.Indexes(), run: r, kept: m.Db.Now(), noted: map[string]bool{}}
 	var err error
@@ -298,9 +292,7 @@ func (b *building) buildAll(ctx context.Context) error {
 	return nil
 }
 
-// enter enters rec into every index except b.builders. If the record changes meanwhile, enter
-// starts over, since that change may have missed the new entries. It returns the unique values of
-// rec held by other records.
+// enter enters rec into every index except b.builders.
 func (b *building) enter(ctx context.Context, s kv.Store, rec *plug.Seen) ([]*core.TakenError, error) {
 	for range core.MaxTries {
 		taken, err := b.enterOnce(ctx, s, rec)
@@ -417,8 +409,7 @@ func unlessCorrupt(all *[]error, err error) error {
 	return err
 }
 
-// keepMarks stores the marks of moves in rec. If a process without an index may still have a change
-// in flight, this also fences the record.
+// keepMarks stores the marks of moves in rec.
 func (b *building) keepMarks(ctx context.Context, s kv.Store, rec *plug.Seen, moves []*plug.Move) error {
 	env := *rec.Envelope
 	env.Marks = slices.Clone(env.Marks)

@@ -16,7 +16,7 @@ import (
 )
 
 // keepRecords is the number of records after which a build saves its progress, unless times.Beat
-// passes first. In a transaction, progress is saved with the records themselves.
+// passes first.
 const keepRecords = 1000
 
 // beat renews the lease of b until end is called. The returned context ends if another process has
@@ -63,8 +63,7 @@ func (b *building) reach(to enumeration.Reached, n int, left int64, losers []str
 	b.run.saw(b.state)
 }
 
-// enterRest enters the remaining records. Records added behind it meanwhile come from processes
-// that maintain the indexes.
+// enterRest enters the remaining records.
 func (b *building) enterRest(ctx context.Context) error {
 	if b.state.Stage != build.Entering {
 		return nil
@@ -91,8 +90,7 @@ func (b *building) enterRest(ctx context.Context) error {
 	return b.keep(ctx)
 }
 
-// enterBatch enters the records with ids and advances b to to. On a store with transactions, both
-// happen in one.
+// enterBatch enters the records with ids and advances b to to.
 func (b *building) enterBatch(ctx context.Context, ids []string, to enumeration.Reached, left int64) (live int, err error) {
 	if b.Db.Atomic == nil {
 		var losers []string
@@ -127,8 +125,8 @@ func (b *building) enterBatch(ctx context.Context, ids []string, to enumeration.
 	return live, nil
 }
 
-// enterIDs enters the records with ids. It returns the number of existing records and the losers,
-// which must be entered again: they are damaged or hold unique values of other records.
+// enterIDs returns the number of existing records and the losers, to be entered again: damaged, or
+// with unique values of others.
 func (b *building) enterIDs(ctx context.Context, s kv.Store, ids []string) (live int, losers []string, err error) {
 	recs, err := b.See(ctx, s, ids)
 	if recs == nil {
@@ -157,8 +155,7 @@ func (b *building) enterIDs(ctx context.Context, s kv.Store, ids []string) (live
 	return core.Living(recs), losers, err
 }
 
-// enterAll enters recs into every index except b.builders. It returns the unique values held by
-// other records, and the ErrCorrupt errors of indexes by the ids of the records they keep out.
+// enterAll returns the unique values held by others, and the ErrCorrupt errors by id.
 func (b *building) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen) (duplicates []Duplicate, damaged map[string]error, err error) {
 	damaged = make(map[string]error)
 	taken := make([][]*core.TakenError, len(recs))

@@ -12,9 +12,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// awaitOthers returns when no live process writes the model without one of its indexes. An
-// ErrNeedsRebuild names a process that does not end. Lines of dead processes are repaired. b is
-// then fencing, because their requests may still be in flight.
+// awaitOthers returns when no live process writes the model without one of its indexes, or an
+// ErrNeedsRebuild that names one. It repairs the lines of dead ones; b is then fencing, because
+// requests may be in flight.
 func (b *building) awaitOthers(ctx context.Context) error {
 	if b.Db.Alone {
 		return nil // no other process has the store
@@ -39,8 +39,7 @@ func (b *building) awaitOthers(ctx context.Context) error {
 	return b.repairAll(ctx, dead)
 }
 
-// awaitPast returns when all running processes know of the last accepted loss. The list of journals
-// may have been lost: until then, processes may write to journals that it does not name.
+// awaitPast returns when all running processes know of the last accepted loss.
 func (b *building) awaitPast(ctx context.Context) error {
 	number, _ := kv.EditionOf(b.Db.Losses)
 	if number <= 1 || number == b.past || !b.isWhole() || len(b.missing()) == 0 {
@@ -53,8 +52,7 @@ func (b *building) awaitPast(ctx context.Context) error {
 	return nil
 }
 
-// repairAll repairs the lines of the model in the journals of processes. It fences the records that
-// they were about to create.
+// repairAll repairs the lines of the model in the journals of processes.
 func (b *building) repairAll(ctx context.Context, processes []string) error {
 	for _, process := range processes {
 		j, err := journal.Read(ctx, b.Db.Store, process)

@@ -16,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 )
 
-// Build is the progress of building a model's indexes.
 type Build struct {
 	Model   string
 	Indexes []string // the indexes that were incomplete at the start; none: a Rebuild of all
@@ -24,7 +23,6 @@ type Build struct {
 	Total   int      // approximate number of records, 0 if not known yet
 }
 
-// String returns the progress in the words of an ErrNeedsRebuild.
 func (b Build) String() string {
 	if b.Total == 0 {
 		return "building"
@@ -103,7 +101,6 @@ type Running struct {
 	runs map[*run]bool
 }
 
-// NewRunning returns no builds. It calls onBuild as builds progress.
 func NewRunning(log *slog.Logger, onBuild func(Build)) *Running {
 	return &Running{log: log, onBuild: onBuild, Life: newLife(), runs: make(map[*run]bool)}
 }
@@ -159,8 +156,7 @@ func (a *Running) All() (all []Build) {
 	return all
 }
 
-// steps is the progress of the index called name with its own part of a build. Indexes that finish
-// side by side do so in one goroutine.
+// steps is the progress of the index called name with its own part of a build.
 type steps struct {
 	*building
 	name string

@@ -46,10 +46,9 @@ type sign struct {
 
 // isDead records the tick of a process, and reports whether it has not risen for long.
 //
-// A process counts up under a name of its own, so each tick it writes is higher than all before. A
-// lower tick was not written: the store has gone back, or returns different states of the head.
-// That is no sign of life, or dead processes would live while it goes on. Nor is it a sign of
-// death, since a live process next writes a higher tick or takes another name.
+// A process writes only rising ticks. A lower one means that the store has gone back. That is no
+// sign of life, or the dead would live while it goes on, nor of death: a live process next writes a
+// higher tick or takes another name.
 func (s *signs) isDead(process string, tick uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,16 +16,13 @@ import (
 
 // A number in doubt is recounted in a round:
 //
-//  1. times.Settled after the doubt arose, the number is read, and then its list.
-//  2. times.Settled later the list is read again.
-//  3. If the members are the same, records confirm them, and the number has not changed, the sum of
-//     the members becomes the number. Otherwise the next round begins. The number is settled once
-//     its SureFollower has followed.
+//   1. times.Settled after the doubt arose, the number is read, and then its list.
+//   2. times.Settled later the list is read again.
+//   3. If the members are the same, records confirm them and the number has not changed, their sum
+// becomes the number, settled once its SureFollower has followed.
 //
-// Changes in flight at 1 have ended at 2. So a change that added to the number before it was read,
-// but is not in the list for good, or the reverse, shows in the list. A change that adds to the
-// number afterwards makes the write fail. A member that no record confirms at 3 comes from a dead
-// process and is removed.
+// Changes in flight at 1 have ended at 2 and show in the list. A later change makes the write fail.
+// A member that no record confirms at 3 comes from a dead process and is removed.
 
 // errNotQuiet: a number will be recounted, but not yet.
 var errNotQuiet = fmt.Errorf("%w: a list is counted again once nothing has changed for %v", work.ErrNotYet, times.Settled)
@@ -55,8 +52,7 @@ func (d doubt) due() time.Time {
 	return d.since.Add(times.Settled)
 }
 
-// Doubt puts the number of id in doubt, for a reason that arose at since or before. On a store with
-// transactions that involves no waiting: the next Settle counts.
+// Doubt puts the number of id in doubt, for a reason that arose at since or before.
 func (d *doubts) Doubt(id string, since time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,21 +67,18 @@ func (d *doubts) Doubt(id string, since time.Time) {
 	}
 }
 
-// Suspect is Doubt for a reader, which may see a number that is already in doubt.
 func (d *doubts) Suspect(id string, now time.Time) {
 	if _, ok := d.get(id); !ok {
 		d.Doubt(id, now)
 	}
 }
 
-// InDoubt returns the number of numbers in doubt.
 func (d *doubts) InDoubt() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.open)
 }
 
-// Settled returns nil once a doubt about id that arose at since is settled.
 func (d *doubts) Settled(id string, since time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -127,8 +120,7 @@ func (d *doubts) note(id string, round doubt) {
 	}
 }
 
-// recounted records that the round begun at began was successful. A doubt that arose later needs
-// another round. Old entries are forgotten.
+// recounted records that the round begun at began was successful.
 func (d *doubts) recounted(id string, began time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -149,11 +141,9 @@ const settledAtOnce = 100
 // RecountRounds is the number of times a rebuild tries to count.
 const RecountRounds = 5
 
-// Recount recounts ids and waits for the result, in parallel with other work on s. It tries up to
-// rounds times, each as soon as it can succeed. The first begins immediately: changes in flight are
-// not in doubt. If numbers have not been quiet for long enough, it returns the number of remaining
-// ids, and an ErrNotYet. It calls reached from time to time with an id when this and all earlier
-// ids are counted.
+// Recount recounts ids, up to rounds times, and waits. The first round begins immediately. If
+// numbers have not been quiet for long enough, it returns how many are left, and an ErrNotYet. It
+// calls reached now and then with an id when all up to it are counted.
 func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds int, reached func(id string) error) (left int, err error) {
 	since := d.base.Now().Add(-times.Settled)
 	for round := range rounds {
@@ -183,8 +173,6 @@ func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds 
 	return len(ids), errNotQuiet
 }
 
-// atOnce is the number of ids counted between calls of reached. With transactions each is counted
-// separately.
 func (d *Derived) atOnce() int {
 	if d.base.Atomic != nil {
 		return settledAtOnce / 10
@@ -198,7 +186,6 @@ func (d *Derived) doubtAll(ids []string, since time.Time) {
 	}
 }
 
-// Settle continues recounting the numbers in doubt. Steps that must wait are left to a later call.
 func (d *Derived) Settle(ctx context.Context) error {
 	var errs []error
 	now := d.base.Now()
@@ -249,7 +236,6 @@ func (d *Derived) settleOne(ctx context.Context, s kv.Store, id string, now time
 	return d.endRound(ctx, s, id, now, about)
 }
 
-// beginRound is step 1.
 func (d *Derived) beginRound(ctx context.Context, s kv.Store, id string, now time.Time) error {
 	r, err := kv.One(ctx, s, kv.OpGet(d.Key(id)))
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {

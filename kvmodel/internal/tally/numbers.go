@@ -42,10 +42,8 @@ type Base struct {
 	Failures *work.Failures
 }
 
-// Key returns the key of the number for the record with that id text.
 func (n *numbers) Key(id string) string { return n.keys.Key(id) }
 
-// Keys returns the family of the keys of the numbers.
 func (n *numbers) Keys() kv.Family { return n.keys }
 
 // None stands for a missing number.
@@ -79,7 +77,6 @@ func (n *numbers) failure(id string, err error) error {
 	return err
 }
 
-// Follow makes f follow the counter.
 func (n *numbers) Follow(f Follower) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -124,9 +121,8 @@ func (n *numbers) warn(id string, errs []error) {
 	}
 }
 
-// tellSoon calls the followers in the background, after the end of any transaction under way: the
-// number of id changed by delta and is count, None if unknown. On a store with transactions, if
-// there is too much to do already, followers are not called, and follow with the next change.
+// tellSoon calls the followers in the background, after any transaction under way. If there is too
+// much to do, they follow with the next change.
 func (n *numbers) tellSoon(ctx context.Context, id string, delta, count int64) {
 	if len(n.following()) == 0 {
 		return

@@ -20,8 +20,7 @@ const (
 	maxText = 400
 )
 
-// Failures counts and logs failures after replies: at most one line a second. Each line covers
-// similar failures, with their count. The oldest failures come first.
+// Failures counts and logs failures after replies: at most one line a second.
 type Failures struct {
 	log *slog.Logger
 
@@ -43,7 +42,6 @@ type told struct {
 	first error
 }
 
-// NewFailures returns failures that are logged to log.
 func NewFailures(log *slog.Logger) *Failures {
 	return &Failures{log: log, counts: make(map[string]int), untold: make(map[alike]*told)}
 }
@@ -79,7 +77,6 @@ func (f *Failures) Counts() map[string]int {
 	return maps.Clone(f.counts)
 }
 
-// Flush logs all pending lines.
 func (f *Failures) Flush() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,7 +120,6 @@ func (f *Failures) tellNext() {
 	f.log.Log(context.Background(), key.level, "ringtree: "+key.what, args...)
 }
 
-// Clip returns the beginning of err's text, for a log line.
 func Clip(err error) string {
 	text := err.Error()
 	if len(text) <= maxText {

@@ -34,8 +34,6 @@ const (
 // Latch returns a latch for work.
 func (q *Queue) Latch(work Work) *Latch { return &Latch{queue: q, work: work} }
 
-// Set runs the work, or runs it once more if it is already running. If it has failed before, it
-// runs when Every or Flush retries.
 func (l *Latch) Set() { l.set(false) }
 
 // Hurry is Set, but does not wait for the next retry of a failed work.
@@ -102,9 +100,7 @@ func (l *Latch) end(err error) {
 	}
 }
 
-// Surely runs work like Later. If it fails or returns ErrNotYet, it is repeated whenever Every or
-// Flush retries, until it succeeds. If too many such works are pending, it runs immediately and
-// only once, and Surely returns its error.
+// Surely runs work like Later.
 func (q *Queue) Surely(ctx context.Context, work Work) error {
 	if !q.takeSure() {
 		return q.giveUp(q.doNow(ctx, work))

@@ -68,7 +68,6 @@ type Queue struct {
 	why      error         // error of the last of these
 }
 
-// NewQueue returns an empty queue that reports failures to failures.
 func NewQueue(failures *Failures) *Queue {
 	return &Queue{failures: failures, closed: make(chan struct{})}
 }
@@ -100,10 +99,8 @@ func (q *Queue) Close() bool {
 	return true
 }
 
-// Closed returns a channel that Close closes.
 func (q *Queue) Closed() <-chan struct{} { return q.closed }
 
-// IsClosed reports whether Close was called.
 func (q *Queue) IsClosed() bool {
 	select {
 	case <-q.closed:
@@ -114,7 +111,6 @@ func (q *Queue) IsClosed() bool {
 }
 
 // Later runs work in the background or, if too many works are queued, immediately until ctx ends.
-// Flush waits for it. An error is only logged.
 func (q *Queue) Later(ctx context.Context, work Work) {
 	if !q.enqueue(work) {
 		_ = q.doNow(ctx, work)
@@ -151,7 +147,7 @@ func (q *Queue) endLarge() {
 }
 
 // Soon runs work in the background and returns true, unless too many works are queued or the queue
-// is closed. It is for upkeep that others can do as well.
+// is closed.
 func (q *Queue) Soon(work Work) bool {
 	return !q.IsClosed() && q.enqueue(func(ctx context.Context) error {
 		if err := work(ctx); err != nil {
@@ -161,7 +157,6 @@ func (q *Queue) Soon(work Work) bool {
 	})
 }
 
-// AtFlush makes Flush call f first.
 func (q *Queue) AtFlush(f Work) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -270,8 +265,7 @@ func (q *Queue) do(ctx context.Context, work Work) error {
 	return err
 }
 
-// Flush calls the functions of AtFlush and returns when all works are done. Failed works are
-// retried once. The error says how many still fail and why, or that ctx ended first.
+// Flush calls the functions of AtFlush and returns when all works are done.
 func (q *Queue) Flush(ctx context.Context) error {
 	q.flush(1)
 	defer q.flush(-1)

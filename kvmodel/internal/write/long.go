@@ -16,8 +16,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// long is the path of a change on a store that changes one key at a time: memcached or Redis. The
-// process may die, and others may interfere, between any two of its trips.
+// long is the path of a change on a store that changes one key at a time: memcached or Redis.
 func (c *change) long(p *plan) error {
 	if err := c.prepare(p); err != nil {
 		return err
@@ -53,15 +52,10 @@ type early struct {
 	line  bool           // its journal line is written
 }
 
-// Some indexes can do their part of A1 before the record has been read (plug.Early). A change that
-// reads first then saves the trip of A1:
-//
-//  1. The plan of each change records which of these indexes it moved.
-//  2. After a few consecutive changes that moved an index, the next one is expected to. Along with
-//     A0 it prepares that index and writes its journal line, which cannot name the rev or the
-//     places yet.
-//  3. If the plan moves only prepared indexes, A1 is skipped. Otherwise A1 prepares the others.
-//     Preparations for an index that does not move are wasted.
+// Some indexes can do their part of A1 before the record is read (plug.Early), which saves a trip.
+// After a few consecutive changes that moved such an index, the next one prepares it along with A0
+// and writes its line, which cannot name the rev or the places yet. A1 is skipped if the plan moves
+// only prepared indexes.
 
 // unknownPlace stands in a journal line for a place that is not known yet.
 const unknownPlace = "?"
@@ -71,7 +65,7 @@ func (c *change) isExpected() bool {
 }
 
 // prepareEarly returns the works to run along with A0: they prepare the expected indexes and write
-// the journal line. The rev of the line makes repair always fence the record.
+// the journal line.
 func (c *change) prepareEarly() []func(kv.Store) error {
 	l := journal.Line{Model: c.Name, ID: c.ID, Rev: journal.FenceAlways}
 	c.early.marks = make(map[int][]byte)
@@ -102,11 +96,10 @@ const (
 	withCommit              // A2
 )
 
-// writesLine decides which trips of the change carry its journal line. With the read, the plan and
-// so the places are not known yet: that is for a deletion, whose tombstone will name them, and for
-// the early preparations, which need a line before them. p is nil then. Otherwise the line goes with
-// the preparations, or with the commit if there is nothing to prepare and the store keeps the order
-// of the two.
+// writesLine decides which trips carry the line. A deletion sends it with the read, since its
+// tombstone will name the places; early preparations need a line before them (p is nil then).
+// Otherwise it goes with the preparations, or with the commit if there is nothing to prepare and
+// the store keeps the order.
 func (c *change) writesLine(t trip, p *plan) bool {
 	switch {
 	case t == withRead:
@@ -312,8 +305,7 @@ func (c *change) commit(p *plan) error {
 	return nil
 }
 
-// movesCounted reports whether p moves the record in an index that counts with the commit. The line
-// of a deletion, written before the record was read, does not name the place.
+// movesCounted reports whether p moves the record in an index that counts with the commit.
 func (c *change) movesCounted(p *plan) bool {
 	for i, index := range c.indexes {
 		if p.moves[i] != nil && core.Counts(index) {
@@ -331,9 +323,8 @@ func (c *change) committed(p *plan) {
 	}
 }
 
-// write stores the record, the one step that commits the change. If the outcome is unclear, it
-// reads the record, and repeats the op while nothing else has changed the record and the line of
-// the change exists or precedes it.
+// write stores the record, which commits the change. If the outcome is unclear, it reads the
+// record, and repeats the op while nothing else has changed it and the line exists.
 func (c *change) write(s kv.Store, p *plan) error {
 	op := c.Store(p.rec, p.env)
 	c.sent = true
@@ -369,9 +360,8 @@ func (c *change) whose(s kv.Store, p *plan) error {
 	return c.settle(s, p)
 }
 
-// settle determines the outcome of an unclear commit. nil: it was carried out; errAgain: it is
-// undecided and may be repeated; errLost: it was not carried out and never will be; ErrUnclear:
-// nobody can know.
+// settle determines the outcome of an unclear commit. nil: carried out; errAgain: undecided, may be
+// repeated; ErrRaced: never carried out; ErrUnclear: nobody can know.
 func (c *change) settle(s kv.Store, p *plan) error {
 	c.unclear, c.creates = true, p.created
 	now, err := c.now(s)
@@ -391,8 +381,7 @@ func (c *change) settle(s kv.Store, p *plan) error {
 	}
 }
 
-// after is A4 and A5. It is called until it returns nil, and repeats nothing: entries it has
-// removed may have been purged since, and must not be entered again.
+// after is A4 and A5.
 func (c *change) after(ctx context.Context, p *plan, since time.Time) error {
 	wait := c.removeRest(ctx, p, since)
 	if wait != nil && !work.Waits(wait) {
@@ -435,8 +424,7 @@ func (c *change) removals(p *plan) []removal {
 	return append(all, c.losses(p)...)
 }
 
-// finish carries out A4 and A5 of r in the background. A change that fails there, must wait or is
-// overdue continues alone.
+// finish carries out A4 and A5 of r in the background.
 func finish(ctx context.Context, m *core.Model, r *Rest) {
 	if len(r.all) == 0 {
 		return
@@ -457,8 +445,7 @@ func finish(ctx context.Context, m *core.Model, r *Rest) {
 	}))
 }
 
-// cleanUp removes, after the reply, the preparations of a change that did not commit. That also
-// decides an unclear commit.
+// cleanUp removes, after the reply, the preparations of a change that did not commit.
 func (c *change) cleanUp() {
 	if len(c.lines)+len(c.touched) == 0 {
 		return
@@ -501,8 +488,7 @@ func (c *change) noteAgain(ctx context.Context) {
 	_ = c.note(c.Db.Store, journal.Line{Model: c.Name, ID: c.ID, Rev: c.maxRev, Touched: c.touched})
 }
 
-// undo takes back everything the change counted with its commits. With doubt, one of these commits
-// may have been carried out.
+// undo takes back everything the change counted with its commits.
 func (c *change) undo(ctx context.Context, doubt bool) error {
 	var works []func(kv.Store) error
 	for i, index := range c.indexes {

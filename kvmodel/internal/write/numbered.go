@@ -10,14 +10,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Numbered is a new record whose id will be the next number. set sets its id.
 type Numbered struct {
 	Value plug.Record
 	Set   func(n int64)
 }
 
-// CreateNext stores v under the next number. Calls in one process take turns, since all but one
-// would lose a concurrent race.
+// CreateNext stores v under the next number.
 func CreateNext(ctx context.Context, m *core.Model, s kv.Store, v Numbered) error {
 	leave, err := m.Db.Turns.Take(ctx, m.Numbers.Hint)
 	if err != nil {
@@ -44,8 +42,6 @@ func gave(m *core.Model, n int64) {
 	hintSometimes(m, n)
 }
 
-// SeveralNext stores the n records returned by v under the next numbers, on a store with
-// transactions.
 func SeveralNext(ctx context.Context, m *core.Model, n int, v func(i int) Numbered) []error {
 	errs := make([]error, n)
 	for batch := range paced(m, n, nil) {

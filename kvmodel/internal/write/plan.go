@@ -84,7 +84,7 @@ func (c *change) plan(rec *plug.Seen) (*plan, error) {
 }
 
 // fillIn sets the fields of v that the write path maintains, and its counters, which no edit
-// changes. It reports whether v is the same as before.
+// changes.
 func (c *change) fillIn(rec *plug.Seen, was snapshot, v plug.Record) (same bool, err error) {
 	f := c.Schema(v)
 	now := c.Db.Now().UTC()
@@ -240,7 +240,7 @@ func (c *change) planEnds(p *plan) {
 }
 
 // endsCanWait reports whether the existing entries of p's record last long enough to get the new
-// expiry after the commit. They may outlive the record.
+// expiry after the commit.
 func (c *change) endsCanWait(p *plan) bool {
 	was, ends := p.rec.Envelope.Ends(), p.env.Ends()
 	sooner := was.IsZero() || !ends.IsZero() && ends.Before(was)

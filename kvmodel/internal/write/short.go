@@ -13,8 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// short is the path of a change on a store with transactions: a file or memory. Nothing precedes
-// the transaction, and only handlers and children follow it.
+// short is the path of a change on a store with transactions: a file or memory.
 func (c *change) short(p *plan) error {
 	if c.isLate() {
 		return core.ErrRaced
@@ -70,7 +69,6 @@ func (c *change) leavesLine(p *plan) bool {
 }
 
 // doTheRest calls the handlers and deletes children after the reply, if there is a line for that.
-// Then the line counts as complete.
 func (c *change) doTheRest(p *plan) {
 	if len(c.lines) == 0 {
 		return
@@ -86,8 +84,7 @@ func (c *change) doTheRest(p *plan) {
 	})
 }
 
-// allSteps carries out all on s, where nobody else makes changes meanwhile. It returns an error for
-// each, and stops after the first step with a failure.
+// allSteps carries out all on s, where nobody else makes changes meanwhile.
 func allSteps(ctx context.Context, m *core.Model, s kv.Store, all []left) []error {
 	errs := make([]error, len(all))
 	for _, step := range stepsOfAll {
@@ -198,8 +195,7 @@ func severalTogether(ctx context.Context, m *core.Model, n int, id func(i int) s
 	return errs
 }
 
-// paced yields 0 to n-1 in batches, as batchesOf does. It adapts their size to the time the caller
-// takes for each, by the DB's clock.
+// paced yields 0 to n-1 in batches, as batchesOf does.
 func paced(m *core.Model, n int, id func(i int) string) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		size := firstTogether
@@ -220,9 +216,8 @@ func paced(m *core.Model, n int, id func(i int) string) iter.Seq[[]int] {
 // errAlone: a change was not made with others, and must be made alone.
 var errAlone = errors.New("to be made alone")
 
-// commitTogether makes the changes of batch in one transaction, or in several if they are large. A
-// work with a rest plans its change and adds it there, or fails. Changes that prevent a commit are
-// made alone afterwards, by works without a rest.
+// commitTogether makes the changes of batch in a few transactions. Changes that prevent a commit
+// are made alone afterwards.
 func commitTogether(ctx context.Context, m *core.Model, batch []int, work Makes) []error {
 	planned := make([]Rest, len(batch))
 	errs := kv.Each(ctx, m.Db.Store, batch, func(s kv.Store, k, i int) error { return work(ctx, s, i, &planned[k]) })
@@ -261,8 +256,7 @@ func chunksOf(all []left) iter.Seq[[]left] {
 	}
 }
 
-// commitSome makes as many of all as possible in one transaction. It returns an error for each,
-// errAlone if another transaction may make it.
+// commitSome makes as many of all as possible in one transaction.
 func commitSome(ctx context.Context, m *core.Model, all []left) []error {
 	errs := make([]error, len(all))
 	todo := alike(m, all, errs)

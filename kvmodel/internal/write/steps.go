@@ -77,8 +77,7 @@ func (c *change) peekAt(s kv.Store, p *plan) ([]kv.Result, error) {
 
 func isThere(found []kv.Result) bool { return len(found) > 0 && found[0].Err == nil }
 
-// beaten returns the error of a Create whose id is in use, given the stored results. A Create that
-// can take another id has only lost a race.
+// beaten returns the error of a Create whose id is in use, given the stored results.
 func (c *change) beaten(found []kv.Result) error {
 	if c.next != nil {
 		return core.ErrRaced
