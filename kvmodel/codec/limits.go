@@ -5,8 +5,7 @@ import (
 	"unsafe"
 )
 
-// MaxDepth is the maximum nesting of slices, maps and pointers in a stored value. It bounds the
-// stack for any input, and makes writing a value that contains itself fail.
+// MaxDepth is the maximum nesting of slices, maps and pointers in a stored value.
 const MaxDepth = 256
 
 // maxNesting is the maximum nesting of stored arrays and maps where no type limits it. Structs are
@@ -32,8 +31,7 @@ func sliceSize[T any](n int) int64 {
 	return int64(n) * int64(unsafe.Sizeof(v))
 }
 
-// mapSize returns the bytes of a map with n entries. The number of its slots is a power of two, at
-// most seven eighths of them are in use, and each has a control byte.
+// mapSize returns the bytes of a map with n entries.
 func mapSize[K comparable, V any](n int) int64 {
 	if n == 0 {
 		return 0

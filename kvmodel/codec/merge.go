@@ -1,11 +1,8 @@
 package codec
 
-// Merge returns next with the fields of prev that are unknown to T added, byte for byte, after the
-// other fields of their struct. Use it to rewrite a record whose reading reported unknown fields,
-// so that a program older than the record preserves them. A struct that is nil in next gets no
-// fields.
-//
-// The error wraps ErrCorrupt.
+// Merge returns next with the fields of prev that are unknown to T added, byte for byte, so that a
+// program older than the record preserves them. A struct that is nil in next gets no fields. The
+// error wraps ErrCorrupt.
 func (m *Model[T]) Merge(prev, next []byte) ([]byte, error) {
 	merger := merger{w: Writer{buf: make([]byte, 0, len(prev)+len(next))}}
 	merger.value(prev, next, m.Fields)

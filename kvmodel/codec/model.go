@@ -46,12 +46,11 @@ func (m *Model[T]) Marshal(v *T) ([]byte, error) {
 }
 
 // Unmarshal reads data, one stored value and nothing after it, into v. Fields missing from data are
-// left unchanged. unknown reports whether data has fields that are not in T, or not in a struct
-// that T reaches by fields and pointers alone: rewriting the record without Merge would lose them.
-// It ignores unknown fields of structs in slices, arrays and maps: such elements have no name by
-// which Merge could find them again after a change.
+// left unchanged. unknown reports fields that T, or a struct that T reaches by fields and pointers
+// alone, does not have: rewriting the record without Merge would lose them. Elements of slices,
+// arrays and maps do not count, since Merge could not find them again.
 //
-// The error wraps ErrCorrupt and is an *Error; v is then partly filled.
+// The error is an *Error; v is then partly filled.
 func (m *Model[T]) Unmarshal(data []byte, v *T) (unknown bool, err error) {
 	return m.unmarshal(data, v, window{})
 }

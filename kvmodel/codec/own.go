@@ -154,13 +154,11 @@ func (w *Writer) own(start int, err error) {
 	}
 }
 
-// Write appends b, for a value's own encoder.
 func (w *Writer) Write(b []byte) (int, error) {
 	w.buf = append(w.buf, b...)
 	return len(b), nil
 }
 
-// WriteByte appends c, for a value's own encoder.
 func (w *Writer) WriteByte(c byte) error {
 	w.buf = append(w.buf, c)
 	return nil

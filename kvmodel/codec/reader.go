@@ -50,7 +50,6 @@ func ReadStruct[T any](r *Reader, v *T, field func(r *Reader, v *T, name []byte)
 	}
 }
 
-// ReadBool reads *v.
 func ReadBool[T ~bool](r *Reader, v *T) {
 	at, c := r.code()
 	switch c {
@@ -97,10 +96,8 @@ func ReadFloat[T float](r *Reader, v *T) {
 	*v = T(n)
 }
 
-// ReadString reads *v.
 func ReadString[T ~string](r *Reader, v *T) { *v = T(r.string()) }
 
-// ReadBytes reads *v into newly allocated memory; nil stays nil.
 func ReadBytes[T ~[]byte](r *Reader, v *T) {
 	n := r.open(kindBytes)
 	if n < 0 {
@@ -110,8 +107,7 @@ func ReadBytes[T ~[]byte](r *Reader, v *T) {
 	*v = append(make(T, 0, n), r.take(n)...)
 }
 
-// ReadByteArray reads an array of bytes, given as a slice of it. If fewer bytes
-// are stored, the rest is zero; if more are, it is an error.
+// ReadByteArray reads an array of bytes, given as a slice of it.
 func ReadByteArray(r *Reader, v []byte) {
 	at := r.at
 	n := r.open(kindBytes)
@@ -177,8 +173,7 @@ func ReadSlice[S ~[]T, T any](r *Reader, v *S, read func(*Reader, *T)) {
 	r.depth--
 }
 
-// ReadArray reads an array, given as a slice of it, by read. If fewer elements are
-// stored, the rest is zero; if more are, it is an error.
+// ReadArray reads an array, given as a slice of it, by read.
 func ReadArray[T any](r *Reader, v []T, read func(*Reader, *T)) {
 	at := r.at
 	n := r.open(kindArray)
@@ -202,8 +197,7 @@ func readElements[T any](r *Reader, v []T, read func(*Reader, *T)) {
 	r.elements--
 }
 
-// ReadMap reads a new *v by readKey and read; nil stays nil. Of two entries with
-// the same key, the later one wins.
+// ReadMap reads a new *v by readKey and read; nil stays nil.
 func ReadMap[M ~map[K]V, K key, V any](r *Reader, v *M, readKey func(*Reader, *K), read func(*Reader, *V)) {
 	*v = nil
 	n := r.open(kindMap)
@@ -248,7 +242,7 @@ func (r *Reader) skipNil() bool {
 }
 
 // open reads the head of a value of kind k and returns its count of bytes, values or pairs, which
-// the remaining bytes can hold. It returns -1 for nil, and after a failure.
+// the remaining bytes can hold.
 func (r *Reader) open(k kind) int {
 	at, c := r.code()
 	s := shapeOf(c)
@@ -309,8 +303,7 @@ func (r *Reader) string() string {
 	return r.window.cut(r.data, r.at-len(b), r.at)
 }
 
-// integer returns an integer of any width. If big, it exceeds an int64, and n has
-// its bits as a uint64.
+// integer returns an integer of any width.
 func (r *Reader) integer() (n int64, big bool) {
 	at, c := r.code()
 	if c < codeFixMap || c >= codeNegative {

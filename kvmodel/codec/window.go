@@ -1,7 +1,7 @@
 package codec
 
-// window is a part of the input as a string. Strings are cut from it, so neighboring ones share an
-// allocation, and a string keeps no more than the window in memory.
+// window is a part of the input from which neighboring strings are cut, so that they share an
+// allocation.
 type window struct {
 	from int
 	text string
