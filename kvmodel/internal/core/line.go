@@ -43,21 +43,10 @@ func (w *Written) Secure(ctx context.Context, db *DB) error {
 }
 
 // WriteLine writes l. The caller owes the result, which is never nil, one Done, Ended or End.
-func (db *DB) WriteLine(ctx context.Context, s kv.Store, l journal.Line) (*Written, error) {
-	w := &Written{journal: db.Journal, line: l}
-	for range MaxTries {
-		if err := db.Journal.Ready(ctx); err != nil {
-			return w, err
-		}
-		seg, err := db.Journal.Append(ctx, s, l)
-		if seg != nil {
-			w.segments = append(w.segments, seg)
-		}
-		if !errors.Is(err, journal.ErrNone) {
-			return w, err
-		}
-	}
-	return w, journal.ErrNone
+func (db *DB) WriteLine(ctx context.Context, s kv.Store, l journal.Line) (w *Written, err error) {
+	w = &Written{journal: db.Journal, line: l}
+	w.segments, err = db.Journal.Write(ctx, s, l, nil)
+	return w, err
 }
 
 func (w *Written) Done() {

@@ -221,6 +221,27 @@ func (j *Journal) Append(ctx context.Context, s kv.Store, l Line) (*Segment, err
 	return nil, ErrNone
 }
 
+// writeTries limits the journals that other processes may remove while Write writes a line.
+const writeTries = 8
+
+// Write appends l, in a new journal if there is none, and adds to segs the segments that may hold
+// it. The caller owes each of these a Done.
+func (j *Journal) Write(ctx context.Context, s kv.Store, l Line, segs []*Segment) ([]*Segment, error) {
+	for range writeTries {
+		if err := j.Ready(ctx); err != nil {
+			return segs, err
+		}
+		seg, err := j.Append(ctx, s, l)
+		if seg != nil {
+			segs = append(segs, seg)
+		}
+		if !errors.Is(err, ErrNone) {
+			return segs, err
+		}
+	}
+	return segs, ErrNone
+}
+
 // enter returns the segment for the next line and counts the line as open, or returns nil if the
 // journal is not open.
 func (j *Journal) enter(l Line, size int) *Segment {

@@ -85,17 +85,6 @@ func (d *Derived) Followed(ctx context.Context, s kv.Store, ids []string) error 
 
 func (d *Derived) Name() string { return d.model + "." + d.counter }
 
-// Counts returns the numbers of these records, None for missing ones.
-func (d *Derived) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
-	counts, errs, err := d.countEach(ctx, s, ids)
-	for i := range errs {
-		if errs[i] != nil {
-			return nil, d.failure(ids[i], errs[i])
-		}
-	}
-	return counts, err
-}
-
 func (d *Derived) Known(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
 	counts, errs, err := d.countEach(ctx, s, ids)
 	for i := range errs {
@@ -104,20 +93,6 @@ func (d *Derived) Known(ctx context.Context, s kv.Store, ids []string) ([]int64,
 		}
 	}
 	return counts, err
-}
-
-// countEach returns the numbers of ids, None for missing ones, and an ErrNotNumber for each damaged
-// one.
-func (d *Derived) countEach(ctx context.Context, s kv.Store, ids []string) (counts []int64, errs []error, err error) {
-	results, err := kv.GetAll(ctx, s, kv.Texts(ids, d.Key)...)
-	if err != nil {
-		return nil, nil, err
-	}
-	counts, errs = make([]int64, len(ids)), make([]error, len(ids))
-	for i, r := range results {
-		counts[i], errs[i] = d.Number(None, r)
-	}
-	return counts, errs, nil
 }
 
 // Begin creates the number 0 for id unless there is one.

@@ -153,7 +153,9 @@ func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds 
 		var open []string
 		for some := range slices.Chunk(ids, d.atOnce()) {
 			if round == 0 {
-				d.doubtAll(some, since)
+				for _, id := range some {
+					d.Doubt(id, since)
+				}
 			}
 			if err := d.settleSome(ctx, s, some, d.base.Now()); err != nil {
 				return 0, err
@@ -178,12 +180,6 @@ func (d *Derived) atOnce() int {
 		return settledAtOnce / 10
 	}
 	return settledAtOnce
-}
-
-func (d *Derived) doubtAll(ids []string, since time.Time) {
-	for _, id := range ids {
-		d.Doubt(id, since)
-	}
 }
 
 func (d *Derived) Settle(ctx context.Context) error {

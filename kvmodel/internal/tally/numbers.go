@@ -77,6 +77,30 @@ func (n *numbers) failure(id string, err error) error {
 	return err
 }
 
+// Counts returns the numbers of these records, None for missing ones.
+func (n *numbers) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
+	counts, errs, err := n.countEach(ctx, s, ids)
+	for i := range errs {
+		if errs[i] != nil {
+			return nil, n.failure(ids[i], errs[i])
+		}
+	}
+	return counts, err
+}
+
+// countEach is Counts with an error for each damaged number.
+func (n *numbers) countEach(ctx context.Context, s kv.Store, ids []string) (counts []int64, errs []error, err error) {
+	results, err := kv.GetAll(ctx, s, kv.Texts(ids, n.Key)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	counts, errs = make([]int64, len(ids)), make([]error, len(ids))
+	for i, r := range results {
+		counts[i], errs[i] = n.Number(None, r)
+	}
+	return counts, errs, nil
+}
+
 func (n *numbers) Follow(f Follower) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -130,6 +154,12 @@ func (n *numbers) tellSoon(ctx context.Context, id string, delta, count int64) {
 	tell := func(ctx context.Context) error {
 		ctx, end := n.base.Begin(ctx, n.model, n.counter)
 		defer end()
+		if n.base.Atomic != nil {
+			// Transactions run one after another.
+			if err := n.base.Atomic(ctx, func(kv.Store) error { return nil }); err != nil {
+				return err
+			}
+		}
 		n.tell(ctx, id, delta, count)
 		return nil
 	}
@@ -137,19 +167,10 @@ func (n *numbers) tellSoon(ctx context.Context, id string, delta, count int64) {
 		n.base.Work.Later(ctx, tell)
 		return
 	}
-	afterwards := func(ctx context.Context) error {
-		ctx, end := n.base.Begin(ctx, n.model, n.counter)
-		defer end()
-		// Transactions run one after another.
-		if err := n.base.Atomic(ctx, func(kv.Store) error { return nil }); err != nil {
-			return err
-		}
-		return tell(ctx)
-	}
 	// Later might run it immediately, inside the transaction that it has to wait for.
 	n.base.Work.Soon(func(ctx context.Context) error {
-		if err := afterwards(ctx); err != nil {
-			return n.base.Work.Surely(ctx, afterwards)
+		if err := tell(ctx); err != nil {
+			return n.base.Work.Surely(ctx, tell)
 		}
 		return nil
 	})

@@ -26,20 +26,6 @@ func New(base Base, model, counter string) *Tally {
 	return &Tally{numbers{base: base, model: model, counter: counter, keys: plainKey.Family(model, counter)}}
 }
 
-func (t *Tally) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
-	results, err := kv.GetAll(ctx, s, kv.Texts(ids, t.Key)...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make([]int64, len(ids))
-	for i, r := range results {
-		if counts[i], err = t.Number(None, r); err != nil {
-			return nil, t.failure(ids[i], err)
-		}
-	}
-	return counts, nil
-}
-
 // Set sets the number of id to n, even if it is damaged.
 func (t *Tally) Set(ctx context.Context, id string, n int64) error {
 	if n < 0 || n > kv.MaxNumber {

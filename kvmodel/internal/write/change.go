@@ -299,29 +299,20 @@ func (c *change) lineOf(p *plan) journal.Line {
 }
 
 // note writes a journal line of the change.
-func (c *change) note(s kv.Store, l journal.Line) error {
-	err := c.writeLine(s, l)
-	c.unnoted = err != nil
-	return err
-}
-
-func (c *change) writeLine(s kv.Store, l journal.Line) error {
-	for range core.MaxTries {
-		seg, err := c.Db.Journal.Append(c.ctx, s, l)
-		if seg != nil {
+func (c *change) note(s kv.Store, l journal.Line) (err error) {
+	if c.Db.Atomic == nil {
+		c.lines, err = c.Db.Journal.Write(c.ctx, s, l, c.lines)
+	} else {
+		var seg *journal.Segment
+		if seg, err = c.Db.Journal.Append(c.ctx, s, l); seg != nil {
 			c.lines = append(c.lines, seg)
 		}
-		if !errors.Is(err, journal.ErrNone) {
-			return err
-		}
-		if c.Db.Atomic != nil {
-			break
-		}
-		if err := c.Db.Journal.Ready(c.ctx); err != nil {
-			return err
-		}
 	}
-	return core.ErrRaced
+	if errors.Is(err, journal.ErrNone) {
+		err = core.ErrRaced
+	}
+	c.unnoted = err != nil
+	return err
 }
 
 // surely runs f after the reply until it succeeds.
