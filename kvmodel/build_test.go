@@ -151,18 +151,6 @@ func TestBuild_TellsReadersAtOnceThatItIsLong(t *testing.T) {
 	})
 }
 
-// A reader waits for a short build, which is over in a moment.
-func TestBuild_ReadersWaitForAShortOne(t *testing.T) {
-	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := &site{Store: mem, isFile: true}
-		fill(t, ctx, s, 500)
-		s.takes = 10 * time.Millisecond
-		v := deploy(t, s, "Code")
-		v.finds(t, "Code", "c499", "00499")
-		v.undeploy(t)
-	})
-}
-
 func TestBuild_WritesDoNotWait(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		s := &site{Store: mem, isFile: true}
@@ -287,37 +275,6 @@ func TestBuild_GoesOnWhereOneThatWasKilledWas(t *testing.T) {
 			v.findsAll(t, n)
 			v.undeploy(t)
 			return
-		}
-	})
-}
-
-// Repeatedly killed after some progress, a build ends, and enters at most a fifth of the records
-// twice.
-func TestBuild_EndsHoweverOftenItIsKilled(t *testing.T) {
-	const n = 12_000
-	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		fill(t, ctx, &site{Store: mem, isFile: true}, n)
-		work, kills := int64(0), 0
-		for ; ; kills++ {
-			s := &site{Store: mem, isFile: true}
-			s.dies.Store(40)
-			v := deploy(t, s, "Code")
-			_, err := v.by["Code"].Find(ctx, "c11999")
-			if errors.Is(err, kvmodel.ErrNeedsRebuild) {
-				err = v.Rebuild(ctx) // waits for the build in progress
-			}
-			work += s.entered.Load()
-			if err == nil {
-				v.undeploy(t)
-				break
-			}
-			v.abandon(ctx)
-			if kills > 20 {
-				t.Fatal("it does not end")
-			}
-		}
-		if work > n*12/10 || kills < 3 {
-			t.Errorf("%d records were entered of %d, with %d kills", work, n, kills)
 		}
 	})
 }

@@ -72,17 +72,6 @@ func (v *release) needsRebuild(t *testing.T, name string) {
 	}
 }
 
-func TestBuilt_ANewModelNeedsNoRebuild(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
-		v := deploy(t, shared{s}, "Code")
-		_, err := v.by["Code"].Find(ctx, "c")
-		wantErr(t, err, kv.ErrNotFound)
-		must(t, v.Create(ctx, &note{ID: "a", Text: "x", Code: "c"}))
-		v.finds(t, "Code", "c", "a")
-		v.undeploy(t)
-	})
-}
-
 func TestRebuild_BesideWritersHoldsEveryRecord(t *testing.T) {
 	ctx := t.Context()
 	s := shared{plain(memkv.New(memkv.Options{}))}
