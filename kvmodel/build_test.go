@@ -64,7 +64,6 @@ func (s *site) Do(ctx context.Context, ops []kv.Op) error {
 	return counter{s.Store, s}.Do(ctx, ops)
 }
 
-// counter counts, for its site, the entries made in a store or a transaction.
 type counter struct {
 	kv.Store
 	of *site
@@ -119,7 +118,6 @@ func (v *release) findsAll(t *testing.T, n int) {
 	}
 }
 
-// abandon ends a process whose store no longer answers.
 func (v *release) abandon(ctx context.Context) { _ = v.db.Close(ctx) }
 
 // On a store held alone, a reader learns of a long build when its first records are entered. Later

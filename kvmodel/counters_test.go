@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// viewed is a record with a plain counter.
 type viewed struct {
 	ID    string
 	Text  string
@@ -54,7 +53,6 @@ func (v *views) wantViews(t testing.TB, ctx context.Context, want int64) {
 	}
 }
 
-// touchesCounter reports whether one of ops is on a plain counter.
 func touchesCounter(ops []kv.Op) bool {
 	for _, op := range ops {
 		if strings.HasPrefix(op.Key, "n:") {

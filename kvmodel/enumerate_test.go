@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// allIDs returns the ids of all records, sorted.
 func allIDs(t testing.TB, ctx context.Context, r *notes) []string {
 	t.Helper()
 	var ids []string
@@ -26,7 +25,6 @@ func allIDs(t testing.TB, ctx context.Context, r *notes) []string {
 	return ids
 }
 
-// createNotes creates n notes with ids from first, and returns the ids.
 func createNotes(t testing.TB, ctx context.Context, r *notes, first, n int) (ids []string) {
 	t.Helper()
 	var vs []*note

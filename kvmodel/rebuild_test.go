@@ -19,7 +19,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// release is a release of an app whose notes have the named unique indexes.
 type release struct {
 	*notes
 	db *kvmodel.DB
@@ -31,7 +30,6 @@ func deploy(t *testing.T, s kv.Store, indexes ...string) *release {
 	return plugged(open(t, s), indexes...)
 }
 
-// plugged is a release on db.
 func plugged(db *kvmodel.DB, indexes ...string) *release {
 	v := &release{notes: kvmodel.NewRecords(db, noteSchema()), db: db, by: map[string]*index.Unique[note, string]{}}
 	for _, name := range indexes {

@@ -22,7 +22,6 @@ import (
 
 var errOfMine = errors.New("of mine")
 
-// eachNotes runs f on an empty class of notes on each kind of store.
 func eachNotes(t *testing.T, schema kvmodel.Schema[note, string], f func(t *testing.T, ctx context.Context, r *notes, s kv.Store)) {
 	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		f(t, ctx, kvmodel.NewRecords(closing(t, open(t, s)), schema), s)
@@ -662,7 +661,6 @@ func TestRecords_Expires_OutOfRangeIsInvalid(t *testing.T) {
 	})
 }
 
-// rewrite changes the stored form of note id.
 func rewrite(t *testing.T, ctx context.Context, s kv.Store, id string, body string, version int) {
 	t.Helper()
 	_, err := kv.One(ctx, s, kv.OpSet("r:Note:"+id, kvmodel.EncodeLive(version, 1000, []byte(body))))

@@ -21,7 +21,6 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// lease is a record that expires, with an index of every class that allows it.
 type lease struct {
 	ID, Owner, Code, Text string
 	Rank, Version         int64
@@ -73,7 +72,6 @@ func (l *leases) hit(t testing.TB, ctx context.Context, id string) {
 	must(t, err)
 }
 
-// shown returns the ids of ann's leases in each index.
 func (l *leases) shown(ctx context.Context) map[string]string {
 	all := map[string]string{}
 	page := func(name string, from kvmodel.Lister[lease]) {
@@ -96,7 +94,6 @@ func leaseIDs(some []*lease, err error) string {
 	return strings.Join(ids, " ")
 }
 
-// wantShown asserts that every index shows the leases ids and no others.
 func (l *leases) wantShown(t testing.TB, ctx context.Context, ids ...string) {
 	t.Helper()
 	all := strings.Join(ids, " ")
@@ -106,15 +103,12 @@ func (l *leases) wantShown(t testing.TB, ctx context.Context, ids ...string) {
 	}
 }
 
-// bubbleBegins is the start of the clock in a bubble.
 var bubbleBegins = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// newLease returns a lease of ann that lives for d.
 func newLease(id string, d time.Duration) *lease {
 	return &lease{ID: id, Owner: "ann", Code: id, Text: "text of " + id, Rank: 7, Until: time.Now().Add(d)}
 }
 
-// eachLeases runs f with leases on an empty store of each kind, in a bubble.
 func eachLeases(t *testing.T, f func(t *testing.T, ctx context.Context, s kv.Store, l *leases)) {
 	for name, as := range kinds {
 		t.Run(name, func(t *testing.T) {
@@ -319,7 +313,6 @@ func TestTouch_ACrashAfterTheCommitIsMadeUpForBeforeTheOldEnd(t *testing.T) {
 	}
 }
 
-// missing asserts that no index lacks the lease.
 func missing(t *testing.T, ctx context.Context, l *leases) {
 	t.Helper()
 	for name, got := range l.shown(ctx) {
@@ -329,7 +322,6 @@ func missing(t *testing.T, ctx context.Context, l *leases) {
 	}
 }
 
-// writesLease reports whether a trip writes the record of an existing lease.
 func writesLease(ops []kv.Op) bool {
 	return slices.ContainsFunc(ops, func(op kv.Op) bool {
 		return op.Kind == kv.CompareAndSwap && strings.HasPrefix(op.Key, "r:Lease:")

@@ -23,7 +23,6 @@ import (
 // sleep, and in some runs one key of the enumeration is lost. Every walk must return every record
 // that was there all the time, or ErrLost, and ErrLost only after a loss.
 
-// town is the state shared by the processes of a run, besides the store.
 type town struct {
 	mu    sync.Mutex
 	since map[string]int // when a record was made; none while it may not exist
@@ -51,7 +50,6 @@ func (w *town) now() map[string]int {
 	return maps.Clone(w.since)
 }
 
-// says records an error of a process.
 func (w *town) says(who string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,7 +58,6 @@ func (w *town) says(who string, err error) {
 	}
 }
 
-// small returns an enumeration with segments that split at a few ids.
 func small(s kv.Store) *Enumeration {
 	soon := func(work func(context.Context) error) bool {
 		_ = work(context.Background())
@@ -75,7 +72,6 @@ const idsEach = 14 // by a writer
 
 func lineKey(name string, n int) string { return fmt.Sprintf("line:%s:%d", name, n) }
 
-// surely carries out an op that is safe to repeat. It reports whether the op succeeded.
 func surely(s kv.Store, op kv.Op) bool {
 	for range 5 {
 		if _, err := kv.One(context.Background(), s, op); err == nil || errors.Is(err, kv.ErrNotFound) {
@@ -85,7 +81,6 @@ func surely(s kv.Store, op kv.Op) bool {
 	return false
 }
 
-// write creates and deletes records.
 func (w *town) write(s kv.Store, name string, rng *rand.Rand) {
 	e := small(s)
 	var mine []string
@@ -111,7 +106,6 @@ func (w *town) write(s kv.Store, name string, rng *rand.Rand) {
 	}
 }
 
-// archive drops a line once its id is in.
 func (w *town) archive(s kv.Store, e *Enumeration, name string, n int, id string) {
 	err := e.Put(context.Background(), []string{id})
 	if w.says(name, err); err == nil {
@@ -119,7 +113,6 @@ func (w *town) archive(s kv.Store, e *Enumeration, name string, n int, id string
 	}
 }
 
-// lines returns the ids in all lines.
 func lines(s kv.Store) (ids []string, err error) {
 	var keys []string
 	for i := range idsEach {
@@ -134,7 +127,6 @@ func lines(s kv.Store) (ids []string, err error) {
 	return ids, err
 }
 
-// walk asserts that a walk returns every record that is there all the time.
 func (w *town) walk(s kv.Store, e *Enumeration) {
 	ctx := context.Background()
 	before := w.now()
@@ -183,7 +175,6 @@ func (w *town) prune(s kv.Store, e *Enumeration) {
 	w.says("pruner", err)
 }
 
-// lose evicts one key of the enumeration.
 func (w *town) lose(sim *kvtest.Sim) {
 	after := sim.Rand().IntN(150)
 	for range 400 {
@@ -271,7 +262,6 @@ func (w *town) settle(s kv.Store) {
 	w.says("after Accept and a write, a reader", w.first(s, e))
 }
 
-// look reads the head.
 func (e *Enumeration) look(ctx context.Context, s kv.Store) (kv.Result, error) {
 	got, err := kv.One(ctx, s, kv.OpGet(e.HeadKey()))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -280,7 +270,6 @@ func (e *Enumeration) look(ctx context.Context, s kv.Store) (kv.Result, error) {
 	return got, err
 }
 
-// first returns the error of a walk.
 func (w *town) first(s kv.Store, e *Enumeration) error {
 	head, err := e.look(context.Background(), s)
 	if err != nil {
