@@ -87,7 +87,7 @@ func (u untyped) State(ctx context.Context) (st plug.State, err error) {
 	}
 	mine := u.m.Definitions()
 	for _, def := range mine {
-		s := plug.IndexState{Name: core.Names([]string{def})[0], State: "not built"}
+		s := plug.IndexState{Name: core.NameOf(def), State: "not built"}
 		switch {
 		case slices.Contains(is.Whole, def) || !st.Exists:
 			s.State = "built"
@@ -97,7 +97,7 @@ func (u untyped) State(ctx context.Context) (st plug.State, err error) {
 		st.Indexes = append(st.Indexes, s)
 	}
 	for _, def := range plug.Without(slices.Concat(is.Whole, is.Building), mine) {
-		st.Indexes = append(st.Indexes, plug.IndexState{Name: core.Names([]string{def})[0], State: "unknown"})
+		st.Indexes = append(st.Indexes, plug.IndexState{Name: core.NameOf(def), State: "unknown"})
 	}
 	return st, nil
 }

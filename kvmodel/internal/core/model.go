@@ -246,13 +246,17 @@ type bodies interface {
 	CopyOf(v plug.Record, room any, wanted int) (plug.Record, any)
 }
 
-func Names(defs []string) []string {
-	var all []string
+func Names(defs []string) (all []string) {
 	for _, def := range defs {
-		name, _, _ := strings.Cut(def, "=")
-		all = append(all, name)
+		all = append(all, NameOf(def))
 	}
 	return all
+}
+
+// NameOf returns the name of an index, given its definition.
+func NameOf(def string) string {
+	name, _, _ := strings.Cut(def, "=")
+	return name
 }
 
 // ErrRaced means that the record has changed since the change read it.

@@ -224,7 +224,7 @@ func (b *building) without(duplicates *DuplicatesError) []string {
 		return nil
 	}
 	bad := duplicates.Indexes()
-	return slices.DeleteFunc(b.Definitions(), func(def string) bool { return slices.Contains(bad, core.Names([]string{def})[0]) })
+	return slices.DeleteFunc(b.Definitions(), func(def string) bool { return slices.Contains(bad, core.NameOf(def)) })
 }
 
 func (b *building) findBuilders() map[string]plug.Builder {
