@@ -52,7 +52,6 @@ func (l *lossy) Do(ctx context.Context, ops []kv.Op) error {
 // show makes the store call f with each op before it is sent.
 func (l *lossy) show(f func(kv.Op)) { l.sent.Store(&f) }
 
-// lose removes keys, and reports the loss.
 func (l *lossy) lose(t *testing.T, keys ...string) {
 	t.Helper()
 	for _, key := range keys {
@@ -103,7 +102,6 @@ func (l *lossy) GoneBack(_ context.Context, key string) error {
 	return nil
 }
 
-// gone returns the keys seen in an older state.
 func (l *lossy) gone() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

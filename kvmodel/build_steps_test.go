@@ -17,7 +17,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// openCodes opens notes with lists of their codes, with opts.
 func openCodes(t *testing.T, s kv.Store, opts ...index.ListOption) (*kvmodel.DB, *notes, *index.Lists[note, string, string]) {
 	db := open(t, s)
 	r := kvmodel.NewRecords(db, noteSchema())
@@ -27,7 +26,6 @@ func openCodes(t *testing.T, s kv.Store, opts ...index.ListOption) (*kvmodel.DB,
 	}, opts...)
 }
 
-// builder is a site that counts trips once its process builds.
 type builder struct {
 	*site
 	builds atomic.Bool

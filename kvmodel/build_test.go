@@ -64,7 +64,6 @@ func (s *site) Do(ctx context.Context, ops []kv.Op) error {
 	return counter{s.Store, s}.Do(ctx, ops)
 }
 
-// counter counts, for its site, the entries made in a store or a transaction.
 type counter struct {
 	kv.Store
 	of *site
@@ -119,7 +118,6 @@ func (v *release) findsAll(t *testing.T, n int) {
 	}
 }
 
-// abandon ends a process whose store no longer answers.
 func (v *release) abandon(ctx context.Context) { _ = v.db.Close(ctx) }
 
 // On a store held alone, a reader learns of a long build when its first records are entered. Later
@@ -147,18 +145,6 @@ func TestBuild_TellsReadersAtOnceThatItIsLong(t *testing.T) {
 		}
 		wait(15 * time.Second)
 		v.finds(t, "Code", "c7999", "07999")
-		v.undeploy(t)
-	})
-}
-
-// A reader waits for a short build, which is over in a moment.
-func TestBuild_ReadersWaitForAShortOne(t *testing.T) {
-	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := &site{Store: mem, isFile: true}
-		fill(t, ctx, s, 500)
-		s.takes = 10 * time.Millisecond
-		v := deploy(t, s, "Code")
-		v.finds(t, "Code", "c499", "00499")
 		v.undeploy(t)
 	})
 }
@@ -287,37 +273,6 @@ func TestBuild_GoesOnWhereOneThatWasKilledWas(t *testing.T) {
 			v.findsAll(t, n)
 			v.undeploy(t)
 			return
-		}
-	})
-}
-
-// Repeatedly killed after some progress, a build ends, and enters at most a fifth of the records
-// twice.
-func TestBuild_EndsHoweverOftenItIsKilled(t *testing.T) {
-	const n = 12_000
-	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		fill(t, ctx, &site{Store: mem, isFile: true}, n)
-		work, kills := int64(0), 0
-		for ; ; kills++ {
-			s := &site{Store: mem, isFile: true}
-			s.dies.Store(40)
-			v := deploy(t, s, "Code")
-			_, err := v.by["Code"].Find(ctx, "c11999")
-			if errors.Is(err, kvmodel.ErrNeedsRebuild) {
-				err = v.Rebuild(ctx) // waits for the build in progress
-			}
-			work += s.entered.Load()
-			if err == nil {
-				v.undeploy(t)
-				break
-			}
-			v.abandon(ctx)
-			if kills > 20 {
-				t.Fatal("it does not end")
-			}
-		}
-		if work > n*12/10 || kills < 3 {
-			t.Errorf("%d records were entered of %d, with %d kills", work, n, kills)
 		}
 	})
 }

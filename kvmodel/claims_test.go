@@ -57,7 +57,6 @@ func setEmail(t *testing.T, m *members, id, email string) {
 	}
 }
 
-// wantOneHolder asserts that one of a and b holds x, and owns the claim.
 func wantOneHolder(t *testing.T, s kv.Store) {
 	t.Helper()
 	ctx := context.Background()
@@ -97,12 +96,10 @@ func TestClaim_ThatIsPendingShowsNothing(t *testing.T) {
 	closeAll(t, m)
 }
 
-// claimOf returns the stored claim of id at base.
 func claimOf(base uint64, id string) []byte {
 	return frame.Whole(append(binary.AppendUvarint(nil, base), id...))
 }
 
-// holderIn returns the owner of the claim in the answer to a get.
 func holderIn(r kv.Result) string {
 	payload, err := frame.Open(r.Value)
 	if _, n := binary.Uvarint(payload); err == nil && n > 0 {

@@ -6,9 +6,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/tally"
 )
 
-// Counters are numbers of a record that change too often to be part of it, so each has its own key.
-// Loading a record reads them in the same trip; writing it leaves them alone. A plain counter
-// belongs to the record and is deleted with it. A derived count belongs to lists and stays.
+// Counters are numbers of a record that change too often to be part of it, so each has its own key,
+// read in the same trip. A plain counter is deleted with its record; a derived count belongs to
+// lists and stays.
 
 // CounterOf is a counter of records of type T. Set stores its value in a loaded record.
 type CounterOf[T any] struct {
@@ -18,12 +18,10 @@ type CounterOf[T any] struct {
 	Set     func(*T, int64)
 }
 
-// Tally is one counter of a model: the keys of its numbers and the indexes that follow it.
-// [DB.Tally] returns it.
+// Tally is one counter of a model, with the indexes that follow it.
 type Tally = tally.Tally
 
-// Derived is a count of the members of lists, or a sum over them, which is read like a counter
-// of another model. [DB.Derived] and [DB.Sum] return it.
+// Derived is a count of the members of lists, or a sum over them.
 type Derived = tally.Derived
 
 // NoNumber stands for the number of what has none.

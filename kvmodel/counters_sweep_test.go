@@ -51,7 +51,6 @@ func (o *onlooker) faults(m kvtest.Moment) kvtest.Fault {
 	return fault
 }
 
-// look asserts the invariant.
 func (o *onlooker) look() {
 	was := o.live
 	o.live = o.lives()
@@ -77,7 +76,6 @@ func (o *onlooker) lives() bool {
 	return env.Live()
 }
 
-// counter returns the number under the counter's key, and whether it exists.
 func (o *onlooker) counter() (there bool, n int64) {
 	r, err := o.get("n:Viewed:Views:a")
 	if err != nil {
@@ -134,7 +132,6 @@ func comeAndGoViewed(s kv.Store, name string, rng *rand.Rand) {
 	_ = v.db.Close(closing)
 }
 
-// hitViewed hits the record as one process.
 func hitViewed(s kv.Store, rng *rand.Rand) {
 	v, ctx := newSweptViews(s), context.Background()
 	for range 60 {

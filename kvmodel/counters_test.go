@@ -2,7 +2,6 @@ package kvmodel_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// viewed is a record with a plain counter.
 type viewed struct {
 	ID    string
 	Text  string
@@ -55,7 +53,6 @@ func (v *views) wantViews(t testing.TB, ctx context.Context, want int64) {
 	}
 }
 
-// touchesCounter reports whether one of ops is on a plain counter.
 func touchesCounter(ops []kv.Op) bool {
 	for _, op := range ops {
 		if strings.HasPrefix(op.Key, "n:") {
@@ -63,69 +60,6 @@ func touchesCounter(ops []kv.Op) bool {
 		}
 	}
 	return false
-}
-
-// deletedLate creates a record with old hits, deleted by a process whose drop of the counter is
-// delayed. Then it calls again as another process.
-func deletedLate(t *testing.T, s kv.Store, again func(ctx context.Context, b *views)) {
-	ctx := t.Context()
-	slow := tamper(s, nil)
-	a, b := openViews(t, slow), openViews(t, shared{s})
-	must(t, a.Create(ctx, &viewed{ID: "a"}))
-	must(t, b.Create(ctx, &viewed{ID: "warm"}))
-	a.hit(t, ctx, 3)
-	slow.set(func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
-		deletes := false
-		for _, op := range ops {
-			deletes = deletes || op.Kind == kv.CompareAndSwap && strings.HasPrefix(op.Key, "r:")
-		}
-		err := next(ops)
-		if deletes {
-			late := answer(func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
-				if touchesCounter(ops) {
-					time.Sleep(5 * time.Second)
-				}
-				return next(ops)
-			})
-			slow.set(late)
-		}
-		return err
-	})
-	must(t, a.Delete(ctx, "a"))
-	again(ctx, b)
-	must(t, a.db.Flush(ctx))
-	must(t, b.db.Close(ctx))
-	slow.set(nil)
-	must(t, a.db.Close(ctx))
-}
-
-func TestCounter_HitsOfTheNextRecordSurviveTheLateDropOfTheOneBefore(t *testing.T) {
-	for name, powers := range map[string]func(kv.Store) kv.Store{"plain": kinds["plain"], "ordered": kinds["unless and ordered"]} {
-		for how, again := range map[string]func(ctx context.Context, b *views) error{
-			"create": func(ctx context.Context, b *views) error { return b.Create(ctx, &viewed{ID: "a"}) },
-			"put":    func(ctx context.Context, b *views) error { return b.Put(ctx, &viewed{ID: "a"}) },
-			"upsert": func(ctx context.Context, b *views) error {
-				_, err := b.Upsert(ctx, "a", func(v *viewed) error { v.Text = "again"; return nil })
-				return err
-			},
-		} {
-			t.Run(name+"/"+how, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					mem := memkv.New(memkv.Options{})
-					deletedLate(t, shared{powers(mem)}, func(ctx context.Context, b *views) {
-						must(t, again(ctx, b))
-						b.wantViews(t, ctx, 0)
-						b.hit(t, ctx, 5)
-						time.Sleep(time.Minute)
-						b.wantViews(t, ctx, 5)
-					})
-					last := openViews(t, shared{powers(mem)})
-					last.wantViews(t, t.Context(), 5)
-					must(t, last.db.Close(t.Context()))
-				})
-			})
-		}
-	}
 }
 
 func TestCounter_RepairDropsWhatADeadDeleterHasLeft(t *testing.T) {
@@ -176,33 +110,6 @@ func TestCounter_ADeletionDropsItInOneTripAfterTheReply(t *testing.T) {
 	}
 }
 
-// A process that creates the record again reads the tombstone, and then, in the same trip, the
-// counter of a record created by another process in between.
-func TestCounter_HitsThatWereReadBesideAnOlderTombstoneAreNotDropped(t *testing.T) {
-	ctx, mem := t.Context(), memkv.New(memkv.Options{})
-	split := tamper(shared{plain(mem)}, nil)
-	a, b := openViews(t, split), openViews(t, shared{plain(mem)})
-	must(t, a.Create(ctx, &viewed{ID: "a"}))
-	must(t, a.Delete(ctx, "a"))
-	must(t, a.db.Flush(ctx))
-	split.set(func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
-		if ops[0].Key != "r:Viewed:a" || len(ops) != 2 {
-			return next(ops)
-		}
-		split.set(nil)
-		if err := next(ops[:1]); err != nil {
-			return err
-		}
-		must(t, b.Create(ctx, &viewed{ID: "a"}))
-		b.hit(t, ctx, 5)
-		return next(ops[1:])
-	})
-	must(t, a.Put(ctx, &viewed{ID: "a", Text: "put"}))
-	b.wantViews(t, ctx, 5)
-	must(t, a.db.Close(ctx))
-	must(t, b.db.Close(ctx))
-}
-
 func TestCounter_AFirstHitThatDiesHalfwayLeavesNoNumberOfNone(t *testing.T) {
 	for dies := range 3 {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})
@@ -220,44 +127,5 @@ func TestCounter_AFirstHitThatDiesHalfwayLeavesNoNumberOfNone(t *testing.T) {
 		if r, err := kv.One(ctx, mem, kv.OpGet("n:Viewed:Views:a")); err == nil && string(r.Value) != "1" {
 			t.Errorf("after %d trips it is %s", dies, r.Value)
 		}
-	}
-}
-
-// A hit between the deletion's A0 and its commit makes it look for the counter again: in the second
-// trip of its A4, and the record in the third. After each of these trips another process creates
-// the record again.
-func TestCounter_HitsOfTheNextRecordSurviveASecondLookForTheCounter(t *testing.T) {
-	for after := 1; after <= 4; after++ {
-		ctx, mem := t.Context(), memkv.New(memkv.Options{})
-		slow := tamper(shared{plain(mem)}, nil)
-		a, b := openViews(t, slow), openViews(t, shared{plain(mem)})
-		must(t, a.Create(ctx, &viewed{ID: "a"}))
-		must(t, b.Create(ctx, &viewed{ID: "warm"}))
-		a.hit(t, ctx, 3)
-		must(t, a.db.Flush(ctx))
-		trips := 0
-		slow.set(func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
-			commits := slices.ContainsFunc(ops, func(op kv.Op) bool { return op.Kind == kv.CompareAndSwap && op.Key == "r:Viewed:a" })
-			if commits {
-				b.hit(t, ctx, 1)
-			}
-			err := next(ops)
-			if commits || trips > 0 {
-				trips++
-			}
-			if trips == after+1 {
-				must(t, b.Create(ctx, &viewed{ID: "a"}))
-				b.hit(t, ctx, 5)
-			}
-			return err
-		})
-		must(t, a.Delete(ctx, "a"))
-		must(t, a.db.Flush(ctx))
-		if trips <= after {
-			t.Fatalf("A4 has made %d trips, want more than %d", trips-1, after-1)
-		}
-		b.wantViews(t, ctx, 5)
-		must(t, a.db.Close(ctx))
-		must(t, b.db.Close(ctx))
 	}
 }

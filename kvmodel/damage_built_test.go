@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// ten returns a process with ten notes, on a store below it.
 func ten(t *testing.T, ctx context.Context, mem *memkv.Store) *process {
 	p := start(t, plain(mem)).ends(t)
 	for i := range 10 {

@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// spoil changes many bits of the value of key, from byte at.
 func spoil(t *testing.T, ctx context.Context, s kv.Store, key string, at, n int) {
 	t.Helper()
 	got, err := kv.One(ctx, s, kv.OpGet(key))
@@ -26,7 +25,6 @@ func spoil(t *testing.T, ctx context.Context, s kv.Store, key string, at, n int)
 	must(t, err)
 }
 
-// spoilBoth is spoil of both copies in key.
 func spoilBoth(t *testing.T, ctx context.Context, s kv.Store, key string, at, n int) {
 	t.Helper()
 	got, err := kv.One(ctx, s, kv.OpGet(key))
@@ -134,7 +132,6 @@ func TestDamage_ALivingProcessMendsItsHead(t *testing.T) {
 	})
 }
 
-// idsOf returns the ids yielded by All, sorted, and its errors.
 func idsOf(ctx context.Context, r *notes) (ids []string, errs []error) {
 	for rec, err := range r.All(ctx) {
 		if rec != nil {
@@ -148,7 +145,6 @@ func idsOf(ctx context.Context, r *notes) (ids []string, errs []error) {
 	return ids, errs
 }
 
-// longest returns the key with the longest value.
 func longest(t *testing.T, ctx context.Context, s kv.Store, keys []string) (key string) {
 	most := -1
 	for _, k := range keys {

@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// flip changes one bit of the middle byte of the value of key.
 func flip(t *testing.T, ctx context.Context, s kv.Store, key string) {
 	t.Helper()
 	got, err := kv.One(ctx, s, kv.OpGet(key))
@@ -37,7 +36,6 @@ func wantKeys(t *testing.T, what string, err error, want ...string) {
 	}
 }
 
-// three returns views with the records a, b and c, and 3 hits of a.
 func three(t *testing.T, ctx context.Context, s kv.Store) *views {
 	v := newViews(closing(t, open(t, s)), 0)
 	for _, id := range []string{"a", "b", "c"} {
@@ -48,7 +46,6 @@ func three(t *testing.T, ctx context.Context, s kv.Store) *views {
 	return v
 }
 
-// yields returns the ids yielded by All, sorted, and its errors.
 func (v *views) yields(ctx context.Context) (ids []string, errs []error) {
 	for rec, err := range v.All(ctx) {
 		if rec != nil {

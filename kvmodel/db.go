@@ -27,9 +27,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A DB is a store together with everything a process needs to write to it: a journal, from which
-// others finish changes that a crash interrupts, and the work done after replies. A process opens
-// one per store.
+// A DB is a store together with everything a process needs to write to it, such as its journal and
+// the work done after replies. A process opens one per store.
 type DB struct {
 	core    *core.DB
 	builds  *rebuild.Running
@@ -58,8 +57,8 @@ type Build = rebuild.Build
 // deleted record, and the number of children Deleted so far by this process.
 type Cascade = core.Cascade
 
-// Open returns a DB on s. The DB owns s: Close closes it. Open makes no request yet. It returns an
-// ErrBadKey if the tenant is not valid, and an ErrInvalid if the name of the release is too long.
+// Open returns a DB on s, which Close closes. It makes no request yet. The error is an ErrBadKey
+// for an invalid tenant and an ErrInvalid for a release whose name is too long.
 func Open(s kv.Store, opts ...Option) (*DB, error) {
 	o := options{now: time.Now, log: slog.Default(), release: release.Name(), onBuild: func(Build) {}}
 	for _, opt := range opts {
@@ -158,7 +157,6 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	return db, nil
 }
 
-// logLoss logs a loss of servers' memory, or its acceptance.
 func (db *DB) logLoss(servers []string, lost error) {
 	if lost != nil {
 		db.core.Log.Error("ringtree: servers have lost their memory; nothing on them can be read or written until someone runs db recover, or the app calls DB.Accept", "servers", clipped(servers), "err", work.Clip(lost))
@@ -167,7 +165,6 @@ func (db *DB) logLoss(servers []string, lost error) {
 	db.core.Log.Warn("ringtree: the loss of servers' memory was accepted; every model needs a Rebuild, as db recover does", "servers", clipped(servers))
 }
 
-// clipped returns the first few names and the number of the others.
 func clipped(names []string) []string {
 	const most = 8
 	if len(names) <= most {
@@ -176,18 +173,14 @@ func clipped(names []string) []string {
 	return append(names[:most:most], fmt.Sprint("and ", len(names)-most, " more"))
 }
 
-// Accept acknowledges that servers of the store have lost their memory, or were added or removed.
-// Until then the store returns ErrLost for their keys. Accept returns those servers, or none if no
-// operation has noticed a loss, and accepts the loss for all processes. A DB that has made no
-// request yet checks first, so a program that only accepts needs nothing else; it should have all
-// models. All servers must answer.
+// Accept accepts, for all processes, that servers of the store have lost their memory or were added
+// or removed; until then their keys are ErrLost. It returns those servers. A DB without a request
+// so far checks first, so a program that only accepts needs nothing else; it should have all
+// models, and be the newest release that has written the store, since Accept also mends a damaged
+// marker. All servers must answer.
 //
-// Afterwards lost items count as absent, and every index of every model returns ErrNeedsRebuild.
-// Rebuild restores the indexes of the remaining records. Lost records, and data that no record
-// holds, such as plain counters, do not come back.
-//
-// If the marker of the store's format is damaged, Accept writes it again. So call it in the newest
-// release that has written the store.
+// Afterwards lost items are absent and every index returns ErrNeedsRebuild. Rebuild restores the
+// indexes of the remaining records. Lost records and plain counters do not come back.
 func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
 	if err := db.Writable(); err != nil {
 		return nil, err
@@ -214,13 +207,10 @@ func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
 // Store returns the DB's store, with the tenant's prefix.
 func (db *DB) Store() kv.Store { return db.core.Store }
 
-// Relaxed returns a context for writes that need not wait for the disk, such as counting a view.
-// On a file such a write is answered once readers see it. A crash of the machine can undo the
-// relaxed writes of the last second, the newest first, but no write that was answered before a
-// later one without Relaxed, and a crash of the process undoes none. On other stores, and
-// with another durability than synced, Relaxed changes nothing.
-//
-// The tag kv:"model,relaxed" makes all changes of a model's records and counters relaxed.
+// Relaxed returns a context for writes that need not wait for the disk, such as counting a view. A
+// crash of the machine can undo those of the last second, newest first; a crash of the process
+// undoes none. On stores other than a synced file it changes nothing. The tag kv:"model,relaxed"
+// makes all changes of a model relaxed.
 func Relaxed(ctx context.Context) context.Context { return kv.Relaxed(ctx) }
 
 // Now returns the time on the DB's clock.
@@ -277,7 +267,6 @@ func (db *DB) Stats() Stats {
 	return s
 }
 
-// unbuilt returns the indexes known to be incomplete.
 func (db *DB) unbuilt() (all []string) {
 	for _, m := range db.allModels() {
 		all = append(all, m.UnbuiltIndexes()...)
@@ -292,9 +281,9 @@ func (db *DB) inDoubt() (n int) {
 	return n
 }
 
-// Close finishes pending work until ctx ends, then closes the store. Work that failed or is not due
-// yet stays in the journal for the next process to repair. Builds stop immediately; another process
-// continues them. A second Close does nothing.
+// Close finishes pending work until ctx ends, then closes the store. Other work stays in the
+// journal for the next process. Builds stop immediately; another process continues them. A second
+// Close does nothing.
 func (db *DB) Close(ctx context.Context) error {
 	if !db.core.Work.Close() {
 		return nil
@@ -313,27 +302,25 @@ func (db *DB) Close(ctx context.Context) error {
 }
 
 // Later runs f in the background, or immediately until ctx ends if too many tasks are queued. Flush
-// and Close wait for it. An error is only logged. A DB opened with ReadOnly runs none of the tasks
-// given to Later, Soon, Surely and Latch.
+// and Close wait for it. An error is only logged. A DB opened with ReadOnly ignores Later, Soon,
+// Surely and Latch.
 func (db *DB) Later(ctx context.Context, f func(context.Context) error) { db.core.Later(ctx, f) }
 
 // Soon runs f in the background and returns true, unless too many tasks are queued or the DB is
 // closed. It is for upkeep that others can do as well.
 func (db *DB) Soon(f func(context.Context) error) bool { return db.core.Soon(f) }
 
-// Surely runs f like Later. If f fails or returns ErrNotYet, it is repeated every 15 seconds until
-// it succeeds or the process ends. While 2,000 other tasks await a retry, f runs immediately and
-// only once, and Surely returns its error.
+// Surely is Later, but repeats f every 15 seconds until it succeeds or the process ends. While
+// 2,000 tasks await a retry, f runs immediately and once, and Surely returns its error.
 func (db *DB) Surely(ctx context.Context, f func(context.Context) error) error {
 	return db.core.Surely(ctx, f)
 }
 
-// Latch returns a latch for f. Set runs f in the background: once, however often it is set
-// meanwhile, and again every 15 seconds until f succeeds. No Set is lost. Create one latch per
-// repeated task, at start-up.
+// Latch returns a latch for f, to be created once, at start-up. Set runs f in the background until
+// it succeeds: once, however often it is set meanwhile.
 func (db *DB) Latch(f func(context.Context) error) plug.Latch { return db.core.Latch(f) }
 
-// AtFlush makes Flush and Close call f first, which writes data gathered in memory. Call AtFlush at
+// AtFlush makes Flush and Close call f first, to write data gathered in memory. Call it at
 // start-up.
 func (db *DB) AtFlush(f func(context.Context) error) { db.core.AtFlush(f) }
 
@@ -341,21 +328,15 @@ func (db *DB) AtFlush(f func(context.Context) error) { db.core.AtFlush(f) }
 // tasks are tried once more. The error says how many still fail and why, or that ctx ended first.
 func (db *DB) Flush(ctx context.Context) error { return db.core.Flush(ctx) }
 
-// SideBySide runs works, each with its own context, and returns the first error in their order.
-// Works run one at a time: in the caller's goroutine until one makes a request that memory cannot
-// answer, and from then on each in a coroutine. SideBySide returns when all have ended. Works may
-// set variables that the caller reads afterwards, without a lock unless they start goroutines.
-// Requests under their contexts are sent as by [kv.Together]: the first request of each work in one
-// trip, the second in the next. So independent reads cost only the trips of the longest work.
+// SideBySide runs works, each with its own context, until all have ended, and returns the first
+// error in their order. Their requests share trips as by [kv.Together]: the first request of each
+// in one trip, the second in the next. Works run one at a time, so they may set variables that the
+// caller reads afterwards.
 //
-// A trip leaves when each work has made a request or ended, so a work must not wait for another:
-// works read, or count. Once a work has failed, no further trip leaves, so a page with a bad cursor
-// reads nothing. A work that changes records may have to wait for another that changes the same
-// record. A work must not make requests while it has locked its thread. If a work panics, so does
-// SideBySide.
-//
-// On a store with [kv.Powers.Local], where trips cost nothing, works run one after another in the
-// caller's goroutine until one fails.
+// A trip leaves when each work has made a request or ended, so a work must not wait for another,
+// for example by changing the same record. Once a work has failed, no trip leaves. If a work
+// panics, so does SideBySide. On a store with [kv.Powers.Local] works run one after another until
+// one fails.
 func (db *DB) SideBySide(ctx context.Context, works ...func(context.Context) error) error {
 	ctx, cancel := db.Patient(ctx)
 	defer cancel()
@@ -383,7 +364,6 @@ func (db *DB) Derived(model, counter string) *Derived {
 // Sum is Derived for a sum, which may be negative.
 func (db *DB) Sum(model, counter string) *Derived { return db.derive(model, counter, tally.NewSum) }
 
-// derive returns the derived number of that name, which make makes if there is none.
 func (db *DB) derive(model, counter string, make func(_ tally.Base, model, counter string) *Derived) *Derived {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -409,7 +389,6 @@ func (db *DB) deriveds() []*Derived {
 	return slices.Collect(maps.Values(db.derived))
 }
 
-// recountDoubtful recounts derived counts in doubt, and reports whether none is left.
 func (db *DB) recountDoubtful(ctx context.Context) (bool, error) {
 	var errs []error
 	for _, d := range db.deriveds() {
@@ -418,8 +397,7 @@ func (db *DB) recountDoubtful(ctx context.Context) (bool, error) {
 	return db.inDoubt() == 0, kv.Join(errs...)
 }
 
-// Plug registers w, on stored data without a model, with package inspect. It is for the index
-// classes of this module, which call it once, at start-up.
+// Plug shows w, on stored data without a model, to package inspect.
 func (db *DB) Plug(w plug.Window) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -444,14 +422,12 @@ func (db *DB) HasCounter(model, counter string) bool {
 	return db.tallies[of] != nil || db.derived[of] != nil
 }
 
-// allModels returns the models, sorted by name.
 func (db *DB) allModels() []*class {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return slices.SortedFunc(slices.Values(db.models), func(a, b *class) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// shapes returns the shapes of all models, and the names of those with handlers.
 func (db *DB) shapes() []string {
 	var all []string
 	for _, m := range db.allModels() {
@@ -464,12 +440,9 @@ func (db *DB) shapes() []string {
 	return all
 }
 
-// DropModel removes everything stored for a model that no release in use has any more: its records
-// and the data of its indexes, counters and history. name is its stored name. A program that has
-// the model gets an ErrInvalid. DropModel waits up to a minute for processes with the model to end,
-// then returns an ErrConflict. It reads all keys of the store, and returns an ErrInvalid if the
-// store cannot list them. After any error the names of the remaining records are still there: call
-// DropModel again.
+// DropModel removes everything stored under the stored name of a model that no release in use has.
+// It is an ErrInvalid if this program has the model or the store cannot list its keys, and an
+// ErrConflict if after a minute another process still has the model. After an error call it again.
 func (db *DB) DropModel(ctx context.Context, name string) error {
 	ctx, end := db.core.BeginWork(ctx, kv.Work{Model: name, Verb: "DropModel"})
 	defer end()
@@ -483,12 +456,12 @@ func (db *DB) DropModel(ctx context.Context, name string) error {
 	return erase.DropModel(ctx, db.core, name)
 }
 
-// Patient returns a ctx for one call of several trips. Without a deadline of its own it ends after
-// the store's patience, which the trips share. The caller must call the func when the call ends.
+// Patient returns a ctx for one call of several trips, which share the store's patience unless ctx
+// has a deadline. The caller must call the func when the call ends.
 func (db *DB) Patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	return db.core.Patient(ctx)
 }
 
-// Writable returns nil, or an [ErrReadOnly] if the DB was opened with [ReadOnly]. It is for callers
-// that would otherwise notice late, such as a verb that gathers data in memory.
+// Writable returns an [ErrReadOnly] if the DB was opened with [ReadOnly], for callers that would
+// notice late.
 func (db *DB) Writable() error { return db.core.Writable() }

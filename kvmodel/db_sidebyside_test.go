@@ -16,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// log is a store that records the keys of each trip.
 type log struct {
 	kv.Store
 	trips [][]string
@@ -42,7 +41,6 @@ func gets(ctx context.Context, keys ...string) func(kv.Store) error {
 	}
 }
 
-// openLog returns a DB, and the store below it that records the keys of each trip.
 func openLog(t *testing.T) (*kvmodel.DB, *log) {
 	t.Helper()
 	s := &log{Store: memkv.New(memkv.Options{})}

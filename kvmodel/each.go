@@ -28,13 +28,9 @@ type Walked struct {
 }
 
 // Each calls f once with every record, 100 per trip, in no order, until f returns an error, which
-// Each then returns. It is for jobs over any number of records.
-//
-// An Each that continues another misses no record that existed when the first began and still
-// exists. Records visited since the last Report are visited again.
-//
-// Damaged or lost records do not stop Each: f gets the others, then Each returns an ErrCorrupt or
-// ErrLost, as All does.
+// Each returns. An Each that continues another misses no record that existed when the first began
+// and still exists; records since the last Report come again. Damaged or lost records do not stop
+// it: the ErrCorrupt or ErrLost comes at the end.
 func (r *Records[T, K]) Each(ctx context.Context, w Walk, f func(*T) error) error {
 	return r.m.walk(ctx, w, func(v plug.Record) error { return f(v.(*T)) })
 }
@@ -106,10 +102,8 @@ func (e *each) batch(ids []string) error {
 	return nil
 }
 
-// damagedNamed limits the damaged records named in the error of Each.
 const damagedNamed = 100
 
-// from returns the start of the walk.
 func (e *each) from() (at enumeration.Reached, err error) {
 	if e.From == "" {
 		return at, nil
@@ -125,7 +119,6 @@ func (e *each) from() (at enumeration.Reached, err error) {
 	return enumeration.Reached{Number: int64(number), Key: string(position[n:])}, nil
 }
 
-// name is the name in the walk's cursors.
 func (e *each) name() string { return e.Model.Name + ".Each" }
 
 func (e *each) cursor(at enumeration.Reached) string {

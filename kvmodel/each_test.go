@@ -16,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// eachOf returns the ids passed by Each, sorted, including repetitions.
 func eachOf(t *testing.T, ctx context.Context, r *notes, w kvmodel.Walk) (ids []string) {
 	t.Helper()
 	must(t, r.Each(ctx, w, func(n *note) error { ids = append(ids, n.ID); return nil }))

@@ -16,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// seen returns the ids of the records from All, sorted, and its error.
 func seen(ctx context.Context, r *notes) (ids []string, err error) {
 	for v, e := range r.All(ctx) {
 		if e != nil {
@@ -39,7 +38,6 @@ func kindsOn(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv.
 	}
 }
 
-// longList returns the ids and the keys of a list of many ids, the head first.
 func longList(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) (ids, keys []string) {
 	t.Helper()
 	v := deploy(t, s, "Code")

@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// allIDs returns the ids of all records, sorted.
 func allIDs(t testing.TB, ctx context.Context, r *notes) []string {
 	t.Helper()
 	var ids []string
@@ -26,7 +25,6 @@ func allIDs(t testing.TB, ctx context.Context, r *notes) []string {
 	return ids
 }
 
-// createNotes creates n notes with ids from first, and returns the ids.
 func createNotes(t testing.TB, ctx context.Context, r *notes, first, n int) (ids []string) {
 	t.Helper()
 	var vs []*note
@@ -144,37 +142,4 @@ func TestEnumeration_SplitsAsItGrows(t *testing.T) {
 			t.Errorf("%d ids are in %d keys, want some", n, got)
 		}
 	})
-}
-
-func TestAll_ATransactionThatFailsLeavesNothing(t *testing.T) {
-	ctx := t.Context()
-	mem := memkv.New(memkv.Options{})
-	fails := false
-	s := powers{mem, kv.Powers{Walk: mem.Powers().Walk, Atomic: func(ctx context.Context, f func(kv.Store) error) error {
-		return kv.PowersOf(mem).Atomic(ctx, func(s kv.Store) error {
-			if err := f(s); err != nil || !fails {
-				return err
-			}
-			return kv.ErrUnavailable
-		})
-	}}}
-	r := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
-	fails = true
-	wantErr(t, r.Create(ctx, &note{ID: "lost", Text: "x"}), kv.ErrUnavailable)
-	fails = false
-	var want []string
-	for i := range 600 {
-		fails = i%7 == 3
-		v := &note{ID: fmt.Sprintf("n%03d", i), Text: "x"}
-		err := r.Create(ctx, v)
-		if fails {
-			wantErr(t, err, kv.ErrUnavailable)
-			continue
-		}
-		must(t, err)
-		want = append(want, v.ID)
-	}
-	if diff := cmp.Diff(want, allIDs(t, ctx, r)); diff != "" {
-		t.Errorf("all (-want +got)\n%s", diff)
-	}
 }

@@ -23,53 +23,43 @@ import (
 
 // Errors of data classes and index classes, in addition to the errors of a store.
 var (
-	// ErrInvalid: the record was refused by its own Validate, whose error this wraps, or one of its
-	// fields cannot be stored.
+	// ErrInvalid: the record's own Validate refused it, or a field cannot be stored.
 	ErrInvalid = core.ErrInvalid
 
 	// ErrBadCursor: the cursor comes from another listing.
 	ErrBadCursor = errors.New("bad cursor")
 
-	// ErrNeedsRebuild: the index cannot be read yet, because records were written without it or a
-	// part of it was lost.
+	// ErrNeedsRebuild: the index is not complete: it is new, or a part was lost.
 	ErrNeedsRebuild = plug.ErrNeedsRebuild
 
-	// ErrNotYet: the work must wait, for example until a counter has not changed for long enough.
-	// It is not a failure.
+	// ErrNotYet: the work must wait. It is not a failure.
 	ErrNotYet = work.ErrNotYet
 
-	// ErrReadOnly: nothing was written, because the DB was opened with ReadOnly or its store cannot
-	// be written.
+	// ErrReadOnly: nothing was written: see ReadOnly.
 	ErrReadOnly = kv.ErrReadOnly
 
-	// ErrUnknownFormat: a later release gave the store a format unknown to this one, or the marker
-	// of the format is damaged. So nothing is read or written. It is also an ErrUnavailable.
+	// ErrUnknownFormat: the store has a later format, or its marker is damaged. Nothing is read or
+	// written. It is also an ErrUnavailable.
 	ErrUnknownFormat = format.ErrUnknown
 
-	// ErrCorrupt: stored bytes were not written by this module. The error wraps a *CorruptError
-	// that names their keys. Results returned with it are right, and complete except for the named
-	// keys.
+	// ErrCorrupt: this module did not write the stored bytes. It wraps a *CorruptError with their
+	// keys. Results returned with it are right, and complete except for those keys.
 	ErrCorrupt = codec.ErrCorrupt
 )
 
 // CorruptError names the stored items that this module did not write.
 type CorruptError = wire.CorruptError
 
-// TakenError names a unique value that another record holds. It is an ErrExists. Its fields are the
-// Model and the Index; Fields, the names of the fields that have the value, or of the method that
-// returns it; Value, the value as text; ID, the text of the id of the record that holds it; and
-// Private, which reports whether the text of the error masks the value.
+// TakenError names a unique value that another record holds. It is an ErrExists. Private means that
+// its text masks the value.
 type TakenError = core.TakenError
 
 // DuplicatesError lists the records that hold unique values of other records, so that an index
 // could not be built. It is an ErrExists and wraps a TakenError for each. The other indexes were
-// built, unless More is not 0. Once the records are changed or deleted, call Rebuild, which checks
-// only these. Its fields are the Model, the Records, and More, the number of other records, whose
-// ids were lost with a process.
+// built, unless More is not 0. Once the records are changed or deleted, call Rebuild.
 type DuplicatesError = rebuild.DuplicatesError
 
-// Duplicate is a record that holds a unique value of another: ID is the text of its id, and Taken
-// the TakenError.
+// Duplicate is a record, by the text of its id, that holds a unique value of another.
 type Duplicate = rebuild.Duplicate
 
 // ItemError is the error of one item in a call for several, with its position.
@@ -100,8 +90,6 @@ func (e *TooManyValuesError) Error() string {
 // Is reports whether target is ErrTooLarge.
 func (e *TooManyValuesError) Is(target error) bool { return target == kv.ErrTooLarge }
 
-// limited returns a *TooManyValuesError for fields if number exceeds limit, or MaxValues if limit
-// is 0.
 func limited(number, limit int, fields func() []string) error {
 	if limit = cmp.Or(limit, MaxValues); number > limit {
 		return &TooManyValuesError{Fields: fields(), Number: number, Limit: limit}
@@ -139,8 +127,8 @@ func (p Problems) Err() error {
 	return p
 }
 
-// ProblemsOf returns the problems with fields in err: the Problems from Validate, unique values
-// that are taken, and too many values. It is empty for other errors.
+// ProblemsOf returns the problems with fields in err: those from Validate, taken unique values, and
+// too many values.
 func ProblemsOf(err error) Problems {
 	all := Problems{}
 	if p, ok := errors.AsType[Problems](err); ok {
@@ -163,8 +151,8 @@ func ProblemsOf(err error) Problems {
 	return all
 }
 
-// statuses are the HTTP statuses of errors, most severe first: failures of the store before its
-// answers. They are numbers, so that programs without pages need not import net/http.
+// statuses are the HTTP statuses of errors, most severe first. They are numbers, so that programs
+// need not import net/http.
 var statuses = []struct {
 	err    error
 	status int
@@ -186,9 +174,8 @@ var statuses = []struct {
 	{kv.ErrNotFound, 404},
 }
 
-// HTTPStatus returns the HTTP status for a request that failed with err: 200 for nil, 422 for a
-// [Refused] error unless its reason has a status of its own, and 500 for errors from outside this
-// module. The most severe of joined errors counts.
+// HTTPStatus returns the HTTP status for err: 200 for nil, that of the most severe of joined
+// errors, 422 for a [Refused] error without one, and 500 otherwise.
 func HTTPStatus(err error) int {
 	if err == nil {
 		return 200

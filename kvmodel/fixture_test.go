@@ -20,7 +20,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// note is a record with every field that the data class maintains.
 type note struct {
 	ID                        string
 	Text                      string
@@ -113,7 +112,6 @@ func simpleNotes() kvmodel.Schema[note, string] {
 	return s
 }
 
-// quiet is a DB option for tests that provoke errors.
 func quiet() kvmodel.Option { return kvmodel.Log(slog.New(slog.DiscardHandler)) }
 
 func open(t testing.TB, s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
@@ -142,10 +140,8 @@ type powers struct {
 
 func (p powers) Powers() kv.Powers { return p.with }
 
-// plain hides the powers of a store.
 func plain(s kv.Store) kv.Store { return powers{s, kv.Powers{}} }
 
-// kinds are the kinds of stores by their powers.
 var kinds = map[string]func(kv.Store) kv.Store{
 	"atomic":             func(s kv.Store) kv.Store { return s },
 	"optimistic":         kvtest.Twice,
@@ -153,7 +149,6 @@ var kinds = map[string]func(kv.Store) kv.Store{
 	"unless and ordered": func(s kv.Store) kv.Store { return powers{s, kv.Powers{Unless: true, Ordered: true}} },
 }
 
-// eachKind runs f on an empty store of each kind.
 func eachKind(t *testing.T, f func(t *testing.T, ctx context.Context, s kv.Store)) {
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		t.Run(name, func(t *testing.T) {
@@ -214,7 +209,6 @@ func (s shared) Close() error      { return nil }
 // answer answers a trip, which it may also pass on to next.
 type answer func(ctx context.Context, ops []kv.Op, next func([]kv.Op) error) error
 
-// tampering is a store with trips that a test can answer itself.
 type tampering struct {
 	kv.Store
 	with atomic.Pointer[answer]
@@ -239,7 +233,6 @@ func (f *tampering) Do(ctx context.Context, ops []kv.Op) error {
 	return next(ops)
 }
 
-// cost returns the cost of f's requests to the store.
 func cost(t *testing.T, ctx context.Context, f func(ctx context.Context) error) kv.Cost {
 	t.Helper()
 	ctx, m := kv.Metered(ctx)

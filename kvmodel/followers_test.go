@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// refusing is a store that refuses some of the next transactions.
 type refusing struct {
 	*memkv.Store
 	left atomic.Int64
@@ -32,7 +31,6 @@ func (r *refusing) Powers() kv.Powers {
 	return p
 }
 
-// follower notes the counts it is told.
 type follower struct {
 	mu     sync.Mutex
 	counts []int64
@@ -70,7 +68,6 @@ func TestDerived_FollowersLearnOfAChangeOnceTheStoreAnswers(t *testing.T) {
 	}
 }
 
-// changing is a list in which another member stands from the second look on.
 type changing struct{ looks uint64 }
 
 func (c *changing) Members(context.Context, kv.Store, string) (kvmodel.Members, error) {

@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// newForgetful returns articles whose history goes with them.
 func newForgetful(db *kvmodel.DB) *articles {
 	r := kvmodel.NewRecords(db, kvmodel.Schema[article, string]{
 		Name: "Article", Version: 1, History: 50, Forget: true,

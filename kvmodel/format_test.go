@@ -19,14 +19,12 @@ import (
 
 const marker = "format:ringtree"
 
-// mark sets the marker of s to text.
 func mark(t *testing.T, s kv.Store, text string) {
 	t.Helper()
 	_, err := kv.One(t.Context(), s, kv.OpSet(marker, frame.Append(nil, []byte(text))))
 	must(t, err)
 }
 
-// marked returns the text of the marker of s, or "".
 func marked(t *testing.T, s kv.Store) string {
 	t.Helper()
 	r, err := kv.One(t.Context(), s, kv.OpGet(marker))
@@ -39,7 +37,6 @@ func marked(t *testing.T, s kv.Store) string {
 	return string(text)
 }
 
-// verbs are ways to read or write the first thing of a process.
 var verbs = map[string]func(context.Context, *process) error{
 	"Get":      func(ctx context.Context, p *process) error { _, err := p.Get(ctx, "a"); return err },
 	"GetMulti": func(ctx context.Context, p *process) error { _, err := p.GetMulti(ctx, []string{"a"}); return err },
@@ -72,7 +69,6 @@ var verbs = map[string]func(context.Context, *process) error{
 	},
 }
 
-// contents returns all keys and values of mem.
 func contents(t *testing.T, mem *memkv.Store) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -25,9 +25,9 @@ type Revision[T any] struct {
 	Item *T        // nil: the record was deleted, or too large to keep
 }
 
-// Of returns the last n revisions of the record with id, newest first. The first is the current
-// record, unless it was written before the model had a history. A record that never existed has
-// none. With an ErrCorrupt it returns the readable revisions newer than the damage. One trip.
+// Of returns the last n revisions of the record with id, newest first, beginning with the current
+// record unless it is older than the history. One trip. With an ErrCorrupt it returns the readable
+// revisions newer than the damage.
 func (h *History[T, K]) Of(ctx context.Context, id K, n int) ([]Revision[T], error) {
 	ctx, end := h.db().Begin(ctx, "Of")
 	defer end()
@@ -54,8 +54,8 @@ func (h *History[T, K]) Of(ctx context.Context, id K, n int) ([]Revision[T], err
 	return revisions, m.Failure(text, damaged)
 }
 
-// Restore sets the record with id, even if it is deleted, to revision rev and returns it. That is a
-// normal change, with a revision of its own. ErrNotFound if revision rev is not kept.
+// Restore sets the record with id, even if deleted, to revision rev, as a normal change with a
+// revision of its own. ErrNotFound if rev is not kept.
 func (h *History[T, K]) Restore(ctx context.Context, id K, rev int64) (*T, error) {
 	ctx, end := h.db().Begin(ctx, "Restore")
 	defer end()

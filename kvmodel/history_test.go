@@ -20,7 +20,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// article is a record with a history.
 type article struct {
 	ID   string
 	Text string
@@ -49,7 +48,6 @@ func (as *articles) write(ctx context.Context, id, text string) error {
 	return err
 }
 
-// textsOf returns the last n revisions of a record as "number text", newest first.
 func textsOf(t testing.TB, ctx context.Context, as *articles, id string, n int) []string {
 	t.Helper()
 	revisions, err := as.History.Of(ctx, id, n)
@@ -138,7 +136,6 @@ func TestHistory_IsTrimmedByNumberAndBySize(t *testing.T) {
 	})
 }
 
-// storeOf returns the store in memory under the view s.
 func storeOf(s kv.Store) kv.Store {
 	if p, ok := s.(powers); ok {
 		return p.Store

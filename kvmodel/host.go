@@ -15,9 +15,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Plug calls build with the model as the index sees it, then adds index to the model, which keeps
-// it up to date from then on. It is for the index classes of this module, which call it once, at
-// start-up. It panics if the model has an index of that name.
+// Plug calls build with the model as the index sees it and adds the index, at start-up. It panics
+// if the model has an index of that name.
 func (r *Records[T, K]) Plug(index plug.Index, build func(plug.Host)) {
 	build(host{core.Placed{Index: index, At: len(r.m.Indexes())}, r.m, scoped{r.m.Db.Of(index.Name()), r.m.in}})
 	r.m.Plug(index)
@@ -25,7 +24,6 @@ func (r *Records[T, K]) Plug(index plug.Index, build func(plug.Host)) {
 	plug.Plugged()
 }
 
-// scoped is a DB on behalf of a model or one of its indexes.
 type scoped struct {
 	core.Scope
 	db *DB
@@ -40,7 +38,6 @@ func (s scoped) Finishes(name string, finish func(ctx context.Context, s kv.Stor
 	s.db.Finishes(name, finish)
 }
 
-// host is the data class as seen by one of its indexes.
 type host struct {
 	core.Placed
 	m  *class

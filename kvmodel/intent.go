@@ -14,29 +14,24 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 )
 
-// Intent is a change of several records that always completes: once begun, it is carried out by
-// this process or, if that dies, by another.
-//
-// Until Do returns nil or a Refused error, the args are in the journal and the function is called
-// until it returns nil: at least once, and perhaps again after that. So each step of the function
-// must first check whether it is already done. A refused intent is not carried out later.
+// Intent is a change of several records that always completes. Until Do returns nil or a Refused
+// error, the args are in the journal and this process or another calls the function until it
+// returns nil, perhaps again after that. So each step must first check whether it is already done.
 type Intent[A any] struct {
 	in  *intent.Intent
 	db  *DB
 	run func(context.Context, A) error
 }
 
-// maxArgs is the maximum size of the args of an intent, in bytes.
 const maxArgs = 16 << 10
 
-// NewIntent returns the intent of that name. Its function gets the args of Do. Call NewIntent once
-// per name, at start-up, in every process not opened with ReadOnly: intents of a dead process wait
-// for a process that knows the name.
+// NewIntent returns the intent of that name, whose function gets the args of Do. Call it once per
+// name, at start-up, in every process not opened with ReadOnly.
 //
-// The args are a struct with exported fields, stored as msgpack. A later release may add fields,
-// which are empty in intents begun by earlier ones, but must not change their meaning. If the args
-// have a method Validate() error, Do calls it first. If they have a method Turn() string, a process
-// does not run two intents with the same turn concurrently. Two processes may.
+// The args are a struct with exported fields, stored as msgpack. A later release may add fields but
+// must not change their meaning. Do calls their method Validate() error, if any. With a method
+// Turn() string, a process does not run two intents of the same turn concurrently; two processes
+// may.
 func NewIntent[A any](db *DB, name string, run func(context.Context, A) error) *Intent[A] {
 	i := &Intent[A]{db: db, run: run}
 	i.in = intent.New(db.core, name, func(body []byte) (intent.Call, error) {
@@ -53,7 +48,6 @@ func NewIntent[A any](db *DB, name string, run func(context.Context, A) error) *
 	return i
 }
 
-// call returns the call of the function with args.
 func (i *Intent[A]) call(args A) intent.Call {
 	c := intent.Call{Run: func(ctx context.Context) error { return i.run(ctx, args) }}
 	if t, ok := any(&args).(interface{ Turn() string }); ok {
@@ -67,15 +61,13 @@ func (i *Intent[A]) call(args A) intent.Call {
 // function only if nothing was changed. Do returns it; in the background it is logged.
 func Refused(err error) error { return intent.Refused(err) }
 
-// Do carries out the intent with args and returns when the function has returned nil. It costs one
-// trip besides those of the function.
+// Do carries out the intent with args, for one trip besides those of the function. ErrInvalid or
+// ErrTooLarge: the args are refused. ErrUnavailable: nothing was begun.
 //
-// An ErrUnclear means either that the function has failed so far, for the reason given, or that it
-// is not known whether the args are in the journal. From then on the function is called every 15
-// seconds until it returns nil. In the first case that holds whatever happens to this process. In
-// the second, this process writes the args again and calls the function only once they are certain
-// to be stored; if it dies before that, another process may carry the intent out, or nobody does.
-// Invalid args are an ErrInvalid or ErrTooLarge. ErrUnavailable means that nothing was begun.
+// An ErrUnclear means that the function has failed so far, or that it is unknown whether the args
+// are in the journal. The function is then called every 15 seconds until it returns nil, in the
+// second case only once the args are certainly stored: if this process dies before that, another
+// may carry the intent out, or nobody.
 func (i *Intent[A]) Do(ctx context.Context, args A) error {
 	ctx, end := i.in.Begin(ctx)
 	defer end()
@@ -86,7 +78,6 @@ func (i *Intent[A]) Do(ctx context.Context, args A) error {
 	return i.in.Do(ctx, body, i.call(args))
 }
 
-// encode returns the stored form of args.
 func (i *Intent[A]) encode(args A) ([]byte, error) {
 	if err := i.db.Writable(); err != nil {
 		return nil, err
@@ -138,7 +129,6 @@ func (db *DB) Underway(ctx context.Context) (all []Underway, err error) {
 	return all, nil
 }
 
-// intentsIn returns the open intents in j.
 func (db *DB) intentsIn(j journal.Copy) (all []Underway) {
 	for _, l := range j.Lines {
 		if name, ok := strings.CutPrefix(l.Model, intent.LineName); ok {
@@ -178,8 +168,8 @@ func (db *DB) allIntents() []*intent.Intent {
 	return slices.Clone(db.intents)
 }
 
-// forgetEnded is called after reading the journals of all other processes. It forgets intents and
-// cascades of dead processes that are in no open line: another process has ended them.
+// forgetEnded forgets intents and cascades of dead processes that are in no open line: another
+// process has ended them.
 func (db *DB) forgetEnded(open []journal.Line) {
 	named := make(map[[2]string]bool)
 	for _, l := range open {
@@ -192,7 +182,6 @@ func (db *DB) forgetEnded(open []journal.Line) {
 	}
 }
 
-// intentStats returns the stats of the intents that have failed so far.
 func (db *DB) intentStats() (all []IntentStats) {
 	for _, i := range db.allIntents() {
 		if n, oldest, err := i.Stats(); n > 0 {

@@ -35,14 +35,12 @@ type transfer struct {
 // Turn makes the transfers from one account run one after the other.
 func (t *transfer) Turn() string { return t.From }
 
-// booth records the turns under way in all processes.
 type booth struct {
 	mu   sync.Mutex
 	open map[string]time.Time
 	both int // turns that began during another
 }
 
-// almostTurn is a little less than the length of a turn.
 const almostTurn = 50 * time.Second
 
 func (c *booth) begin(turn string) (end func()) {
@@ -102,10 +100,8 @@ func (b *bank) book(ctx context.Context, id, move string, amount int64) error {
 	return err
 }
 
-// transfers are the moves of a process: those reported as done, and all it began.
 type transfers struct{ sure, open []transfer }
 
-// moveAround makes moves as one process.
 func moveAround(s kv.Store, turns *booth, name string, rng *rand.Rand, told *transfers) {
 	b := newBank(s, turns)
 	for n := range 4 {

@@ -40,18 +40,15 @@ func start(t *testing.T, s kv.Store, opts ...kvmodel.Option) *process {
 	return p
 }
 
-// ends stops the goroutines of p at the end of the test, dead or not.
 func (p *process) ends(t *testing.T) *process {
 	t.Cleanup(func() { _ = p.db.Close(context.Background()) })
 	return p
 }
 
-// inTime runs f with a fake clock.
 func inTime(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv.Store)) {
 	synctest.Test(t, func(t *testing.T) { f(t, t.Context(), memkv.New(memkv.Options{})) })
 }
 
-// keys returns the keys of mem in the given families, sorted.
 func keys(mem *memkv.Store, families ...string) []string {
 	var all []string
 	for _, key := range mem.Keys() {
@@ -64,7 +61,6 @@ func keys(mem *memkv.Store, families ...string) []string {
 	return all
 }
 
-// journals are the families of keys of journals.
 var journals = []string{"procs", "out", "line", "fixed"}
 
 // wait lets d pass, and then waits until all goroutines are idle.

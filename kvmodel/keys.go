@@ -12,10 +12,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// MaxID is the maximum length of the text of a record's id, in bytes. A ranking keeps several ids
-// under one key, so this limit holds for every index. The text is escaped: each byte except ASCII
-// letters, digits and . _ ~ - takes three. So an id may have 2,048 English letters, 227 Japanese
-// characters, or 682 arbitrary bytes.
+// MaxID is the maximum length of the text of an id in bytes, in every index. Each byte except ASCII
+// letters, digits and . _ ~ - takes three, so an id may have 2,048 English letters or 227 Japanese
+// characters.
 const MaxID = plug.MaxID
 
 // KeyOf converts ids and indexed values of type K to text and back. A text has a fixed number of
@@ -179,7 +178,6 @@ func Key4[K, A, B, C, D any](a KeyOf[A], b KeyOf[B], c KeyOf[C], d KeyOf[D], spl
 		})
 }
 
-// pair holds the second and later fields of a key.
 type pair[A, B any] struct {
 	first  A
 	second B
@@ -189,7 +187,6 @@ func newPair[A, B any](a A, b B) pair[A, B] { return pair[A, B]{a, b} }
 
 func (p pair[A, B]) split() (A, B) { return p.first, p.second }
 
-// keyOfParts is the KeyOf of n parts: the first from a, the others from b.
 func keyOfParts[K, A, B any](n int, a KeyOf[A], b KeyOf[B], split func(K) (A, B), join func(A, B) K) KeyOf[K] {
 	key := KeyOf[K]{
 		parts: n,
@@ -226,7 +223,6 @@ func keyOfParts[K, A, B any](n int, a KeyOf[A], b KeyOf[B], split func(K) (A, B)
 	return key
 }
 
-// parseOne returns a Parse for texts of one part.
 func parseOne[K any](parse func(string) (K, error)) func(string) (K, error) {
 	return func(text string) (k K, err error) {
 		part := text

@@ -35,7 +35,6 @@ func there[K comparable](t *testing.T, key kvmodel.KeyOf[K], want map[K]string) 
 	}
 }
 
-// nowhere checks that key parses none of the texts.
 func nowhere[K comparable](t *testing.T, key kvmodel.KeyOf[K], texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -85,7 +84,6 @@ func TestKeyOf_BoolsBecomeTextAndComeBack(t *testing.T) {
 	nowhere(t, kvmodel.BoolKey[flag](), "", "yes")
 }
 
-// inOrder checks that key compares keys in the given order.
 func inOrder[K comparable](t *testing.T, key kvmodel.KeyOf[K], keys ...K) {
 	t.Helper()
 	for i, a := range keys {

@@ -23,7 +23,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// longID returns an id whose record has a hashed key.
 func longID(i int) string { return fmt.Sprint("long ", strings.Repeat("x", 150), i%7, " ", i) }
 
 // roll is a model on one store, and the records that an interrupted walk with Each has given so
@@ -36,7 +35,6 @@ type roll struct {
 	given map[string]int // since the walk began
 }
 
-// open opens the model, as a new process does.
 func (r *roll) open(t *testing.T) {
 	r.db = open(t, r.s)
 	r.notes = kvmodel.NewRecords(r.db, simpleNotes())

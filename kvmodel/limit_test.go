@@ -16,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// words returns a text of n words.
 func words(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -44,7 +43,6 @@ var wordIndexes = map[string]func(all *notes, limit int, holds func(*note) bool,
 	},
 }
 
-// wordNotes is the schema of notes for one of wordIndexes: ranked records do not expire.
 func wordNotes(index string) kvmodel.Schema[note, string] {
 	s := noteSchema()
 	if index == "ranking" {

@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// register makes the owner of the lines under a name known to repair.
 func (db *DB) register(name string, o repair.Owner) {
 	if db.owner(name) != nil {
 		panic("kvmodel: the DB has a model " + name + " already: open it once, or give one of the two another name " +
@@ -35,7 +34,6 @@ func (db *DB) owner(name string) repair.Owner {
 	return db.owners[name]
 }
 
-// noteGone lets repair finish the journal lines of name without doing anything.
 func (db *DB) noteGone(name string) {
 	db.mu.Lock()
 	db.gone[name] = true
@@ -57,7 +55,6 @@ func (db *DB) repairs(name string) repair.Owner {
 	return nil
 }
 
-// archive adds new ids, by model, to their enumerations: see model.archive.
 func (db *DB) archive(ctx context.Context, created map[string][]string) error {
 	for _, name := range slices.Sorted(maps.Keys(created)) {
 		if m, ok := db.repairs(name).(*core.Model); ok {
@@ -69,8 +66,7 @@ func (db *DB) archive(ctx context.Context, created map[string][]string) error {
 	return nil
 }
 
-// linesLost marks all indexes of models, or of all models if nil, as needing a Rebuild: the changes
-// in the damaged lines of process may be unfinished.
+// linesLost distrusts the indexes of models, or of all if nil, because of damaged lines.
 func (db *DB) linesLost(ctx context.Context, process string, models []string, damaged error) error {
 	db.core.Failures.Note(slog.LevelError, "lines of the journal of a process that died are damaged, so indexes need a Rebuild", fmt.Errorf("process %s: %w", process, damaged))
 	var errs []error
@@ -82,21 +78,20 @@ func (db *DB) linesLost(ctx context.Context, process string, models []string, da
 	return kv.Join(errs...)
 }
 
-// notes are journal lines about changes that an index makes on its own, apart from a change of a
-// record. To repair they look like lines of a model.
+// notes are journal lines that an index writes on its own. To repair they look like lines of a
+// model.
 type notes struct {
 	finish func(ctx context.Context, s kv.Store, texts []string) error
 }
 
 // Finishes makes repair call finish with the texts of each note under name that a dead process
-// left. It is for the index classes of this module, which call it once, at start-up.
+// left. Index classes call it once, at start-up.
 func (db *DB) Finishes(name string, finish func(ctx context.Context, s kv.Store, texts []string) error) {
 	db.setOwner(name, notes{finish})
 }
 
-// Note writes texts to the journal, so that another process can finish what this one is about to
-// do. The caller calls done, which is never nil, when nothing is left to finish. Without texts,
-// Note only makes sure that there is a journal.
+// Note writes texts to the journal, so that another process can finish them. The caller calls done,
+// which is never nil, when nothing is left to finish. Without texts Note only opens the journal.
 func (db *DB) Note(ctx context.Context, s kv.Store, name string, texts []string) (done func(), err error) {
 	return db.core.Note(ctx, s, name, texts)
 }

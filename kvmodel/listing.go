@@ -14,18 +14,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
 )
 
-// Listing is one page of records with the cursors of the adjacent pages. An empty cursor means that
-// there is nothing in that direction. Without an error, Items is not nil, so an empty page is
-// "Items":[] in JSON.
+// Listing is one page of records with the cursors of the adjacent pages, empty if there is none.
+// Without an error Items is not nil.
 type Listing[T any] struct {
 	Items      []*T
 	Next, Prev string
 }
 
 // Lister is the common interface of rings, lists, boards and spans. An empty cursor means the
-// beginning. Page skips records for which keep returns false: it reads on until it has n others or
-// the listing ends, and stops after ten times n records. So a short page, even an empty one, may
-// have a Next. Only an empty Next is the end. To keep only few of the records, use an index.
+// beginning. Page skips records that keep refuses and reads on, up to ten times n records, so a
+// short or empty page may have a Next. Only an empty Next is the end.
 type Lister[T any] interface {
 	Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (Listing[T], error)
 }
@@ -113,10 +111,9 @@ type Branch[T any] struct {
 	Depth int
 }
 
-// Tree returns items, such as all comments of a story, as a tree from top to bottom: each is
-// followed by those whose parent it is, in the order of compare, as by slices.SortFunc, and then
-// by the next of its own depth. An item whose parent is not among items stands at depth 0, and so
-// does the first of those that are parents of each other. It asks nothing of the store.
+// Tree returns items, such as all comments of a story, as a tree: each is followed by its children
+// in the order of compare, then by the next of its own depth. An item without its parent among
+// items, or in a circle, is at depth 0.
 func Tree[T any, K comparable](r *Records[T, K], items []*T, parent func(*T) K, compare func(a, b *T) int) []Branch[T] {
 	t := tree[T, K]{id: r.ID, children: make(map[K][]*T), placed: make(map[K]bool)}
 	there := make(map[K]bool)
@@ -139,7 +136,6 @@ func Tree[T any, K comparable](r *Records[T, K], items []*T, parent func(*T) K, 
 	return t.branches
 }
 
-// tree is a Tree that is being made.
 type tree[T any, K comparable] struct {
 	id       func(*T) K
 	children map[K][]*T
@@ -147,7 +143,7 @@ type tree[T any, K comparable] struct {
 	branches []Branch[T]
 }
 
-// place adds those of items that are not placed yet, each followed by what is below it.
+// place adds the items not placed yet, each followed by its children.
 func (t *tree[T, K]) place(items []*T, depth int) {
 	for _, v := range items {
 		id := t.id(v)

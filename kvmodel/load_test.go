@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// copiesOf yields copies of vs, as from a new read, and then an error.
 func copiesOf(vs []*note, end error) iter.Seq2[*note, error] {
 	return func(yield func(*note, error) bool) {
 		for _, v := range vs {

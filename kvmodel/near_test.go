@@ -118,7 +118,6 @@ func TestUpdate_WithoutAChangeRestsOnNothingThatIsKeptNear(t *testing.T) {
 	}
 }
 
-// wantNote checks the text of a note in the store.
 func wantNote(t *testing.T, r *notes, id, want string) {
 	t.Helper()
 	if _, err := r.Update(t.Context(), id, func(n *note) error {

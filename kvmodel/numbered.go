@@ -15,12 +15,10 @@ import (
 )
 
 // The ids of some models are consecutive numbers. The next number belongs to the first change that
-// adds the record's own key. So there is no counter, the last number bounds the number of records,
-// and no enumeration is needed. Tombstones never expire.
+// adds the record's own key, so there is no counter and no enumeration. Tombstones never expire.
 
-// Last returns the last number given to a record, or 0 if there is none. It counts deleted records,
-// and numbers that a repair left empty. One trip if this process created the last. ErrBadOp if ids
-// are not assigned in order.
+// Last returns the last number given to a record, even if it was deleted, or 0. One trip, none if
+// this process created the last. ErrBadOp if ids are not assigned in order.
 func (r *Records[T, K]) Last(ctx context.Context) (int64, error) { return r.m.last(ctx) }
 
 func (m *class) last(ctx context.Context) (int64, error) {
@@ -35,9 +33,8 @@ func (m *class) last(ctx context.Context) (int64, error) {
 	return n, m.Failure("the last number", err)
 }
 
-// AcceptLoss makes the numbers still stored count as all that were ever assigned. It is for a store
-// that has lost some, for which Last and Create may return an ErrLost. DB.Accept does so for all
-// models. ErrBadOp if ids are not assigned in order.
+// AcceptLoss makes the numbers still stored count as all that were ever assigned, on a store that
+// has lost some. DB.Accept does so for all models. ErrBadOp if ids are not assigned in order.
 func (r *Records[T, K]) AcceptLoss(ctx context.Context) error { return r.m.acceptLoss(ctx) }
 
 func (m *class) acceptLoss(ctx context.Context) error {
@@ -56,9 +53,8 @@ func (r *Records[T, K]) numbered(v *T) write.Numbered {
 	return write.Numbered{Value: v, Set: func(n int64) { r.schema.SetID(v, r.schema.Key.Number(n)) }}
 }
 
-// Before returns the records with ids below id, highest first, or all records if id is 0. It is the
-// archive of a model whose ids are assigned in order: it needs no index, and reads a page in one
-// trip. If ids are not assigned in order, its pages return ErrBadOp.
+// Before returns the records with ids below id, highest first, or all if id is 0. It needs no
+// index. Its pages return ErrBadOp if ids are not assigned in order.
 func (r *Records[T, K]) Before(id K) Lister[T] {
 	n, err := strconv.ParseInt(r.schema.Key.Text(id), 10, 64)
 	if r.m.Numbers == nil || err != nil || n < 0 {
@@ -67,7 +63,6 @@ func (r *Records[T, K]) Before(id K) Lister[T] {
 	return downwardOf[T]{&downward{m: r.m.Model, name: fmt.Sprintf("%s.Before %d", r.m.Name, n), top: n - 1, wrong: err}}
 }
 
-// downward is a listing of records by number, highest first.
 type downward struct {
 	m     *core.Model
 	name  string // for its cursors
@@ -75,13 +70,11 @@ type downward struct {
 	wrong error  // the error of its pages
 }
 
-// downwardOf is a downward of records of type T.
 type downwardOf[T any] struct{ d *downward }
 
-// Page returns n records from the position of cursor. It skips records that are deleted or that a
-// keep rejects, and reads on until it has n others. After ten times n numbers it returns a short
-// page with a Next. It takes one trip, a few more if records are skipped, and one more if this
-// process does not know the last number yet. With an ErrCorrupt it returns the undamaged records.
+// Page returns n records from the position of cursor. It skips records that are deleted or that
+// keep rejects, and reads up to ten times n numbers. One trip, and one more if this process does
+// not know the last number. With an ErrCorrupt it returns the undamaged records.
 func (d downwardOf[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (Listing[T], error) {
 	found, next, prev, err := d.d.page(ctx, cursor, n, plug.Keeps(keep))
 	return Listing[T]{Items: plug.AllAs[T](found), Next: next, Prev: prev}, err
@@ -129,7 +122,6 @@ func (d *downward) from(ctx context.Context, w numberWalk, n int, keep func(plug
 	return found, next, prev, err
 }
 
-// last returns the highest number of the listing.
 func (d *downward) last(ctx context.Context) (int64, error) {
 	if d.top >= 0 {
 		return d.top, nil
@@ -165,12 +157,10 @@ func (d *downward) walk(ctx context.Context, w *numberWalk, n int, keep func(plu
 	return found, core.Joined(damaged)
 }
 
-// numberWalk is a position in the numbers: the next one to read, the direction, and the highest.
 type numberWalk struct{ at, step, top int64 }
 
 func (w numberWalk) ended() bool { return w.at < 1 || w.at > w.top }
 
-// ahead returns the next n numbers as texts.
 func (w numberWalk) ahead(n int) []string {
 	var ids []string
 	for at := w.at; len(ids) < n && at >= 1 && at <= w.top; at += w.step {
@@ -179,7 +169,6 @@ func (w numberWalk) ahead(n int) []string {
 	return ids
 }
 
-// cursor returns the cursor of w, empty if w has ended.
 func (d *downward) cursor(w numberWalk) string {
 	if w.ended() {
 		return ""

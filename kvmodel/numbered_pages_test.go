@@ -39,7 +39,6 @@ func ticketIDs(items []*ticket) []int64 {
 	return all
 }
 
-// numbersDown returns from, from-1, ..., to.
 func numbersDown(from, to int64) []int64 {
 	all := []int64{}
 	for n := from; n >= to; n-- {

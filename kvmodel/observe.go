@@ -18,24 +18,23 @@ import (
 // Hooks observe a DB for logging, tracing and metrics. They should be quick. A nil hook is not
 // called.
 type Hooks struct {
-	// Verb is called when a verb or a background task begins, and the returned func when it ends.
-	// Its trips are made under the returned context. A verb called by another is part of that one.
+	// Verb is called when a verb or background task begins, and the returned func when it ends. Its
+	// trips are made under the returned context. A verb within another is part of that one.
 	Verb func(ctx context.Context, w Work) (context.Context, func())
 
-	// Trip is called when a trip has ended, like the hook of [Trace]. Its For names the verb that
-	// made it. A trip of [DB.SideBySide] serves several verbs, except on a store with
-	// [kv.Powers.Local].
+	// Trip is called when a trip has ended; its For names the verb. A trip of [DB.SideBySide]
+	// serves several verbs, except on a store with [kv.Powers.Local].
 	Trip func(ctx context.Context, trip Trip)
 }
 
-// Begin marks the start of an app's own operation, such as a page: verbs and trips under the
-// returned context belong to it. Call the func at the end. Names should be few.
+// Begin marks the start of an app's own operation, such as a page, to which verbs and trips under
+// the returned context belong. Call the func at the end. Names should be few.
 func (db *DB) Begin(ctx context.Context, name string) (context.Context, func()) {
 	return db.core.BeginWork(ctx, kv.Work{Verb: name})
 }
 
-// Named returns the DB on behalf of the index, such as a counter, of the given name in a model, or
-// of one without a model if model is "". It is for the index classes of this module.
+// Named returns the DB on behalf of an index or counter of a model, or of one without a model. It
+// is for the index classes of this module.
 func (db *DB) Named(name, index string) plug.DB {
 	if m := db.core.Model(name); m != nil {
 		return scoped{m.Db.Of(index), db}
@@ -43,9 +42,8 @@ func (db *DB) Named(name, index string) plug.DB {
 	return scoped{core.Scope{DB: db.core, Name: name, Index: index}, db}
 }
 
-// OnTrip calls hook for each trip that ends, like Hooks.Trip, until stop is called. It is for
-// watching a running app: without listeners a trip costs nothing extra. A trip that ends during the
-// call of stop may still be reported.
+// OnTrip calls hook for each trip that ends until stop is called. Without listeners a trip costs
+// nothing extra. A trip that ends during stop may still be reported.
 func (db *DB) OnTrip(hook func(ctx context.Context, t Trip)) (stop func()) {
 	return db.trips.add(hook)
 }
@@ -116,7 +114,6 @@ func (l *listeners) add(hook func(context.Context, Trip)) (stop func()) {
 	}
 }
 
-// change replaces all with the result of to on a copy.
 func (l *listeners) change(to func([]*listener) []*listener) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +128,6 @@ func (l *listeners) change(to func([]*listener) []*listener) {
 	l.all.Store(&all)
 }
 
-// outages are the servers of the store that do not answer.
 type outages struct {
 	log *slog.Logger
 
@@ -139,7 +135,6 @@ type outages struct {
 	away map[string]bool
 }
 
-// hear logs the start and the end of an outage.
 func (o *outages) hear(out kv.Outage) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -153,7 +148,6 @@ func (o *outages) hear(out kv.Outage) {
 	o.log.Warn("ringtree: waiting for a server of the store", "server", out.Server, "what", work.Clip(out.Why))
 }
 
-// servers returns the addresses of the silent servers, sorted.
 func (o *outages) servers() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// told records the calls of hooks, in order.
 type told struct {
 	mu   sync.Mutex
 	what []string
@@ -102,7 +101,6 @@ func TestObserve_SeveralHooksAreAllCalled(t *testing.T) {
 	}
 }
 
-// briefly is a store that refuses its first trips.
 type briefly struct {
 	kv.Store
 	left int

@@ -20,7 +20,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// heard records the calls of a handler.
 type heard struct {
 	mu   sync.Mutex
 	what []string

@@ -35,32 +35,29 @@ func Log(l *slog.Logger) Option { return func(o *options) { o.log = l } }
 // Tenant puts all keys of the DB under a prefix of their own.
 func Tenant(name string) Option { return func(o *options) { o.tenant = name } }
 
-// Release sets the name of the app's release, under which its journal and other processes know this
-// process: see [Writer]. The default is the revision or version the program was built from.
+// Release sets the name of the app's release, shown in [Writer]. The default is the revision or
+// version the program was built from.
 func Release(name string) Option { return func(o *options) { o.release = name } }
 
-// OnBuild calls f as builds of this DB progress, about every 1,000 records, and when they end.
-// Builds of several models may call it concurrently.
+// OnBuild calls f about every 1,000 records of a build and when one ends. Calls may be concurrent.
 func OnBuild(f func(Build)) Option { return func(o *options) { o.onBuild = f } }
 
 // Observe makes the DB call h. It may be given several times.
 func Observe(h Hooks) Option { return func(o *options) { o.hooks = append(o.hooks, h) } }
 
-// Retries makes the DB repeat ops that the store did not carry out, as [kv.Retry] does: up to tries
-// attempts, with a doubling pause.
+// Retries repeats ops that the store did not carry out, as [kv.Retry] does.
 func Retries(tries int, pause time.Duration) Option {
 	return func(o *options) { o.tries, o.pause = tries, pause }
 }
 
-// ReadOnly opens a DB that takes no part in writing: it has no journal and no tick, repairs and
-// builds nothing, and leaves upkeep to others. Writing verbs return [ErrReadOnly], as does every
-// write to [DB.Store]. A DB on a store that cannot be written is always read-only.
+// ReadOnly opens a DB that writes nothing: no journal, repair, builds or upkeep. Writing verbs and
+// writes to [DB.Store] return [ErrReadOnly]. A DB on a store that cannot be written is always
+// read-only.
 func ReadOnly() Option { return func(o *options) { o.readOnly = true } }
 
 // errReadOnly is also an ErrUnavailable: the request was not carried out.
 var errReadOnly = kv.Unavailable(fmt.Errorf("the DB is %w: write in a process that opens it without kvmodel.ReadOnly", ErrReadOnly))
 
-// wrapped returns s with the options' hooks for trips.
 func (o *options) wrapped(s kv.Store) kv.Store {
 	for _, h := range o.hooks {
 		if h.Trip != nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// release is a release of an app whose notes have the named unique indexes.
 type release struct {
 	*notes
 	db *kvmodel.DB
@@ -31,7 +30,6 @@ func deploy(t *testing.T, s kv.Store, indexes ...string) *release {
 	return plugged(open(t, s), indexes...)
 }
 
-// plugged is a release on db.
 func plugged(db *kvmodel.DB, indexes ...string) *release {
 	v := &release{notes: kvmodel.NewRecords(db, noteSchema()), db: db, by: map[string]*index.Unique[note, string]{}}
 	for _, name := range indexes {
@@ -70,17 +68,6 @@ func (v *release) needsRebuild(t *testing.T, name string) {
 	if err != nil && !strings.Contains(err.Error(), "Note.By") {
 		t.Errorf("error %q does not name the index", err)
 	}
-}
-
-func TestBuilt_ANewModelNeedsNoRebuild(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
-		v := deploy(t, shared{s}, "Code")
-		_, err := v.by["Code"].Find(ctx, "c")
-		wantErr(t, err, kv.ErrNotFound)
-		must(t, v.Create(ctx, &note{ID: "a", Text: "x", Code: "c"}))
-		v.finds(t, "Code", "c", "a")
-		v.undeploy(t)
-	})
 }
 
 func TestRebuild_BesideWritersHoldsEveryRecord(t *testing.T) {

@@ -16,9 +16,8 @@ import (
 )
 
 // Records is a data class: the records of type T in a database, by ids of type K. kvgen embeds it
-// in a type that also holds the model's indexes.
-//
-// Errors name the model and the id and wrap one of the package's sentinels.
+// in a type with the model's indexes. Errors name the model and the id and wrap one of the
+// package's sentinels.
 type Records[T any, K comparable] struct {
 	m      *class
 	schema Schema[T, K]
@@ -59,7 +58,6 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 	return r
 }
 
-// class is a data class without its types.
 type class struct {
 	*core.Model
 	builds *rebuild.Builds
@@ -93,7 +91,6 @@ func (s *Schema[T, K]) fields(v *T) core.Fields {
 	}
 }
 
-// made returns an empty record with that id.
 func (s *Schema[T, K]) made(id string) (*T, error) {
 	k, err := s.Key.Parse(id)
 	v := new(T)
@@ -140,9 +137,8 @@ func (r *Records[T, K]) Get(ctx context.Context, id K) (*T, error) {
 	return plug.As[T](rec.Value), r.m.Failure(text, err)
 }
 
-// GetMulti returns the records with ids, in order, nil for missing ones. If the store could not be
-// asked for one, it returns only an error. With an ErrCorrupt it returns the undamaged records. One
-// trip.
+// GetMulti returns the records with ids, in order, nil for missing ones, in one trip. With an
+// ErrCorrupt it returns the undamaged ones.
 func (r *Records[T, K]) GetMulti(ctx context.Context, ids []K) ([]*T, error) {
 	ctx, end := r.m.Db.Begin(ctx, "GetMulti")
 	defer end()
@@ -161,20 +157,15 @@ func (r *Records[T, K]) GetMulti(ctx context.Context, ids []K) ([]*T, error) {
 }
 
 // All returns every record once, in no order, 100 per trip. Records created or deleted meanwhile
-// may or may not be included. In a file and in memory it walks the keys of the records. On a server
-// it reads a list of ids, and keeps a part of it in memory.
-//
-// A damaged record yields an ErrCorrupt, and the others follow. If only some of its counters are
-// damaged, the record comes with the error. All ends after any other error. If a part of the list
-// is lost or damaged, All yields the other records first, then an ErrLost or ErrCorrupt that names
-// the part.
+// may be included. A damaged record yields an ErrCorrupt, with the record if only counters are
+// damaged, and the others follow. If a part of a server's list of ids is lost or damaged, All
+// yields the other records first, then an ErrLost or ErrCorrupt. Any other error ends it.
 func (r *Records[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		r.m.each(ctx, func(v plug.Record, err error) bool { return yield(plug.As[T](v), err) })
 	}
 }
 
-// each implements Records.All.
 func (m *class) each(ctx context.Context, yield func(plug.Record, error) bool) {
 	ctx, end := m.Db.Begin(ctx, "All")
 	defer end()
@@ -200,8 +191,8 @@ func (m *class) each(ctx context.Context, yield func(plug.Record, error) bool) {
 
 const few = 32
 
-// Load fetches the records that from refers to, each once, in one trip. The map has no entry for a
-// missing record nor, with an ErrCorrupt, for a damaged one.
+// Load fetches the records that from refers to, each once, in one trip. The map lacks missing
+// records and, with an ErrCorrupt, damaged ones.
 func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []F, ref func(F) K) (map[K]*T, error) {
 	ids := make([]K, 0, len(from))
 	asked := make(map[K]bool) // without the first few, which are searched linearly
@@ -233,23 +224,16 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 	return found, err
 }
 
-// Rebuild enters every record into every index. It is for an index added to a model with records.
-// All processes that write the model must already run a release with the index; Rebuild waits up to
-// a minute for others to end.
+// Rebuild enters every record into every index, for an index added to a model with records. It
+// continues an unfinished build, and waits for a running one, as on a store held by one process,
+// which builds a new index by itself. Processes that write the model must know the index; Rebuild
+// waits up to a minute for others to end. Finally it drops the data in the schema's Gone, or is an
+// ErrConflict if another process keeps it.
 //
-// Rebuild continues an unfinished build of another process or an earlier call. If a build is
-// running, Rebuild only waits for it. That is also the case on a store held by one process, which
-// builds a new index by itself.
-//
-// A *DuplicatesError lists the records with unique values held by others: an index over these
-// cannot be read yet, but the others can. After an ErrNotYet the indexes are complete, but one of
-// their steps had to wait too long and needs another Rebuild; before that, a new number of the
-// records cannot be read. An ErrCorrupt names damaged records, which may be missing in the indexes.
-// All other records are entered, but a newly added index stays unreadable until the damaged records
-// are deleted.
-//
-// Finally Rebuild drops the data listed in the schema's Gone. It waits up to a minute for processes
-// with such an index to end, then returns an ErrConflict.
+// A *DuplicatesError lists records whose unique values others hold: their indexes cannot be read
+// yet. An ErrNotYet means that a step must wait for another Rebuild; only a new number of the
+// records cannot be read. An ErrCorrupt names damaged records; a new index stays unreadable until
+// they are deleted.
 func (r *Records[T, K]) Rebuild(ctx context.Context) error { return r.m.rebuildAll(ctx) }
 
 func (m *class) rebuildAll(ctx context.Context) error {
@@ -265,21 +249,18 @@ func (m *class) rebuildAll(ctx context.Context) error {
 	return cmp.Or(erase.DropGone(ctx, m.Model, m.gone), err)
 }
 
-// Purge deletes the record with id, if it exists, and immediately removes everything a deletion
-// leaves behind: the tombstone, the history, all counters, and the id in indexes, journals and the
-// enumeration. It is not an error if there is nothing. After any error, call Purge again: it
-// continues.
+// Purge deletes the record with id, if any, and removes everything a deletion leaves behind: the
+// tombstone, the history, all counters, and the id in indexes, journals and the enumeration. After
+// an error call it again: it continues. An ErrNotYet means that earlier work may still write the
+// id:
 //
-// The error is an ErrNotYet while earlier work may still write the id:
+//   - Records that belong to it by list,with= are deleted first, but not purged. Without
 //
-//   - Records that belong to it by list,with= are deleted first, but not purged. That takes 15
-//     seconds on a store without transactions.
-//   - A change of the record, in any process, is not complete. That takes a few seconds, and up to
-//     an hour if its process has died.
+// transactions that takes 15 seconds.
+//   - A change of it is not complete. That takes seconds, or an hour if its process has died.
 //
-// Purge follows the record, its history and its tombstone. It does not find places that the record
-// left earlier, references from other records, events, or backups. On a server it reads the ids of
-// the whole model, so do not use it for every deletion.
+// Purge does not find places that the record left earlier, references from other records, events,
+// or backups. On a server it reads the ids of the whole model.
 func (r *Records[T, K]) Purge(ctx context.Context, id K) error {
 	return erase.Purge(ctx, r.m.Model, r.schema.Key.Text(id), r.schema.Key.Empty(id))
 }

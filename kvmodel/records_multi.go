@@ -60,8 +60,8 @@ func (r *Records[T, K]) PutMulti(ctx context.Context, vs []*T) error {
 	return itemErrors(errs)
 }
 
-// UpdateMulti is Update for many records with one f, in no particular order. It returns the updated
-// records, nil for failures. f may be called concurrently.
+// UpdateMulti is Update for many records with one f, which may be called concurrently. It returns
+// the updated records, nil for failures.
 func (r *Records[T, K]) UpdateMulti(ctx context.Context, ids []K, f func(*T) error) ([]*T, error) {
 	ctx, end := r.m.Db.Begin(ctx, "UpdateMulti")
 	defer end()
@@ -98,7 +98,6 @@ func Items(err error) iter.Seq2[int, error] {
 	return func(yield func(int, error) bool) { eachItem(err, yield) }
 }
 
-// eachItem yields the ItemErrors in err, and reports whether to continue.
 func eachItem(err error, yield func(int, error) bool) bool {
 	switch e := err.(type) {
 	case *ItemError:
@@ -111,7 +110,6 @@ func eachItem(err error, yield func(int, error) bool) bool {
 	return true
 }
 
-// itemErrors joins errs, one for each item, as ItemErrors.
 func itemErrors(errs []error) error {
 	var all []error
 	for i, err := range errs {
@@ -132,17 +130,14 @@ type LoadOptions struct {
 	Failed func(i int, err error)
 }
 
-// loadedAtOnce is the number of records Load holds in memory.
 const loadedAtOnce = 1000
 
-// Load stores new records from all, any number of them, in batches of up to 1,000, as CreateMulti
-// does. It returns the number of records done. It ends after the current batch if a record fails,
-// all yields an error or ctx ends. The error joins an *ItemError for each failed record, with its
-// position in all.
+// Load stores new records, in batches of up to 1,000 as CreateMulti does, and returns the number
+// done. It ends after the batch if a record fails, all yields an error or ctx ends. The error joins
+// an *ItemError for each failed record, with its position in all.
 //
-// A record already stored with the same values counts as done, so after an early end Load can be
-// called again with the same records. That requires ids. If ids are assigned in order, continue
-// after the n records that Load returned.
+// A record already stored with the same values counts as done, so records with ids can be loaded
+// again after an early end. If ids are assigned in order, continue after the first n records.
 func (r *Records[T, K]) Load(ctx context.Context, all iter.Seq2[*T, error], o LoadOptions) (n int, err error) {
 	l := &loading[T, K]{Records: r, options: o, began: time.Now()}
 	batch := make([]*T, 0, loadedAtOnce)
@@ -163,7 +158,6 @@ func (r *Records[T, K]) Load(ctx context.Context, all iter.Seq2[*T, error], o Lo
 	return l.done, err
 }
 
-// loading is a Load in progress.
 type loading[T any, K comparable] struct {
 	*Records[T, K]
 	options LoadOptions
@@ -198,7 +192,6 @@ func (l *loading[T, K]) store(ctx context.Context, batch []*T) error {
 	return l.wait(ctx)
 }
 
-// wait limits the rate.
 func (l *loading[T, K]) wait(ctx context.Context) error {
 	if l.options.PerSecond <= 0 {
 		return nil
@@ -210,8 +203,6 @@ func (l *loading[T, K]) wait(ctx context.Context) error {
 	return nil
 }
 
-// missing returns the records of batch that are not stored with the same values, and their
-// positions.
 func (l *loading[T, K]) missing(ctx context.Context, batch []*T) (fresh []*T, of []int, err error) {
 	stored, err := Load(ctx, l.Records, batch, l.schema.ID)
 	if stored == nil && err != nil {
@@ -225,7 +216,6 @@ func (l *loading[T, K]) missing(ctx context.Context, batch []*T) (fresh []*T, of
 	return fresh, of, nil
 }
 
-// same reports whether v and stored are equal except for the fields that the data class sets.
 func (l *loading[T, K]) same(v, stored *T) bool {
 	w := *v
 	is, has := l.m.Schema(&w), l.m.Schema(stored)

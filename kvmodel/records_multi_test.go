@@ -28,7 +28,6 @@ func numberedNotes(n int) (vs []*note, ids []string) {
 	return vs, ids
 }
 
-// wantFailed asserts which items of a batch failed, and how.
 func wantFailed(t *testing.T, err error, want map[int]error) {
 	t.Helper()
 	got := map[int]error{}
@@ -140,7 +139,6 @@ func TestRecords_Multi_CostsTheTripsOfOnePer500(t *testing.T) {
 	}
 }
 
-// counting counts the transactions of a store.
 type counting struct {
 	kv.Store
 	n *int

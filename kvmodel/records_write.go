@@ -11,11 +11,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Create stores v as a new record. If v has no id and ids are texts, it gets a new one. If ids are
-// assigned in order, v must have none and gets the next number. ErrExists if a record with that id
-// exists; a *TakenError if another record holds one of v's unique values; ErrInvalid if v is not
-// valid. If v has a method Validate, Create calls it first; it may change v, and its error is an
-// ErrInvalid. Create sets v's id and the fields maintained by the data class.
+// Create stores v as a new record and sets its id and the maintained fields. Without an id it gets
+// a new one; if ids are assigned in order it must have none. If v has a method Validate, Create
+// calls it first; it may change v. ErrExists: the id exists; *TakenError: another record holds a
+// unique value; ErrInvalid: v is not valid.
 func (r *Records[T, K]) Create(ctx context.Context, v *T) error {
 	ctx, end := r.m.Db.Begin(ctx, "Create")
 	defer end()
@@ -63,10 +62,9 @@ func (r *Records[T, K]) giveID(v *T) (given bool, err error) {
 	return false, nil
 }
 
-// Put stores v, creating or replacing the record. If the model has a version field, v must have the
-// version of the record, or 0 if there is none; otherwise the error is an ErrConflict. A damaged
-// record is an ErrCorrupt and stays unchanged until it is deleted. The other errors are the same as
-// for Create.
+// Put creates or replaces the record v. If the model has a version field, v must have the record's
+// version, or 0 if there is none, or it is an ErrConflict. A damaged record is an ErrCorrupt and
+// stays until it is deleted. Other errors are those of Create.
 func (r *Records[T, K]) Put(ctx context.Context, v *T) error {
 	ctx, end := r.m.Db.Begin(ctx, "Put")
 	defer end()
@@ -102,10 +100,9 @@ func (r *Records[T, K]) revision(v *T) int64 {
 }
 
 // Update changes the record with id by f and returns the result. f may be called again with a newer
-// record when others change it concurrently, so it should do nothing else. In particular f must not
-// change the same record by another verb, which would wait for this change until ctx ends, or for a
-// minute. If f returns an error, Update writes nothing and returns that error unchanged. If f
-// changes nothing, nothing is written. ErrNotFound if there is no record. f must not change the id.
+// record, so it should do nothing else; in particular it must not change the same record by another
+// verb, which would wait for this one. f must not change the id. If f changes nothing, nothing is
+// written. An error of f is returned unchanged. ErrNotFound if there is no record.
 func (r *Records[T, K]) Update(ctx context.Context, id K, f func(*T) error) (*T, error) {
 	return r.edit(ctx, "Update", id, r.alter(id, f, false))
 }
@@ -137,7 +134,6 @@ func (r *Records[T, K]) edit(ctx context.Context, verb string, id K, e write.Edi
 	return plug.As[T](v), err
 }
 
-// call calls f on v and checks that the id is unchanged.
 func (r *Records[T, K]) call(f func(*T) error, v *T, id K) error {
 	if err := f(v); err != nil {
 		return write.Own(err)
@@ -148,18 +144,16 @@ func (r *Records[T, K]) call(f func(*T) error, v *T, id K) error {
 	return nil
 }
 
-// Touch sets the expiry of the record with id to until, or returns ErrNotFound. OnChange is called,
-// but the version and the time of the last change stay the same. ErrInvalid if until is past or too
-// far ahead; ErrBadOp if the records of the model do not expire.
+// Touch sets the expiry of the record with id. OnChange is called, but the version and the time of
+// the last change stay. ErrInvalid if until is past or too far ahead; ErrBadOp if the model's
+// records do not expire; ErrNotFound.
 func (r *Records[T, K]) Touch(ctx context.Context, id K, until time.Time) error {
 	return write.Touch(ctx, r.m.Model, r.schema.Key.Text(id), r.schema.Key.Empty(id), until)
 }
 
-// Delete removes the record with id and its index entries, or returns ErrNotFound. The id can then
-// be used again. The values of a damaged record are unknown: readers remove its entries as they
-// find them, and Rebuild its claims.
-//
-// Records that belong to it, by list,with= in its model, are deleted after the reply.
+// Delete removes the record with id and its index entries, or returns ErrNotFound. The id can be
+// used again. Records that belong to it by list,with= are deleted after the reply. The values of a
+// damaged record are unknown: readers remove its entries as they find them, and Rebuild its claims.
 func (r *Records[T, K]) Delete(ctx context.Context, id K) error {
 	return write.Delete(ctx, r.m.Model, r.schema.Key.Text(id), r.schema.Key.Empty(id))
 }
@@ -172,16 +166,10 @@ type Change[T any, K comparable] struct {
 }
 
 // OnChange calls f after the reply to every change of a record: at least once, even after a crash,
-// but perhaps more than once, and with a record that has changed again. So f should check before it
-// acts.
-//
-// A process does not call it concurrently for two changes of the same record.
-//
-// If f returns an error, panics, or takes longer than ten seconds, it is tried three times, then
-// every 15 seconds for a day; after a crash, by the process that repairs. While very many calls
-// hang, no more are made. Call OnChange at start-up, before the first write, in every process with
-// the model. Calls that a dead process still owed are made by a process that has called OnChange,
-// for a day.
+// perhaps with a newer record, but never concurrently in this process for one record. If f fails or
+// takes longer than ten seconds, it is tried three times, then every 15 seconds for a day. Calls
+// that a dead process owed are made by a process that has called OnChange. Call it at start-up, in
+// every process with the model.
 func (r *Records[T, K]) OnChange(f func(context.Context, Change[T, K]) error) {
 	r.m.Handlers.Add(func(ctx context.Context, id string, created bool) error {
 		key, err := r.schema.Key.Parse(id)

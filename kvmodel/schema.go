@@ -20,17 +20,14 @@ type Schema[T any, K comparable] struct {
 	Key   KeyOf[K]
 	Codec Codec[T]
 
-	// Private are fields, by stored name, whose values package inspect shows as *** unless asked to
-	// show them.
+	// Private are fields, by stored name, that package inspect shows as *** unless asked.
 	Private []string
 
-	// Sequential: Create assigns the ids 1, 2, 3, ... in order, without a counter. The number of a
-	// deleted record is not reused.
+	// Sequential: Create assigns the ids 1, 2, 3, ... A deleted record's number is not reused.
 	Sequential bool
 
-	// History is the number of revisions kept of a record; 0: only the newest. With a history, the
-	// tombstone of a deleted record never expires, unless Forget makes a deletion remove the
-	// history.
+	// History is the number of revisions kept of a record, 0 for only the newest. Its tombstones
+	// never expire, unless Forget makes a deletion remove the history.
 	History int
 	Forget  bool
 
@@ -115,8 +112,8 @@ func textsOf[V any](key KeyOf[V], values []V) []string {
 	return texts
 }
 
-// By selects the rings or boards of a record in an index with one for each value, by one value of
-// the record or by several. An empty value selects none.
+// By selects the rings or boards of a record in an index with one for each value. An empty value
+// selects none.
 type By[T, V any] struct {
 	Key    KeyOf[V]
 	Value  func(*T) V   // nil: use Values
@@ -159,13 +156,12 @@ type sharer[T any] interface {
 	UnmarshalShared(data []byte, v *T) (unknown bool, err error)
 }
 
-// copier is a Codec whose values can be kept in memory.
 type copier[T any] interface {
 	Copies() bool
 	CopyTo(to, v *T)
 }
 
-// copies is room for copies. They are few, since who keeps one keeps all of them.
+// copies is room for a few copies: a caller that keeps one keeps all.
 type copies[T any] struct {
 	of   [copiedAtOnce]T
 	used int

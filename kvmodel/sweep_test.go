@@ -123,7 +123,6 @@ func appendOrAdd(ctx context.Context, s kv.Store, key string, data []byte) error
 	return kv.ErrUnclear
 }
 
-// listed returns the ids in the list of a log.
 func listed(log string) map[string]bool {
 	revs, in := map[string]uint64{}, map[string]bool{}
 	for line := range strings.Lines(log) {
@@ -137,7 +136,6 @@ func listed(log string) map[string]bool {
 	return in
 }
 
-// outcome is the knowledge of a writer about its changes.
 type outcome struct {
 	acked   [][2]string     // ids and tokens of acknowledged changes
 	refused []string        // tokens of refused changes, which must not be there
@@ -151,7 +149,6 @@ var (
 	sweepTags   = []string{"go", "c"}
 )
 
-// changeThings makes n random changes as one process.
 func changeThings(s kv.Store, name string, rng *rand.Rand, n int, out *outcome) {
 	ctx := context.Background()
 	m := openMembers(s)
@@ -249,7 +246,6 @@ func checkAll(sim *kvtest.Sim, garbage bool, outs ...*outcome) {
 	}
 }
 
-// allMembers returns all records by their ids.
 func allMembers(ctx context.Context, t *testing.T, m *members) map[string]*member {
 	live := map[string]*member{}
 	for v, err := range m.All(ctx) {
@@ -290,7 +286,6 @@ func checkTokens(t *testing.T, done map[string]int, outs []*outcome) {
 	}
 }
 
-// checkJournals asserts that no journal is left.
 func checkJournals(t *testing.T, sim *kvtest.Sim) {
 	for _, key := range keys(sim.Store(), "line") {
 		// A process that dies while it opens its journal may leave an empty one.
@@ -300,7 +295,6 @@ func checkJournals(t *testing.T, sim *kvtest.Sim) {
 	}
 }
 
-// checkKeys asserts that claims and lists agree with the records.
 func checkKeys(t *testing.T, sim *kvtest.Sim, live map[string]*member, garbage bool) {
 	claimed := map[string]string{}
 	for _, key := range slices.Sorted(slices.Values(sim.Store().Keys())) {
@@ -419,7 +413,6 @@ func comesAndGoes(t *testing.T, powers kvtest.Powers) {
 	})
 }
 
-// comeAndGo takes and leaves a value as one process.
 func comeAndGo(s kv.Store, name, id string, rng *rand.Rand, out *outcome) {
 	ctx := context.Background()
 	m := openMembers(s)
@@ -435,7 +428,6 @@ func comeAndGo(s kv.Store, name, id string, rng *rand.Rand, out *outcome) {
 	_ = m.db.Close(ctx)
 }
 
-// find asserts that a record found by a value has it.
 func (o *outcome) find(ctx context.Context, m *members, email string) {
 	if v, err := m.byEmail.Find(ctx, email); err == nil && v.Email != email {
 		o.wrong = append(o.wrong, fmt.Sprintf("found by %s the record %s, which holds %q", email, v.ID, v.Email))
@@ -459,7 +451,6 @@ func faults(m kvtest.Moment) kvtest.Fault {
 	return kvtest.None
 }
 
-// asJSON is a codec for readable traces.
 type asJSON[T any] struct{}
 
 func (asJSON[T]) Append(dst []byte, v *T) ([]byte, error) {

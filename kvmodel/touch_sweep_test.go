@@ -32,7 +32,6 @@ func openLeases(s kv.Store, opts ...kvmodel.Option) *leases {
 
 func leasesDB(s kv.Store) *kvmodel.DB { return openLeases(s).db }
 
-// changeLeases makes random changes as one process.
 func changeLeases(s kv.Store, rng *rand.Rand) {
 	l := openLeases(s)
 	for range 8 {
@@ -66,10 +65,8 @@ func changeLeases(s kv.Store, rng *rand.Rand) {
 	_ = l.db.Close(closing)
 }
 
-// leaseTimes are lifetimes of leases.
 var leaseTimes = []time.Duration{30 * time.Second, 130 * time.Second, 4 * time.Minute, time.Hour, 100 * time.Hour}
 
-// watchman checks that every index has all live leases.
 type watchman struct {
 	sim  *kvtest.Sim
 	l    *leases
@@ -81,7 +78,6 @@ type watchman struct {
 	shown map[string]bool
 }
 
-// faults is a Fault of a [kvtest.World]. Later looks are less frequent.
 func (w *watchman) faults(m kvtest.Moment) kvtest.Fault {
 	if time.Since(w.at) >= max(time.Second, time.Since(bubbleBegins)/60) || strings.HasPrefix(m.Op.Key, "r:Lease:") {
 		w.look()
@@ -92,7 +88,6 @@ func (w *watchman) faults(m kvtest.Moment) kvtest.Fault {
 	return faults(m)
 }
 
-// look asserts the invariant.
 func (w *watchman) look() {
 	w.at = time.Now()
 	ctx, t := context.Background(), w.sim.T()
@@ -136,7 +131,6 @@ func (w *watchman) lives(id string) *lease {
 	return v
 }
 
-// owner returns who has the claim on code.
 func (w *watchman) owner(code string) string {
 	r, err := w.get("u:Lease:ByCode:" + code)
 	if err != nil {

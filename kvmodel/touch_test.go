@@ -21,7 +21,6 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// lease is a record that expires, with an index of every class that allows it.
 type lease struct {
 	ID, Owner, Code, Text string
 	Rank, Version         int64
@@ -73,7 +72,6 @@ func (l *leases) hit(t testing.TB, ctx context.Context, id string) {
 	must(t, err)
 }
 
-// shown returns the ids of ann's leases in each index.
 func (l *leases) shown(ctx context.Context) map[string]string {
 	all := map[string]string{}
 	page := func(name string, from kvmodel.Lister[lease]) {
@@ -96,7 +94,6 @@ func leaseIDs(some []*lease, err error) string {
 	return strings.Join(ids, " ")
 }
 
-// wantShown asserts that every index shows the leases ids and no others.
 func (l *leases) wantShown(t testing.TB, ctx context.Context, ids ...string) {
 	t.Helper()
 	all := strings.Join(ids, " ")
@@ -106,15 +103,12 @@ func (l *leases) wantShown(t testing.TB, ctx context.Context, ids ...string) {
 	}
 }
 
-// bubbleBegins is the start of the clock in a bubble.
 var bubbleBegins = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// newLease returns a lease of ann that lives for d.
 func newLease(id string, d time.Duration) *lease {
 	return &lease{ID: id, Owner: "ann", Code: id, Text: "text of " + id, Rank: 7, Until: time.Now().Add(d)}
 }
 
-// eachLeases runs f with leases on an empty store of each kind, in a bubble.
 func eachLeases(t *testing.T, f func(t *testing.T, ctx context.Context, s kv.Store, l *leases)) {
 	for name, as := range kinds {
 		t.Run(name, func(t *testing.T) {
@@ -319,7 +313,6 @@ func TestTouch_ACrashAfterTheCommitIsMadeUpForBeforeTheOldEnd(t *testing.T) {
 	}
 }
 
-// missing asserts that no index lacks the lease.
 func missing(t *testing.T, ctx context.Context, l *leases) {
 	t.Helper()
 	for name, got := range l.shown(ctx) {
@@ -329,7 +322,6 @@ func missing(t *testing.T, ctx context.Context, l *leases) {
 	}
 }
 
-// writesLease reports whether a trip writes the record of an existing lease.
 func writesLease(ops []kv.Op) bool {
 	return slices.ContainsFunc(ops, func(op kv.Op) bool {
 		return op.Kind == kv.CompareAndSwap && strings.HasPrefix(op.Key, "r:Lease:")
@@ -347,80 +339,6 @@ func doomed(s kv.Store) (life *mortal, doom func()) {
 		}
 	})
 	return life, func() { armed.Store(true) }
-}
-
-func TestTouch_AndAnUpdateAtTheSameTimeBothHappen(t *testing.T) {
-	eachLeases(t, func(t *testing.T, ctx context.Context, s kv.Store, a *leases) {
-		b := newLeases(closing(t, open(t, shared{s})))
-		must(t, a.Create(ctx, newLease("a", time.Hour)))
-		a.hit(t, ctx, "a")
-		touched := false
-		_, err := a.Update(ctx, "a", func(v *lease) error {
-			if v.Owner, v.Rank, v.Text = "ann", 9, "new"; !touched {
-				touched = true
-				return b.Touch(ctx, "a", bubbleBegins.Add(5*time.Hour))
-			}
-			return nil
-		})
-		must(t, errors.Join(err, a.db.Flush(ctx), b.db.Flush(ctx)))
-		time.Sleep(2 * time.Hour)
-		b.wantShown(t, ctx, "a")
-		if v, err := b.Get(ctx, "a"); err != nil || v.Rank != 9 || v.Version != 2 {
-			t.Errorf("got %+v, %v", v, err)
-		}
-		// Now the touch relies on a read, and loses.
-		_, err = a.Get(ctx, "a")
-		must(t, err)
-		_, err = b.Update(ctx, "a", func(v *lease) error { v.Rank, v.Until = 11, bubbleBegins.Add(4*time.Hour); return nil })
-		must(t, errors.Join(err, a.Touch(ctx, "a", bubbleBegins.Add(8*time.Hour)), a.db.Flush(ctx), b.db.Flush(ctx)))
-		time.Sleep(4 * time.Hour)
-		b.wantShown(t, ctx, "a")
-		if v, err := b.Get(ctx, "a"); err != nil || v.Rank != 11 || v.Version != 3 {
-			t.Errorf("got %+v, %v", v, err)
-		}
-	})
-}
-
-// The work after the reply of the first touch comes after that of the second.
-func TestTouch_WhatFollowsAnEarlierOneLateTakesNothingBack(t *testing.T) {
-	for _, late := range []time.Duration{time.Second, time.Minute} {
-		eachLeases(t, func(t *testing.T, ctx context.Context, s kv.Store, a *leases) {
-			held := &holding{Store: s, hold: make(chan struct{})}
-			b := newLeases(closing(t, open(t, held)))
-			must(t, a.Create(ctx, newLease("a", time.Hour)))
-			a.hit(t, ctx, "a")
-			must(t, a.db.Flush(ctx))
-			held.armed.Store(true)
-			must(t, b.Touch(ctx, "a", bubbleBegins.Add(2*time.Hour)))
-			must(t, errors.Join(a.Touch(ctx, "a", bubbleBegins.Add(5*time.Hour)), a.db.Flush(ctx)))
-			time.Sleep(late)
-			close(held.hold)
-			must(t, b.db.Flush(ctx))
-			time.Sleep(4 * time.Hour)
-			a.wantShown(t, ctx, "a")
-		})
-	}
-}
-
-// holding is a store that, once armed, delays all trips after the write of a record.
-type holding struct {
-	kv.Store
-	hold      chan struct{}
-	armed, on atomic.Bool
-}
-
-func (h *holding) Close() error      { return nil }
-func (h *holding) Powers() kv.Powers { return kv.PowersOf(h.Store) }
-
-func (h *holding) Do(ctx context.Context, ops []kv.Op) error {
-	if h.on.Load() {
-		<-h.hold
-	}
-	err := h.Store.Do(ctx, ops)
-	if h.armed.Load() && writesLease(ops) {
-		h.on.Store(true)
-	}
-	return err
 }
 
 // The store is away from the commit until long after the old end, when nothing of the ended lease

@@ -56,32 +56,6 @@ func TestIntent_AnUnclearBegin_IsNeverReportedAsNotBegun(t *testing.T) {
 	})
 }
 
-// A live process runs its unclear intents itself.
-func TestIntent_AnUnclearBegin_IsCarriedOutByItsProcess(t *testing.T) {
-	eachStumble(t, func(t *testing.T, ctx context.Context, s *proof.Stumble) {
-		db := open(t, s)
-		var calls atomic.Int64
-		intent := kvmodel.NewIntent(db, "move", func(context.Context, move) error { calls.Add(1); return nil })
-		must(t, intent.Do(ctx, move{From: "a"}))
-		synctest.Wait()
-		calls.Store(0)
-		s.Begin()
-		limited, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
-		defer cancel()
-		err := intent.Do(limited, move{From: "b"})
-		wait(time.Second)
-		must(t, s.Rise())
-		wait(2 * time.Minute) // The turn may have been taken late, and ends after a minute.
-		if done := calls.Load() > 0; done != (err == nil || errors.Is(err, kvmodel.ErrUnclear)) {
-			t.Errorf("carried out: %t, after: %v", done, err)
-		}
-		if stats := db.Stats(); len(stats.Intents) != 0 || stats.Lines != 0 {
-			t.Errorf("%+v and %d lines are left", stats.Intents, stats.Lines)
-		}
-		must(t, db.Close(context.Background()))
-	})
-}
-
 // A change reported as not made was not made, and never will be.
 func TestRecords_AnUnclearChange_IsNeverReportedAsNotMade(t *testing.T) {
 	verbs := map[string]func(ctx context.Context, p *process) error{

@@ -73,11 +73,11 @@ func (u untyped) CounterKey(counter, id string) string { return CounterKey(u.m.N
 
 // State reads the head, the built item and, if indexes are being built, the progress.
 func (u untyped) State(ctx context.Context) (st plug.State, err error) {
-	is, err := u.m.Built.Status(ctx)
-	if err != nil && !wire.IsCorrupt(err) {
+	is, err := u.m.Built.Read(ctx)
+	if err != nil {
 		return st, u.m.Failure("state", err)
 	}
-	st.Exists, st.Built = is.Exists || err != nil, err
+	st.Exists, st.Built = is.Exists || is.Damaged != nil, is.Damaged
 	if st.IDs, err = u.about(ctx); err != nil {
 		return st, err
 	}
@@ -87,7 +87,7 @@ func (u untyped) State(ctx context.Context) (st plug.State, err error) {
 	}
 	mine := u.m.Definitions()
 	for _, def := range mine {
-		s := plug.IndexState{Name: core.Names([]string{def})[0], State: "not built"}
+		s := plug.IndexState{Name: core.NameOf(def), State: "not built"}
 		switch {
 		case slices.Contains(is.Whole, def) || !st.Exists:
 			s.State = "built"
@@ -97,12 +97,11 @@ func (u untyped) State(ctx context.Context) (st plug.State, err error) {
 		st.Indexes = append(st.Indexes, s)
 	}
 	for _, def := range plug.Without(slices.Concat(is.Whole, is.Building), mine) {
-		st.Indexes = append(st.Indexes, plug.IndexState{Name: core.Names([]string{def})[0], State: "unknown"})
+		st.Indexes = append(st.Indexes, plug.IndexState{Name: core.NameOf(def), State: "unknown"})
 	}
 	return st, nil
 }
 
-// about returns the approximate number of ids. If they are listed, it reads the first.
 func (u untyped) about(ctx context.Context) (n int64, err error) {
 	err = u.m.EachFrom(ctx, enumeration.Reached{}, func(ids []string, _ enumeration.Reached, left func() int64) error {
 		rest := left()
@@ -129,7 +128,6 @@ func (u untyped) See(ctx context.Context, s kv.Store, ids []string) ([]plug.Sigh
 	return sights, nil
 }
 
-// gets returns the results of gets of ids in families.
 func (u untyped) gets(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]kv.Result, error) {
 	for _, id := range ids {
 		if err := kv.CheckKey(u.m.Key(id)); err != nil {
@@ -139,7 +137,6 @@ func (u untyped) gets(ctx context.Context, s kv.Store, families []kv.Family, ids
 	return kv.GetEach(ctx, s, nil, families, ids)
 }
 
-// sight returns the record id, given the results for its key and its counters.
 func (u untyped) sight(id string, results []kv.Result) plug.Sight {
 	s := plug.Sight{ID: id, Places: make([][]string, len(u.shown()))}
 	if results[0].Err == nil {
@@ -149,7 +146,6 @@ func (u untyped) sight(id string, results []kv.Result) plug.Sight {
 	return s
 }
 
-// count sets the counters of s from the results of their gets.
 func (u untyped) count(s *plug.Sight, results []kv.Result) {
 	for i := range u.m.Counters {
 		c := &u.m.Counters[i]
@@ -309,8 +305,8 @@ func (u untyped) Check(ctx context.Context, s kv.Store, ids []string) ([]plug.Si
 	return sights, work.FirstError(kv.Together(ctx, s, works...)...)
 }
 
-// checked adds rec, at position at, to the checks of its indexes, and returns its Sight so far.
-// Neither keeps the values of the record in memory.
+// checked adds rec, at position at, to the checks of its indexes, without its values, and returns
+// its Sight so far.
 func (u untyped) checked(rec *plug.Seen, at int, checks []check) plug.Sight {
 	s := plug.Sight{ID: rec.ID, Err: rec.Err}
 	if rec.Err != nil {
@@ -341,8 +337,7 @@ type check struct {
 	sights []plug.Sight
 }
 
-// run checks the records from to to-1. If something is damaged, it checks halves to find the
-// affected records.
+// run checks the records from to to-1, in halves if something is damaged.
 func (c *check) run(ctx context.Context, s kv.Store, from, to int) error {
 	if from == to {
 		return nil
@@ -370,8 +365,7 @@ func (c *check) wrong(i int, kind, text string) {
 	s.Wrong = append(s.Wrong, plug.Wrong{Kind: kind, Index: c.index.Name(), ID: s.ID, Text: text})
 }
 
-// Mend raises the rev of the record, since an entry that marks it as removed may have the current
-// one.
+// Mend raises the rev, since an entry that marks the record as removed may have the current one.
 func (u untyped) Mend(ctx context.Context, id string) error {
 	if err := u.m.Db.Writable(); err != nil {
 		return err
@@ -459,8 +453,7 @@ func (u untyped) Resave(ctx context.Context, ids []string, dry bool) (n int, err
 	return n, nil
 }
 
-// rewrite stores the record id in the current version. Its values, and so its places, stay the
-// same.
+// rewrite stores the record id in the current version. Its places stay the same.
 func (u untyped) rewrite(ctx context.Context, id string) error {
 	return kv.Change(u.m.Key(id), func() error {
 		rec, err := u.m.Readable(ctx, u.m.Db.Store, id)

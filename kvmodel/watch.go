@@ -18,8 +18,8 @@ import (
 // the store alone.
 const settleTime = 100 * time.Millisecond
 
-// watch schedules the looks for dead processes, which begin with the first model, whether the DB
-// writes or not. Processes started together look at different moments.
+// watch schedules the looks for dead processes, from the first model on. Processes started together
+// look at different moments.
 type watch struct {
 	once  sync.Once
 	timer *time.Timer // for the next look
@@ -37,11 +37,10 @@ func newWatch(alone bool) *watch {
 	return &watch{timer: time.NewTimer(first), alone: alone}
 }
 
-// knownNow returns the number of models, indexes and handlers registered.
 func (w *watch) knownNow() int { return int(w.known.Load()) }
 
 // knowsMore records another model, index or handler. The first starts the looks. A DB that holds
-// the store alone looks again soon, since it may now be able to repair more.
+// the store alone looks again soon.
 func (db *DB) knowsMore() {
 	db.watch.known.Add(1)
 	if db.core.Refusal != nil {
@@ -53,7 +52,6 @@ func (db *DB) knowsMore() {
 	}
 }
 
-// look is the periodic work of a DB, every 15 seconds.
 func (db *DB) look(ctx context.Context) error {
 	ctx, end := db.core.BeginWork(ctx, kv.Work{Verb: "repair"})
 	defer end()
@@ -69,13 +67,10 @@ func (db *DB) look(ctx context.Context) error {
 	return kv.Join(errs...)
 }
 
-// Repair looks once for unfinished changes of dead processes, and finishes them. Every DB with
-// models does so every 15 seconds. A process counts as dead when this DB has seen no sign of it for
-// 30 seconds, so the first call in a new DB finds none. On a store held by one process, all
-// processes found by the first call are dead. Repair also recounts counts in doubt, and removes the
-// places from the tombstones of records that this DB deleted an hour ago. Work that must wait is
-// left to a later call. If the marker of the store's format is damaged, the error is an ErrCorrupt
-// that names it.
+// Repair looks once for unfinished changes of dead processes and finishes them, recounts counts in
+// doubt, and cleans tombstones an hour old, as every DB with models does every 15 seconds. A
+// process is dead after 30 seconds without a sign, or at once on a store held by one process. Work
+// that must wait is left to a later call. A damaged format marker is an ErrCorrupt.
 func (db *DB) Repair(ctx context.Context) error {
 	if err := db.Writable(); err != nil {
 		return err
@@ -97,11 +92,9 @@ func (db *DB) Repair(ctx context.Context) error {
 // troubleEvery is the interval at which persistent trouble with a file is logged.
 const troubleEvery = 10 * time.Minute
 
-// trouble is the state of the log about a store's file, which cannot be written or shipped, for
-// example.
+// trouble is the state of the log about a store's file that cannot be written or shipped.
 type trouble struct{ began, said time.Time }
 
-// tell logs the trouble of disk, repeats it while it lasts, and logs its end.
 func (t *trouble) tell(log *slog.Logger, now time.Time, disk kv.Disk) {
 	switch {
 	case disk.Trouble == nil && !t.began.IsZero():

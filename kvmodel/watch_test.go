@@ -73,7 +73,6 @@ func TestRepair_AProcessThatWritesOtherModelsMendsWithin45Seconds(t *testing.T) 
 	}
 }
 
-// aloneOn is a store held by one process alone.
 func aloneOn(mem *memkv.Store) kv.Store {
 	p := mem.Powers()
 	p.Alone = true

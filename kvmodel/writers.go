@@ -16,10 +16,8 @@ import (
 // Origin identifies a process in its journal: host, process id, release, and start time.
 type Origin = journal.Origin
 
-// releaseBytes is the maximum length of the name of a release.
 const releaseBytes = 64
 
-// originOf returns the Origin of this process, which runs the given release.
 func originOf(release string, now time.Time) (Origin, error) {
 	if len(release) > releaseBytes {
 		return Origin{}, fmt.Errorf("%w: the name of the release has %d bytes, and can have %d", ErrInvalid, len(release), releaseBytes)
@@ -41,8 +39,7 @@ type Writer struct {
 	Handles []string   // models with handlers for changes
 	Other   []string   // models that this process has with other indexes
 
-	// Repaired is the time when another process finished Lines after this one died. The journal
-	// then stays for an hour. Zero: not all are finished.
+	// Repaired is when another process finished Lines after this one died; zero: not all are.
 	Repaired time.Time
 
 	// Damaged is an ErrCorrupt if a part of its journal cannot be read.
@@ -53,24 +50,20 @@ type Writer struct {
 // name if its Origin is unknown.
 func (w *Writer) Called(now time.Time) string { return w.Origin.Called(w.Process, now) }
 
-// Writers returns the processes with a journal, by name. A process that holds its store alone has
-// none. Writers writes nothing.
+// Writers returns the processes with a journal, by name, and writes nothing. A process that holds
+// its store alone has none.
 func (db *DB) Writers(ctx context.Context) (all []Writer, err error) {
 	others, err := journal.Others(ctx, db.core.Store, func(string) bool { return false }, nil)
 	if err != nil {
 		return nil, err
 	}
 	for _, o := range others {
-		w := Writer{Process: o.Process, Origin: o.Origin(), Own: db.core.Journal.IsOwn(o.Process)}
-		var shapes []string
-		if w.Tick, shapes, w.Damaged = o.Head(); w.Damaged != nil && !wire.IsCorrupt(w.Damaged) {
-			return nil, w.Damaged
-		}
+		w := Writer{Process: o.Process, Origin: o.Origin, Own: db.core.Journal.IsOwn(o.Process), Tick: o.Tick}
 		j, err := journal.Read(ctx, db.core.Store, o.Process)
 		if err != nil {
 			return nil, err
 		}
-		w.Lines, w.Last, w.Damaged = len(j.Lines), newest(j.Lines), wire.JoinCorrupt(w.Damaged, j.Damaged)
+		w.Lines, w.Last, w.Damaged = len(j.Lines), newest(j.Lines), wire.JoinCorrupt(o.Damaged, j.Damaged)
 		// an idle process gives no sign, but may live
 		w.Dead = !w.Own && (db.held || w.Lines > 0 && db.core.Repairer.IsDead(o.Process, w.Tick))
 		if when, covered, err := journal.Repaired(ctx, db.core.Store, o.Process); err != nil {
@@ -80,14 +73,13 @@ func (db *DB) Writers(ctx context.Context) (all []Writer, err error) {
 		} else {
 			w.Intents = db.intentsIn(j)
 		}
-		w.Handles, w.Other = db.told(shapes)
+		w.Handles, w.Other = db.told(o.Shapes)
 		all = append(all, w)
 	}
 	slices.SortFunc(all, func(a, b Writer) int { return strings.Compare(a.Process, b.Process) })
 	return all, nil
 }
 
-// newest returns the time of the newest change in lines.
 func newest(lines []journal.Line) (last time.Time) {
 	for _, l := range lines {
 		at := time.Time{} // a deletion has no time
@@ -103,8 +95,7 @@ func newest(lines []journal.Line) (last time.Time) {
 	return last
 }
 
-// told returns, from the shapes of a journal, the models with handlers and the models that this DB
-// has with other indexes.
+// told returns the models with handlers in shapes, and those this DB has with other indexes.
 func (db *DB) told(shapes []string) (handles, other []string) {
 	mine := db.shapes()
 	for _, shape := range shapes {

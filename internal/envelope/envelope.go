@@ -15,8 +15,7 @@ import (
 )
 
 // Envelope is the item under a record's key: the body, and the data that the write path needs about
-// it. A deleted record keeps its envelope for a while, so that changes prepared on it fail to
-// commit.
+// it.
 type Envelope struct {
 	Model   int    // the model's version when the body was written
 	Rev     uint64 // raised by every change, never lowered
@@ -40,7 +39,6 @@ type Try struct {
 	Nonce uint64
 }
 
-// mark is an index's data in the record.
 type mark struct{ index, value []byte }
 
 // Touched is the places of one index that a change concerns.
@@ -61,7 +59,6 @@ const (
 	stateDeleted = 2
 )
 
-// Live reports whether the record of e is visible to users. e is nil if the record is absent.
 func (e *Envelope) Live() bool { return e != nil && !e.Deleted }
 
 // Ends returns the expiry of e's record, or the zero time.
@@ -72,7 +69,6 @@ func (e *Envelope) Ends() time.Time {
 	return time.UnixMilli(e.Expires)
 }
 
-// Revision returns e's rev; an absent record has 0.
 func (e *Envelope) Revision() uint64 {
 	if e == nil {
 		return 0
@@ -268,7 +264,6 @@ func Merge(all []Touched, t Touched) []Touched {
 	return all
 }
 
-// AppendTouched appends all to dst.
 func AppendTouched(dst []byte, all []Touched) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(all)))
 	for _, t := range all {
@@ -281,7 +276,6 @@ func AppendTouched(dst []byte, all []Touched) []byte {
 	return dst
 }
 
-// ReadTouched reads the output of AppendTouched from r.
 func ReadTouched(r *wire.Reader) []Touched {
 	n := r.Few("indexes", 3, MaxIndexes)
 	if n == 0 {

@@ -93,7 +93,6 @@ func TestEnvelope_CutAnywhereBeforeItsBodyIsCorrupt(t *testing.T) {
 	}
 }
 
-// hostile are stored bytes that claim more than there is.
 func hostile() map[string][]byte {
 	many := []byte{0xff, 0xff, 0xff, 0xff, 0x0f}
 	front := []byte{envelopeFormat, stateLive, 1, 1, 0}
@@ -137,7 +136,6 @@ func TestEnvelope_HostileBytesAreCorruptAndCostNoMemory(t *testing.T) {
 // memoryLimit is what reading data may cost.
 func memoryLimit(data []byte) uint64 { return 16*uint64(len(data)) + 32<<10 }
 
-// allocated returns how many bytes f took, those it gave back among them.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

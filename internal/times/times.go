@@ -1,7 +1,5 @@
-// Package times holds the time limits of the protocols between processes: how long a step may take,
-// how long cached reads may be used, how long deleted records stay marked. They depend on each
-// other, because the latest possible action of one process bounds the conclusions of another; the
-// test states how. Limits that concern a single process are defined where they are used.
+// Package times holds the time limits of the protocols between processes. The latest action of one
+// process bounds the conclusions of another; the test states how.
 package times
 
 import "time"

@@ -4,6 +4,7 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
@@ -123,4 +124,15 @@ func (r *Reader) Name(what string) string {
 		r.Fail(what)
 	}
 	return s
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Sum returns the CRC-32C of the concatenated parts. Any flipped bit changes it.
+func Sum(parts ...[]byte) uint32 {
+	var sum uint32
+	for _, part := range parts {
+		sum = crc32.Update(sum, castagnoli, part)
+	}
+	return sum
 }

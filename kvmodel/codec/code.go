@@ -42,7 +42,6 @@ const (
 
 const extTime = 0xff // extension type -1, a timestamp
 
-// kind is the kind of a value, whatever its width.
 type kind uint8
 
 const (
@@ -73,7 +72,6 @@ type shape struct {
 	count   uint8
 }
 
-// shapeOf returns the shape of the value that begins with c.
 func shapeOf(c byte) shape {
 	switch {
 	case c < codeFixMap || c >= codeNegative:

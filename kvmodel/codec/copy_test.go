@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample/geo"
 )
 
-// newPantry returns a Pantry with every field set.
 func newPantry() *sample.Pantry {
 	k := newKitchen()
 	return &sample.Pantry{
@@ -44,7 +43,6 @@ func TestModel_Copies_NotWhatHasItsOwnWayToBeStored(t *testing.T) {
 	}
 }
 
-// spoil changes all that v holds, wherever it is, and returns how many values these are.
 func spoil(v reflect.Value) (changed int) {
 	if !v.CanSet() && v.Kind() != reflect.Map {
 		return 0

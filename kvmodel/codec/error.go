@@ -8,13 +8,11 @@ import (
 )
 
 var (
-	// ErrCorrupt is wrapped by every error about stored bytes: they are
-	// truncated, trailing, of the wrong kind, out of range, too deep or too large.
+	// ErrCorrupt is wrapped by every error about stored bytes.
 	ErrCorrupt = errors.New("corrupt data")
 
-	// ErrNotStorable is wrapped by every error about a value that has no stored
-	// form: it contains itself, takes far more memory than stored bytes, or its
-	// own marshaler failed. Nothing was written.
+	// ErrNotStorable is wrapped by every error about a value that has no stored form. Nothing was
+	// written.
 	ErrNotStorable = errors.New("value cannot be stored")
 )
 
@@ -28,8 +26,7 @@ type Error struct {
 	steps []string // the path to the field, innermost first
 }
 
-// Path returns the field that the bytes belong to, such as "Author.Emails[3]". It is empty if the
-// record as a whole is wrong.
+// Path returns the field that the bytes belong to, such as "Author.Emails[3]".
 func (e *Error) Path() string {
 	var path strings.Builder
 	for _, step := range slices.Backward(e.steps) {
@@ -56,7 +53,6 @@ func (e *Error) Unwrap() []error {
 	return []error{ErrCorrupt, e.Cause}
 }
 
-// within records that the failed value is part of step: a field or "[index]".
 func (e *Error) within(step string) {
 	e.steps = append(e.steps, step)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample"
 )
 
-// hostile holds bytes that are not valid Kitchens, and the errors they cause.
 var hostile = map[string]struct{ hex, want string }{
 	"nothing":             {"", "offset 0: truncated: a value is missing"},
 	"not a struct":        {"91 00", "offset 0: want a map, found an array"},
@@ -209,7 +208,6 @@ func assertMemoryBound(t *testing.T, data []byte) {
 // reader, and what the test itself and the runtime allocate.
 const allocationSlack = 16 << 10
 
-// allocated returns the bytes that f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -218,7 +216,6 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// slowReader returns one byte at a time, and then an error.
 type slowReader struct {
 	data []byte
 	err  error
@@ -257,7 +254,6 @@ func TestKitchen_DecodeMsgpack_FailureOfTheReaderIsNotCorruption(t *testing.T) {
 	}
 }
 
-// nest is an endless stream of arrays within arrays.
 type nest struct{ read int }
 
 func (n *nest) Read(b []byte) (int, error) {

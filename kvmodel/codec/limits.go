@@ -5,8 +5,7 @@ import (
 	"unsafe"
 )
 
-// MaxDepth is the maximum nesting of slices, maps and pointers in a stored value. It bounds the
-// stack for any input, and makes writing a value that contains itself fail.
+// MaxDepth is the maximum nesting of slices, maps and pointers in a stored value.
 const MaxDepth = 256
 
 // maxNesting is the maximum nesting of stored arrays and maps where no type limits it. Structs are
@@ -18,26 +17,21 @@ const (
 	memoryFloor  = 64 << 10 // always allowed, however short the input
 )
 
-// memoryLimit returns the maximum memory, in bytes, of slices, maps and pointers in a value of size
-// stored bytes.
 func memoryLimit(size int) int64 {
 	return max(memoryFloor, memoryFactor*int64(size))
 }
 
-// account tracks the depth and the memory of the value being read or written.
 type account struct {
 	depth  int
 	memory int64
 }
 
-// sliceSize returns the bytes of n values of type T.
 func sliceSize[T any](n int) int64 {
 	var v T
 	return int64(n) * int64(unsafe.Sizeof(v))
 }
 
-// mapSize returns the bytes of a map with n entries. The number of its slots is a power of two, at
-// most seven eighths of them are in use, and each has a control byte.
+// mapSize returns the bytes of a map with n entries.
 func mapSize[K comparable, V any](n int) int64 {
 	if n == 0 {
 		return 0

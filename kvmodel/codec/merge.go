@@ -1,11 +1,8 @@
 package codec
 
-// Merge returns next with the fields of prev that are unknown to T added, byte for byte, after the
-// other fields of their struct. Use it to rewrite a record whose reading reported unknown fields,
-// so that a program older than the record preserves them. A struct that is nil in next gets no
-// fields.
-//
-// The error wraps ErrCorrupt.
+// Merge returns next with the fields of prev that are unknown to T added, byte for byte, so that a
+// program older than the record preserves them. A struct that is nil in next gets no fields. The
+// error wraps ErrCorrupt.
 func (m *Model[T]) Merge(prev, next []byte) ([]byte, error) {
 	merger := merger{w: Writer{buf: make([]byte, 0, len(prev)+len(next))}}
 	merger.value(prev, next, m.Fields)
@@ -20,7 +17,6 @@ type merger struct {
 	err error
 }
 
-// pair is a stored field: its name, its value, and the bytes of both.
 type pair struct {
 	name, value, raw []byte
 }
@@ -43,7 +39,6 @@ func (m *merger) value(prev, next []byte, fields Fields) {
 	}
 }
 
-// field writes the field next, whose old value is prev.
 func (m *merger) field(prev []byte, next pair, fields Fields) {
 	if prev == nil {
 		m.w.buf = append(m.w.buf, next.raw...)
@@ -54,7 +49,6 @@ func (m *merger) field(prev []byte, next pair, fields Fields) {
 	m.value(prev, next.value, nested)
 }
 
-// split returns the pairs that are not in fields, and the values of known structs.
 func split(pairs []pair, fields Fields) (unknown []pair, structs map[string][]byte) {
 	structs = make(map[string][]byte)
 	for _, p := range pairs {
@@ -72,7 +66,6 @@ func isStruct(value []byte) bool {
 	return len(value) > 0 && shapeOf(value[0]).kind == kindMap
 }
 
-// pairs returns the fields of a stored struct, none after a failure.
 func (m *merger) pairs(value []byte) []pair {
 	r := Reader{data: value}
 	n := r.open(kindMap)

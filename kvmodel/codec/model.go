@@ -46,12 +46,11 @@ func (m *Model[T]) Marshal(v *T) ([]byte, error) {
 }
 
 // Unmarshal reads data, one stored value and nothing after it, into v. Fields missing from data are
-// left unchanged. unknown reports whether data has fields that are not in T, or not in a struct
-// that T reaches by fields and pointers alone: rewriting the record without Merge would lose them.
-// It ignores unknown fields of structs in slices, arrays and maps: such elements have no name by
-// which Merge could find them again after a change.
+// left unchanged. unknown reports fields that T, or a struct that T reaches by fields and pointers
+// alone, does not have: rewriting the record without Merge would lose them. Elements of slices,
+// arrays and maps do not count, since Merge could not find them again.
 //
-// The error wraps ErrCorrupt and is an *Error; v is then partly filled.
+// The error is an *Error; v is then partly filled.
 func (m *Model[T]) Unmarshal(data []byte, v *T) (unknown bool, err error) {
 	return m.unmarshal(data, v, window{})
 }
@@ -71,7 +70,6 @@ func (m *Model[T]) CopyTo(to, v *T) {
 	m.Copy(to)
 }
 
-// unmarshal reads data, a part of w, into v.
 func (m *Model[T]) unmarshal(data []byte, v *T, w window) (unknown bool, err error) {
 	r := readers.Get().(*Reader)
 	defer r.release()
@@ -86,7 +84,6 @@ func (m *Model[T]) unmarshal(data []byte, v *T, w window) (unknown bool, err err
 	return r.unknown, nil
 }
 
-// write writes v after the first start bytes of w.
 func write[T any](w *Writer, start int, v *T, put func(*Writer, *T)) error {
 	if v == nil {
 		w.nil()
@@ -119,7 +116,6 @@ func (w *Writer) release() {
 	writers.Put(w)
 }
 
-// release drops the reader's references and returns it to the pool.
 func (r *Reader) release() {
 	r.raw.Reset(nil)
 	*r = Reader{decoder: r.decoder}

@@ -45,7 +45,6 @@ type stream struct {
 
 const minStep = 512
 
-// value collects a value at the given depth.
 func (s *stream) value(depth int) {
 	at := len(s.data)
 	head := s.take(1)
@@ -93,7 +92,6 @@ func (s *stream) take(n int) []byte {
 	return s.data[start:]
 }
 
-// read fills the collected bytes from offset at on.
 func (s *stream) read(at int) {
 	err := s.from.ReadFull(s.data[at:])
 	switch {

@@ -154,13 +154,11 @@ func (w *Writer) own(start int, err error) {
 	}
 }
 
-// Write appends b, for a value's own encoder.
 func (w *Writer) Write(b []byte) (int, error) {
 	w.buf = append(w.buf, b...)
 	return len(b), nil
 }
 
-// WriteByte appends c, for a value's own encoder.
 func (w *Writer) WriteByte(c byte) error {
 	w.buf = append(w.buf, c)
 	return nil
@@ -180,7 +178,6 @@ func (r *Reader) own() (at int, raw []byte) {
 	return at, r.data[at:r.at]
 }
 
-// cause fails with err, from the decoder of the value at at, unless err is nil.
 func (r *Reader) cause(at int, err error) {
 	if err != nil {
 		r.fail(at, err.Error())

@@ -50,7 +50,6 @@ func ReadStruct[T any](r *Reader, v *T, field func(r *Reader, v *T, name []byte)
 	}
 }
 
-// ReadBool reads *v.
 func ReadBool[T ~bool](r *Reader, v *T) {
 	at, c := r.code()
 	switch c {
@@ -97,10 +96,8 @@ func ReadFloat[T float](r *Reader, v *T) {
 	*v = T(n)
 }
 
-// ReadString reads *v.
 func ReadString[T ~string](r *Reader, v *T) { *v = T(r.string()) }
 
-// ReadBytes reads *v into newly allocated memory; nil stays nil.
 func ReadBytes[T ~[]byte](r *Reader, v *T) {
 	n := r.open(kindBytes)
 	if n < 0 {
@@ -110,8 +107,7 @@ func ReadBytes[T ~[]byte](r *Reader, v *T) {
 	*v = append(make(T, 0, n), r.take(n)...)
 }
 
-// ReadByteArray reads an array of bytes, given as a slice of it. If fewer bytes
-// are stored, the rest is zero; if more are, it is an error.
+// ReadByteArray reads an array of bytes, given as a slice of it.
 func ReadByteArray(r *Reader, v []byte) {
 	at := r.at
 	n := r.open(kindBytes)
@@ -177,8 +173,7 @@ func ReadSlice[S ~[]T, T any](r *Reader, v *S, read func(*Reader, *T)) {
 	r.depth--
 }
 
-// ReadArray reads an array, given as a slice of it, by read. If fewer elements are
-// stored, the rest is zero; if more are, it is an error.
+// ReadArray reads an array, given as a slice of it, by read.
 func ReadArray[T any](r *Reader, v []T, read func(*Reader, *T)) {
 	at := r.at
 	n := r.open(kindArray)
@@ -202,8 +197,7 @@ func readElements[T any](r *Reader, v []T, read func(*Reader, *T)) {
 	r.elements--
 }
 
-// ReadMap reads a new *v by readKey and read; nil stays nil. Of two entries with
-// the same key, the later one wins.
+// ReadMap reads a new *v by readKey and read; nil stays nil.
 func ReadMap[M ~map[K]V, K key, V any](r *Reader, v *M, readKey func(*Reader, *K), read func(*Reader, *V)) {
 	*v = nil
 	n := r.open(kindMap)
@@ -229,7 +223,6 @@ func ReadMap[M ~map[K]V, K key, V any](r *Reader, v *M, readKey func(*Reader, *K
 	r.depth--
 }
 
-// code reads the first byte of a value and returns where it was.
 func (r *Reader) code() (at int, c byte) {
 	at = r.at
 	if at >= len(r.data) {
@@ -240,7 +233,6 @@ func (r *Reader) code() (at int, c byte) {
 	return at, r.data[at]
 }
 
-// skipNil reports whether the next value is nil, and then skips it.
 func (r *Reader) skipNil() bool {
 	if r.at < len(r.data) && r.data[r.at] == codeNil {
 		r.at++
@@ -250,7 +242,7 @@ func (r *Reader) skipNil() bool {
 }
 
 // open reads the head of a value of kind k and returns its count of bytes, values or pairs, which
-// the remaining bytes can hold. It returns -1 for nil, and after a failure.
+// the remaining bytes can hold.
 func (r *Reader) open(k kind) int {
 	at, c := r.code()
 	s := shapeOf(c)
@@ -263,7 +255,6 @@ func (r *Reader) open(k kind) int {
 	return -1
 }
 
-// count returns the count of the value at at, whose shape is s.
 func (r *Reader) count(at int, s shape) int {
 	n := int64(s.count)
 	for _, b := range r.take(int(s.width)) {
@@ -282,7 +273,6 @@ func (r *Reader) count(at int, s shape) int {
 	return int(n)
 }
 
-// take returns the next n bytes of the input, or none after a failure.
 func (r *Reader) take(n int) []byte {
 	if n > len(r.data)-r.at {
 		r.fail(r.at, fmt.Sprintf("truncated: %d bytes wanted, %d remain", n, len(r.data)-r.at))
@@ -292,7 +282,6 @@ func (r *Reader) take(n int) []byte {
 	return r.data[r.at-n : r.at]
 }
 
-// text returns the bytes of a string, which stay in the input.
 func (r *Reader) text(want string) []byte {
 	at, c := r.code()
 	if c&0xe0 == codeFixStr {
@@ -314,8 +303,7 @@ func (r *Reader) string() string {
 	return r.window.cut(r.data, r.at-len(b), r.at)
 }
 
-// integer returns an integer of any width. If big, it exceeds an int64, and n has
-// its bits as a uint64.
+// integer returns an integer of any width.
 func (r *Reader) integer() (n int64, big bool) {
 	at, c := r.code()
 	if c < codeFixMap || c >= codeNegative {
@@ -391,7 +379,6 @@ func (r *Reader) openTime() int {
 	return n
 }
 
-// skip skips a value of any kind at the given depth.
 func (r *Reader) skip(depth int) {
 	at, c := r.code()
 	s := shapeOf(c)
@@ -420,7 +407,6 @@ func (r *Reader) skipAll(at, n, depth int) {
 	}
 }
 
-// enter goes one level deeper, into a value that takes size bytes of memory.
 func (r *Reader) enter(size int64) bool {
 	r.memory += size
 	switch {
@@ -443,7 +429,6 @@ func (r *Reader) fail(at int, reason string) {
 	r.at = len(r.data)
 }
 
-// unexpected fails because the value at at is not the wanted one.
 func (r *Reader) unexpected(at int, want string) {
 	if r.err == nil {
 		r.fail(at, fmt.Sprintf("want %s, found %v", want, shapeOf(r.data[at]).kind))
@@ -460,4 +445,30 @@ func (r *Reader) outOfRange(at int, n int64, big bool, v any) {
 
 func (r *Reader) tooLong(at, n, room int) {
 	r.fail(at, fmt.Sprintf("%d elements do not fit an array of %d", n, room))
+}
+
+// window is a part of the input from which neighboring strings are cut, so that they share an
+// allocation.
+type window struct {
+	from int
+	text string
+}
+
+const (
+	windowSize = 4 << 10
+	shortText  = windowSize / 4 // longer text gets its own allocation
+)
+
+func (w *window) cut(data []byte, from, to int) string {
+	if from == to {
+		return ""
+	}
+	if from < w.from || to > w.from+len(w.text) {
+		if to-from > shortText {
+			return string(data[from:to])
+		}
+		w.from = from
+		w.text = string(data[from:min(from+windowSize, len(data))])
+	}
+	return w.text[from-w.from : to-w.from]
 }

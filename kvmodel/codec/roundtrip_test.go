@@ -23,7 +23,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// exact compares every field, and times including their location.
 var exact = cmp.Options{
 	cmp.AllowUnexported(sample.Kitchen{}, geo.Point{}, geo.Region{}),
 	cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
@@ -34,7 +33,6 @@ var exact = cmp.Options{
 
 func ptr[T any](v T) *T { return &v }
 
-// newKitchen returns a Kitchen with every stored field set.
 func newKitchen() *sample.Kitchen {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 	home := sample.Address{Street: "Ring Road", Zip: ptr(""), At: geo.Point{Lat: 1.5, Lng: -2.25, Label: "home"}}

@@ -43,10 +43,8 @@ func behind(v reflect.Value, shared bool) (size int) {
 	return size
 }
 
-// mapBytes is the approximate size of an empty map.
 const mapBytes = 64
 
-// behindEach returns the size of the data that the elements of v refer to.
 func behindEach(v reflect.Value, shared bool) (size int) {
 	switch v.Type().Elem().Kind() {
 	case reflect.String, reflect.Pointer, reflect.Slice, reflect.Array, reflect.Struct, reflect.Map:

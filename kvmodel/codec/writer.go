@@ -47,7 +47,6 @@ func (w *Writer) Name(name string) *Writer {
 	return w
 }
 
-// WriteBool writes *v.
 func WriteBool[T ~bool](w *Writer, v *T) {
 	if *v {
 		w.buf = append(w.buf, codeTrue)
@@ -56,13 +55,11 @@ func WriteBool[T ~bool](w *Writer, v *T) {
 	w.buf = append(w.buf, codeFalse)
 }
 
-// WriteInt writes *v in the shortest form.
 func WriteInt[T signed](w *Writer, v *T) { w.int(int64(*v)) }
 
 // WriteUint writes *v in the shortest form.
 func WriteUint[T unsigned](w *Writer, v *T) { w.uint(uint64(*v)) }
 
-// WriteFloat writes *v in its own width.
 func WriteFloat[T float](w *Writer, v *T) {
 	if unsafe.Sizeof(*v) == 4 {
 		w.buf = binary.BigEndian.AppendUint32(append(w.buf, codeFloat32), math.Float32bits(float32(*v)))
@@ -71,7 +68,6 @@ func WriteFloat[T float](w *Writer, v *T) {
 	w.buf = binary.BigEndian.AppendUint64(append(w.buf, codeFloat64), math.Float64bits(float64(*v)))
 }
 
-// WriteString writes *v, which may hold any bytes.
 func WriteString[T ~string](w *Writer, v *T) { w.string(string(*v)) }
 
 // WriteBytes writes *v; nil stays nil.
@@ -83,7 +79,6 @@ func WriteBytes[T ~[]byte](w *Writer, v *T) {
 	w.bytes(*v)
 }
 
-// WriteByteArray writes an array of bytes, given as a slice of it.
 func WriteByteArray(w *Writer, v []byte) { w.bytes(v) }
 
 // WriteTime writes *v as the msgpack timestamp extension: the instant to the
@@ -133,7 +128,6 @@ func WriteSlice[S ~[]T, T any](w *Writer, v *S, write func(*Writer, *T)) {
 	w.depth--
 }
 
-// WriteArray writes the elements of an array, given as a slice of it.
 func WriteArray[T any](w *Writer, v []T, write func(*Writer, *T)) {
 	w.elements(len(v))
 	for i := range v {
@@ -240,7 +234,6 @@ func (w *Writer) length(n int, code8, code16, code32 byte) {
 	}
 }
 
-// enter goes one level deeper, into a value that takes size bytes of memory.
 func (w *Writer) enter(size int64) bool {
 	w.memory += size
 	if w.depth == MaxDepth {

@@ -46,7 +46,6 @@ type Item struct {
 
 func (i *Item) key() string { return buildKey.Key(i.Model) }
 
-// Read returns the state in the item, and whether the item exists.
 func (i *Item) Read(ctx context.Context) (st State, exists bool, err error) {
 	st, version, err := i.read(ctx, i.Store)
 	return st, version != 0, err
@@ -65,10 +64,9 @@ func (i *Item) read(ctx context.Context, s kv.Store) (st State, version kv.Versi
 	return decode(got.Value), got.Version, nil
 }
 
-// Claim makes this process the owner of the build. tokens are those of the built item for the
-// indexes, "" for complete ones. A build of the same tokens is continued. Any other starts under
-// the number that begin returns; after reports whether an item existed. The error is a *Busy while
-// another process builds.
+// Claim makes this process the owner of the build for tokens. A build of the same tokens is
+// continued; another starts under the number of begin, told whether an item existed. A *Busy means
+// that another process builds.
 func (i *Item) Claim(ctx context.Context, tokens []string, begin func(ctx context.Context, after bool) (int64, error)) (l *Lease, err error) {
 	tokens = slices.DeleteFunc(slices.Sorted(slices.Values(tokens)), func(token string) bool { return token == "" })
 	err = kv.Change(i.key(), func() error {
@@ -96,7 +94,6 @@ func (i *Item) Claim(ctx context.Context, tokens []string, begin func(ctx contex
 	return l, nil
 }
 
-// mayTake reports whether the build of st has no other live owner.
 func (i *Item) mayTake(st State) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -151,7 +148,6 @@ func (l *Lease) write(ctx context.Context, s kv.Store, edit func(now *State)) er
 	})
 }
 
-// read returns the state in the item, or ErrTaken.
 func (l *Lease) read(ctx context.Context, s kv.Store) (State, kv.Version, error) {
 	now, version, err := l.item.read(ctx, s)
 	if err == nil && now.owner != l.item.Owner {

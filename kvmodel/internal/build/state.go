@@ -19,13 +19,11 @@ type State struct {
 	Done    int64 // ids entered, some perhaps twice
 	Total   int64 // approximate number of ids; 0: unknown
 
-	// Losers are the ids of records that hold a unique value of others. More counts the ids that
-	// did not fit in the item.
+	// Losers are the ids of records that hold a unique value of others.
 	Losers []string
 	More   int64
 
-	// Own is the progress of indexes with their own steps, by name. Only the index understands its
-	// text.
+	// Own is the progress of indexes with their own steps, by name.
 	Own map[string]string
 
 	owner string // the building process; "" if none
@@ -50,10 +48,8 @@ const (
 	hasOwn = 1 << 2
 )
 
-// IsOwned reports whether a process claims to be building.
 func (st State) IsOwned() bool { return st.owner != "" }
 
-// fits reports whether the build of st covers tokens.
 func (st State) fits(tokens []string) bool {
 	if len(tokens) == 0 || st.Stage == Finished && st.More > 0 {
 		return false
@@ -82,7 +78,6 @@ func (st State) encode() []byte {
 	return frame.Whole(wire.AppendTexts(b, losers))
 }
 
-// room returns the losers that fit in the item, and the number of the others.
 func (st State) room() (losers []string, more int64) {
 	size := 0
 	for i, id := range st.Losers {
@@ -93,7 +88,6 @@ func (st State) room() (losers []string, more int64) {
 	return st.Losers, st.More
 }
 
-// decode returns the state in an item, or the zero State if it is damaged.
 func decode(data []byte) (st State) {
 	data, damaged := frame.Open(data)
 	if damaged != nil {

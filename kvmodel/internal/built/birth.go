@@ -21,7 +21,6 @@ type view struct {
 	Look
 	listed  bool       // the list of ids exists, or the model has none
 	unread  bool       // the head of the list is damaged
-	head    kv.Result  // answer to a get of the head
 	version kv.Version // of the built item; 0 if there is none
 	of      string     // the edition named in the built item
 	damaged error      // an ErrCorrupt: the built item could not be read
@@ -31,10 +30,13 @@ type view struct {
 	written bool       // there is an item that is written only after the built item
 }
 
-// Look is the state found in the item.
+// Look is the state found in the item. Indexes are named with their definitions.
 type Look struct {
-	Whole  []string // the complete indexes
-	Exists bool     // the model may have been written
+	Whole    []string  // the complete indexes
+	Building []string  // those being built, or interrupted
+	Exists   bool      // the model may have been written
+	Accepted bool      // a loss was accepted since
+	Head     kv.Result // answer to a get of the head of the list of ids
 
 	// Damaged is an ErrCorrupt if the item cannot be read. Until it is rewritten, it names no
 	// index.
@@ -53,12 +55,10 @@ func (v view) isNew() bool {
 	return !v.isPast() && (v.version == 0 && !v.written || v.begins)
 }
 
-// isWhole reports whether the model may be written.
 func (v view) isWhole() bool {
 	return v.version != 0 && v.damaged == nil && !v.isPast() && !v.begins && v.listed && !v.unread
 }
 
-// awaitsBegun reports whether only the last step is missing.
 func (v view) awaitsBegun() bool { return v.begins && v.listed && !v.unread && !v.isPast() }
 
 // lost returns an ErrLost if v implies a loss that the next write does not repair.
@@ -76,20 +76,18 @@ func saysNothing(model string) error {
 	return fmt.Errorf("%w: %s has been written, and what says so is gone", kv.ErrLost, model)
 }
 
-// look reads the built item and the head. The error is an ErrLost if one of them is lost and cannot
-// be restored.
-//
-// The two may be read at different moments, and a model may begin between them. So an apparent loss
-// counts only if a second read confirms it.
-func (b *Item) look(ctx context.Context, s kv.Store) (view, error) {
-	v, err := b.peek(ctx, s)
+// look reads the built item and the head. The error is an ErrLost if one is lost and cannot be
+// restored. A model may begin between the two reads, so a loss counts only if a second read
+// confirms it.
+func (b *Item) look(ctx context.Context) (view, error) {
+	v, err := b.peek(ctx)
 	if err == nil && v.version == 0 && v.isNew() && b.Written != nil {
 		v.written, err = b.isWritten(ctx)
 		v.Exists = !v.isNew()
 	}
 	if err == nil && (v.lost(b.Model) != nil || v.version == 0 && v.written) {
 		written := v.written
-		if v, err = b.peek(ctx, s); err == nil {
+		if v, err = b.peek(ctx); err == nil {
 			v.written = v.written || written
 			v.Exists = !v.isNew()
 			err = v.lost(b.Model)
@@ -98,8 +96,7 @@ func (b *Item) look(ctx context.Context, s kv.Store) (view, error) {
 	return v, err
 }
 
-// isWritten reports whether Written has found records. A negative answer is cached for a while, so
-// that readers of an empty model do not ask each time.
+// isWritten reports whether Written has found records.
 func (b *Item) isWritten(ctx context.Context) (written bool, err error) {
 	b.mu.Lock()
 	blank := b.Now().Sub(b.blank) < times.Head
@@ -116,8 +113,7 @@ func (b *Item) isWritten(ctx context.Context) (written bool, err error) {
 	return written, err
 }
 
-// peek reads the built item, its witness and, if ids are listed, the head.
-func (b *Item) peek(ctx context.Context, s kv.Store) (v view, err error) {
+func (b *Item) peek(ctx context.Context) (v view, err error) {
 	v.asked = b.Now()
 	keys := []string{builtKey.Key(b.Model)}
 	if b.Witness != "" {
@@ -126,7 +122,7 @@ func (b *Item) peek(ctx context.Context, s kv.Store) (v view, err error) {
 	if b.All != nil {
 		keys = append(keys, b.All.HeadKey())
 	}
-	got, err := kv.GetAll(ctx, s, keys...)
+	got, err := kv.GetAll(ctx, b.Store, keys...)
 	if err != nil {
 		return v, err
 	}
@@ -135,8 +131,8 @@ func (b *Item) peek(ctx context.Context, s kv.Store) (v view, err error) {
 	}
 	b.decode(got[0], &v)
 	if v.listed = true; b.All != nil {
-		v.head = got[2]
-		v.listed, v.unread = b.All.IsThere(v.head)
+		v.Head = got[2]
+		v.listed, v.unread = b.All.IsThere(v.Head)
 		v.listed = v.listed && (!v.begins || got[1].Err == nil)
 	}
 	if v.of != "" && v.isPast() && b.losses != nil {
@@ -146,11 +142,11 @@ func (b *Item) peek(ctx context.Context, s kv.Store) (v view, err error) {
 		}
 		b.decode(got[0], &v)
 	}
-	v.Whole, v.Exists, v.Damaged = wholeOf(v.indexes), !v.isNew(), v.damaged
+	v.Whole, v.Building = wholeOf(v.indexes), buildingOf(v.indexes)
+	v.Exists, v.Accepted, v.Damaged = !v.isNew(), v.isPast(), v.damaged
 	return v, nil
 }
 
-// decode stores the answer to a get of the built item in v.
 func (b *Item) decode(got kv.Result, v *view) {
 	v.edition = b.Edition()
 	if got.Err == nil {
@@ -167,20 +163,18 @@ func (b *Item) decode(got kv.Result, v *view) {
 	}
 }
 
-// put replaces the built item shown in v.
-func (b *Item) put(ctx context.Context, s kv.Store, v view, begins bool, indexes []state) error {
-	_, err := kv.One(ctx, s, kv.OpReplace(builtKey.Key(b.Model), v.version, encode(begins, v.edition, indexes)))
+func (b *Item) put(ctx context.Context, v view, begins bool, indexes []state) error {
+	_, err := kv.One(ctx, b.Store, kv.OpReplace(builtKey.Key(b.Model), v.version, encode(begins, v.edition, indexes)))
 	return err
 }
 
-// begin returns the view of a model that may be written, after taking any missing steps.
 func (b *Item) begin(ctx context.Context) (v view, err error) {
-	v, err = b.look(ctx, b.Store)
+	v, err = b.look(ctx)
 	for range maxTries {
 		if err != nil || v.isWhole() && !v.torn {
 			return v, err
 		}
-		err = b.step(ctx, b.Store, v)
+		err = b.step(ctx, v)
 		if kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
 			return v, err
 		}
@@ -188,47 +182,37 @@ func (b *Item) begin(ctx context.Context) (v view, err error) {
 			v.begins = false
 			return v, nil
 		}
-		v, err = b.look(ctx, b.Store)
+		v, err = b.look(ctx)
 	}
 	return v, fmt.Errorf("%s: %w", builtKey.Key(b.Model), kv.ErrConflict)
 }
 
-// step takes the next step from v.
-func (b *Item) step(ctx context.Context, s kv.Store, v view) error {
+func (b *Item) step(ctx context.Context, v view) error {
 	switch {
 	case v.isPast():
-		return b.acceptLoss(ctx, s, v)
+		return b.acceptLoss(ctx, v)
 	case v.version == 0 && v.isNew():
-		if err := b.put(ctx, s, v, b.All != nil, allWhole(b.Mine())); err != nil || b.All == nil {
+		if err := b.put(ctx, v, b.All != nil, allWhole(b.Mine())); err != nil || b.All == nil {
 			return err
 		}
-		return b.All.Begin(ctx, s)
+		return b.All.Begin(ctx)
 	case v.begins && !v.listed:
-		return b.All.Begin(ctx, s)
+		return b.All.Begin(ctx)
 	case v.unread:
-		return b.All.Remake(ctx, s)
+		return b.All.Remake(ctx)
 	case v.awaitsBegun(), v.torn && v.isWhole():
-		return b.put(ctx, s, v, false, v.indexes)
+		return b.put(ctx, v, false, v.indexes)
 	default:
 		// The built item is lost or damaged.
-		return b.put(ctx, s, v, false, nil)
+		return b.put(ctx, v, false, nil)
 	}
 }
 
-// Read returns the state in the item.
 func (b *Item) Read(ctx context.Context) (Look, error) {
-	v, err := b.look(ctx, b.Store)
+	v, err := b.look(ctx)
 	return v.Look, err
 }
 
-// Head returns the answer to a get of the list's head, whether a loss was accepted since the model
-// was written, and whether there may be records.
-func (b *Item) Head(ctx context.Context) (head kv.Result, isAccepted, exists bool, err error) {
-	v, err := b.look(ctx, b.Store)
-	return v.head, v.isPast(), v.Exists, err
-}
-
-// Begun returns when a written model has its list of ids.
 func (b *Item) Begun(ctx context.Context) error {
 	b.mu.Lock()
 	b.current()
@@ -237,7 +221,7 @@ func (b *Item) Begun(ctx context.Context) error {
 	if begun {
 		return nil
 	}
-	v, err := b.look(ctx, b.Store)
+	v, err := b.look(ctx)
 	if err == nil && v.isNew() {
 		err = saysNothing(b.Model)
 	}
@@ -253,11 +237,10 @@ func (b *Item) Begun(ctx context.Context) error {
 	return err
 }
 
-// Accept acknowledges the loss of the head or the built item. If either is lost, no index counts as
-// complete any more.
+// Accept acknowledges the loss of the head or the built item.
 func (b *Item) Accept(ctx context.Context) error {
 	return kv.Change(builtKey.Key(b.Model), func() error {
-		v, err := b.peek(ctx, b.Store)
+		v, err := b.peek(ctx)
 		if err == nil && v.isNew() && b.Written != nil {
 			v.written, err = b.Written(ctx)
 		}
@@ -265,21 +248,20 @@ func (b *Item) Accept(ctx context.Context) error {
 			return err
 		}
 		if !v.isWhole() {
-			return b.acceptLoss(ctx, b.Store, v)
+			return b.acceptLoss(ctx, v)
 		}
 		if b.All == nil {
 			return nil
 		}
-		return b.All.Accept(ctx, b.Store)
+		return b.All.Accept(ctx)
 	})
 }
 
-// acceptLoss recreates a missing head, and writes a built item that names no index.
-func (b *Item) acceptLoss(ctx context.Context, s kv.Store, v view) error {
+func (b *Item) acceptLoss(ctx context.Context, v view) error {
 	if b.All != nil {
-		if err := b.All.Accept(ctx, s); err != nil {
+		if err := b.All.Accept(ctx); err != nil {
 			return err
 		}
 	}
-	return b.put(ctx, s, v, false, nil)
+	return b.put(ctx, v, false, nil)
 }

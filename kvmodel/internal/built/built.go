@@ -1,4 +1,4 @@
-// Package built tracks which indexes of a model are complete, that is, hold all of its records.
+// Package built tracks which indexes of a model are complete, that is, hold all records.
 package built
 
 import (
@@ -21,10 +21,9 @@ import (
 )
 
 var (
-	// builtKey names the complete indexes of a model. It is added before the model's first write,
-	// with all indexes, so an index missing from it must be rebuilt. Once the loss of a server's
-	// memory was accepted, it also names the edition of the store. An item of another edition
-	// counts as if it named no index.
+	// builtKey names the complete indexes of a model. It is added, with all indexes, before the
+	// model's first write, so an index missing from it must be rebuilt. After an accepted loss it
+	// also names the edition; an item of another edition names no index.
 	builtKey = kv.NewClass("built", 1) // model
 
 	// Rebuilds are numbered. One that begins after a loss has restored the lost part when it ends.
@@ -32,10 +31,8 @@ var (
 	endedKey = kv.NewClass("rebuilt", 1) // model; the last to end
 )
 
-// maxTries limits the steps of a model's beginning that others can disturb.
 const maxTries = 8
 
-// Config configures the built item of a model.
 type Config struct {
 	Store kv.Store
 	Now   func() time.Time
@@ -76,7 +73,6 @@ type Item struct {
 // Alone stands for the journal of a process that holds its store alone, and needs none.
 const Alone = "alone"
 
-// New returns the item of a model, with nothing known yet.
 func New(c Config) *Item {
 	return &Item{Config: c, losses: kv.PowersOf(c.Store).Losses, turn: make(chan struct{}, 1)}
 }
@@ -112,7 +108,6 @@ func (b *Item) IsDue() bool {
 	return true
 }
 
-// Saw records that the item, as of l, lacks missing.
 func (b *Item) Saw(l Look, missing []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,8 +117,6 @@ func (b *Item) Saw(l Look, missing []string) {
 	}
 }
 
-// Looked returns when the item was last seen to name only this model's indexes, and whether it was
-// claimed under the given journal.
 func (b *Item) Looked(journal string) (when time.Time, claimed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -131,10 +124,9 @@ func (b *Item) Looked(journal string) (when time.Time, claimed bool) {
 	return b.looked, b.claimed != "" && b.claimed == journal
 }
 
-// Claim prepares the item for a process that writes the model under that journal: the model has
-// begun, and the item names only indexes that the process maintains. If it has to remove others,
-// Claim returns when no reader uses them any more. It calls build with the incomplete indexes, if
-// any. After a success, Claim does nothing more for the same journal.
+// Claim prepares the item for a process that writes under that journal: the model has begun, and
+// the item names only indexes the process maintains. If it removes others, it waits until no reader
+// uses them. It calls build with the incomplete indexes, if any.
 func (b *Item) Claim(ctx context.Context, journal string, build func(missing []string)) error {
 	if _, claimed := b.Looked(journal); claimed {
 		return nil
@@ -160,7 +152,6 @@ func (b *Item) Claim(ctx context.Context, journal string, build func(missing []s
 	return nil
 }
 
-// claims records that the item, as of l, is claimed under that journal.
 func (b *Item) claims(journal string, l Look) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -217,9 +208,8 @@ func (b *Item) ripen(ctx context.Context) error {
 	return nil
 }
 
-// Check reads the item, in a trip with others, to see whether it still names only this model's
-// indexes. If not, the next Claim removes the others. own is another key to read; Check returns its
-// answer.
+// Check looks, in a trip with others, whether the item still names only this model's indexes; if
+// not, the next Claim removes the others. It returns the answer for own.
 func (b *Item) Check(ctx context.Context, s kv.Store, own string) (kv.Result, error) {
 	asked := b.Now()
 	got, err := kv.GetAll(ctx, s, own, builtKey.Key(b.Model))
@@ -238,7 +228,6 @@ func (b *Item) Check(ctx context.Context, s kv.Store, own string) (kv.Result, er
 	return got[0], nil
 }
 
-// lacked returns the names of the indexes that are not in this model.
 func (b *Item) lacked(indexes []state) (names []string) {
 	for _, s := range indexes {
 		if name, _, _ := strings.Cut(s.def, "="); !slices.Contains(b.Mine(), s.def) && s.token != leaving {
@@ -248,9 +237,8 @@ func (b *Item) lacked(indexes []state) (names []string) {
 	return names
 }
 
-// Lacked returns the names of the indexes in the item that are not in this model.
 func (b *Item) Lacked(ctx context.Context) ([]string, error) {
-	v, err := b.look(ctx, b.Store)
+	v, err := b.look(ctx)
 	return b.lacked(v.indexes), err
 }
 
@@ -261,8 +249,8 @@ type Building map[string]string
 // write, or a loss was accepted.
 var ErrStopped = errors.New("a process without the index has begun to write, or a loss was accepted")
 
-// Build marks the incomplete indexes in the item as being built. From then on a process without
-// them removes them before it writes. A build in progress keeps its tokens.
+// Build marks the incomplete indexes as being built. A process without them then removes them
+// before it writes. A build in progress keeps its tokens.
 func (b *Item) Build(ctx context.Context) (Building, error) {
 	building := Building{}
 	err := b.write(ctx, func(v view) (indexes []state, change bool) {
@@ -281,8 +269,8 @@ func (b *Item) Build(ctx context.Context) (Building, error) {
 	return building, err
 }
 
-// Mark marks defs as complete. It returns ErrStopped if the item no longer names one of them as it
-// did when the build began. Tokens end with their edition.
+// Mark marks defs as complete, or returns ErrStopped if the item no longer names one as when the
+// build began.
 func (b *Item) Mark(ctx context.Context, building Building, defs ...string) error {
 	stopped := false
 	var seen view
@@ -333,7 +321,6 @@ func (b *Item) Distrust(ctx context.Context) (doubted []string, err error) {
 	return doubted, err
 }
 
-// write stores the indexes that edit returns, if it reports a change.
 func (b *Item) write(ctx context.Context, edit func(v view) (indexes []state, change bool)) error {
 	return kv.Change(builtKey.Key(b.Model), func() error {
 		v, err := b.begin(ctx)
@@ -342,14 +329,14 @@ func (b *Item) write(ctx context.Context, edit func(v view) (indexes []state, ch
 		}
 		indexes, change := edit(v)
 		if change {
-			err = b.put(ctx, b.Store, v, false, indexes)
+			err = b.put(ctx, v, false, indexes)
 		}
 		return err
 	})
 }
 
-// Begin returns the number of a rebuild that begins now. The first number is the current Unix time,
-// so that numbers increase even if the last one is lost.
+// Begin returns the number of a rebuild that begins now: at least the Unix time, so that numbers
+// rise even if the last one is lost.
 func (b *Item) Begin(ctx context.Context) (n int64, err error) {
 	key := begunKey.Key(b.Model)
 	err = kv.Change(key, func() error {
@@ -382,9 +369,7 @@ func (b *Item) End(ctx context.Context, number int64) error {
 	})
 }
 
-// Rebuilds returns the numbers of the last rebuild to begin and the last to end, 0 if none. If the
-// first is damaged, nothing can be known to be lost before a rebuild: that is an ErrCorrupt. If the
-// second is damaged, none has ended.
+// Rebuilds returns the numbers of the last rebuild to begin and the last to end, 0 if none.
 func (b *Item) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {
 	results, err := kv.GetAll(ctx, s, begunKey.Key(b.Model), endedKey.Key(b.Model))
 	if err != nil {

@@ -1,14 +1,32 @@
 package built
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// state is the state of an index in the built item, named with its definition.
+// Edition is an edition of the store. Accepting the loss of a server's memory ends one: knowledge
+// from it is void in the next.
+type Edition struct{ number, id uint64 }
+
+// Edition returns the edition of the store known to this process.
+func (b *Item) Edition() (e Edition) {
+	e.number, e.id = kv.EditionOf(b.losses)
+	return e
+}
+
+func (e Edition) text() string {
+	if e.number <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("%s%d.%x", saysEdition, e.number, e.id)
+}
+
 type state struct {
 	def   string
 	token string // of its build; "" if it is complete
@@ -44,7 +62,6 @@ func decodeState(text string) (s state, ok bool) {
 	return s, s.token != ""
 }
 
-// encode returns the built item of a model in an edition of the store.
 func encode(begins bool, in Edition, indexes []state) []byte {
 	indexes = slices.Clone(indexes)
 	slices.SortFunc(indexes, func(a, b state) int { return strings.Compare(a.def, b.def) })
@@ -61,7 +78,6 @@ func encode(begins bool, in Edition, indexes []state) []byte {
 	return frame.Twice(wire.AppendTexts(nil, texts))
 }
 
-// decode stores the state in a built item, and its edition, in v.
 func (v *view) decode(data []byte) error {
 	v.begins, v.of, v.indexes = false, "", nil
 	data, torn := frame.Either(data)
@@ -96,7 +112,6 @@ func (v *view) decode(data []byte) error {
 	return r.Err
 }
 
-// allWhole returns the states of complete indexes.
 func allWhole(defs []string) []state {
 	var indexes []state
 	for _, def := range defs {
@@ -105,11 +120,18 @@ func allWhole(defs []string) []state {
 	return indexes
 }
 
-// wholeOf returns the complete ones of indexes.
-func wholeOf(indexes []state) []string {
-	var defs []string
+func wholeOf(indexes []state) (defs []string) {
 	for _, s := range indexes {
 		if s.token == "" {
+			defs = append(defs, s.def)
+		}
+	}
+	return defs
+}
+
+func buildingOf(indexes []state) (defs []string) {
+	for _, s := range indexes {
+		if s.token != "" && s.token != leaving {
 			defs = append(defs, s.def)
 		}
 	}

@@ -28,8 +28,6 @@ func (c *Counter) keys() kv.Family {
 
 func (c *Counter) Key(id string) string { return c.keys().Key(id) }
 
-// fillCounters sets the counters of rec from results, the answers to the gets of all keys but the
-// record's. A counter that is not a number becomes 0, and an ErrCorrupt names it.
 func (m *Model) fillCounters(rec *plug.Seen, results []kv.Result) error {
 	rec.Counts = results
 	if rec.Value == nil {
@@ -39,7 +37,6 @@ func (m *Model) fillCounters(rec *plug.Seen, results []kv.Result) error {
 	return rec.Err
 }
 
-// SetCounters sets the counters of v, the record id, as fillCounters does.
 func (m *Model) SetCounters(id string, v plug.Record, results []kv.Result) error {
 	var damaged []error
 	for i := range m.Counters {
@@ -57,7 +54,6 @@ func (m *Model) SetCounters(id string, v plug.Record, results []kv.Result) error
 	return Joined(damaged)
 }
 
-// number returns the number in the answer to a get.
 func (c *Counter) number(r kv.Result) (int64, error) {
 	if c.Derived != nil {
 		return c.Derived.Number(0, r)
@@ -65,7 +61,6 @@ func (c *Counter) number(r kv.Result) (int64, error) {
 	return c.Plain.Number(0, r)
 }
 
-// DecodeCounted is decodeOne for the answers to the gets of all keys of id.
 func (m *Model) DecodeCounted(id string, results []kv.Result) (*plug.Seen, error) {
 	rec, err := m.DecodeOne(id, results[0])
 	if err != nil {
@@ -87,8 +82,7 @@ func (m *Model) HasPlain() bool {
 	return false
 }
 
-// Drops returns an op for each plain counter of id. It drops the version in known, the results of
-// an earlier read, or reads the counter if known has none.
+// Drops returns an op for each plain counter of id.
 func (m *Model) Drops(id string, known []kv.Result) []kv.Op {
 	var ops []kv.Op
 	for i := range m.Counters {
@@ -104,7 +98,6 @@ func (m *Model) Drops(id string, known []kv.Result) []kv.Op {
 	return ops
 }
 
-// Remaining returns the keys of the counters that still exist after the drops ops.
 func Remaining(ops []kv.Op) (keys []string) {
 	for i := range ops {
 		if gone := errors.Is(ops[i].Result.Err, kv.ErrNotFound); !gone && (ops[i].Kind == kv.Get || ops[i].Result.Err != nil) {
@@ -149,7 +142,6 @@ func (m *Model) dropGuarded(ctx context.Context, s kv.Store, id string, keys []s
 	return m.Failure(id, kv.ErrConflict)
 }
 
-// dropsOf reads keys and returns ops that drop the versions found.
 func dropsOf(ctx context.Context, s kv.Store, keys []string) (drops []kv.Op, err error) {
 	if len(keys) == 0 {
 		return nil, nil

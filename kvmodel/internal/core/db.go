@@ -16,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// verbHook is called when a verb begins, and the returned func when it ends.
 type verbHook func(ctx context.Context, w kv.Work) (context.Context, func())
 
 // DB is the part of a kvmodel.DB that its models share.
@@ -98,7 +97,6 @@ func (db *DB) Patient(ctx context.Context) (context.Context, context.CancelFunc)
 
 func (db *DB) Writable() error { return db.Refusal }
 
-// nothing ends a verb that nobody observes.
 func nothing() {}
 
 // BeginWork returns the context for the trips of w, and the func that ends w.
@@ -130,9 +128,6 @@ func (db *DB) BeginAnew(ctx context.Context, w kv.Work) (context.Context, func()
 	}
 }
 
-// Called returns the readable form of a process whose head was read.
-func (db *DB) Called(o journal.Other) string { return o.Origin().Called(o.Process, db.Now()) }
-
 // Scope is the DB on behalf of a model or one of its indexes: background errors are logged under
 // their names, and trips are attributed to them.
 type Scope struct {
@@ -144,7 +139,6 @@ type Scope struct {
 // Of returns b for the index of that name.
 func (b Scope) Of(index string) Scope { b.Index = index; return b }
 
-// Begin says that a verb begins; see plug.Host.
 func (b Scope) Begin(ctx context.Context, verb string) (context.Context, func()) {
 	if b.Relaxed {
 		ctx = kv.Relaxed(ctx)

@@ -6,7 +6,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// TakenError names a unique value that another record holds. It is an ErrExists.
+// TakenError names a unique value that another record holds.
 type TakenError struct {
 	Model  string
 	Index  string
@@ -28,7 +28,6 @@ func (e *TakenError) Error() string {
 // Is reports whether target is ErrExists.
 func (e *TakenError) Is(target error) bool { return target == kv.ErrExists }
 
-// Briefly quotes the beginning of text.
 func Briefly(text string) string {
 	const most = 60
 	if len(text) > most {

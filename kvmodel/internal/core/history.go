@@ -9,12 +9,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// HistoryMark is the mark in the envelope that holds the number of the revision, so that numbers
-// have no gap and the newest gives their count. No index has this name.
+// HistoryMark is the mark with the number of the revision, so that numbers have no gap.
 const HistoryMark = "#"
 
 // ReadHistory reads a record and its log in one trip. With an ErrCorrupt it returns the readable
-// part of the log, unless the record is nil or damaged.
+// part.
 func (m *Model) ReadHistory(ctx context.Context, s kv.Store, id string) (*plug.Seen, revisions.Log, kv.Version, error) {
 	key := revisions.Key(m.Name, id)
 	results, err := kv.GetAll(ctx, s, m.Key(id), key)
@@ -46,8 +45,7 @@ func (m *Model) TrimHistory(ctx context.Context, s kv.Store, id string) error {
 	return err
 }
 
-// DropHistory removes the history of the record id up to its deletion. Revisions appended for a
-// record that is about to be created again stay.
+// DropHistory removes the history of the record id up to its deletion.
 func (m *Model) DropHistory(ctx context.Context, s kv.Store, id string) error {
 	for range MaxTries {
 		rec, log, version, err := m.ReadHistory(ctx, s, id)

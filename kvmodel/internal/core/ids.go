@@ -18,11 +18,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// RecordsAtOnce is the number of records read in one trip of an enumeration.
 const RecordsAtOnce = 100
 
-// builtConfig returns the configuration of m's built item. The witness is an item that is never
-// removed once it exists, such as the first segment of the list of ids, or otherwise any record.
+// builtConfig returns the configuration of the built item. The witness is an item that, once
+// written, is never removed.
 func (m *Model) builtConfig() built.Config {
 	c := built.Config{Store: m.Db.Store, Now: m.Db.Now, Alone: m.Db.Alone, Model: m.Name, Mine: m.Definitions}
 	switch {
@@ -36,11 +35,9 @@ func (m *Model) builtConfig() built.Config {
 	return c
 }
 
-// IsListed reports whether the ids of m are stored in its enumeration. Numbered ids follow from the
-// last number, and a store that walks keys in order finds records by their keys.
+// IsListed reports whether the ids of m are stored in its enumeration.
 func (m *Model) IsListed() bool { return m.Numbers == nil && m.Db.Walk == nil }
 
-// Archive adds ids to the enumeration.
 func (m *Model) Archive(ctx context.Context, ids []string) error {
 	if !m.IsListed() || len(ids) == 0 {
 		return nil
@@ -48,12 +45,11 @@ func (m *Model) Archive(ctx context.Context, ids []string) error {
 	if err := m.Built.Begun(ctx); err != nil {
 		return err
 	}
-	return m.All.Put(ctx, m.Db.Store, ids)
+	return m.All.Put(ctx, ids)
 }
 
-// EachID calls f with the ids of all possible records, in batches, each id once. f returns how many
-// of the records exist: if few do, the other ids are removed from the enumeration in the
-// background. An ErrCorrupt comes after all other ids.
+// EachID calls f with the ids of all possible records, in batches, each once. f returns how many
+// exist, and the ids of a walk that finds few are pruned. An ErrCorrupt comes last.
 func (m *Model) EachID(ctx context.Context, f func(ids []string) (live int, err error)) error {
 	if m.Numbers != nil {
 		last, err := m.Numbers.Last(ctx, m.Db.Store)
@@ -88,16 +84,15 @@ func (m *Model) openIDs(ctx context.Context) (ids []string, damaged, err error) 
 	return ids, nil, err
 }
 
-// Upkeep prunes the enumeration in the background if few of the ids of a walk are live.
 func (m *Model) Upkeep(all, live int) {
 	if m.IsListed() && all > 0 && all >= 2*live {
-		m.Db.Soon(func(ctx context.Context) error { return m.All.Prune(ctx, m.Db.Store, m.alive) })
+		m.Db.Soon(func(ctx context.Context) error { return m.All.Prune(ctx, m.alive) })
 	}
 }
 
-// EachFrom continues a walk at from. It calls f with the ids of all records that existed when the
-// walk began, in batches, each id once, with the position reached and a func that returns about how
-// many are left. Numbered ids include those beyond the gaps of a loss.
+// EachFrom continues a walk at from. f gets the ids of all records that existed when it began, in
+// batches, each once, with the position and about how many are left. Numbered ids include those
+// beyond a gap.
 func (m *Model) EachFrom(ctx context.Context, from enumeration.Reached, f func(ids []string, to enumeration.Reached, left func() int64) error) error {
 	if m.Numbers != nil {
 		last, err := m.Numbers.Left(ctx, m.Db.Store)
@@ -109,7 +104,7 @@ func (m *Model) EachFrom(ctx context.Context, from enumeration.Reached, f func(i
 		})
 	}
 	if m.Db.Walk != nil {
-		if _, _, exists, err := m.Built.Head(ctx); err != nil || !exists {
+		if l, err := m.Built.Read(ctx); err != nil || !l.Exists {
 			return err
 		}
 		return m.walkKeys(ctx, from, f)
@@ -118,11 +113,11 @@ func (m *Model) EachFrom(ctx context.Context, from enumeration.Reached, f func(i
 	if err != nil {
 		return err
 	}
-	head, isAccepted, exists, err := m.Built.Head(ctx)
-	if err != nil || !exists {
+	l, err := m.Built.Read(ctx)
+	if err != nil || !l.Exists {
 		return err
 	}
-	err = m.All.Each(ctx, m.Db.Store, head, isAccepted, from, open, func(ids []string, to enumeration.Reached, left int64) error {
+	err = m.All.Each(ctx, l.Head, l.Accepted, from, open, func(ids []string, to enumeration.Reached, left int64) error {
 		return f(ids, to, func() int64 { return left })
 	})
 	if err != nil && !wire.IsCorrupt(err) {
@@ -131,7 +126,6 @@ func (m *Model) EachFrom(ctx context.Context, from enumeration.Reached, f func(i
 	return wire.JoinCorrupt(damaged, err)
 }
 
-// alive reports which of the records with ids exist or, being damaged, may exist.
 func (m *Model) alive(ctx context.Context, ids []string) ([]bool, error) {
 	var alive []bool
 	for batch := range slices.Chunk(ids, RecordsAtOnce) {
@@ -159,7 +153,6 @@ func (m *Model) Distrust(ctx context.Context) error {
 	return err
 }
 
-// Living returns how many of recs exist or, being damaged, may exist.
 func Living(recs []*plug.Seen) (n int) {
 	for _, rec := range recs {
 		if rec.Value != nil || rec.Damaged() {
@@ -169,7 +162,6 @@ func Living(recs []*plug.Seen) (n int) {
 	return n
 }
 
-// eachNumber calls f with the ids from first to last, in batches, with the last number of each.
 func eachNumber(first, last int64, f func(ids []string, to int64) error) error {
 	for ; first <= last; first += RecordsAtOnce {
 		var ids []string
@@ -187,7 +179,6 @@ func eachNumber(first, last int64, f func(ids []string, to int64) error) error {
 // On a store that walks keys in order, the keys of the records tell which records exist. So a new
 // record is written under its own key only, and a walk sees it as soon as it is committed.
 
-// walker is the power [kv.Powers.Walk].
 type walker = func(ctx context.Context, begin, after string, f func(keys []string) error) error
 
 // ErrStop ends a walk.
@@ -196,9 +187,8 @@ var ErrStop = errors.New("stop")
 // idMark is the mark, in the envelope of a record with a hashed key, that holds its id.
 const idMark = "#id"
 
-// walkKeys calls f with the ids of the records after from, in batches, with the position reached
-// and a func that counts the rest. At the end an ErrCorrupt names the keys of records whose ids
-// cannot be read; a walk that continues does not skip them.
+// walkKeys is EachFrom along the keys of the records. A walk that continues does not skip
+// unreadable ids, which the ErrCorrupt names.
 func (m *Model) walkKeys(ctx context.Context, from enumeration.Reached, f func(ids []string, to enumeration.Reached, left func() int64) error) error {
 	rest, counted := int64(0), false
 	var damaged error
@@ -231,7 +221,6 @@ func (m *Model) walkKeys(ctx context.Context, from enumeration.Reached, f func(i
 	return damaged
 }
 
-// countKeys returns the number of record keys after the given key, as far as the store can tell.
 func (m *Model) countKeys(ctx context.Context, after string) (n int64) {
 	_ = m.Db.Walk(ctx, m.Keys[0].Begin(), after, func(keys []string) error {
 		n += int64(len(keys))
@@ -240,7 +229,6 @@ func (m *Model) countKeys(ctx context.Context, after string) (n int64) {
 	return n
 }
 
-// isWritten reports whether there is a record or a tombstone.
 func (m *Model) isWritten(ctx context.Context) (bool, error) {
 	err := m.walkKeys(ctx, enumeration.Reached{}, func(ids []string, _ enumeration.Reached, _ func() int64) error {
 		if len(ids) > 0 {
@@ -287,7 +275,6 @@ func (m *Model) idsOf(ctx context.Context, keys []string) (ids []string, damaged
 	return ids, damaged, nil
 }
 
-// idIn returns the id of a record with a hashed key, given the answer to its get.
 func idIn(r kv.Result) (string, error) {
 	if r.Err != nil {
 		return "", r.Err
@@ -303,8 +290,7 @@ func idIn(r kv.Result) (string, error) {
 	return string(id), nil
 }
 
-// AcceptNumbers acknowledges the loss of numbers. A tombstone keeps the last assigned number if
-// need be; a build fills the gaps before it.
+// AcceptNumbers acknowledges the loss of numbers.
 func (m *Model) AcceptNumbers(ctx context.Context) error {
 	if m.Numbers == nil {
 		return nil
@@ -314,9 +300,8 @@ func (m *Model) AcceptNumbers(ctx context.Context) error {
 	return m.Failure("the last number", err)
 }
 
-// FillGaps creates tombstones for the missing records among recs, whose ids are numbers: each
-// number was assigned, so the store has lost the record. Their revs exceed those in any remaining
-// entries.
+// FillGaps creates tombstones for the missing numbered records among recs, which the store has
+// lost, with revs above any remaining entry.
 func (m *Model) FillGaps(ctx context.Context, s kv.Store, recs []*plug.Seen) error {
 	gone := slices.DeleteFunc(slices.Clone(recs), func(rec *plug.Seen) bool { return rec.Version != 0 })
 	return work.FirstError(kv.Each(ctx, s, gone, func(s kv.Store, _ int, rec *plug.Seen) error {

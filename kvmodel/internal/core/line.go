@@ -10,15 +10,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// NoteOf returns the model if name names the notes of one of its boards.
 func NoteOf(name string) (model string, is bool) {
 	rest, is := strings.CutPrefix(name, "rank:")
 	model, _, _ = strings.Cut(rest, ":")
 	return model, is
 }
 
-// Note writes texts to the journal, so that another process can finish what this one is about to
-// do: see plug.DB.
 func (db *DB) Note(ctx context.Context, s kv.Store, name string, texts []string) (done func(), err error) {
 	if len(texts) == 0 {
 		return func() {}, db.Journal.Ready(ctx)
@@ -35,7 +32,6 @@ type Written struct {
 	Unclear  bool // unknown whether it is in one of them
 }
 
-// Secure writes the line again if it is unclear whether it was written.
 func (w *Written) Secure(ctx context.Context, db *DB) error {
 	if !w.Unclear {
 		return nil
@@ -46,41 +42,27 @@ func (w *Written) Secure(ctx context.Context, db *DB) error {
 	return err
 }
 
-// WriteLine writes l to the journal. The caller must call done, ended or end once on the result,
-// which is never nil.
-func (db *DB) WriteLine(ctx context.Context, s kv.Store, l journal.Line) (*Written, error) {
-	w := &Written{journal: db.Journal, line: l}
-	for range MaxTries {
-		if err := db.Journal.Ready(ctx); err != nil {
-			return w, err
-		}
-		seg, err := db.Journal.Append(ctx, s, l)
-		if seg != nil {
-			w.segments = append(w.segments, seg)
-		}
-		if !errors.Is(err, journal.ErrNone) {
-			return w, err
-		}
-	}
-	return w, journal.ErrNone
+// WriteLine writes l. The caller owes the result, which is never nil, one Done, Ended or End.
+func (db *DB) WriteLine(ctx context.Context, s kv.Store, l journal.Line) (w *Written, err error) {
+	w = &Written{journal: db.Journal, line: l}
+	w.segments, err = db.Journal.Write(ctx, s, l, nil)
+	return w, err
 }
 
-// Done marks the line as complete: nothing is left to do for it.
 func (w *Written) Done() {
 	for _, seg := range w.segments {
 		w.journal.Done(seg)
 	}
 }
 
-// Ended is done for work that should not be repeated, though it may be.
 func (w *Written) Ended() {
 	for _, seg := range w.segments {
 		w.journal.Ended(seg, w.line)
 	}
 }
 
-// End is done for work that must not be repeated: it writes the end to the journal. After an error
-// call it again, unless it is an ErrNone: another process may have done the work.
+// End writes that the work must not be repeated. After an error call it again, unless it is an
+// ErrNone: another process may have done the work.
 func (w *Written) End(ctx context.Context) error {
 	var gone error
 	for len(w.segments) > 0 {

@@ -73,7 +73,6 @@ type Model struct {
 // numbersHint is the class of the keys that hold a number known to exist.
 var numbersHint = kv.NewClass("seq", 1) // model
 
-// Init makes m ready for use. It panics if the schema is not valid.
 func (m *Model) Init(sequential, integers bool) {
 	m.Plugged.Store(new(plugged))
 	m.Deletions.most = MaxDeletions
@@ -154,7 +153,6 @@ func (m *Model) UnbuiltIndexes() (all []string) {
 	return all
 }
 
-// IsAmong reports whether index is one of definitions.
 func IsAmong(index plug.Index, definitions []string) bool {
 	return len(definitions) > 0 && slices.Contains(definitions, Definition(index))
 }
@@ -164,8 +162,7 @@ func Definition(index plug.Index) string { return index.Name() + "=" + index.Def
 
 func (m *Model) Key(id string) string { return m.Keys[0].Key(id) }
 
-// Failure returns err with the record it concerns, unless it already names it. A TakenError needs
-// no addition.
+// Failure returns err with the record it concerns, unless it names it already.
 func (m *Model) Failure(id string, err error) error {
 	if err == nil {
 		return nil
@@ -185,7 +182,6 @@ func (m *Model) Failure(id string, err error) error {
 	return &recordError{what, err}
 }
 
-// recordError is an error with the record it concerns.
 type recordError struct {
 	what string
 	err  error
@@ -195,11 +191,10 @@ func (e *recordError) Error() string { return e.what + ": " + e.err.Error() }
 
 func (e *recordError) Unwrap() error { return e.err }
 
-// handlerWait is how long a handler call waits for another of the same record.
 const handlerWait = 5 * time.Second
 
 // Changed calls all handlers for a change of id, even if one fails, but never concurrently for two
-// changes of a record. Once the change is a day old, errors are only logged.
+// changes of a record.
 func (m *Model) Changed(ctx context.Context, age time.Duration, id string, created bool) error {
 	if !m.Handlers.Any() {
 		return nil
@@ -223,7 +218,7 @@ func (m *Model) Changed(ctx context.Context, age time.Duration, id string, creat
 }
 
 // DeleteChildren deletes the children of the deleted record id, unless the record is created again
-// first. An ErrNotYet means that it must be called again.
+// first.
 func (m *Model) DeleteChildren(ctx context.Context, id string) error {
 	if len(m.Children) == 0 {
 		return nil
@@ -236,7 +231,6 @@ func (m *Model) IsBuilt(index plug.Index) bool {
 	return known && !IsAmong(index, missing)
 }
 
-// bodies encodes and decodes records: a Codec without its type parameter.
 type bodies interface {
 	Append(dst []byte, v plug.Record) ([]byte, error)
 	Unmarshal(data []byte, v plug.Record) (unknown bool, err error)
@@ -252,14 +246,17 @@ type bodies interface {
 	CopyOf(v plug.Record, room any, wanted int) (plug.Record, any)
 }
 
-// Names returns the names of indexes, given their definitions.
-func Names(defs []string) []string {
-	var all []string
+func Names(defs []string) (all []string) {
 	for _, def := range defs {
-		name, _, _ := strings.Cut(def, "=")
-		all = append(all, name)
+		all = append(all, NameOf(def))
 	}
 	return all
+}
+
+// NameOf returns the name of an index, given its definition.
+func NameOf(def string) string {
+	name, _, _ := strings.Cut(def, "=")
+	return name
 }
 
 // ErrRaced means that the record has changed since the change read it.
@@ -269,7 +266,7 @@ var ErrRaced = fmt.Errorf("lost a race: %w", kv.ErrConflict)
 type Streak struct{ n atomic.Int32 }
 
 // longStreak is the number of consecutive changes that move records of an index after which the
-// next is expected to. Preparations for a change that does not are wasted.
+// next is expected to.
 const longStreak = 3
 
 func (s *Streak) IsLong() bool { return s.n.Load() >= longStreak }
@@ -297,23 +294,19 @@ func (m *Model) EmptyID() error {
 	return fmt.Errorf("%s: %w: the id or a part of it is empty", m.Name, ErrInvalid)
 }
 
-// A process writes a model only while no other process can mark an index as complete that it does
-// not know.
+// A process writes a model only while no other can mark an index as complete that it does not know.
 //
-//	W1  it opens a journal under a new name, whose head names its indexes
-//	W2  it removes the indexes it does not know from the built item, and
-//	W3  waits until no reader uses them any more
+//         W1  it opens a journal under a new name, whose head names its indexes
+//         W2  it removes the indexes it does not know from the built item, and
+//         W3  waits until no reader uses them any more
 //
-// A build writes to the built item first and then reads the heads. So either the build finds the
-// process, or the process finds the build. A process that has slept counts as dead, so it checks
-// the built item again along with its reads or preparations.
+// A build writes the built item and then reads the heads, so one finds the other. A process that
+// has slept counts as dead, so it checks the built item again beside its reads or preparations.
 
-// GoodFor is how long after such a check, or after the last tick without a gap, a change may still
-// be sent. It includes times.Change for the change itself.
+// GoodFor is how long after that check, or the last tick without a gap, a change may be sent.
 const GoodFor = 2 * times.Change
 
-// Writable returns nil when the model may be written with the current journal: W1 to W3. On a store
-// held by one process, it then builds newly added indexes in the background.
+// Writable returns nil when the model may be written with the current journal: W1 to W3.
 func (m *Model) Writable(ctx context.Context) error {
 	if m.Db.Work.IsClosed() {
 		return kv.Unavailable(ErrDBClosed)
@@ -368,14 +361,12 @@ func (m *Model) LookAgain(ctx context.Context, s kv.Store) error {
 	return nil
 }
 
-// Set sets *p, unless p is nil.
 func Set[V any](p *V, v V) {
 	if p != nil {
 		*p = v
 	}
 }
 
-// Value returns *p, or the zero value if p is nil.
 func Value[V any](p *V) (v V) {
 	if p != nil {
 		v = *p
@@ -383,7 +374,6 @@ func Value[V any](p *V) (v V) {
 	return v
 }
 
-// validator is a record type that checks whether a record may be stored.
 type validator interface{ Validate() error }
 
 // Validate calls the Validate of v, if it has one.

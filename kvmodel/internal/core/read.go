@@ -16,12 +16,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// upgrader is a record type that upgrades records of older versions.
 type upgrader interface{ Upgrade(from int) error }
 
-// See reads records in one trip and returns a Seen for each id. If some could not be read, it
-// returns nil and the error. If some are damaged, the error is an ErrCorrupt and each id still has
-// its Seen.
 func (m *Model) See(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen, error) {
 	return m.seeIn(ctx, s, m.Keys, ids)
 }
@@ -35,8 +31,7 @@ func (m *Model) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids
 	return m.seen(ids, results, nil)
 }
 
-// SeeAs is seeIn for an index, without Counts. It sets the places in the index at unless
-// that is nil.
+// SeeAs is seeIn for an index, without Counts.
 func (m *Model) SeeAs(ctx context.Context, s kv.Store, families []kv.Family, ids []string, at *Placed) (recs []*plug.Seen, err error) {
 	err = kv.UseEach(ctx, s, m.Decoder, families, ids, func(results []kv.Result) (err error) {
 		recs, err = m.seen(ids, results, at)
@@ -66,7 +61,7 @@ func (m *Model) seen(ids []string, results []kv.Result, at *Placed) ([]*plug.See
 	return recs, err
 }
 
-// Values is see for callers that need only the records. It returns nil for a missing record.
+// Values returns only the records, nil for missing ones.
 func (m *Model) Values(ctx context.Context, s kv.Store, ids []string) ([]plug.Record, error) {
 	var values []plug.Record
 	err := kv.UseEach(ctx, s, m.Decoder, m.Keys, ids, func(results []kv.Result) error {
@@ -80,7 +75,7 @@ func (m *Model) Values(ctx context.Context, s kv.Store, ids []string) ([]plug.Re
 }
 
 // decodeEach calls f with the decoded results of each of ids, read from the same families. f must
-// not retain the Seen. After an error other than ErrCorrupt the results are void.
+// not retain the Seen.
 func (m *Model) decodeEach(ids []string, results []kv.Result, f func(i int, rec *plug.Seen)) error {
 	var room recordRoom
 	var damaged []error
@@ -100,7 +95,6 @@ func (m *Model) decodeEach(ids []string, results []kv.Result, f func(i int, rec 
 	return Joined(damaged)
 }
 
-// decodeIn decodes the results of gets of some keys of id, the record first, into the empty rec.
 func (m *Model) decodeIn(room *recordRoom, rec *plug.Seen, id string, results []kv.Result) error {
 	err := m.decode(room, rec, id, results[0])
 	if err == nil && len(results) > 1 {
@@ -210,7 +204,6 @@ type keptPlaces struct {
 	texts    []string
 }
 
-// keptPlacesBytes is their approximate size.
 const keptPlacesBytes = 160
 
 // Placed is an index with its position in the model.
@@ -219,8 +212,7 @@ type Placed struct {
 	At    int
 }
 
-// places returns the places of v, given the results for its keys. A cached record keeps its
-// places, which depend only on it and its counters.
+// places returns the places of v, given the results for its keys.
 func (p *Placed) places(v plug.Record, results []kv.Result) []string {
 	k, ok := results[0].Decoded.(*keptRecord)
 	if !ok || p.At >= len(k.places) {
@@ -238,7 +230,6 @@ func (p *Placed) places(v plug.Record, results []kv.Result) []string {
 	return kept.texts
 }
 
-// decodeKept is the Decoder of records.
 func (m *Model) decodeKept(value []byte) (any, int, error) {
 	k := new(keptRecord)
 	size := int(unsafe.Sizeof(*k))
@@ -254,7 +245,6 @@ func (m *Model) decodeKept(value []byte) (any, int, error) {
 	return k, size + codec.Size(v, shared) + len(k.places)*keptPlacesBytes, nil
 }
 
-// copyKept copies the cached record into the empty rec.
 func (m *Model) copyKept(room *recordRoom, rec *plug.Seen, version kv.Version, k *keptRecord) {
 	rec.Rev, rec.Version, rec.Envelope = k.envelope.Rev, version, &k.envelope
 	if k.value != nil {
@@ -290,7 +280,6 @@ func (m *Model) end(rec *plug.Seen) {
 // revAbove returns a rev above any that a damaged or lost record may have had.
 func (m *Model) revAbove() uint64 { return uint64(m.Db.Now().Add(times.Ahead).UnixMilli()) }
 
-// damage turns rec into a damaged record because of err, and returns an ErrCorrupt.
 func (m *Model) damage(rec *plug.Seen, r kv.Result, err error) error {
 	*rec = plug.Seen{ID: rec.ID, Rev: m.revAbove(), Version: r.Version}
 	rec.Err = m.Failure(rec.ID, wire.Corrupt(m.Key(rec.ID), err))
@@ -301,8 +290,7 @@ func (m *Model) damage(rec *plug.Seen, r kv.Result, err error) error {
 // one of its texts keeps no more than that in memory.
 const sharedBytes = 4 << 10
 
-// DecodeBody decodes a body written by the given version of the model. If shared, the record may
-// refer to parts of body.
+// DecodeBody decodes a body written by the given version of the model.
 func (m *Model) DecodeBody(version int, body []byte, shared bool) (plug.Record, error) {
 	v := m.Empty()
 	unmarshal := m.Codec.Unmarshal
@@ -325,7 +313,6 @@ func (m *Model) DecodeBody(version int, body []byte, shared bool) (plug.Record, 
 	return v, nil
 }
 
-// As sets the places and the mark of rec for index.
 func (m *Model) As(rec *plug.Seen, index plug.Index) {
 	rec.Places, rec.Mark = nil, rec.Envelope.Mark(index.Name())
 	if rec.Value != nil {
@@ -333,7 +320,6 @@ func (m *Model) As(rec *plug.Seen, index plug.Index) {
 	}
 }
 
-// PlacesOf returns the places of one index among all.
 func PlacesOf(all []envelope.Touched, index string) []string {
 	for _, t := range all {
 		if t.Index == index {
@@ -343,7 +329,6 @@ func PlacesOf(all []envelope.Touched, index string) []string {
 	return nil
 }
 
-// Places returns the places of v in index; none if v is nil.
 func Places(index plug.Index, v plug.Record) []string {
 	if v == nil {
 		return nil

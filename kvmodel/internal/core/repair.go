@@ -12,9 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Repair makes the entries of the record id, at the places touched, agree with the record. First it
-// makes every uncommitted change prepared for a rev up to past fail. With doubt, counts of the
-// record may be wrong, too.
+// Repair makes the entries of the record id, at the places touched, agree with the record.
 func (m *Model) Repair(ctx context.Context, s kv.Store, id string, past uint64, touched []envelope.Touched, doubt bool) error {
 	if past > 0 && (m.Ends || slices.ContainsFunc(m.Indexes(), hasNotes)) {
 		// Two changes for one rev may have entered the record at one place with
@@ -56,7 +54,6 @@ func (m *Model) Repair(ctx context.Context, s kv.Store, id string, past uint64, 
 	return m.Failure(id, work.FirstError(kv.Together(ctx, s, works...)...))
 }
 
-// Readable is seeOne, but ignores damaged counters.
 func (m *Model) Readable(ctx context.Context, s kv.Store, id string) (*plug.Seen, error) {
 	rec, err := m.SeeOne(ctx, s, id)
 	if rec != nil && rec.Value != nil {
@@ -65,7 +62,6 @@ func (m *Model) Readable(ctx context.Context, s kv.Store, id string) (*plug.Seen
 	return rec, err
 }
 
-// fenced returns the record id with its rev raised to at least past.
 func (m *Model) fenced(ctx context.Context, s kv.Store, id string, past uint64) (*plug.Seen, error) {
 	for range MaxTries {
 		rec, err := m.Readable(ctx, s, id)
@@ -80,7 +76,6 @@ func (m *Model) fenced(ctx context.Context, s kv.Store, id string, past uint64) 
 	return nil, m.Failure(id, kv.ErrConflict)
 }
 
-// RepairLine finishes the change in l.
 func (m *Model) RepairLine(ctx context.Context, s kv.Store, l journal.Line) error {
 	past := l.Rev
 	if past == journal.FenceAlways {
@@ -93,13 +88,10 @@ func (m *Model) RepairLine(ctx context.Context, s kv.Store, l journal.Line) erro
 	return m.Repair(ctx, s, l.ID, past, l.Touched, true)
 }
 
-// Lacked returns the names of the indexes in the built item that m does not have.
 func (m *Model) Lacked(ctx context.Context) ([]string, error) { return m.Built.Lacked(ctx) }
 
-// Handles reports whether any handler is registered.
 func (m *Model) Handles() bool { return m.Handlers.Any() }
 
-// mergePlaces adds the places of rec in counting indexes to all.
 func (m *Model) mergePlaces(all []envelope.Touched, rec *plug.Seen) []envelope.Touched {
 	for _, index := range m.Indexes() {
 		if rec.Value != nil && Counts(index) {
@@ -109,7 +101,6 @@ func (m *Model) mergePlaces(all []envelope.Touched, rec *plug.Seen) []envelope.T
 	return all
 }
 
-// Counts reports whether index counts with the commit.
 func Counts(index plug.Index) bool {
 	l, ok := index.(plug.Listing)
 	return ok && l.Counts()
@@ -120,7 +111,6 @@ func hasNotes(index plug.Index) bool {
 	return ok && l.Notes()
 }
 
-// Lost returns the places that may still name rec although it is deleted.
 func Lost(rec *plug.Seen) []envelope.Touched {
 	if rec.Envelope == nil {
 		return nil

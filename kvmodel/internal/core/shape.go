@@ -1,62 +1,79 @@
 package core
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
+
+const hashLen = 16
 
 // ShapeOf returns the shape of a model for the head of a journal: its name, and a hash of each
 // index.
 func ShapeOf(model string, defs []string) string {
-	b := []byte(model + "=")
-	for _, def := range defs {
-		b = append(b, hashOfDef(def)...)
-	}
-	return string(b)
+	return model + "=" + strings.Join(hashesOf(defs), "")
 }
 
-func hashOfDef(def string) string {
-	sum := sha256.Sum256([]byte(def))
-	return hex.EncodeToString(sum[:hashLen/2])
+func hashesOf(defs []string) (all []string) {
+	for _, def := range defs {
+		sum := sha256.Sum256([]byte(def))
+		all = append(all, hex.EncodeToString(sum[:hashLen/2]))
+	}
+	return all
+}
+
+// hashesIn returns the hashes in a shape of m, and false for the shape of another model.
+func (m *Model) hashesIn(shape string) (all []string, ok bool) {
+	rest, ok := strings.CutPrefix(shape, m.Name+"=")
+	for ; ok && len(rest) >= hashLen; rest = rest[hashLen:] {
+		all = append(all, rest[:hashLen])
+	}
+	return all, ok
 }
 
 // Lacks reports whether shape is of this model in a release without one of m's indexes.
 func (m *Model) Lacks(shape string) bool {
-	hashes, ok := strings.CutPrefix(shape, m.Name+"=")
-	if !ok {
-		return false
-	}
-	has := make(map[string]bool)
-	for ; len(hashes) >= hashLen; hashes = hashes[hashLen:] {
-		has[hashes[:hashLen]] = true
-	}
-	for _, def := range m.Definitions() {
-		if !has[hashOfDef(def)] {
-			return true
-		}
-	}
-	return false
+	theirs, ok := m.hashesIn(shape)
+	return ok && len(plug.Without(hashesOf(m.Definitions()), theirs)) > 0
 }
-
-// hashLen is the length of a definition's hash in a shape.
-const hashLen = 16
 
 // KeepsMore reports whether shape is of this model in a release with an index that m does not have.
 func (m *Model) KeepsMore(shape string) bool {
-	hashes, ok := strings.CutPrefix(shape, m.Name+"=")
-	if !ok {
-		return false
-	}
-	own, _ := strings.CutPrefix(ShapeOf(m.Name, m.Definitions()), m.Name+"=")
-	for ; len(hashes) >= hashLen; hashes = hashes[hashLen:] {
-		if !strings.Contains(own, hashes[:hashLen]) {
-			return true
-		}
-	}
-	return false
+	theirs, _ := m.hashesIn(shape)
+	return len(plug.Without(theirs, hashesOf(m.Definitions()))) > 0
 }
 
-// OtherTries is how often a rebuild checks, once a second, whether processes without an index have
-// ended.
-const OtherTries = 60
+const otherTries = 60
+
+// AwaitEnd waits up to a minute until no other live process has a shape that is accepts or a
+// damaged head. It returns the readable name of one that has not ended, or "", and the names of the
+// dead.
+func (db *DB) AwaitEnd(ctx context.Context, is func(shape string) bool) (living string, dead []string, err error) {
+	for range otherTries {
+		all, err := journal.Others(ctx, db.Store, db.Journal.IsOwn, nil)
+		if err != nil {
+			return "", nil, err
+		}
+		living, dead = "", nil
+		for _, o := range all {
+			switch {
+			case o.Damaged == nil && !slices.ContainsFunc(o.Shapes, is):
+			case db.Repairer.IsDead(o.Process, o.Tick):
+				dead = append(dead, o.Process)
+			default:
+				living = o.Origin.Called(o.Process, db.Now())
+			}
+		}
+		if living == "" || !kv.Sleep(ctx, time.Second) {
+			break
+		}
+	}
+	return living, dead, nil
+}

@@ -26,9 +26,8 @@ func (m *Model) EncodeBody(old *envelope.Envelope, v plug.Record) ([]byte, error
 	return m.Codec.Merge(old.Body, body)
 }
 
-// TTL returns the lifetime of env's record. Tombstones of numbered records never expire, because
-// the next number is found through them. Neither do tombstones of records with a history, which is
-// found through them, unless the history is deleted with the record.
+// TTL returns the lifetime of env's record. Tombstones through which numbers or a history are found
+// never expire.
 func (m *Model) TTL(env *envelope.Envelope) time.Duration {
 	tombstone := times.Tombstone
 	if m.Numbers != nil || m.History > 0 && !m.Forgets {
@@ -37,7 +36,6 @@ func (m *Model) TTL(env *envelope.Envelope) time.Duration {
 	return env.TTL(m.Db.Now(), tombstone)
 }
 
-// Stored returns the lifetime of env's item.
 func (m *Model) Stored(env *envelope.Envelope) time.Duration {
 	ttl := m.TTL(env)
 	if env.Ends().IsZero() {
@@ -46,7 +44,6 @@ func (m *Model) Stored(env *envelope.Envelope) time.Duration {
 	return min(ttl+times.Ended, kv.MaxTTL)
 }
 
-// Store returns the op that replaces rec by env.
 func (m *Model) Store(rec *plug.Seen, env *envelope.Envelope) kv.Op {
 	key := m.Key(rec.ID)
 	if kv.IsHashed(key) && env.Mark(idMark) == nil {
@@ -56,9 +53,8 @@ func (m *Model) Store(rec *plug.Seen, env *envelope.Envelope) kv.Op {
 	return kv.OpReplace(key, rec.Version, env.Encode(nil)).For(m.Stored(env))
 }
 
-// Fence raises the rev of rec past every rev up to past and changes nothing else, so that no change
-// prepared for one of them can commit. An absent record becomes a deleted one. The error is an
-// ErrConflict if the record has changed since it was read.
+// Fence raises the rev of rec past every rev up to past, so that no change prepared for one can
+// commit. An absent record becomes a deleted one. ErrConflict if the record has changed.
 func (m *Model) Fence(ctx context.Context, s kv.Store, rec *plug.Seen, past uint64) error {
 	env := envelope.Envelope{Deleted: true, Model: m.Version}
 	if rec.Envelope != nil {

@@ -9,24 +9,18 @@ import (
 	"github.com/ringtree/ringtree/internal/envelope"
 )
 
-// ChildrenMark is the mark in the tombstone of a record whose children are deleted with it. Its
-// value is the time of the deletion in milliseconds since 1970. No index has this name. A tombstone
-// that only keeps a change from committing has no such mark.
+// ChildrenMark is the mark in the tombstone of a record whose children are deleted with it.
 const ChildrenMark = "children"
 
-// A tombstone names the places of the deleted record, so that an unfinished deletion can be cleaned
-// up. An hour after A4, when no request that entered something there can still be running, the
-// places are cleaned a second time and the tombstone is rewritten without them.
+// A tombstone names the places of the record for an unfinished deletion. An hour after A4, when no
+// request can still enter something there, they are cleaned again and dropped from it.
 
-// forgottenAtOnce is the number of tombstones cleaned in one look.
 const forgottenAtOnce = 500
 
-// MaxDeletions is the number of tombstones a model remembers to clean later. Beyond it the oldest
-// are cleaned immediately. Tests use a smaller number.
+// MaxDeletions is the number of tombstones a model remembers to clean later.
 var MaxDeletions = 4096
 
-// deletions are the records this process has seen deleted and whose tombstones need the second
-// cleaning, oldest first.
+// deletions are the tombstones to clean a second time, oldest first.
 type deletions struct {
 	most int // MaxDeletions
 
@@ -39,7 +33,6 @@ type Deletion struct {
 	seen time.Time
 }
 
-// Note adds id, and reports whether there are now more than most.
 func (d *deletions) Note(id string, now time.Time) (over bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -47,7 +40,6 @@ func (d *deletions) Note(id string, now time.Time) (over bool) {
 	return len(d.all) > d.most
 }
 
-// Due removes and returns a batch of the deletions seen before the given time or in excess of most.
 func (d *deletions) Due(before time.Time) (some []Deletion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -57,7 +49,6 @@ func (d *deletions) Due(before time.Time) (some []Deletion) {
 	return some
 }
 
-// NoteDeleted schedules the second cleaning of the tombstone env, if there is anything to clean.
 func (m *Model) NoteDeleted(id string, env *envelope.Envelope) {
 	if env == nil || !env.Deleted || len(env.Lost) == 0 && !m.Forgets {
 		return
@@ -73,7 +64,6 @@ type Cascade struct {
 	Deleted   int    // children deleted so far by this process
 }
 
-// cascades are the deletions of a DB with children left to delete.
 type cascades struct {
 	mu  sync.Mutex
 	all []cascade
@@ -84,7 +74,6 @@ type cascade struct {
 	tried time.Time // time of the last attempt
 }
 
-// Count records n more deleted children.
 func (c *cascades) Count(model, id string, n int, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,14 +85,12 @@ func (c *cascades) Count(model, id string, n int, now time.Time) {
 	c.all[i].tried = now
 }
 
-// Keep forgets cascades not tried since the given time, unless isNamed.
 func (c *cascades) Keep(since time.Time, isNamed func(model, id string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all = slices.DeleteFunc(c.all, func(one cascade) bool { return one.tried.Before(since) && !isNamed(one.Model, one.ID) })
 }
 
-// End records that all children are deleted.
 func (c *cascades) End(model, id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,7 +103,6 @@ func (c *cascades) index(model, id string) int {
 	return slices.IndexFunc(c.all, func(one cascade) bool { return one.Model == model && one.ID == id })
 }
 
-// Now returns all cascades, sorted by model and id.
 func (c *cascades) Now() (all []Cascade) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,19 +2,15 @@ package core
 
 import "sync"
 
-// uncleaned holds, by record, the highest rev of uncommitted entries of this process that may still
-// exist. The next change of the record takes a higher rev, so that its entries replace them. A
-// record may be forgotten: its next change is then like one of another process, which does not know
-// of them.
+// uncleaned holds, by record, the highest rev of uncommitted entries of this process. The next
+// change takes a higher one, to replace them. A forgotten record is like one of another process.
 type uncleaned struct {
 	mu   sync.Mutex // never held during a trip
 	revs map[string]*uncleanedRev
 }
 
-// maxUncleaned limits the remembered records.
 const maxUncleaned = 1 << 13
 
-// uncleanedRev is the highest such rev of one record.
 type uncleanedRev struct {
 	rev     uint64
 	changes int // changes not cleaned up yet
@@ -44,7 +40,6 @@ func (u *uncleaned) makeRoom() {
 	}
 }
 
-// Forget records that one change of id is cleaned up.
 func (u *uncleaned) Forget(id string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -55,7 +50,6 @@ func (u *uncleaned) Forget(id string) {
 	delete(u.revs, id)
 }
 
-// Past returns the highest rev of entries of the record id that are not cleaned up.
 func (u *uncleaned) Past(id string) uint64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()

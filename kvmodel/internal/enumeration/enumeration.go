@@ -1,10 +1,6 @@
-// Package enumeration lists the ids of a model's records, on a store that does not list its keys in
-// order.
-//
-// The ids are a list of package memberlog, which splits as it grows. An id is added when its line
-// leaves the journal, by every process that repairs the line, and is listed once. When a walk finds
-// many ids of deleted records, they are removed. The head of the list exists from the model's
-// beginning, so a missing key is noticed. See docs/internals/write-path.md.
+// Package enumeration lists the ids of a model's records on a store that does not list its keys in
+// order. The ids are a list of package memberlog. An id is added when its line leaves the journal;
+// ids of deleted records are pruned. See docs/internals/write-path.md.
 package enumeration
 
 import (
@@ -34,7 +30,6 @@ type Enumeration struct {
 	logs  *memberlog.Logs
 }
 
-// New returns the enumeration of model. It runs its upkeep with soon.
 func New(model string, s kv.Store, now func() time.Time, soon func(func(context.Context) error) bool) *Enumeration {
 	key := headKey.Key(model)
 	return &Enumeration{model, &memberlog.Logs{
@@ -44,37 +39,31 @@ func New(model string, s kv.Store, now func() time.Time, soon func(func(context.
 
 const place = "" // the only list
 
-// Begin creates the list of a new model.
-func (e *Enumeration) Begin(ctx context.Context, s kv.Store) error {
-	return e.logs.Begin(ctx, s, place)
+func (e *Enumeration) Begin(ctx context.Context) error {
+	return e.logs.Begin(ctx, e.logs.Store, place)
 }
 
-// HeadKey returns the key of the head, and FirstKey another key that exists once the model has
-// begun.
 func (e *Enumeration) HeadKey() string  { return headKey.Key(e.model) }
 func (e *Enumeration) FirstKey() string { return e.logs.First(place) }
 
-// IsThere reports whether there is a head, given the answer to its get, and whether it is damaged.
 func (e *Enumeration) IsThere(got kv.Result) (there, damaged bool) {
 	return got.Err == nil, got.Err == nil && !memberlog.IsHead(got.Value)
 }
 
-// Remake recreates a damaged head.
-func (e *Enumeration) Remake(ctx context.Context, s kv.Store) error {
-	return e.logs.Remake(ctx, s, place)
+func (e *Enumeration) Remake(ctx context.Context) error {
+	return e.logs.Remake(ctx, e.logs.Store, place)
 }
 
-// Put adds ids. It first recreates a damaged head.
-func (e *Enumeration) Put(ctx context.Context, s kv.Store, ids []string) error {
+func (e *Enumeration) Put(ctx context.Context, ids []string) error {
 	for some := range slices.Chunk(ids, idsAtOnce) {
 		entries := make([]memberlog.Entry, len(some))
 		for i, id := range some {
 			entries[i] = memberlog.Entry{ID: id, Rev: 1, In: true} // the rev does not matter
 		}
-		err := e.logs.WriteAll(ctx, s, place, entries)
+		err := e.logs.WriteAll(ctx, e.logs.Store, place, entries)
 		if wire.IsCorrupt(err) {
-			if err = e.Remake(ctx, s); err == nil {
-				err = e.logs.WriteAll(ctx, s, place, entries)
+			if err = e.Remake(ctx); err == nil {
+				err = e.logs.WriteAll(ctx, e.logs.Store, place, entries)
 			}
 		}
 		if err != nil {
@@ -85,22 +74,20 @@ func (e *Enumeration) Put(ctx context.Context, s kv.Store, ids []string) error {
 }
 
 // Remove removes id. It calls fence after each read of the id; fence fails if the record exists.
-func (e *Enumeration) Remove(ctx context.Context, s kv.Store, id string, fence func() error) error {
-	err := e.logs.EraseOne(ctx, s, place, id, fence)
+func (e *Enumeration) Remove(ctx context.Context, id string, fence func() error) error {
+	err := e.logs.EraseOne(ctx, e.logs.Store, place, id, fence)
 	if errors.Is(err, memberlog.ErrNoHead) {
 		return nil // nothing was written, or a walk reports the loss
 	}
 	return err
 }
 
-// Prune removes the ids of records that alive reports as gone.
-func (e *Enumeration) Prune(ctx context.Context, s kv.Store, alive func(ctx context.Context, ids []string) ([]bool, error)) error {
-	return e.logs.Keep(ctx, s, place, func(ids []string) ([]bool, error) { return alive(ctx, ids) })
+func (e *Enumeration) Prune(ctx context.Context, alive func(ctx context.Context, ids []string) ([]bool, error)) error {
+	return e.logs.Keep(ctx, e.logs.Store, place, func(ids []string) ([]bool, error) { return alive(ctx, ids) })
 }
 
-// Accept acknowledges the loss of missing parts, which are no longer an error.
-func (e *Enumeration) Accept(ctx context.Context, s kv.Store) error {
-	return e.logs.Accept(ctx, s, place)
+func (e *Enumeration) Accept(ctx context.Context) error {
+	return e.logs.Accept(ctx, e.logs.Store, place)
 }
 
 // Reached is the position of a walk. In the list, Key is the hash of an id and the id. In a walk
@@ -110,15 +97,12 @@ type Reached struct {
 	Key    string
 }
 
-// IsBehind reports whether r is farther than to.
 func (r Reached) IsBehind(to Reached) bool { return r.Number > to.Number || r.Key > to.Key }
 
 const hashDigits = 16
 
-// reached returns the position of a walk that has passed p.
 func reached(p memberlog.Position) Reached { return Reached{Key: fmt.Sprintf("%016x", p.Hash) + p.ID} }
 
-// position returns where a walk continues from r.
 func (r Reached) position() (p memberlog.Position, err error) {
 	if len(r.Key) < hashDigits {
 		return p, nil
@@ -128,21 +112,18 @@ func (r Reached) position() (p memberlog.Position, err error) {
 	return p, err
 }
 
-// Each calls f with the ids after from, each once, in batches, with the position reached and the
-// approximate number left. head is the answer to a get of the head, made after lines were read;
-// these are ids that may not be in the list yet. A walk that continues from a position passed to f
-// misses no id that existed when the first walk began.
-//
-// After the remaining ids, Each returns an ErrLost that names the lost parts, or an ErrCorrupt that
-// names the damaged ones. A walk that continues from there reports them again. isAccepted means
+// Each calls f with the ids after from, each once, in batches, with the position and about how many
+// are left. head is the answer to a get of the head, made after lines, ids that may not be listed
+// yet, were read. No id that existed when the first of several continued walks began is missed. An
+// ErrLost or ErrCorrupt that names the missing parts comes last, in each walk. isAccepted means
 // that the loss of the head is known.
-func (e *Enumeration) Each(ctx context.Context, s kv.Store, head kv.Result, isAccepted bool, from Reached, lines []string, f func(ids []string, to Reached, left int64) error) error {
+func (e *Enumeration) Each(ctx context.Context, head kv.Result, isAccepted bool, from Reached, lines []string, f func(ids []string, to Reached, left int64) error) error {
 	at, err := from.position()
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.model, err)
 	}
 	w := &walk{f: f, open: after(at, lines), to: from}
-	err = e.logs.Walk(ctx, s, place, head, at, w.take)
+	err = e.logs.Walk(ctx, e.logs.Store, place, head, at, w.take)
 	if isAccepted && errors.Is(err, memberlog.ErrNoHead) {
 		return nil
 	}
@@ -152,7 +133,6 @@ func (e *Enumeration) Each(ctx context.Context, s kv.Store, head kv.Result, isAc
 	return err
 }
 
-// walk is a call of Each.
 type walk struct {
 	f       func(ids []string, to Reached, left int64) error
 	open    []memberlog.Position // ids in lines not passed to f yet, in order
@@ -161,7 +141,6 @@ type walk struct {
 	refused error
 }
 
-// after returns the positions of ids after at, in order and without duplicates.
 func after(at memberlog.Position, ids []string) (all []memberlog.Position) {
 	for _, id := range ids {
 		if p := memberlog.PositionOf(id); at.Compare(p) < 0 {
@@ -172,7 +151,6 @@ func after(at memberlog.Position, ids []string) (all []memberlog.Position) {
 	return slices.Compact(all)
 }
 
-// take passes on the members of st, merged with the ids in lines.
 func (w *walk) take(st memberlog.Stretch) error {
 	w.missed = w.missed || st.Missed != nil
 	var all []memberlog.Position
@@ -198,7 +176,6 @@ func (w *walk) take(st memberlog.Stretch) error {
 	return nil
 }
 
-// before appends the positions in lines to all, up to the first for which is returns false.
 func (w *walk) before(all []memberlog.Position, is func(memberlog.Position) bool) []memberlog.Position {
 	for len(w.open) > 0 && is(w.open[0]) {
 		all, w.open = append(all, w.open[0]), w.open[1:]

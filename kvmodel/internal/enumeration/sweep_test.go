@@ -23,7 +23,6 @@ import (
 // sleep, and in some runs one key of the enumeration is lost. Every walk must return every record
 // that was there all the time, or ErrLost, and ErrLost only after a loss.
 
-// town is the state shared by the processes of a run, besides the store.
 type town struct {
 	mu    sync.Mutex
 	since map[string]int // when a record was made; none while it may not exist
@@ -51,7 +50,6 @@ func (w *town) now() map[string]int {
 	return maps.Clone(w.since)
 }
 
-// says records an error of a process.
 func (w *town) says(who string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,7 +58,6 @@ func (w *town) says(who string, err error) {
 	}
 }
 
-// small returns an enumeration with segments that split at a few ids.
 func small(s kv.Store) *Enumeration {
 	soon := func(work func(context.Context) error) bool {
 		_ = work(context.Background())
@@ -75,7 +72,6 @@ const idsEach = 14 // by a writer
 
 func lineKey(name string, n int) string { return fmt.Sprintf("line:%s:%d", name, n) }
 
-// surely carries out an op that is safe to repeat. It reports whether the op succeeded.
 func surely(s kv.Store, op kv.Op) bool {
 	for range 5 {
 		if _, err := kv.One(context.Background(), s, op); err == nil || errors.Is(err, kv.ErrNotFound) {
@@ -85,7 +81,6 @@ func surely(s kv.Store, op kv.Op) bool {
 	return false
 }
 
-// write creates and deletes records.
 func (w *town) write(s kv.Store, name string, rng *rand.Rand) {
 	e := small(s)
 	var mine []string
@@ -111,15 +106,13 @@ func (w *town) write(s kv.Store, name string, rng *rand.Rand) {
 	}
 }
 
-// archive drops a line once its id is in.
 func (w *town) archive(s kv.Store, e *Enumeration, name string, n int, id string) {
-	err := e.Put(context.Background(), s, []string{id})
+	err := e.Put(context.Background(), []string{id})
 	if w.says(name, err); err == nil {
 		surely(s, kv.OpDelete(lineKey(name, n)))
 	}
 }
 
-// lines returns the ids in all lines.
 func lines(s kv.Store) (ids []string, err error) {
 	var keys []string
 	for i := range idsEach {
@@ -134,7 +127,6 @@ func lines(s kv.Store) (ids []string, err error) {
 	return ids, err
 }
 
-// walk asserts that a walk returns every record that is there all the time.
 func (w *town) walk(s kv.Store, e *Enumeration) {
 	ctx := context.Background()
 	before := w.now()
@@ -147,7 +139,7 @@ func (w *town) walk(s kv.Store, e *Enumeration) {
 	if err != nil {
 		return
 	}
-	err = e.Each(ctx, s, head, false, Reached{}, open, func(ids []string, _ Reached, _ int64) error {
+	err = e.Each(ctx, head, false, Reached{}, open, func(ids []string, _ Reached, _ int64) error {
 		for _, id := range ids {
 			got[id]++
 		}
@@ -168,7 +160,7 @@ func (w *town) walk(s kv.Store, e *Enumeration) {
 }
 
 func (w *town) prune(s kv.Store, e *Enumeration) {
-	err := e.Prune(context.Background(), s, func(ctx context.Context, ids []string) ([]bool, error) {
+	err := e.Prune(context.Background(), func(ctx context.Context, ids []string) ([]bool, error) {
 		keys := make([]string, len(ids))
 		for i, id := range ids {
 			keys[i] = "rec:" + id
@@ -183,7 +175,6 @@ func (w *town) prune(s kv.Store, e *Enumeration) {
 	w.says("pruner", err)
 }
 
-// lose evicts one key of the enumeration.
 func (w *town) lose(sim *kvtest.Sim) {
 	after := sim.Rand().IntN(150)
 	for range 400 {
@@ -214,7 +205,7 @@ func sweep(t *testing.T, n int, powers kvtest.Powers) {
 	proof.Sweep(t, n, world, func(sim *kvtest.Sim) {
 		w := &town{since: map[string]int{}}
 		ctx, s := context.Background(), sim.Store()
-		if err := small(s).Begin(ctx, s); err != nil {
+		if err := small(s).Begin(ctx); err != nil {
 			t.Fatal(err)
 		}
 		for i, name := range []string{"p", "q"} {
@@ -262,16 +253,15 @@ func (w *town) settle(s kv.Store) {
 		w.prune(s, e)
 		w.walk(s, e)
 	}
-	if err := e.Accept(context.Background(), s); err != nil {
+	if err := e.Accept(context.Background()); err != nil {
 		w.wrong = append(w.wrong, fmt.Sprintf("accept: %v", err))
 	}
 	w.lost = false
 	w.says("after Accept, a reader", w.first(s, e))
-	w.says("after Accept, a writer", e.Put(context.Background(), s, []string{"after"}))
+	w.says("after Accept, a writer", e.Put(context.Background(), []string{"after"}))
 	w.says("after Accept and a write, a reader", w.first(s, e))
 }
 
-// look reads the head.
 func (e *Enumeration) look(ctx context.Context, s kv.Store) (kv.Result, error) {
 	got, err := kv.One(ctx, s, kv.OpGet(e.HeadKey()))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -280,13 +270,12 @@ func (e *Enumeration) look(ctx context.Context, s kv.Store) (kv.Result, error) {
 	return got, err
 }
 
-// first returns the error of a walk.
 func (w *town) first(s kv.Store, e *Enumeration) error {
 	head, err := e.look(context.Background(), s)
 	if err != nil {
 		return err
 	}
-	return e.Each(context.Background(), s, head, false, Reached{}, nil, func([]string, Reached, int64) error { return nil })
+	return e.Each(context.Background(), head, false, Reached{}, nil, func([]string, Reached, int64) error { return nil })
 }
 
 // still is a store with other powers: where some writers can refuse to append after a seal, all

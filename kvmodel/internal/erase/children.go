@@ -17,12 +17,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The children of a record are the records in certain lists under its id. Deleting it deletes them:
-// after the reply, in batches, each as by Delete. The journal line of the deletion stays open until
-// then, so that another process continues after a crash.
-//
-// A change under way during the deletion may add a child to a list that was already read. So on a
-// store without transactions, the lists are read again once no such change can still commit.
+// The children of a record are the records in certain lists under its id. Deleting it deletes them
+// after the reply, in batches. The line of the deletion stays open until then, so that another
+// process continues. Without transactions a change under way may add a child to a list already
+// read, so lists are read again once none can still commit.
 
 const (
 	childrenAtOnce = 100              // deleted in shared trips
@@ -48,7 +46,6 @@ func deleted(ctx context.Context, m *core.Model, id string) (at time.Time, err e
 	return time.UnixMilli(int64(ms)), nil
 }
 
-// DeleteChildren implements DeleteChildren of the model.
 func DeleteChildren(ctx context.Context, m *core.Model, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, childrenTime)
 	defer cancel()
@@ -65,7 +62,6 @@ func DeleteChildren(ctx context.Context, m *core.Model, id string) error {
 	return err
 }
 
-// deleteAll deletes the children of the record id, which was deleted at the given time.
 func deleteAll(ctx context.Context, m *core.Model, id string, at time.Time) error {
 	o := orphans{
 		place:   id,
@@ -88,7 +84,6 @@ func deleteAll(ctx context.Context, m *core.Model, id string, at time.Time) erro
 	return err
 }
 
-// deleteIn deletes the orphans o in a list, MODEL.INDEX.
 func deleteIn(ctx context.Context, m *core.Model, list string, o orphans) error {
 	child, index, err := childrenIn(m, list, o.place)
 	if err != nil {
@@ -97,7 +92,6 @@ func deleteIn(ctx context.Context, m *core.Model, list string, o orphans) error 
 	return deleteListed(ctx, child, index, o)
 }
 
-// childrenIn returns the model and the index of a list that holds children of the record id.
 func childrenIn(m *core.Model, list, id string) (child *core.Model, index string, err error) {
 	name, index, _ := strings.Cut(list, ".")
 	if child = m.Db.Model(name); child == nil {
@@ -106,8 +100,6 @@ func childrenIn(m *core.Model, list, id string) (child *core.Model, index string
 	return child, index, err
 }
 
-// forgetChildren removes the place of the record id from the lists and the tombstones of its
-// children.
 func forgetChildren(ctx context.Context, m *core.Model, id string) error {
 	for _, list := range m.Children {
 		child, index, err := childrenIn(m, list, id)
@@ -121,14 +113,12 @@ func forgetChildren(ctx context.Context, m *core.Model, id string) error {
 	return nil
 }
 
-// orphans are records in a list that must be deleted.
 type orphans struct {
 	place   string
 	goOn    func(context.Context) error // called when orphans are found; an error keeps them
 	deleted func(n int)                 // called with the number deleted
 }
 
-// forgetOrphans removes place from an index and from the tombstones of its former members.
 func forgetOrphans(ctx context.Context, m *core.Model, name, place string) error {
 	index, err := listing(m, name)
 	if err != nil {
@@ -149,7 +139,6 @@ func listing(m *core.Model, name string) (plug.Listing, error) {
 	return index, nil
 }
 
-// deleteListed deletes the orphans o in an index.
 func deleteListed(ctx context.Context, m *core.Model, name string, o orphans) error {
 	index, err := listing(m, name)
 	if err != nil {
@@ -200,7 +189,7 @@ func deleteSome(ctx context.Context, m *core.Model, index string, ids []string, 
 	return ctx.Err()
 }
 
-// DeleteOrphans deletes the children of the record id unless it exists. Its tombstone may be gone.
+// DeleteOrphans deletes the children of the record id unless it exists.
 func DeleteOrphans(ctx context.Context, m *core.Model, id string) error {
 	o := orphans{place: id, deleted: func(int) {}, goOn: func(ctx context.Context) error {
 		rec, err := m.Readable(ctx, m.Db.Store, id)

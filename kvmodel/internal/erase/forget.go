@@ -22,7 +22,6 @@ func ForgetDue(ctx context.Context, m *core.Model) error {
 	return work.FirstError(errs...)
 }
 
-// forget cleans the tombstone of id for the second time, if it still is one.
 func forget(ctx context.Context, m *core.Model, s kv.Store, id string) error {
 	rec, err := m.SeeOne(ctx, s, id)
 	if err != nil || rec.Envelope == nil || !rec.Envelope.Deleted {

@@ -5,21 +5,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
-	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A release may remove an index, a counter, a history or a whole model. The data is dropped only on
-// request, by Rebuild or DropModel; until then the release can be rolled back. An older release
-// never drops data unknown to it, since only the kvgen.lock of a newer one lists it as gone.
-//
-// The keys of an index begin with one of a few prefixes, so the store's keys are scanned. Each item
-// is removed by the version that was read.
+// A release may remove an index, a counter, a history or a model. The data goes only by Rebuild or
+// DropModel, so the release can be rolled back. Only the kvgen.lock of a newer release lists data
+// as gone. The keys of an index have a few prefixes, so the store's keys are scanned, and items
+// removed by version.
 
 // Gone lists data of earlier releases that this one no longer keeps for a model, by stored names.
 // kvgen generates it from kvgen.lock.
@@ -35,7 +31,6 @@ var (
 	modelItems     = []string{"ids", "built", "rebuild", "rebuilt", "build", "seq"}
 )
 
-// begins returns the prefixes of the keys of g's data for model.
 func (g *Gone) begins(model string) (all []string) {
 	for _, name := range g.Indexes {
 		for _, class := range indexClasses {
@@ -56,7 +51,6 @@ func (g *Gone) begins(model string) (all []string) {
 	return all
 }
 
-// without removes everything named by g from env, and reports whether there was anything.
 func (g *Gone) without(env *envelope.Envelope) (change bool) {
 	names := g.Indexes
 	if g.History {
@@ -68,7 +62,6 @@ func (g *Gone) without(env *envelope.Envelope) (change bool) {
 	return env.DropLost(func(index, _ string) bool { return slices.Contains(g.Indexes, index) }) || change
 }
 
-// clean applies change to the envelopes under keys and stores those that changed.
 func clean(ctx context.Context, m *core.Model, keys []string, change func(*envelope.Envelope) bool) error {
 	for some := range slices.Chunk(keys, core.RecordsAtOnce) {
 		for tries := 0; len(some) > 0; tries++ {
@@ -84,7 +77,6 @@ func clean(ctx context.Context, m *core.Model, keys []string, change func(*envel
 	return nil
 }
 
-// cleanOnce is one attempt of clean. It returns the keys of the records that changed meanwhile.
 func cleanOnce(ctx context.Context, m *core.Model, keys []string, change func(*envelope.Envelope) bool) (changed []string, err error) {
 	results, err := kv.GetAll(ctx, m.Db.Store, keys...)
 	if err != nil {
@@ -111,7 +103,6 @@ func cleanOnce(ctx context.Context, m *core.Model, keys []string, change func(*e
 	return changed, err
 }
 
-// DropGone removes the data of gone, once no process keeps it any more.
 func DropGone(ctx context.Context, m *core.Model, gone Gone) error {
 	begins := gone.begins(m.Name)
 	if len(begins) == 0 {
@@ -131,7 +122,6 @@ func DropGone(ctx context.Context, m *core.Model, gone Gone) error {
 	return m.Failure("rebuild", drop(ctx, m.Db.DB, begins, isOfModel))
 }
 
-// DropModel removes everything stored for the model called name.
 func DropModel(ctx context.Context, db *core.DB, name string) error {
 	has := func(shape string) bool { return strings.HasPrefix(shape, name+"=") }
 	if err := awaitWithout(ctx, db, name, has); err != nil {
@@ -166,48 +156,22 @@ func isOfModel(key string) bool {
 	return !isEpoch && !slices.Contains([]string{"meta", "edge", "lease", "i"}, parts[2])
 }
 
-// awaitWithout returns when no other live process has a shape that keeps accepts. An ErrConflict
-// names a process that does not end.
 func awaitWithout(ctx context.Context, db *core.DB, model string, keeps func(shape string) bool) error {
 	if db.Alone {
 		return nil // no other process has the store
 	}
-	for range core.OtherTries {
-		living, err := keeper(ctx, db, keeps)
-		if err != nil || living == "" {
-			return err
-		}
-		if !kv.Sleep(ctx, time.Second) {
-			return fmt.Errorf("%w: process %s still keeps more of %s: end it first", kv.ErrConflict, living, model)
-		}
+	living, _, err := db.AwaitEnd(ctx, keeps)
+	if err == nil && living != "" {
+		err = fmt.Errorf("%w: process %s still keeps more of %s: end it first", kv.ErrConflict, living, model)
 	}
-	return fmt.Errorf("%w: another process still keeps more of %s: end it first", kv.ErrConflict, model)
-}
-
-// keeper returns the name of another live process with a shape that keeps accepts, or "".
-func keeper(ctx context.Context, db *core.DB, keeps func(shape string) bool) (string, error) {
-	all, err := journal.Others(ctx, db.Store, db.Journal.IsOwn, nil)
-	if err != nil {
-		return "", err
-	}
-	for _, other := range all {
-		tick, shapes, err := other.Head()
-		if err != nil {
-			return "", err
-		}
-		if slices.ContainsFunc(shapes, keeps) && !db.Repairer.IsDead(other.Process, tick) {
-			return db.Called(other), nil
-		}
-	}
-	return "", nil
+	return err
 }
 
 // dropPasses is the number of scans over the keys: a scan may miss keys that move, and requests in
 // flight may still arrive.
 const dropPasses = 3
 
-// drop removes the items whose keys begin with one of begins and satisfy is, until none is left. If
-// the last pass still finds some, the error is an ErrConflict.
+// drop removes the items whose keys begin with one of begins and satisfy is, until none is left.
 func drop(ctx context.Context, db *core.DB, begins []string, is func(key string) bool) error {
 	var left []string
 	for range dropPasses {
@@ -230,8 +194,7 @@ func drop(ctx context.Context, db *core.DB, begins []string, is func(key string)
 		kv.ErrConflict, dropPasses, len(left), kv.Quote(left[0]))
 }
 
-// eachKey calls f with the store's keys that begin with begin. If the store cannot list keys, the
-// error is an ErrInvalid.
+// eachKey calls f with the store's keys that begin with begin.
 func eachKey(ctx context.Context, db *core.DB, begin string, f func(keys []string) error) error {
 	keys := kv.PowersOf(db.Store).Keys
 	if keys == nil {
@@ -241,7 +204,6 @@ func eachKey(ctx context.Context, db *core.DB, begin string, f func(keys []strin
 	return keys(ctx, begin, f)
 }
 
-// dropKeys removes the items under keys by the versions it reads.
 func dropKeys(ctx context.Context, db *core.DB, keys []string) error {
 	for some := range slices.Chunk(keys, core.RecordsAtOnce) {
 		results, err := kv.GetAll(ctx, db.Store, some...)

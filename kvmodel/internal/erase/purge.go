@@ -1,6 +1,4 @@
-// Package erase removes the data that no change of a record removes: children and tombstones of
-// deleted records, everything about one record, and the data of indexes and models that a release
-// no longer has.
+// Package erase removes the data that no change of a record removes.
 package erase
 
 import (
@@ -20,7 +18,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Purge erases the record id: see Records.Purge.
 func Purge(ctx context.Context, m *core.Model, id string, empty bool) error {
 	ctx, end := m.Db.Begin(ctx, "Purge")
 	defer end()
@@ -78,9 +75,7 @@ func hasText(notes []string, id string) bool {
 	return slices.ContainsFunc(notes, func(note string) bool { return strings.Contains(note, text) })
 }
 
-// purge is a Purge in progress. The record is deleted. If another process creates it again, the
-// purge ends with an ErrConflict and removes nothing of the new record: it removes only items it
-// read before a fence, by the versions read.
+// purge is a Purge in progress.
 type purge struct {
 	*core.Model
 	ctx context.Context
@@ -113,7 +108,7 @@ func (p *purge) run() error {
 		return err
 	}
 	if p.IsListed() {
-		if err := p.All.Remove(p.ctx, p.s, p.id, p.fence); err != nil {
+		if err := p.All.Remove(p.ctx, p.id, p.fence); err != nil {
 			return err
 		}
 	}
@@ -163,7 +158,6 @@ func (p *purge) fence() error {
 	return err
 }
 
-// clear removes the traces of the record at places from index.
 func (p *purge) clear(index plug.Index, places []string) error {
 	if f, ok := index.(plug.Listing); ok {
 		if err := f.Forget(p.ctx, p.s, p.id, p.rev, places); err != nil {
@@ -176,8 +170,7 @@ func (p *purge) clear(index plug.Index, places []string) error {
 	return nil
 }
 
-// dropNumbers removes the derived counts of the record that are 0. Others count records that refer
-// to it. The plain counters were removed with the record.
+// dropNumbers removes the derived counts of the record that are 0.
 func (p *purge) dropNumbers() error {
 	var works []func(kv.Store) error
 	for i := range p.Counters {
@@ -188,8 +181,7 @@ func (p *purge) dropNumbers() error {
 	return work.FirstError(kv.Together(p.ctx, p.s, works...)...)
 }
 
-// dropTombstone removes the item under the record's key. If ids are assigned in order, an empty
-// tombstone keeps the number taken.
+// dropTombstone removes the item under the record's key.
 func (p *purge) dropTombstone() error {
 	rec, err := p.SeeOne(p.ctx, p.s, p.id)
 	if err != nil || rec.Envelope == nil || rec.Envelope.Live() {

@@ -18,19 +18,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// knownFormat is the store format of this release. A store whose marker names a greater one was
-// written by a later release and cannot be used. A store without a marker is new, or has lost it,
-// and has format 1.
+// knownFormat is the store format of this release. A greater one was written by a later release. A
+// store without a marker is new, or has lost it, and has format 1.
 const knownFormat = 1
 
 // ErrUnknown is package kvmodel's ErrUnknownFormat.
 var ErrUnknown = errors.New("unknown format")
 
-// markerKey is the key of the marker, which holds the format of all stored items.
 var markerKey = kv.NewClass("format", 1).Key("ringtree")
 
-// markerGood is how long a read marker stays valid on a store that other processes write too. A DB
-// with models reads it twice as often, when it looks for dead processes.
+// markerGood is how long a read marker stays valid on a store that other processes write too.
 const markerGood = 2 * times.Look
 
 // markerOf returns the marker of a format. The format is stored twice, since everything depends on
@@ -40,8 +37,7 @@ func markerOf(format int) []byte {
 }
 
 // checkMarker returns an ErrUnknownFormat if this release does not know the marker's format, and an
-// ErrCorrupt if the marker is damaged. Text after the number and a blank is ignored; later releases
-// may add it.
+// ErrCorrupt if the marker is damaged.
 func checkMarker(marker []byte) error {
 	text, damaged := frame.Either(marker)
 	if text == nil {
@@ -58,9 +54,8 @@ func checkMarker(marker []byte) error {
 	return nil
 }
 
-// Store is a store that reads its marker along with the first trip, and adds an absent marker
-// along with the first write. Only if the very first trip writes does it read the marker in a trip
-// before.
+// Store reads its marker along with the first trip, or in a trip before a first write, and adds an
+// absent one along with the first write.
 type Store struct {
 	kv.Store
 	now    func() time.Time
@@ -86,7 +81,6 @@ func New(s kv.Store, now func() time.Time) Store {
 	return m
 }
 
-// Powers returns the powers of the underlying store.
 func (m Store) Powers() kv.Powers { return *m.powers }
 
 // atomically wraps Atomic. The marker a transaction read or wrote counts once it has committed.
@@ -108,7 +102,6 @@ func (m Store) atomically(outer func(context.Context, func(kv.Store) error) erro
 	}
 }
 
-// Do carries out ops, along with any op due on the marker.
 func (m Store) Do(ctx context.Context, ops []kv.Op) error {
 	due := m.isDue(ctx)
 	if m.isDone() && !due {
@@ -130,7 +123,6 @@ func (m Store) Do(ctx context.Context, ops []kv.Op) error {
 	return m.Store.Do(ctx, ops)
 }
 
-// Memory returns the Memory of the underlying store, once no op is due on the marker.
 func (m Store) Memory(ctx context.Context) (kv.Memory, string) {
 	if !m.isDone() {
 		return nil, ""
@@ -138,18 +130,15 @@ func (m Store) Memory(ctx context.Context) (kv.Memory, string) {
 	return kv.MemoryOf(ctx, m.Store)
 }
 
-// isDone reports whether no op is due on the marker.
 func (m Store) isDone() bool {
 	seen := m.seen.Load()
 	return m.isGood(seen) && !seen.absent
 }
 
-// isGood reports whether seen is still valid.
 func (m Store) isGood(seen *sight) bool {
 	return seen != nil && (!m.shared || m.now().Sub(seen.at) < markerGood)
 }
 
-// again is the context key of readAgain.
 type again struct{}
 
 // ReadAgain returns a context whose first trip reads the marker again, since others may have
@@ -161,7 +150,6 @@ func (m Store) ReadAgain(ctx context.Context) context.Context {
 	return context.WithValue(ctx, again{}, new(atomic.Bool))
 }
 
-// isDue reports whether this is the first trip under a context of readAgain.
 func (m Store) isDue(ctx context.Context) bool {
 	if !m.shared {
 		return false
@@ -170,8 +158,7 @@ func (m Store) isDue(ctx context.Context) bool {
 	return ok && !done.Swap(true)
 }
 
-// beside carries out ops together with own, the op on the marker. If the marker refuses the store,
-// reads fail. Writes have been carried out.
+// beside carries out ops together with own, the op on the marker.
 func (m Store) beside(ctx context.Context, ops []kv.Op, own kv.Op) error {
 	all := append(slices.Clone(ops), own)
 	refusal := m.ask(ctx, all)
@@ -184,9 +171,8 @@ func (m Store) beside(ctx context.Context, ops []kv.Op, own kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// ask carries out ops, of which the last is on the marker, and returns the refusal of the marker,
-// or nil. If the marker was not answered, the next trip asks again. The refusal is not an
-// ErrCorrupt, because the requested items are not damaged.
+// ask carries out ops, the last on the marker, and returns the marker's refusal. It is not an
+// ErrCorrupt: the requested items are not damaged. Without an answer the next trip asks again.
 func (m Store) ask(ctx context.Context, ops []kv.Op) error {
 	at := m.now()
 	_ = m.Store.Do(ctx, ops) // the results contain its error
@@ -210,7 +196,6 @@ func (m Store) ask(ctx context.Context, ops []kv.Op) error {
 	return nil
 }
 
-// answered returns the error of an op on the marker, or the fault of the marker it read.
 func answered(own kv.Op) error {
 	if own.Result.Err == nil && own.Kind == kv.Get {
 		return checkMarker(own.Result.Value)
@@ -218,13 +203,11 @@ func answered(own kv.Op) error {
 	return own.Result.Err
 }
 
-// IsDamaged reports whether the marker was damaged when last read.
 func (m Store) IsDamaged() bool {
 	seen := m.seen.Load()
 	return seen != nil && seen.damaged
 }
 
-// Damage returns an ErrCorrupt if the marker is damaged.
 func (m Store) Damage(ctx context.Context) error {
 	own := []kv.Op{kv.OpGet(markerKey)}
 	_ = m.Store.Do(ctx, own)

@@ -29,14 +29,12 @@ type Handlers struct {
 	calls atomic.Int64 // in progress
 }
 
-// Add adds h.
 func (hs *Handlers) Add(h Handler) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
 	hs.list = append(hs.list, h)
 }
 
-// Any reports whether there are handlers.
 func (hs *Handlers) Any() bool { return len(hs.all()) > 0 }
 
 func (hs *Handlers) all() []Handler {
@@ -45,7 +43,7 @@ func (hs *Handlers) all() []Handler {
 	return hs.list
 }
 
-// Call calls all handlers for a change of id, even if one fails. Each is tried three times.
+// Call calls all handlers for a change of id, even if one fails.
 func (hs *Handlers) Call(ctx context.Context, id string, created bool) error {
 	var errs []error
 	for _, handler := range hs.all() {

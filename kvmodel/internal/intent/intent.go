@@ -40,14 +40,12 @@ type Call struct {
 	Turn *string // nil: none
 }
 
-// New returns the intents of that name. decode returns the call for stored args.
 func New(db *core.DB, name string, decode func(args []byte) (Call, error)) *Intent {
 	i := &Intent{db: db, name: name, decode: decode, open: make(map[string]*underway)}
 	i.again = db.Latch(i.tryAgain)
 	return i
 }
 
-// underway is an intent that has failed so far.
 type underway struct {
 	began time.Time
 	line  *core.Written // nil: it is in the journal of another process
@@ -68,7 +66,6 @@ const LineName = "intent "
 // RepairLine does nothing: an intent is resumed.
 func (*Intent) RepairLine(context.Context, kv.Store, journal.Line) error { return nil }
 
-// Resume carries out the intent in l, which a dead process has left.
 func (i *Intent) Resume(ctx context.Context, l journal.Line) (ended bool, err error) {
 	err = i.carryOut(ctx, l.ID)
 	if err != nil && !IsRefused(err) {
@@ -79,14 +76,12 @@ func (i *Intent) Resume(ctx context.Context, l journal.Line) (ended bool, err er
 	return true, nil
 }
 
-// Refused returns the error of Refused in package kvmodel.
 func Refused(err error) error { return &refusedError{err} }
 
 type refusedError struct{ error }
 
 func (e *refusedError) Unwrap() error { return e.error }
 
-// Do carries out a new intent with args, under a context of [Intent.Begin].
 func (i *Intent) Do(ctx context.Context, args []byte, call Call) error {
 	text := encode(i.db.Now(), args)
 	turn, err := i.turn(ctx, call)
@@ -118,8 +113,7 @@ func (i *Intent) Do(ctx context.Context, args []byte, call Call) error {
 	return i.Failure(&notEnded{err})
 }
 
-// notEnded is the ErrUnclear of a begun intent, with the reason why it has not ended. It is never
-// an ErrUnavailable, even if the function failed with one: that would mean that nothing was begun.
+// notEnded is the ErrUnclear of a begun intent, with the reason why it has not ended.
 type notEnded struct{ why error }
 
 func (e *notEnded) Error() string {
@@ -139,22 +133,18 @@ func (i *Intent) refuse(ctx context.Context, line *core.Written) error {
 	return line.End(ctx)
 }
 
-// IsRefused reports whether err is from Refused.
 func IsRefused(err error) bool {
 	_, refused := errors.AsType[*refusedError](err)
 	return refused
 }
 
-// Failure returns err with the name of the intent.
 func (i *Intent) Failure(err error) error { return fmt.Errorf("intent %s: %w", i.name, err) }
 
-// Begin says that a Do begins.
 func (i *Intent) Begin(ctx context.Context) (context.Context, func()) {
 	return i.db.BeginWork(ctx, kv.Work{Model: i.name, Verb: "Do"})
 }
 
-// begin writes the line, and takes the turn unless another process has it. If it is unclear whether
-// the line was written, the intent may have begun and is retried.
+// begin writes the line, and takes the turn unless another process has it.
 func (i *Intent) begin(ctx context.Context, text string, turn *turn) (line *core.Written, err error) {
 	if n := i.countOpen(); n >= maxOpen {
 		return nil, fmt.Errorf("%w: %d have not ended yet, and none begins until some have", kv.ErrUnavailable, n)
@@ -177,7 +167,6 @@ func (i *Intent) begin(ctx context.Context, text string, turn *turn) (line *core
 	return line, nil // once begun, it waits for its turn
 }
 
-// tries calls the function up to runTries times, once it has its turn.
 func (i *Intent) tries(ctx context.Context, c Call, turn *turn) (err error) {
 	if err := turn.wait(ctx); err != nil {
 		return err
@@ -214,7 +203,6 @@ func (i *Intent) keep(text string, line *core.Written, err error) {
 	}
 }
 
-// tryAgain retries the failed intents of this process. It returns an error if one fails again.
 func (i *Intent) tryAgain(ctx context.Context) error {
 	var errs []error
 	for text, line := range i.own() {
@@ -240,7 +228,6 @@ func (i *Intent) tryAgain(ctx context.Context) error {
 	return kv.Join(errs...)
 }
 
-// own returns the failed intents begun by this process.
 func (i *Intent) own() map[string]*core.Written {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -265,8 +252,7 @@ func (i *Intent) end(text string) {
 	delete(i.open, text)
 }
 
-// carryOut calls the function in the background for the intent text. A Refused error is logged and
-// ends it.
+// carryOut calls the function in the background for the intent text.
 func (i *Intent) carryOut(ctx context.Context, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, times.Run)
 	defer cancel()
@@ -301,7 +287,6 @@ func (i *Intent) carryOut(ctx context.Context, text string) error {
 	return err
 }
 
-// Stats returns the number of intents that have failed so far, the age of the oldest, and its error.
 func (i *Intent) Stats() (open int, oldest time.Duration, why error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -314,7 +299,6 @@ func (i *Intent) Stats() (open int, oldest time.Duration, why error) {
 	return len(i.open), oldest, why
 }
 
-// Name returns the name of the intents.
 func (i *Intent) Name() string { return i.name }
 
 // Failing reports whether the intent text has failed so far, and its error.
@@ -327,7 +311,6 @@ func (i *Intent) Failing(text string) (why error, open bool) {
 	return nil, false
 }
 
-// KeepNamed forgets the intents of dead processes that are not named.
 func (i *Intent) KeepNamed(isNamed func(model, id string) bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// turn is the right to carry out intents of one name with the same turn. Within a process, one
-// waits for the other. Between processes it is an item in the store, removed after the call or
-// expired after times.Turn, so a call that takes longer may overlap with another.
+// turn is the right to carry out intents of one name with the same turn. Between processes it is an
+// item, removed after the call or expired after times.Turn, so a longer call may overlap with
+// another.
 type turn struct {
 	db    *core.DB
 	key   string // empty: no turns, any may run concurrently
@@ -26,7 +26,6 @@ type turn struct {
 
 var turnClass = kv.NewClass("turn", 2)
 
-// turn waits for the turn of c in this process.
 func (i *Intent) turn(ctx context.Context, c Call) (*turn, error) {
 	if c.Turn == nil {
 		return &turn{mine: true}, nil
@@ -38,7 +37,6 @@ func (i *Intent) turn(ctx context.Context, c Call) (*turn, error) {
 	return &turn{i.db, key, kv.RandomBytes(16), false, leave}, err
 }
 
-// try takes the turn between processes, unless another holds it.
 func (t *turn) try(ctx context.Context, s kv.Store) error {
 	if t.mine {
 		return nil
@@ -60,7 +58,6 @@ func (t *turn) try(ctx context.Context, s kv.Store) error {
 	return err
 }
 
-// wait retries until this process has the turn.
 func (t *turn) wait(ctx context.Context) error {
 	for !t.mine {
 		if !kv.Sleep(ctx, kv.Jitter(turnPause)) {
@@ -73,7 +70,6 @@ func (t *turn) wait(ctx context.Context) error {
 	return nil
 }
 
-// turnPause is the approximate pause between attempts.
 const turnPause = 200 * time.Millisecond
 
 // end releases the turn, to other processes first.

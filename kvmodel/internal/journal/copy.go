@@ -35,8 +35,8 @@ type Copy struct {
 // segmentsAtOnce is the number of segments read in one trip.
 const segmentsAtOnce = 100
 
-// Read returns the journal of process. A journal without a head is empty, and damaged if the name
-// of the process is. If the head is damaged, the segments it appears to name are used.
+// Read returns the journal of process, empty without a head. If the head is damaged, the segments
+// it appears to name are used.
 func Read(ctx context.Context, s kv.Store, process string) (Copy, error) {
 	c := Copy{Process: process}
 	r, err := kv.One(ctx, s, kv.OpGet(headKey.Key(process)))
@@ -80,8 +80,6 @@ func (c *Copy) readSegments(ctx context.Context, s kv.Store) error {
 	return nil
 }
 
-// End writes that notes have ended, so that none is carried out again, whatever happens to the rest
-// of the journal.
 func (c *Copy) End(ctx context.Context, s kv.Store, notes []Line) error {
 	var ops []kv.Op
 	var of []*kv.Op // of holds the segments
@@ -115,8 +113,7 @@ func (c *Copy) End(ctx context.Context, s kv.Store, notes []Line) error {
 	return err
 }
 
-// CreatedIDs returns the ids that journals name as new in model. With an ErrCorrupt, some may be
-// missing.
+// CreatedIDs returns the ids that journals name as new in model.
 func CreatedIDs(ctx context.Context, s kv.Store, model string) (ids []string, err error) {
 	var damaged error
 	err = eachCopy(ctx, s, func(c Copy) {
@@ -133,7 +130,6 @@ func CreatedIDs(ctx context.Context, s kv.Store, model string) (ids []string, er
 	return ids, damaged
 }
 
-// eachCopy calls f with the journal of each process.
 func eachCopy(ctx context.Context, s kv.Store, f func(Copy)) error {
 	p, err := readProcesses(ctx, s)
 	if err != nil {
@@ -149,7 +145,6 @@ func eachCopy(ctx context.Context, s kv.Store, f func(Copy)) error {
 	return nil
 }
 
-// Models returns the models that the process has written, or nil if unknown.
 func (c *Copy) Models() (models []string) {
 	for _, shape := range c.head.shapes {
 		if name, _, ok := strings.Cut(shape, "="); ok && !c.headless {
@@ -186,7 +181,6 @@ func (c *Copy) Clear(ctx context.Context, s kv.Store) error {
 	return nil
 }
 
-// close marks the head as closed.
 func (c *Copy) close(ctx context.Context, s kv.Store) error {
 	h := c.head
 	h.tick = closedTick
@@ -195,8 +189,7 @@ func (c *Copy) close(ctx context.Context, s kv.Store) error {
 }
 
 // Remove removes the journal of a dead process, unless it has changed since it was read: then it
-// stays until its process has been silent again. The head is first marked as closed, so that the
-// process creates no segment that nobody would find.
+// stays until its process has been silent again.
 func (c *Copy) Remove(ctx context.Context, s kv.Store) error {
 	if c.version != 0 {
 		if err := c.close(ctx, s); err != nil {
@@ -215,7 +208,6 @@ func (c *Copy) Remove(ctx context.Context, s kv.Store) error {
 	return removeNames(ctx, s, c.Process)
 }
 
-// unlessChanged returns nil if err means that a journal has changed.
 func unlessChanged(err error) error {
 	if kv.Raced(err) {
 		return nil
@@ -223,7 +215,6 @@ func unlessChanged(err error) error {
 	return err
 }
 
-// removeNames removes the names of the journal of process after its segments.
 func removeNames(ctx context.Context, s kv.Store, process string) error {
 	if err := listProcess(ctx, s, process, false); err != nil {
 		return err
@@ -234,8 +225,8 @@ func removeNames(ctx context.Context, s kv.Store, process string) error {
 // repairedKey records the extent of the first repair of a dead process's journal.
 var repairedKey = kv.NewClass("fixed", 1) // process
 
-// Repaired returns when the journal of process was first repaired, and its size in bytes. The time
-// is zero if it was not repaired, or the record of that is damaged.
+// Repaired returns when the journal of process was first repaired, zero if unknown, and its size
+// then.
 func Repaired(ctx context.Context, s kv.Store, process string) (when time.Time, covered int, err error) {
 	r, err := kv.One(ctx, s, kv.OpGet(repairedKey.Key(process)))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -254,7 +245,6 @@ func Repaired(ctx context.Context, s kv.Store, process string) (when time.Time, 
 	return when, covered, nil
 }
 
-// MarkRepaired records that the journal c was repaired now.
 func (c *Copy) MarkRepaired(ctx context.Context, s kv.Store, now time.Time) error {
 	b := binary.AppendUvarint(nil, uint64(now.UnixMilli()))
 	b = binary.AppendUvarint(b, uint64(c.Bytes))

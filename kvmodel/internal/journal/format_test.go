@@ -84,7 +84,6 @@ func TestFormat_WhatIsStoredReadsAsItAlwaysDid(t *testing.T) {
 
 var deletedForm, noteForm = Line{Model: "Page", ID: "p1"}, Line{Model: "views", Touched: []envelope.Touched{{Index: "views", Places: []string{"a", "b"}}}}
 
-// segment returns the bytes of a segment with the lines.
 func segment(lines ...Line) (data []byte) {
 	for _, l := range lines {
 		data = l.encode(data)

@@ -13,13 +13,11 @@ import (
 
 var headKey = kv.NewClass("out", 1) // process
 
-// ErrNone means that there is no segment to write to. The journal was never opened, or another
-// process took this one for dead and removed its journal.
+// ErrNone means that there is no segment to write to.
 var ErrNone = errors.New("no journal")
 
-// head is the head of a journal: the segments from lowest to highest may exist, the tick changes
-// while the process is alive, and shapes has the shapes of its models, and a text from Handling for
-// models with handlers.
+// head is the head of a journal. The segments from lowest to highest may exist. shapes also has a
+// text of Handling for each model with handlers.
 type head struct {
 	lowest, highest int64
 	tick            uint64
@@ -60,7 +58,6 @@ func (h head) encode() []byte {
 	return frame.Twice(wire.AppendTexts(b, texts))
 }
 
-// readHead returns what the head of process says.
 func readHead(process string, data []byte) (head, error) {
 	h, err := decodeHead(data)
 	return h, wire.Corrupt(headKey.Key(process), err)
@@ -99,9 +96,8 @@ func decodeHead(data []byte) (head, error) {
 // errGoneBack: a head is older than an acknowledged one.
 var errGoneBack = errors.New("the store shows an older head of the journal than it had")
 
-// write replaces the head of process, whose last tick was last, with h. It returns ErrNone if the
-// journal was removed or is being removed: nobody would find a segment created afterwards. A
-// damaged head is replaced too, since only its process writes it.
+// write replaces the head of process, whose last tick was last, even if it is damaged. ErrNone: the
+// journal was or is being removed, so nobody would find a new segment.
 func (h head) write(ctx context.Context, s kv.Store, process string, last uint64) error {
 	key := headKey.Key(process)
 	r, err := kv.One(ctx, s, kv.OpGet(key))

@@ -1,11 +1,9 @@
 // Package journal is the log that each process writes before its changes, so that another process
-// can finish them after a crash.
+// can finish them.
 //
-// A journal is a sequence of segments of lines. A [Line] is written before the change it describes
-// commits. When the change is complete nothing is written: the process counts, and removes a
-// segment when all its lines are complete. While its process is alive, a segment is read only to
-// list ids. Another process repairs the lines of a dead one. The head of a journal names its
-// segments and shows that its process is alive.
+// A journal is a sequence of segments of lines. The process counts complete changes and removes a
+// segment when all its lines are complete. Its head names the segments and shows that the process
+// lives.
 package journal
 
 import (
@@ -13,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -22,7 +21,6 @@ import (
 // segmentBytes is the size at which a new segment is begun.
 const segmentBytes = 32 << 10
 
-// Config is the environment of a journal.
 type Config struct {
 	Store  kv.Store
 	Now    func() time.Time
@@ -78,22 +76,19 @@ func New(c Config) *Journal {
 	return j
 }
 
-// Process returns the name under which this process writes, or "" if it has no journal.
 func (j *Journal) Process() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.process
 }
 
-// IsOwn reports whether this process writes under that name, or is about to.
 func (j *Journal) IsOwn(process string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return process == j.begun
 }
 
-// Ready returns when the journal is open for lines. It costs trips only the first time. After Leave
-// it returns an ErrUnavailable.
+// Ready returns when the journal is open for lines.
 func (j *Journal) Ready(ctx context.Context) error {
 	if j.isLeft() {
 		return kv.Unavailable(errLeft)
@@ -124,9 +119,8 @@ func (j *Journal) isLeft() bool {
 	return j.left
 }
 
-// leavePast leaves a journal that was opened before the store lost a server's memory. A rebuild
-// since then may not have seen its lines. So the journal is listed again, for others to repair like
-// that of a dead process, and the next line goes to a new one.
+// leavePast leaves a journal opened before an accepted loss, since a rebuild may not have seen its
+// lines. It is listed again for repair, and the next line goes to a new one.
 func (j *Journal) leavePast(ctx context.Context) error {
 	if j.isListed() {
 		return nil
@@ -165,7 +159,6 @@ func (j *Journal) isListed() bool {
 	return j.process != "" && j.edition == edition
 }
 
-// list adds the journal of process to the list p.
 func (j *Journal) list(ctx context.Context, p processes, process string) error {
 	err := p.change(ctx, j.Store, process, true)
 	_, edition := kv.EditionOf(j.losses)
@@ -206,16 +199,13 @@ func (j *Journal) open(ctx context.Context) error {
 	return nil
 }
 
-// begin records the name of the journal about to be opened.
 func (j *Journal) begin(process string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.begun = process
 }
 
-// Append writes l through s, which may be shared with other works. It returns the segment that
-// holds l, or may hold it after an error other than ErrNone; the caller owes that segment one Done.
-// After ErrNone, make the journal Ready again.
+// Append writes l through s, which may be shared with other works.
 func (j *Journal) Append(ctx context.Context, s kv.Store, l Line) (*Segment, error) {
 	data := l.encode(nil)
 	seg := j.enter(l, len(data))
@@ -230,6 +220,27 @@ func (j *Journal) Append(ctx context.Context, s kv.Store, l Line) (*Segment, err
 	j.Done(seg)
 	j.forget(seg.process)
 	return nil, ErrNone
+}
+
+// writeTries limits the journals that other processes may remove while Write writes a line.
+const writeTries = 8
+
+// Write appends l, in a new journal if there is none, and adds to segs the segments that may hold
+// it. The caller owes each of these a Done.
+func (j *Journal) Write(ctx context.Context, s kv.Store, l Line, segs []*Segment) ([]*Segment, error) {
+	for range writeTries {
+		if err := j.Ready(ctx); err != nil {
+			return segs, err
+		}
+		seg, err := j.Append(ctx, s, l)
+		if seg != nil {
+			segs = append(segs, seg)
+		}
+		if !errors.Is(err, ErrNone) {
+			return segs, err
+		}
+	}
+	return segs, ErrNone
 }
 
 // enter returns the segment for the next line and counts the line as open, or returns nil if the
@@ -262,7 +273,6 @@ func (j *Journal) GiveUp() {
 	j.givenUp = true
 }
 
-// Done marks the change of one line in seg as complete.
 func (j *Journal) Done(seg *Segment) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -279,9 +289,8 @@ func (j *Journal) Ended(seg *Segment, note Line) {
 	seg.over = note.encode(seg.over)
 }
 
-// End writes that a note in seg must not be carried out again, and is Done for it. An ErrNone means
-// that another process took this one for dead, and may have carried the note out; the note is Done
-// then, too.
+// End writes that a note in seg must not be carried out again, and is Done for it. ErrNone: another
+// process took this one for dead and may have carried it out.
 func (j *Journal) End(ctx context.Context, seg *Segment, note Line) error {
 	note.Rev = endedRev
 	err := kv.AppendSurely(ctx, j.Store, seg.key(), note.encode(nil))
@@ -295,7 +304,6 @@ func (j *Journal) End(ctx context.Context, seg *Segment, note Line) error {
 	return err
 }
 
-// writeOver writes the ends of notes in segments that have had open lines for at least some time.
 func (j *Journal) writeOver(ctx context.Context, some time.Duration) error {
 	for _, seg := range j.segmentsOver(some) {
 		over := j.takeOver(seg)
@@ -335,7 +343,6 @@ func (j *Journal) forget(process string) {
 	}
 }
 
-// OpenLines returns the number of incomplete lines.
 func (j *Journal) OpenLines() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -346,8 +353,7 @@ func (j *Journal) OpenLines() int {
 	return n
 }
 
-// Oldest returns the age of the oldest incomplete line, 0 if there is none. It may count from a
-// line written up to a second earlier.
+// Oldest returns the age of the oldest incomplete line, 0 if there is none.
 func (j *Journal) Oldest() (age time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -359,7 +365,6 @@ func (j *Journal) Oldest() (age time.Duration) {
 	return age
 }
 
-// complete returns the ended segments without open lines.
 func (j *Journal) complete() []*Segment {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -372,7 +377,6 @@ func (j *Journal) complete() []*Segment {
 	return all
 }
 
-// removeComplete removes the complete segments and returns their number.
 func (j *Journal) removeComplete(ctx context.Context) (int, error) {
 	complete := j.complete()
 	for _, seg := range complete {
@@ -383,13 +387,12 @@ func (j *Journal) removeComplete(ctx context.Context) (int, error) {
 	return len(complete), nil
 }
 
-// remove deletes a complete segment, once the ids created in it are in the enumeration.
 func (j *Journal) remove(ctx context.Context, seg *Segment) error {
 	if err := j.Archive(ctx, seg.created); err != nil {
 		return err
 	}
 	seg.created = nil // not added twice if the deletion fails
-	if _, err := kv.One(ctx, j.Store, kv.OpDelete(seg.key())); err != nil && !errors.Is(err, kv.ErrNotFound) {
+	if err := j.discard(ctx, seg); err != nil {
 		return err
 	}
 	j.mu.Lock()
@@ -398,8 +401,8 @@ func (j *Journal) remove(ctx context.Context, seg *Segment) error {
 	return nil
 }
 
-// Close removes the journal: nothing more will be written. If a change is incomplete, everything is
-// left for repair and Close returns an error, unless waits says that a change is merely waiting.
+// Close removes the journal. If a change is incomplete, everything is left for repair and Close
+// returns an error, unless waits says that it merely waits.
 func (j *Journal) Close(ctx context.Context, waits bool) error {
 	process := j.Process()
 	if err := j.Leave(ctx); err != nil || process == "" {
@@ -413,8 +416,7 @@ func (j *Journal) Close(ctx context.Context, waits bool) error {
 	return removeNames(ctx, j.Store, process)
 }
 
-// Leave ends the journal: nothing more will be written except ends of notes. Segments without open
-// lines are removed.
+// Leave ends the journal: nothing more will be written except ends of notes.
 func (j *Journal) Leave(ctx context.Context) error {
 	if err := j.awaitTicking(ctx); err != nil {
 		return err
@@ -437,3 +439,23 @@ func (j *Journal) endAll() {
 		seg.ended = true
 	}
 }
+
+var segmentKey = kv.NewClass("line", 2) // process, number
+
+// Segment is one key of a journal.
+type Segment struct {
+	process string
+	number  int64
+	size    int
+	open    int                 // lines of incomplete changes
+	since   time.Time           // when the first of these, or a line before it, was written
+	created map[string][]string // ids for the enumeration, by model
+	ended   bool                // no more lines are begun in it
+	over    []byte              // unwritten lines that end notes in it
+}
+
+func newSegment(process string, number int64) *Segment {
+	return &Segment{process: process, number: number, created: map[string][]string{}}
+}
+
+func (s *Segment) key() string { return segmentKey.Key(s.process, strconv.FormatInt(s.number, 10)) }

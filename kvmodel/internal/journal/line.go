@@ -71,7 +71,6 @@ func Merge(lines []Line) []Line {
 
 const isCreated = 1
 
-// encode appends a frame of l to dst.
 func (l *Line) encode(dst []byte) []byte {
 	body := wire.AppendText(nil, l.Model)
 	body = wire.AppendText(body, l.ID)
@@ -83,8 +82,7 @@ func (l *Line) encode(dst []byte) []byte {
 	return frame.Append(dst, envelope.AppendTouched(append(body, created), l.Touched))
 }
 
-// decodeLines returns the lines of a segment. A line appended twice because of an unclear answer is
-// returned once. With an ErrCorrupt it returns the readable lines.
+// decodeLines returns the lines of a segment.
 func decodeLines(data []byte) (lines []Line, damaged error) {
 	var before []byte
 	for len(data) > 0 {
@@ -104,7 +102,6 @@ func decodeLines(data []byte) (lines []Line, damaged error) {
 	return lines, damaged
 }
 
-// decodeLine decodes the payload of a frame.
 func decodeLine(body []byte) (l Line, err error) {
 	r := wire.Reader{Rest: body}
 	l.Model, l.ID, l.Rev = r.Text("model"), r.Text("id"), r.Number("rev", envelope.MaxRev)

@@ -15,7 +15,7 @@ func TestJournal_TheFirstHeadSaysWhereItsProcessRuns(t *testing.T) {
 	j := New(Config{Store: s, Now: time.Now, Origin: want, Shapes: func() []string { return nil }, Begin: unobserved})
 	must(t, j.Ready(t.Context()))
 	others, err := Others(t.Context(), s, func(string) bool { return false }, nil)
-	if err != nil || len(others) != 1 || others[0].Origin() != want {
+	if err != nil || len(others) != 1 || others[0].Origin != want {
 		t.Errorf("want %+v, got %+v, %v", want, others, err)
 	}
 }

@@ -16,11 +16,9 @@ type Origin struct {
 	Since   time.Time // when it opened the database
 }
 
-// IsZero reports whether nothing is known.
 func (o Origin) IsZero() bool { return o == Origin{} }
 
-// Called returns the process in readable form: web-1 pid 4121 (release a3f19c2, since 3 h). If o is
-// zero, it returns process, its name in the store.
+// Called returns the process in readable form: web-1 pid 4121 (release a3f19c2, since 3 h).
 func (o Origin) Called(process string, now time.Time) string {
 	if o.IsZero() {
 		return process
@@ -32,7 +30,6 @@ func (o Origin) Called(process string, now time.Time) string {
 	return strings.TrimSpace(fmt.Sprintf("%s pid %d (%ssince %s)", o.Host, o.PID, release, age(now.Sub(o.Since))))
 }
 
-// age returns d in the largest unit that fits.
 func age(d time.Duration) string {
 	const day = 24 * time.Hour
 	for _, unit := range []struct {
@@ -50,14 +47,12 @@ func age(d time.Duration) string {
 // name has no blank.
 const runs = "runs "
 
-// text returns o as a text among the shapes. Unlike the shape of a model it contains no =.
 func (o Origin) text() string {
 	return runs + strings.Join([]string{
 		url.QueryEscape(o.Host), strconv.Itoa(o.PID), strconv.FormatInt(o.Since.Unix(), 10), url.QueryEscape(o.Release),
 	}, " ")
 }
 
-// readOrigin returns the Origin in text, and whether it is one.
 func readOrigin(text string) (o Origin, ok bool) {
 	rest, ok := strings.CutPrefix(text, runs)
 	parts := strings.Split(rest, " ")

@@ -13,17 +13,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// processList is the key of the list of all processes with a journal.
 const processList = "procs"
 
 // Other is another process with a journal, as its head shows it.
 type Other struct {
 	Process string
-	head    kv.Result
+	Tick    uint64 // 0 if the head is missing, damaged, or being removed
+	Shapes  []string
+	Origin  Origin // zero if unknown
+	Damaged error  // an ErrCorrupt: the head, or the name of the process, cannot be read
 }
 
-// Others returns the processes with a journal that are not own. It takes one trip to read the list
-// and the heads of known, and a second one if the list has others.
+// Others returns the processes with a journal that are not own.
 func Others(ctx context.Context, s kv.Store, own func(process string) bool, known []string) ([]Other, error) {
 	results, err := kv.GetAll(ctx, s, append(kv.Texts(known, HeadKey), processList)...)
 	if err != nil {
@@ -39,38 +40,22 @@ func Others(ctx context.Context, s kv.Store, own func(process string) bool, know
 	}
 	others := make([]Other, len(all))
 	for i, process := range all {
-		others[i] = Other{process, results[slices.Index(known, process)]}
+		others[i] = otherOf(process, results[slices.Index(known, process)])
 	}
 	return others, nil
 }
 
-// Head returns the tick and the shapes of the process, none if its head is missing. The tick is 0
-// if the head is being removed. If the head, or the name of the process, is damaged, the tick is 0
-// and the error is an ErrCorrupt.
-func (o Other) Head() (tick uint64, shapes []string, err error) {
-	if o.head.Err != nil {
-		return 0, nil, checkName(o.Process)
+func otherOf(process string, got kv.Result) Other {
+	if got.Err != nil {
+		return Other{Process: process, Damaged: checkName(process)}
 	}
-	h, err := readHead(o.Process, o.head.Value)
+	h, err := readHead(process, got.Value)
 	if err != nil {
-		return 0, nil, err
+		return Other{Process: process, Damaged: err}
 	}
-	return h.sign(), h.shapes, nil
+	return Other{Process: process, Tick: h.sign(), Shapes: h.shapes, Origin: h.origin}
 }
 
-// Origin returns the Origin of the process, zero if it cannot be read.
-func (o Other) Origin() Origin {
-	if o.head.Err != nil {
-		return Origin{}
-	}
-	h, err := readHead(o.Process, o.head.Value)
-	if err != nil {
-		return Origin{}
-	}
-	return h.origin
-}
-
-// processes is the list of processes as read.
 type processes struct {
 	all     []string
 	version kv.Version // 0 if there is none
@@ -87,8 +72,6 @@ func readProcesses(ctx context.Context, s kv.Store) (processes, error) {
 	return processes{decodeProcesses(r.Value), r.Version}, nil
 }
 
-// change adds process to the list or removes it. If the list has changed since it was read, it is
-// read again.
 func (p processes) change(ctx context.Context, s kv.Store, process string, in bool) error {
 	for slices.Contains(p.all, process) != in {
 		all := slices.DeleteFunc(slices.Clone(p.all), func(name string) bool { return name == process })
@@ -106,7 +89,6 @@ func (p processes) change(ctx context.Context, s kv.Store, process string, in bo
 	return nil
 }
 
-// listProcess adds process to the list of processes or removes it.
 func listProcess(ctx context.Context, s kv.Store, process string, in bool) error {
 	p, err := readProcesses(ctx, s)
 	if err != nil {

@@ -21,10 +21,9 @@ func TestHead_OneThatIsBeingRemovedHasNoTick(t *testing.T) {
 		if err != nil || len(others) != 1 {
 			t.Fatalf("%d others, %v", len(others), err)
 		}
-		tick, _, err := others[0].Head()
-		c, failed := Read(ctx, s, "p")
-		if err != nil || failed != nil || tick != test.want || c.Tick != test.want {
-			t.Errorf("a head at %d shows %d, and read whole %d, want %d: %v, %v", test.tick, tick, c.Tick, test.want, err, failed)
+		c, err := Read(ctx, s, "p")
+		if o := others[0]; err != nil || o.Damaged != nil || o.Tick != test.want || c.Tick != test.want {
+			t.Errorf("a head at %d shows %d, and read whole %d, want %d: %v, %v", test.tick, o.Tick, c.Tick, test.want, o.Damaged, err)
 		}
 	}
 }

@@ -16,9 +16,8 @@ const (
 	shedLast  = time.Second
 )
 
-// Shed waits a few seconds until no journal has a line accepted by is. It returns a process with
-// such a line in its journal, or "". A line of this process goes when all changes in its segment
-// are complete. A line of a dead process goes when its journal is removed.
+// Shed waits a few seconds until no journal has a line accepted by is, and returns a process with
+// one, or "". Lines of a dead process go with its journal.
 func (j *Journal) Shed(ctx context.Context, is func(Line) bool) (process string, err error) {
 	last := j.last()
 	for pause := shedFirst; ; pause *= 2 {
@@ -35,15 +34,13 @@ func (j *Journal) Shed(ctx context.Context, is func(Line) bool) (process string,
 	}
 }
 
-// holds reports whether seg, which may be nil, still exists with lines.
 func (j *Journal) holds(seg *Segment) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return seg != nil && (seg.size > 0 && slices.Contains(j.segments, seg) || len(j.segments) > 1 && j.segments[0].number < seg.number)
 }
 
-// holder returns a process with a line in its journal accepted by is, or "". If a damaged line
-// leaves that unknown, the error is an ErrCorrupt.
+// holder returns a process with a line in its journal accepted by is, or "".
 func holder(ctx context.Context, s kv.Store, is func(Line) bool) (process string, err error) {
 	var damaged error
 	err = eachCopy(ctx, s, func(c Copy) {

@@ -24,7 +24,6 @@ const (
 	keptFor = 5 * time.Minute
 )
 
-// tickNow triggers the next tick immediately.
 func (j *Journal) tickNow() {
 	select {
 	case j.now <- struct{}{}:
@@ -49,7 +48,6 @@ func (j *Journal) startTicking() {
 	}
 }
 
-// loop ticks while there is work.
 func (j *Journal) loop() {
 	ticker := time.NewTicker(times.Tick)
 	defer ticker.Stop()
@@ -75,7 +73,6 @@ func (j *Journal) loop() {
 	}
 }
 
-// stopIfIdle ends the ticking, unless something was written since the last tick.
 func (j *Journal) stopIfIdle() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -94,7 +91,6 @@ func (j *Journal) stopTicking() {
 	j.ticking = nil
 }
 
-// awaitTicking returns when the ticking or ctx has ended.
 func (j *Journal) awaitTicking(ctx context.Context) error {
 	j.mu.Lock()
 	ticking := j.ticking
@@ -151,9 +147,8 @@ func (j *Journal) last() *Segment {
 	return j.segments[len(j.segments)-1]
 }
 
-// rollOver creates the segment after last if last has lines, and writes the head, which shows that
-// this process is alive. A segment is written to only once the head names it: if another process
-// has closed the head, nobody would find the segment.
+// rollOver creates the segment after last if last has lines, and writes the head. A segment is
+// written to only once the head names it: otherwise nobody would find it.
 func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
 	next, err := j.next(ctx, last)
 	if err != nil {
@@ -191,8 +186,7 @@ func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
 	return nil
 }
 
-// goneBack handles an old head of process in the store. Its segments may be old as well, so they
-// are left for repair, and the next line goes to a new journal.
+// goneBack handles an old head of process in the store.
 func (j *Journal) goneBack(ctx context.Context, process string, err error) error {
 	if j.losses != nil {
 		if failed := j.losses.GoneBack(ctx, headKey.Key(process)); failed != nil {
@@ -203,7 +197,6 @@ func (j *Journal) goneBack(ctx context.Context, process string, err error) error
 	return err
 }
 
-// lastTick returns the last acknowledged tick of process, or 0.
 func (j *Journal) lastTick(process string) uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -213,7 +206,6 @@ func (j *Journal) lastTick(process string) uint64 {
 	return j.acknowledged
 }
 
-// discard deletes a segment that is in no head.
 func (j *Journal) discard(ctx context.Context, seg *Segment) error {
 	_, err := kv.One(ctx, j.Store, kv.OpDelete(seg.key()))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -237,8 +229,7 @@ func (j *Journal) next(ctx context.Context, last *Segment) (*Segment, error) {
 	return next, nil
 }
 
-// following returns the segment after last, and whether it exists. A number is tried only once:
-// after an unclear answer it may be added when the journal has already been removed.
+// following returns the segment after last, and whether it exists.
 func (j *Journal) following(last *Segment) (next *Segment, exists bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -252,7 +243,6 @@ func (j *Journal) following(last *Segment) (next *Segment, exists bool) {
 	return newSegment(last.process, j.number), false
 }
 
-// headTo returns the head with next as the last segment.
 func (j *Journal) headTo(next *Segment) head {
 	shapes := j.Shapes()
 	j.mu.Lock()
@@ -265,21 +255,17 @@ func (j *Journal) headTo(next *Segment) head {
 	return head{lowest, next.number, j.tick, shapes, j.Origin}
 }
 
-// Alive returns when the last tick was sent, and since when ticks have come without a gap in which
-// others may have taken this process for dead.
 func (j *Journal) Alive() (ticked, since time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.ticked, j.since
 }
 
-// HeadKey returns the key of the head of process.
 func HeadKey(process string) string { return headKey.Key(process) }
 
-// Seen handles the answer to a get of the head of process, which is this one. It returns ErrNone if
-// another process has taken this one for dead. A head that is old or damaged is left to the next
-// tick, which every line triggers and which reads it again: this process may have written a later
-// one since.
+// Seen handles the answer to a get of the own head: ErrNone if another process has taken this one
+// for dead. An old or damaged head is left to the next tick, since this process may have written a
+// later one.
 func (j *Journal) Seen(process string, got kv.Result) error {
 	if got.Err != nil && !errors.Is(got.Err, kv.ErrNotFound) {
 		return got.Err

@@ -19,7 +19,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// IndexReady returns nil if index holds all records.
 func (m *Builds) IndexReady(ctx context.Context, index plug.Index) error {
 	if missing, _, fresh := m.Built.Known(); fresh && !core.IsAmong(index, missing) {
 		if m.Built.IsDue() {
@@ -41,8 +40,6 @@ func (m *Builds) IndexReady(ctx context.Context, index plug.Index) error {
 	return m.unbuilt(ctx, index)
 }
 
-// Missing returns the indexes that do not hold all records. On a store held by one process, they
-// are then being built.
 func (m *Builds) Missing(ctx context.Context) ([]string, error) {
 	there, err := m.Built.Read(ctx)
 	if err != nil || !there.Exists {
@@ -67,7 +64,6 @@ func (m *Builds) Missing(ctx context.Context) ([]string, error) {
 	return missing, nil
 }
 
-// BeginBuild starts building missing indexes, on a store held by one process.
 func (m *Builds) BeginBuild(ctx context.Context) error {
 	if missing, read, _ := m.Built.Known(); !m.Db.Alone || read && len(missing) == 0 {
 		return nil
@@ -96,9 +92,7 @@ type building struct {
 	unread   error                   // an ErrCorrupt: there may be records that nothing else names
 }
 
-// buildOnce is one attempt of build. From B2 on, a process without an index takes it out of the
-// built item before it writes, so only earlier writers must be found. With joined, buildOnce
-// returns if another process has finished the build.
+// buildOnce is one attempt of build.
 func (m *Builds) buildOnce(ctx context.Context, r *run, joined bool) error {
 	b := &building{Builds: m, indexes: m.Indexes(), run: r, kept: m.Db.Now(), noted: map[string]bool{}}
 	var err error
@@ -150,7 +144,6 @@ func (m *Builds) buildOnce(ctx context.Context, r *run, joined bool) error {
 	return fmt.Errorf("rebuild %s: %w", m.Name, err)
 }
 
-// startOver builds from the first record.
 func (b *building) startOver(ctx context.Context) error {
 	number, err := b.Built.Begin(ctx)
 	if err != nil {
@@ -164,8 +157,6 @@ func (b *building) startOver(ctx context.Context) error {
 	return b.steps(ctx)
 }
 
-// isWhole reports whether b entered all records itself, rather than continuing another process's
-// build.
 func (b *building) isWhole() bool {
 	found := b.lease.Found
 	return found.Stage == build.Entering && found.Reached == (enumeration.Reached{})
@@ -177,7 +168,6 @@ var errLostSince = errors.New("a part of an index is lost")
 
 var errBuilt = errors.New("another process has built it")
 
-// missing returns the indexes that did not hold all records when b began.
 func (b *building) missing() (missing []string) {
 	for _, def := range b.Definitions() {
 		if b.tokens[def] != "" {
@@ -187,7 +177,6 @@ func (b *building) missing() (missing []string) {
 	return missing
 }
 
-// steps runs the remaining steps of the build.
 func (b *building) steps(ctx context.Context) error {
 	b.builders = b.findBuilders()
 	if err := b.awaitOthers(ctx); err != nil {
@@ -227,7 +216,6 @@ func (b *building) steps(ctx context.Context) error {
 	return wait
 }
 
-// without returns the indexes that duplicates do not affect, as far as is known.
 func (b *building) without(duplicates *DuplicatesError) []string {
 	switch {
 	case duplicates == nil:
@@ -236,10 +224,9 @@ func (b *building) without(duplicates *DuplicatesError) []string {
 		return nil
 	}
 	bad := duplicates.Indexes()
-	return slices.DeleteFunc(b.Definitions(), func(def string) bool { return slices.Contains(bad, core.Names([]string{def})[0]) })
+	return slices.DeleteFunc(b.Definitions(), func(def string) bool { return slices.Contains(bad, core.NameOf(def)) })
 }
 
-// findBuilders returns the incomplete indexes that build themselves, by name.
 func (b *building) findBuilders() map[string]plug.Builder {
 	builders := map[string]plug.Builder{}
 	for _, index := range b.indexes {
@@ -291,7 +278,6 @@ func (b *building) mark(ctx context.Context, defs ...string) error {
 	return nil
 }
 
-// buildAll lets the builders build themselves, in the order of the model's indexes.
 func (b *building) buildAll(ctx context.Context) error {
 	for _, index := range b.indexes {
 		if builder := b.builders[index.Name()]; builder != nil {
@@ -306,9 +292,7 @@ func (b *building) buildAll(ctx context.Context) error {
 	return nil
 }
 
-// enter enters rec into every index except b.builders. If the record changes meanwhile, enter
-// starts over, since that change may have missed the new entries. It returns the unique values of
-// rec held by other records.
+// enter enters rec into every index except b.builders.
 func (b *building) enter(ctx context.Context, s kv.Store, rec *plug.Seen) ([]*core.TakenError, error) {
 	for range core.MaxTries {
 		taken, err := b.enterOnce(ctx, s, rec)
@@ -322,7 +306,6 @@ func (b *building) enter(ctx context.Context, s kv.Store, rec *plug.Seen) ([]*co
 	return nil, b.Failure(rec.ID, kv.ErrConflict)
 }
 
-// whole returns the undamaged records of recs and saves the errors of the others.
 func (b *building) whole(recs []*plug.Seen) (whole []*plug.Seen) {
 	for _, rec := range recs {
 		if !rec.Damaged() {
@@ -334,7 +317,6 @@ func (b *building) whole(recs []*plug.Seen) (whole []*plug.Seen) {
 	return whole
 }
 
-// leaveOut saves err, the reason why the record id is missing in some index.
 func (b *building) leaveOut(id string, err error) {
 	if b.damaged == nil {
 		b.damaged = make(map[string]error)
@@ -426,8 +408,7 @@ func unlessCorrupt(all *[]error, err error) error {
 	return err
 }
 
-// keepMarks stores the marks of moves in rec. If a process without an index may still have a change
-// in flight, this also fences the record.
+// keepMarks stores the marks of moves in rec.
 func (b *building) keepMarks(ctx context.Context, s kv.Store, rec *plug.Seen, moves []*plug.Move) error {
 	env := *rec.Envelope
 	env.Marks = slices.Clone(env.Marks)

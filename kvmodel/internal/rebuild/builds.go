@@ -22,7 +22,7 @@ import (
 
 const (
 	// shortBuild is the largest number of remaining records for which a reader waits for the build
-	// of its index, on a store held by one process. For a longer build it gets an error.
+	// of its index, on a store held by one process.
 	shortBuild = 1000
 
 	// buildPatience is how long a reader without a deadline waits for a build that is short or
@@ -48,7 +48,6 @@ type Builds struct {
 	ended time.Time  // end of the last build
 }
 
-// NewBuilds returns the builds of m.
 func NewBuilds(m *core.Model, r *Running) *Builds {
 	db := m.Db
 	return &Builds{Model: m, running: r, item: &build.Item{Store: db.Store, Now: db.Now, Model: m.Name, Owner: db.DB.Owner, Alone: db.Alone}}
@@ -64,14 +63,12 @@ func (m *Builds) begin(mine *run) (r *run, own bool) {
 	return m.now, m.now == mine
 }
 
-// current returns the build under way, or nil, and the end and error of the last one.
 func (m *Builds) current() (r *run, ended time.Time, last error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.now, m.ended, m.last
 }
 
-// end records the result of r.
 func (m *Builds) end(r *run, err error, now time.Time) {
 	m.mu.Lock()
 	m.now, m.last, m.ended = nil, err, now
@@ -80,8 +77,7 @@ func (m *Builds) end(r *run, err error, now time.Time) {
 	close(r.done)
 }
 
-// Rebuild enters every record into every index and marks the indexes as built. Processes with the
-// same indexes may write meanwhile. If a build is under way, rebuild waits for it.
+// Rebuild enters every record into every index and marks the indexes as built.
 func (m *Builds) Rebuild(ctx context.Context) error {
 	for {
 		r, own := m.begin(newRun(m.Name, nil))
@@ -100,7 +96,6 @@ func (m *Builds) Rebuild(ctx context.Context) error {
 	}
 }
 
-// do runs r. Closing the DB ends it.
 func (m *Builds) do(ctx context.Context, r *run) (err error) {
 	ctx, leave, err := m.running.Life.enter(ctx)
 	if err == nil {
@@ -133,8 +128,7 @@ func (m *Builds) BuildMissing(missing []string) {
 	}()
 }
 
-// build runs builds until no process without the index has begun to write meanwhile. While another
-// process builds, it waits.
+// build runs builds until no process without the index has begun to write meanwhile.
 func (m *Builds) build(ctx context.Context, r *run) error {
 	joined := false
 	for stops := 0; ; {
@@ -159,8 +153,6 @@ func (m *Builds) build(ctx context.Context, r *run) error {
 	}
 }
 
-// awaitBuilt returns nil once index holds all records. It waits for a short build until ctx ends,
-// or for buildPatience if ctx has no deadline.
 func (m *Builds) awaitBuilt(ctx context.Context, index plug.Index) error {
 	if r, _, _ := m.current(); r != nil {
 		ctx, cancel := kv.Patient(ctx, buildPatience)
@@ -180,7 +172,6 @@ func (m *Builds) awaitBuilt(ctx context.Context, index plug.Index) error {
 	return m.unbuilt(ctx, index)
 }
 
-// unbuilt returns an ErrNeedsRebuild with the progress of index.
 func (m *Builds) unbuilt(ctx context.Context, index plug.Index) error {
 	how := "run db build, or call Rebuild of the data class, once all writers know the index"
 	switch r, _, last := m.current(); {
@@ -194,7 +185,6 @@ func (m *Builds) unbuilt(ctx context.Context, index plug.Index) error {
 	return fmt.Errorf("%s.%s: %w: %s", m.Name, index.Name(), plug.ErrNeedsRebuild, how)
 }
 
-// Far describes the progress of the build that is stored, or returns "".
 func (m *Builds) Far(ctx context.Context) string {
 	if st, exists, err := m.item.Read(ctx); err == nil && exists {
 		return howFar(st)
@@ -236,7 +226,6 @@ func (l *life) enter(ctx context.Context) (_ context.Context, leave func(), err 
 	}, nil
 }
 
-// Close ends l and waits, until ctx ends, for everyone who entered it.
 func (l *life) Close(ctx context.Context) {
 	l.mu.Lock()
 	l.over = true

@@ -12,9 +12,7 @@ import (
 )
 
 // DuplicatesError lists the records that hold unique values of other records, so that an index
-// could not be built. It is an ErrExists and wraps a TakenError for each. The other indexes were
-// built, unless More is not 0. Once the records are changed or deleted, call Rebuild, which checks
-// only these.
+// could not be built.
 type DuplicatesError struct {
 	Model   string
 	Records []Duplicate
@@ -27,7 +25,6 @@ type Duplicate struct {
 	Taken *core.TakenError
 }
 
-// Error names the first few records.
 func (e *DuplicatesError) Error() string {
 	const shown = 10
 	var b strings.Builder
@@ -42,7 +39,6 @@ func (e *DuplicatesError) Error() string {
 	return b.String()
 }
 
-// Indexes returns the names of the indexes, sorted.
 func (e *DuplicatesError) Indexes() []string {
 	all := make(map[string]bool)
 	for _, d := range e.Records {

@@ -16,7 +16,7 @@ import (
 )
 
 // keepRecords is the number of records after which a build saves its progress, unless times.Beat
-// passes first. In a transaction, progress is saved with the records themselves.
+// passes first.
 const keepRecords = 1000
 
 // beat renews the lease of b until end is called. The returned context ends if another process has
@@ -41,13 +41,11 @@ func (b *building) beat(ctx context.Context) (_ context.Context, end func()) {
 	}
 }
 
-// keep saves the progress of b.
 func (b *building) keep(ctx context.Context) error {
 	b.kept, b.keptDone, b.ownDone = b.Db.Now(), b.state.Done, 0
 	return b.lease.Keep(ctx, b.Db.Store, b.state)
 }
 
-// release lets others continue, however b ended.
 func (b *building) release(ctx context.Context, kept bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildPatience)
 	defer cancel()
@@ -57,7 +55,6 @@ func (b *building) release(ctx context.Context, kept bool) {
 	_ = b.lease.Release(ctx)
 }
 
-// reach records that n more ids were entered, up to to; losers must be entered again.
 func (b *building) reach(to enumeration.Reached, n int, left int64, losers []string) {
 	b.state.Reached = to
 	b.state.Done += int64(n)
@@ -66,8 +63,7 @@ func (b *building) reach(to enumeration.Reached, n int, left int64, losers []str
 	b.run.saw(b.state)
 }
 
-// enterRest enters the remaining records. Records added behind it meanwhile come from processes
-// that maintain the indexes.
+// enterRest enters the remaining records.
 func (b *building) enterRest(ctx context.Context) error {
 	if b.state.Stage != build.Entering {
 		return nil
@@ -94,8 +90,7 @@ func (b *building) enterRest(ctx context.Context) error {
 	return b.keep(ctx)
 }
 
-// enterBatch enters the records with ids and advances b to to. On a store with transactions, both
-// happen in one.
+// enterBatch enters the records with ids and advances b to to.
 func (b *building) enterBatch(ctx context.Context, ids []string, to enumeration.Reached, left int64) (live int, err error) {
 	if b.Db.Atomic == nil {
 		var losers []string
@@ -130,8 +125,8 @@ func (b *building) enterBatch(ctx context.Context, ids []string, to enumeration.
 	return live, nil
 }
 
-// enterIDs enters the records with ids. It returns the number of existing records and the losers,
-// which must be entered again: they are damaged or hold unique values of other records.
+// enterIDs returns the number of existing records and the losers, to be entered again: damaged, or
+// with unique values of others.
 func (b *building) enterIDs(ctx context.Context, s kv.Store, ids []string) (live int, losers []string, err error) {
 	recs, err := b.See(ctx, s, ids)
 	if recs == nil {
@@ -160,8 +155,7 @@ func (b *building) enterIDs(ctx context.Context, s kv.Store, ids []string) (live
 	return core.Living(recs), losers, err
 }
 
-// enterAll enters recs into every index except b.builders. It returns the unique values held by
-// other records, and the ErrCorrupt errors of indexes by the ids of the records they keep out.
+// enterAll returns the unique values held by others, and the ErrCorrupt errors by id.
 func (b *building) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen) (duplicates []Duplicate, damaged map[string]error, err error) {
 	damaged = make(map[string]error)
 	taken := make([][]*core.TakenError, len(recs))
@@ -182,8 +176,6 @@ func (b *building) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen) 
 	return duplicates, damaged, nil
 }
 
-// enterLosers retries the records that were in conflict or damaged. It returns the remaining
-// conflicts, or nil.
 func (b *building) enterLosers(ctx context.Context) (*DuplicatesError, error) {
 	ids := slices.Compact(slices.Sorted(slices.Values(b.state.Losers)))
 	all := &DuplicatesError{Model: b.Name, More: int(b.state.More)}
@@ -211,7 +203,6 @@ func (b *building) enterLosers(ctx context.Context) (*DuplicatesError, error) {
 	return all, nil
 }
 
-// meet passes the places of rec to the indexes with a final step.
 func (b *building) meet(rec *plug.Seen) {
 	for _, index := range b.indexes {
 		if f, ok := index.(plug.Meeter); ok {
@@ -220,7 +211,6 @@ func (b *building) meet(rec *plug.Seen) {
 	}
 }
 
-// meetEarlier meets the records up to to, entered by an earlier process.
 func (b *building) meetEarlier(ctx context.Context, to enumeration.Reached) error {
 	finishes := slices.ContainsFunc(b.indexes, func(i plug.Index) bool { _, ok := i.(plug.Meeter); return ok })
 	if to == (enumeration.Reached{}) || b.lease.Found.Stage == build.Finished || !finishes {

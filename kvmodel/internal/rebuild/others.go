@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
@@ -13,9 +12,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// awaitOthers returns when no live process writes the model without one of its indexes. An
-// ErrNeedsRebuild names a process that does not end. Lines of dead processes are repaired. b is
-// then fencing, because their requests may still be in flight.
+// awaitOthers returns when no live process writes the model without one of its indexes, or an
+// ErrNeedsRebuild that names one. It repairs the lines of dead ones; b is then fencing, because
+// requests may be in flight.
 func (b *building) awaitOthers(ctx context.Context) error {
 	if b.Db.Alone {
 		return nil // no other process has the store
@@ -23,19 +22,9 @@ func (b *building) awaitOthers(ctx context.Context) error {
 	if err := b.awaitPast(ctx); err != nil {
 		return err
 	}
-	var living string
-	var dead []string
-	for range core.OtherTries {
-		var err error
-		if living, dead, err = b.others(ctx); err != nil {
-			return err
-		}
-		if living == "" {
-			break
-		}
-		if !kv.Sleep(ctx, time.Second) {
-			break
-		}
+	living, dead, err := b.Db.AwaitEnd(ctx, b.Lacks)
+	if err != nil {
+		return err
 	}
 	if living != "" {
 		return fmt.Errorf("%w, but process %s writes %s with other indexes: end it first", plug.ErrNeedsRebuild, living, b.Name)
@@ -50,8 +39,7 @@ func (b *building) awaitOthers(ctx context.Context) error {
 	return b.repairAll(ctx, dead)
 }
 
-// awaitPast returns when all running processes know of the last accepted loss. The list of journals
-// may have been lost: until then, processes may write to journals that it does not name.
+// awaitPast returns when all running processes know of the last accepted loss.
 func (b *building) awaitPast(ctx context.Context) error {
 	number, _ := kv.EditionOf(b.Db.Losses)
 	if number <= 1 || number == b.past || !b.isWhole() || len(b.missing()) == 0 {
@@ -64,30 +52,7 @@ func (b *building) awaitPast(ctx context.Context) error {
 	return nil
 }
 
-// others returns the name of a live process without an index of the model, or "", and the names of
-// the dead ones.
-func (b *building) others(ctx context.Context) (living string, dead []string, err error) {
-	all, err := journal.Others(ctx, b.Db.Store, b.Db.Journal.IsOwn, nil)
-	if err != nil {
-		return "", nil, err
-	}
-	for _, other := range all {
-		// With a damaged head, the missing indexes are unknown.
-		tick, shapes, damaged := other.Head()
-		lacks := damaged != nil || slices.ContainsFunc(shapes, func(shape string) bool { return b.Lacks(shape) })
-		switch {
-		case !lacks:
-		case b.Db.Repairer.IsDead(other.Process, tick):
-			dead = append(dead, other.Process)
-		default:
-			living = b.Db.Called(other)
-		}
-	}
-	return living, dead, nil
-}
-
-// repairAll repairs the lines of the model in the journals of processes. It fences the records that
-// they were about to create.
+// repairAll repairs the lines of the model in the journals of processes.
 func (b *building) repairAll(ctx context.Context, processes []string) error {
 	for _, process := range processes {
 		j, err := journal.Read(ctx, b.Db.Store, process)

@@ -16,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 )
 
-// Build is the progress of building a model's indexes.
 type Build struct {
 	Model   string
 	Indexes []string // the indexes that were incomplete at the start; none: a Rebuild of all
@@ -24,7 +23,6 @@ type Build struct {
 	Total   int      // approximate number of records, 0 if not known yet
 }
 
-// String returns the progress in the words of an ErrNeedsRebuild.
 func (b Build) String() string {
 	if b.Total == 0 {
 		return "building"
@@ -32,7 +30,6 @@ func (b Build) String() string {
 	return fmt.Sprintf("building: %s of about %s records", thousands(b.Done), thousands(max(b.Done, b.Total)))
 }
 
-// howFar describes the progress of a build in state st.
 func howFar(st build.State) string {
 	far := Build{Done: int(st.Done), Total: int(st.Total)}.String()
 	switch {
@@ -44,7 +41,6 @@ func howFar(st build.State) string {
 	return far
 }
 
-// thousands returns n with a comma before every three digits.
 func thousands(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -53,7 +49,6 @@ func thousands(n int) string {
 	return text
 }
 
-// run is a build in this process.
 type run struct {
 	long chan struct{} // closed once the build is known not to be short
 	done chan struct{} // closed at the end, after err is set
@@ -74,7 +69,6 @@ func (r *run) state() Build {
 	return r.now
 }
 
-// saw records the progress of the build.
 func (r *run) saw(st build.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,14 +83,12 @@ func (r *run) saw(st build.State) {
 	}
 }
 
-// builds records the indexes that did not hold all records.
 func (r *run) builds(missing []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.now.Indexes = core.Names(missing)
 }
 
-// logEvery is the interval at which a running build is logged.
 const logEvery = 10 * time.Second
 
 // Running are the builds of a DB that run in this process.
@@ -109,12 +101,10 @@ type Running struct {
 	runs map[*run]bool
 }
 
-// NewRunning returns no builds. It calls onBuild as builds progress.
 func NewRunning(log *slog.Logger, onBuild func(Build)) *Running {
 	return &Running{log: log, onBuild: onBuild, Life: newLife(), runs: make(map[*run]bool)}
 }
 
-// report adds r to Stats and logs its progress until the returned func is called with its result.
 func (a *Running) report(ctx context.Context, r *run) (ended func(error)) {
 	a.mu.Lock()
 	a.runs[r] = true
@@ -166,8 +156,7 @@ func (a *Running) All() (all []Build) {
 	return all
 }
 
-// steps is the progress of the index called name with its own part of a build. Indexes that finish
-// side by side do so in one goroutine.
+// steps is the progress of the index called name with its own part of a build.
 type steps struct {
 	*building
 	name string

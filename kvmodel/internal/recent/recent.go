@@ -32,14 +32,12 @@ func (r *Reads) slot(key string) *atomic.Pointer[read] {
 	return &r[hash%uint32(len(r))]
 }
 
-// Keep caches the results for key.
 func (r *Reads) Keep(key string, results []kv.Result, now time.Time) {
 	if first := results[0]; first.Err == nil && len(first.Value) <= keptBytes {
 		r.slot(key).Store(&read{key, results, now})
 	}
 }
 
-// Take removes and returns the recent results for key.
 func (r *Reads) Take(key string, now time.Time) ([]kv.Result, bool) {
 	slot := r.slot(key)
 	kept := slot.Load()
@@ -49,7 +47,6 @@ func (r *Reads) Take(key string, now time.Time) ([]kv.Result, bool) {
 	return kept.results, true
 }
 
-// Drop removes the results for key.
 func (r *Reads) Drop(key string) {
 	slot := r.slot(key)
 	if kept := slot.Load(); kept != nil && kept.key == key {

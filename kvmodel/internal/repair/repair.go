@@ -70,13 +70,10 @@ type Model interface {
 	// not know.
 	Lacked(ctx context.Context) ([]string, error)
 
-	// Handles reports whether the model has handlers.
 	Handles() bool
 
-	// Changed calls the handlers of the model for a change of id of that age.
 	Changed(ctx context.Context, age time.Duration, id string, created bool) error
 
-	// DeleteChildren deletes the children of the record id if it was deleted.
 	DeleteChildren(ctx context.Context, id string) error
 }
 
@@ -86,16 +83,13 @@ type Repairer struct {
 	signs signs
 }
 
-// New returns a Repairer that has seen no process yet.
 func New(c Config) *Repairer {
 	return &Repairer{Config: c, signs: signs{now: c.Now, orphans: c.Alone, last: make(map[string]*sign)}}
 }
 
-// IsDead records the tick of process, and reports whether it has not risen for long.
 func (r *Repairer) IsDead(process string, tick uint64) bool { return r.signs.isDead(process, tick) }
 
-// Repair looks once at the journals of all other processes, and repairs those of dead ones. Work
-// that must wait is left to a later call.
+// Repair looks once at the journals of all other processes, and repairs those of dead ones.
 func (r *Repairer) Repair(ctx context.Context) error {
 	mine := r.Process()
 	listed := mine == ""
@@ -128,7 +122,6 @@ func (r *Repairer) Repair(ctx context.Context) error {
 	return kv.Join(errs...)
 }
 
-// look is the result of one look at the journals of all other processes.
 type look struct {
 	open  []journal.Line // lines of dead processes, unfinished before the look
 	whole bool           // all journals were read
@@ -136,7 +129,7 @@ type look struct {
 
 func (r *Repairer) repairIfDead(ctx context.Context, other journal.Other, l *look) error {
 	// A live process rewrites its damaged head.
-	if tick, _, _ := other.Head(); !r.signs.isDead(other.Process, tick) {
+	if !r.signs.isDead(other.Process, other.Tick) {
 		return nil
 	}
 	j, err := journal.Read(ctx, r.Store, other.Process)
@@ -147,10 +140,9 @@ func (r *Repairer) repairIfDead(ctx context.Context, other journal.Other, l *loo
 	return r.repairJournal(ctx, j, l)
 }
 
-// repairJournal repairs the changes in the lines of a dead process's journal. After a grace period
-// it does so again, since a claim may have been added late. It removes the journal once nothing is
-// left to do, because a Purge waits for the lines. The journal of an orphan needs no grace period.
-// Lines this process does not know are left to another, and then so is the journal.
+// repairJournal repairs the lines of a dead process, again after a grace period, since a claim may
+// have been added late (not for an orphan), and then removes the journal, since a Purge waits for
+// the lines. Lines this process does not know are left to another, and so is the journal.
 func (r *Repairer) repairJournal(ctx context.Context, j journal.Copy, l *look) error {
 	when, covered, err := journal.Repaired(ctx, r.Store, j.Process)
 	if err != nil {
@@ -200,7 +192,6 @@ func (r *Repairer) firstPass(ctx context.Context, j journal.Copy) error {
 	return j.MarkRepaired(ctx, r.Store, r.Now())
 }
 
-// giveUp removes the damaged lines from j after the others are repaired.
 func (r *Repairer) giveUp(ctx context.Context, j journal.Copy) error {
 	models := j.Models()
 	if slices.ContainsFunc(models, func(name string) bool { return r.Owner(name) == nil }) {
@@ -223,7 +214,6 @@ func (r *Repairer) secondPass(ctx context.Context, j journal.Copy) (done bool, e
 	return r.Settle(ctx)
 }
 
-// once runs step for the lines of j, unless it has already succeeded for all of them.
 func (r *Repairer) once(ctx context.Context, j journal.Copy, what part, all extent, step func(context.Context, journal.Copy) error) error {
 	if r.signs.covered(j, what) == all {
 		return nil
@@ -302,7 +292,6 @@ func guard(l journal.Line, step func() error) error {
 	return work.About(l.Model, "", work.Recover("the repair of "+l.Model+" "+kv.Quote(l.ID), step))
 }
 
-// deleteChildren deletes the children of records that the lines have deleted.
 func (r *Repairer) deleteChildren(ctx context.Context, j journal.Copy) error {
 	var errs []error
 	for _, l := range j.Lines {
@@ -313,8 +302,7 @@ func (r *Repairer) deleteChildren(ctx context.Context, j journal.Copy) error {
 	return work.FirstError(errs...)
 }
 
-// resume carries out the intents in j, and records those that have ended. One that fails does not
-// stop the others.
+// resume carries out the intents in j, and records those that have ended.
 func (r *Repairer) resume(ctx context.Context, j journal.Copy) error {
 	var errs []error
 	var ended []journal.Line

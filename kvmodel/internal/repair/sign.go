@@ -28,7 +28,6 @@ type extent struct {
 	known int // see Config
 }
 
-// signs are the last signs of life of all other processes.
 type signs struct {
 	now func() time.Time
 
@@ -37,7 +36,6 @@ type signs struct {
 	last    map[string]*sign
 }
 
-// sign is the last sign of life of a process, with the extent of later repairs of its journal.
 type sign struct {
 	tick    uint64    // last seen
 	highest uint64    // highest seen
@@ -48,10 +46,9 @@ type sign struct {
 
 // isDead records the tick of a process, and reports whether it has not risen for long.
 //
-// A process counts up under a name of its own, so each tick it writes is higher than all before. A
-// lower tick was not written: the store has gone back, or returns different states of the head.
-// That is no sign of life, or dead processes would live while it goes on. Nor is it a sign of
-// death, since a live process next writes a higher tick or takes another name.
+// A process writes only rising ticks. A lower one means that the store has gone back. That is no
+// sign of life, or the dead would live while it goes on, nor of death: a live process next writes a
+// higher tick or takes another name.
 func (s *signs) isDead(process string, tick uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,14 +64,12 @@ func (s *signs) isDead(process string, tick uint64) bool {
 	return last.orphan || s.now().Sub(last.seen) >= times.Dead
 }
 
-// endFirst records the end of the first look.
 func (s *signs) endFirst() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.orphans = false
 }
 
-// isOrphan reports whether the process of j is an orphan and has not changed since.
 func (s *signs) isOrphan(j journal.Copy) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,14 +77,12 @@ func (s *signs) isOrphan(j journal.Copy) bool {
 	return last != nil && last.tick == j.Tick && last.orphan
 }
 
-// known returns the processes seen, sorted.
 func (s *signs) known() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.last))
 }
 
-// deadFor returns the time since the last sign of process.
 func (s *signs) deadFor(process string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +92,6 @@ func (s *signs) deadFor(process string) time.Duration {
 	return 0
 }
 
-// keep forgets all processes except others.
 func (s *signs) keep(others []journal.Other) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +110,6 @@ func (s *signs) covered(j journal.Copy, what part) extent {
 	return extent{}
 }
 
-// cover records that this part is done for all of j.
 func (s *signs) cover(j journal.Copy, what part, all extent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 )
 
-// looks is a process that looks at the tick of another one every 15 seconds.
 type looks struct {
 	signs
 	at time.Time

@@ -25,7 +25,6 @@ var logKey = kv.NewClass("h", 2) // model, id text
 // that is kept.
 const MaxBytes = 256 << 10
 
-// maxTries limits the attempts to append an entry while others write the log as well.
 const maxTries = 8
 
 // Key returns the key of the log of the record with that id text.
@@ -80,7 +79,6 @@ func Decode(data []byte) (log Log, damaged error) {
 	return log, damaged
 }
 
-// decodeEntry decodes the payload of a frame.
 func decodeEntry(body []byte) (e Entry, err error) {
 	in := wire.Reader{Rest: body}
 	e = Entry{Of: readTry(&in), Prev: readTry(&in)}

@@ -11,12 +11,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Run runs works, each with its own context, and returns the first error in their order. Works run
-// as by [kv.Together]: their requests to a [Store] on s under their contexts are sent together,
-// under the context trips. Once a work has failed, no further trip leaves, and the others fail too.
-// If a work panics, so does Run.
-//
-// On a store with [kv.Powers.Local] all works run one after another, until one fails.
+// Run runs works, each with its own context, and returns the first error in their order. Requests
+// to a [Store] on s under their contexts share trips, as by [kv.Together], under the context trips.
+// Once a work has failed, the others fail too. A panic of a work is one of Run. With
+// [kv.Powers.Local] they run in order.
 func Run(ctx, trips context.Context, s kv.Store, works ...func(context.Context) error) error {
 	if kv.PowersOf(s).Local {
 		return inOrder(ctx, works)
@@ -42,7 +40,6 @@ func inOrder(ctx context.Context, works []func(context.Context) error) error {
 	return nil
 }
 
-// outcome returns the first error of the works, which have ended, or panics as one has.
 func outcome(sides []side, errs []error) (failed error) {
 	for i, err := range errs {
 		if panicked := sides[i].panicked; panicked != nil {
@@ -55,10 +52,8 @@ func outcome(sides []side, errs []error) (failed error) {
 	return failed
 }
 
-// errStopped is the error of works after another one has failed.
 var errStopped = fmt.Errorf("another work beside it has failed: %w", context.Canceled)
 
-// stopping is a store that can be stopped.
 type stopping struct {
 	kv.Store
 	stopped *atomic.Bool
@@ -77,7 +72,6 @@ func (s stopping) Do(ctx context.Context, ops []kv.Op) error {
 
 type sideKey struct{}
 
-// side is one of the works of a Run.
 type side struct {
 	trips    context.Context
 	trip     kv.Store
@@ -87,7 +81,6 @@ type side struct {
 	over bool       // it has ended
 }
 
-// run runs the work until it ends, unless another one has failed.
 func (s *side) run(ctx context.Context, work func(context.Context) error, stopped *atomic.Bool) (err error) {
 	if stopped.Load() {
 		return errStopped
@@ -117,8 +110,7 @@ func (s *side) do(ops []kv.Op) (over bool, err error) {
 	return false, s.trip.Do(s.trips, ops)
 }
 
-// On returns s for works of [Run], combining the requests made under their contexts. If there are
-// no trips to share, it returns s itself.
+// On returns s for works of [Run], combining the requests made under their contexts.
 func On(s kv.Store) kv.Store {
 	if kv.PowersOf(s).Local {
 		return s
@@ -132,7 +124,6 @@ type Store struct{ kv.Store }
 // Powers returns the powers of the underlying store.
 func (s Store) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
-// Memory returns the Memory of the underlying store: its answers need no shared trip.
 func (s Store) Memory(ctx context.Context) (kv.Memory, string) { return kv.MemoryOf(ctx, s.Store) }
 
 // Do carries out ops, together with those of other works, if any. A request that outlives its work

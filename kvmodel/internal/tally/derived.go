@@ -11,13 +11,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Derived is a sum over the members of lists, one number for each list. In a count each member adds
-// 1. The number belongs to the list and not to a record: it exists before the record is created and
-// after it is deleted. A change of a list adds its share in the trip of its commit, and takes it
-// back if it does not commit.
-//
-// If an answer is missing, or a number or a process is lost, the number is in doubt: it is
-// recounted from the list. See [Derived.Doubt].
+// Derived is a sum over the members of lists, one number for each list; in a count each adds 1. It
+// exists apart from its record. A change of a list adds its share in the trip of its commit and
+// takes it back if it does not commit. If an answer is missing, or a number or process is lost, it
+// is in doubt and recounted: see [Derived.Doubt].
 type Derived struct {
 	numbers
 	lists atomic.Pointer[Lists]
@@ -56,29 +53,24 @@ const (
 	sumZero   = kv.MaxNumber / 2
 )
 
-// NewDerived returns the derived count of that name in a model.
 func NewDerived(base Base, model, counter string) *Derived {
 	return &Derived{numbers: numbers{base: base, model: model, counter: counter, keys: derivedKey.Family(model, counter), zero: countZero}}
 }
 
-// NewSum is NewDerived for a number that may be negative.
 func NewSum(base Base, model, counter string) *Derived {
 	d := NewDerived(base, model, counter)
 	d.zero, d.signed = sumZero, true
 	return d
 }
 
-// stored returns the stored form of n.
 func (d *Derived) stored(n int64) []byte { return strconv.AppendInt(nil, d.zero+n, 10) }
 
-// Over sets the counted lists. Call it at start-up, at most once.
 func (d *Derived) Over(l Lists) {
 	if !d.lists.CompareAndSwap(nil, &l) {
 		panic("kvmodel: " + d.model + "." + d.counter + " follows other lists already")
 	}
 }
 
-// FollowSurely makes f follow all numbers. Call it at start-up, at most once.
 func (d *Derived) FollowSurely(f SureFollower) { d.sure.Store(&f) }
 
 // Followed returns nil once the SureFollower, if any, agrees with the numbers of ids. A change that
@@ -91,22 +83,8 @@ func (d *Derived) Followed(ctx context.Context, s kv.Store, ids []string) error 
 	return (*sure).Follow(ctx, s, ids)
 }
 
-// Name returns the name of the count in messages and definitions.
 func (d *Derived) Name() string { return d.model + "." + d.counter }
 
-// Counts returns the numbers of these records, None for missing ones.
-func (d *Derived) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
-	counts, errs, err := d.countEach(ctx, s, ids)
-	for i := range errs {
-		if errs[i] != nil {
-			return nil, d.failure(ids[i], errs[i])
-		}
-	}
-	return counts, err
-}
-
-// Known is Counts, but returns None for damaged numbers, too. Callers that can have the number
-// recounted treat both as unknown.
 func (d *Derived) Known(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
 	counts, errs, err := d.countEach(ctx, s, ids)
 	for i := range errs {
@@ -117,22 +95,7 @@ func (d *Derived) Known(ctx context.Context, s kv.Store, ids []string) ([]int64,
 	return counts, err
 }
 
-// countEach returns the numbers of ids, None for missing ones, and an ErrNotNumber for each damaged
-// one.
-func (d *Derived) countEach(ctx context.Context, s kv.Store, ids []string) (counts []int64, errs []error, err error) {
-	results, err := kv.GetAll(ctx, s, kv.Texts(ids, d.Key)...)
-	if err != nil {
-		return nil, nil, err
-	}
-	counts, errs = make([]int64, len(ids)), make([]error, len(ids))
-	for i, r := range results {
-		counts[i], errs[i] = d.Number(None, r)
-	}
-	return counts, errs, nil
-}
-
-// Begin creates the number 0 for id unless there is one. It reports whether it did, or may have.
-// One trip, none if this process has seen the number.
+// Begin creates the number 0 for id unless there is one.
 func (d *Derived) Begin(ctx context.Context, s kv.Store, id string) bool {
 	if d.seen.has(id) {
 		return false
@@ -144,8 +107,7 @@ func (d *Derived) Begin(ctx context.Context, s kv.Store, id string) bool {
 	return !errors.Is(err, kv.ErrExists)
 }
 
-// End removes the number of id if it is 0. A change about to add to it then finds none, and has it
-// recounted.
+// End removes the number of id if it is 0. A later change finds none and has it recounted.
 func (d *Derived) End(ctx context.Context, s kv.Store, id string) error {
 	r, err := kv.One(ctx, s, kv.OpGet(d.Key(id)))
 	if err == nil && string(r.Value) == string(d.stored(0)) {
@@ -158,8 +120,7 @@ func (d *Derived) End(ctx context.Context, s kv.Store, id string) error {
 	return err
 }
 
-// Add adds delta to the number of id and returns the sum. After an error, even an ErrNotFound, the
-// number is in doubt. Followers are not called. One trip.
+// Add adds delta to the number of id and returns the sum.
 func (d *Derived) Add(ctx context.Context, s kv.Store, id string, delta int64) (int64, error) {
 	r, err := kv.One(ctx, s, kv.OpIncrement(d.Key(id), delta))
 	if err != nil {

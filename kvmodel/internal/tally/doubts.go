@@ -16,28 +16,23 @@ import (
 
 // A number in doubt is recounted in a round:
 //
-//  1. times.Settled after the doubt arose, the number is read, and then its list.
-//  2. times.Settled later the list is read again.
-//  3. If the members are the same, records confirm them, and the number has not changed, the sum of
-//     the members becomes the number. Otherwise the next round begins. The number is settled once
-//     its SureFollower has followed.
+//   1. times.Settled after the doubt arose, the number is read, and then its list.
+//   2. times.Settled later the list is read again.
+//   3. If the members are the same, records confirm them and the number has not changed, their sum
+// becomes the number, settled once its SureFollower has followed.
 //
-// Changes in flight at 1 have ended at 2. So a change that added to the number before it was read,
-// but is not in the list for good, or the reverse, shows in the list. A change that adds to the
-// number afterwards makes the write fail. A member that no record confirms at 3 comes from a dead
-// process and is removed.
+// Changes in flight at 1 have ended at 2 and show in the list. A later change makes the write fail.
+// A member that no record confirms at 3 comes from a dead process and is removed.
 
 // errNotQuiet: a number will be recounted, but not yet.
 var errNotQuiet = fmt.Errorf("%w: a list is counted again once nothing has changed for %v", work.ErrNotYet, times.Settled)
 
-// doubts are the numbers in doubt.
 type doubts struct {
 	mu   sync.Mutex // never held during a trip
 	open map[string]*doubt
 	done map[string]time.Time // start of the last successful round
 }
 
-// doubt is the doubt about one number.
 type doubt struct {
 	since time.Time // when its latest reason arose
 
@@ -47,7 +42,6 @@ type doubt struct {
 	members Members
 }
 
-// begun reports whether a valid round is in progress.
 func (d doubt) begun() bool { return !d.began.Before(d.since.Add(times.Settled)) }
 
 // due returns when the next step of a round, its beginning or its end, can be taken.
@@ -58,8 +52,7 @@ func (d doubt) due() time.Time {
 	return d.since.Add(times.Settled)
 }
 
-// Doubt puts the number of id in doubt, for a reason that arose at since or before. On a store with
-// transactions that involves no waiting: the next Settle counts.
+// Doubt puts the number of id in doubt, for a reason that arose at since or before.
 func (d *doubts) Doubt(id string, since time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -74,21 +67,18 @@ func (d *doubts) Doubt(id string, since time.Time) {
 	}
 }
 
-// Suspect is Doubt for a reader, which may see a number that is already in doubt.
 func (d *doubts) Suspect(id string, now time.Time) {
 	if _, ok := d.get(id); !ok {
 		d.Doubt(id, now)
 	}
 }
 
-// InDoubt returns the number of numbers in doubt.
 func (d *doubts) InDoubt() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.open)
 }
 
-// Settled returns nil once a doubt about id that arose at since is settled.
 func (d *doubts) Settled(id string, since time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,14 +88,12 @@ func (d *doubts) Settled(id string, since time.Time) error {
 	return nil
 }
 
-// ids returns the ids in doubt, sorted.
 func (d *doubts) ids() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Sorted(maps.Keys(d.open))
 }
 
-// get returns the doubt about id, if any.
 func (d *doubts) get(id string) (doubt, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -115,7 +103,6 @@ func (d *doubts) get(id string) (doubt, bool) {
 	return doubt{}, false
 }
 
-// due returns when the next step can be taken for all of ids in doubt.
 func (d *doubts) due(ids []string) (due time.Time) {
 	for _, id := range ids {
 		if about, ok := d.get(id); ok && about.due().After(due) {
@@ -125,7 +112,6 @@ func (d *doubts) due(ids []string) (due time.Time) {
 	return due
 }
 
-// note records the round of a doubt.
 func (d *doubts) note(id string, round doubt) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -134,8 +120,7 @@ func (d *doubts) note(id string, round doubt) {
 	}
 }
 
-// recounted records that the round begun at began was successful. A doubt that arose later needs
-// another round. Old entries are forgotten.
+// recounted records that the round begun at began was successful.
 func (d *doubts) recounted(id string, began time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,17 +136,14 @@ func (d *doubts) recounted(id string, began time.Time) {
 	}
 }
 
-// settledAtOnce is how many numbers are counted side by side.
 const settledAtOnce = 100
 
 // RecountRounds is the number of times a rebuild tries to count.
 const RecountRounds = 5
 
-// Recount recounts ids and waits for the result, in parallel with other work on s. It tries up to
-// rounds times, each as soon as it can succeed. The first begins immediately: changes in flight are
-// not in doubt. If numbers have not been quiet for long enough, it returns the number of remaining
-// ids, and an ErrNotYet. It calls reached from time to time with an id when this and all earlier
-// ids are counted.
+// Recount recounts ids, up to rounds times, and waits. The first round begins immediately. If
+// numbers have not been quiet for long enough, it returns how many are left, and an ErrNotYet. It
+// calls reached now and then with an id when all up to it are counted.
 func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds int, reached func(id string) error) (left int, err error) {
 	since := d.base.Now().Add(-times.Settled)
 	for round := range rounds {
@@ -171,7 +153,9 @@ func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds 
 		var open []string
 		for some := range slices.Chunk(ids, d.atOnce()) {
 			if round == 0 {
-				d.doubtAll(some, since)
+				for _, id := range some {
+					d.Doubt(id, since)
+				}
 			}
 			if err := d.settleSome(ctx, s, some, d.base.Now()); err != nil {
 				return 0, err
@@ -191,8 +175,6 @@ func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds 
 	return len(ids), errNotQuiet
 }
 
-// atOnce is the number of ids counted between calls of reached. With transactions each is counted
-// separately.
 func (d *Derived) atOnce() int {
 	if d.base.Atomic != nil {
 		return settledAtOnce / 10
@@ -200,13 +182,6 @@ func (d *Derived) atOnce() int {
 	return settledAtOnce
 }
 
-func (d *Derived) doubtAll(ids []string, since time.Time) {
-	for _, id := range ids {
-		d.Doubt(id, since)
-	}
-}
-
-// Settle continues recounting the numbers in doubt. Steps that must wait are left to a later call.
 func (d *Derived) Settle(ctx context.Context) error {
 	var errs []error
 	now := d.base.Now()
@@ -216,7 +191,6 @@ func (d *Derived) Settle(ctx context.Context) error {
 	return work.FirstError(errs...)
 }
 
-// counted is a number written by a round.
 type counted struct {
 	id    string
 	n     int64
@@ -232,7 +206,6 @@ func (d *Derived) settleSome(ctx context.Context, s kv.Store, ids []string, now 
 	return work.FirstError(append(errs, d.settleCounted(ctx, s, ends))...)
 }
 
-// settleCounted settles the doubts about the non-nil ends, once the SureFollower has followed.
 func (d *Derived) settleCounted(ctx context.Context, s kv.Store, ends []*counted) error {
 	ends = slices.DeleteFunc(ends, func(c *counted) bool { return c == nil })
 	if err := d.Followed(ctx, s, kv.Texts(ends, func(c *counted) string { return c.id })); err != nil {
@@ -245,7 +218,6 @@ func (d *Derived) settleCounted(ctx context.Context, s kv.Store, ends []*counted
 	return nil
 }
 
-// settleOne continues the round of id, and returns the result when it ends.
 func (d *Derived) settleOne(ctx context.Context, s kv.Store, id string, now time.Time) (*counted, error) {
 	if d.base.Atomic != nil {
 		return nil, d.settleNow(ctx, id, now)
@@ -260,7 +232,6 @@ func (d *Derived) settleOne(ctx context.Context, s kv.Store, id string, now time
 	return d.endRound(ctx, s, id, now, about)
 }
 
-// beginRound is step 1.
 func (d *Derived) beginRound(ctx context.Context, s kv.Store, id string, now time.Time) error {
 	r, err := kv.One(ctx, s, kv.OpGet(d.Key(id)))
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
@@ -273,7 +244,6 @@ func (d *Derived) beginRound(ctx context.Context, s kv.Store, id string, now tim
 	return err
 }
 
-// endRound is steps 2 and 3.
 func (d *Derived) endRound(ctx context.Context, s kv.Store, id string, now time.Time, round doubt) (*counted, error) {
 	members, err := (*d.lists.Load()).Members(ctx, s, id)
 	if err != nil {
@@ -299,7 +269,6 @@ func (d *Derived) endRound(ctx context.Context, s kv.Store, id string, now time.
 	return &counted{id, members.N, round.began}, nil
 }
 
-// settleNow counts id in a transaction.
 func (d *Derived) settleNow(ctx context.Context, id string, now time.Time) error {
 	var n int64
 	err := d.base.Atomic(ctx, func(s kv.Store) (err error) {

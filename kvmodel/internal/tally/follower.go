@@ -20,25 +20,20 @@ type Counter interface {
 // Follower is an index over a counter, such as a board of the most viewed records. The counter
 // calls it for every change, in the process that makes it. It may be an [OnlyFollower].
 type Follower interface {
-	// Counting runs in the trip that changes the counter of id by delta. It is for the follower's
-	// own counts, such as daily ones.
+	// Counting runs in the trip that changes the counter of id by delta.
 	Counting(ctx context.Context, s kv.Store, id string, delta int64) error
 
-	// Counted is called after the change with the new number of the counter, [None] if unknown. It
-	// decides when the index follows, and makes a trip only where that has to happen before the
-	// reply.
+	// Counted is called after the change with the new number of the counter, [None] if unknown.
 	Counted(ctx context.Context, id string, delta, count int64) error
 }
 
-// OnlyFollower is a Follower that may have no counts of its own. A change then costs only the
-// counter's increment.
+// OnlyFollower is a Follower that may have no counts of its own.
 type OnlyFollower interface {
 	// OnlyFollows reports whether Counting never has anything to do.
 	OnlyFollows() bool
 }
 
-// SureFollower is an index that misses no number of a [Derived]. It follows before the change of a
-// number counts as complete, and again if that has failed.
+// SureFollower is an index that misses no number of a [Derived].
 type SureFollower interface {
 	// Follow makes the index agree with the numbers of these records, given by the texts of their
 	// ids. s is the store of a step of the write path, or a transaction.

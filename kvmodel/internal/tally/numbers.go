@@ -42,10 +42,8 @@ type Base struct {
 	Failures *work.Failures
 }
 
-// Key returns the key of the number for the record with that id text.
 func (n *numbers) Key(id string) string { return n.keys.Key(id) }
 
-// Keys returns the family of the keys of the numbers.
 func (n *numbers) Keys() kv.Family { return n.keys }
 
 // None stands for a missing number.
@@ -72,7 +70,6 @@ func (n *numbers) shown(stored int64) int64 {
 	return max(0, stored-n.zero)
 }
 
-// failure returns err, the error of the number of id. For an invalid number it names the key.
 func (n *numbers) failure(id string, err error) error {
 	if errors.Is(err, kv.ErrNotNumber) {
 		return wire.Corrupt(n.Key(id), err)
@@ -80,7 +77,30 @@ func (n *numbers) failure(id string, err error) error {
 	return err
 }
 
-// Follow makes f follow the counter.
+// Counts returns the numbers of these records, None for missing ones.
+func (n *numbers) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
+	counts, errs, err := n.countEach(ctx, s, ids)
+	for i := range errs {
+		if errs[i] != nil {
+			return nil, n.failure(ids[i], errs[i])
+		}
+	}
+	return counts, err
+}
+
+// countEach is Counts with an error for each damaged number.
+func (n *numbers) countEach(ctx context.Context, s kv.Store, ids []string) (counts []int64, errs []error, err error) {
+	results, err := kv.GetAll(ctx, s, kv.Texts(ids, n.Key)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	counts, errs = make([]int64, len(ids)), make([]error, len(ids))
+	for i, r := range results {
+		counts[i], errs[i] = n.Number(None, r)
+	}
+	return counts, errs, nil
+}
+
 func (n *numbers) Follow(f Follower) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -96,7 +116,6 @@ func (n *numbers) following() []Follower {
 	return slices.Clip(n.followers)
 }
 
-// counting returns the works of the followers that count a change of id's number by delta.
 func (n *numbers) counting(ctx context.Context, id string, delta int64) (works []func(kv.Store) error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -116,7 +135,6 @@ func (n *numbers) tell(ctx context.Context, id string, delta, count int64) {
 	n.warn(id, errs)
 }
 
-// warn logs the errors of followers.
 func (n *numbers) warn(id string, errs []error) {
 	if len(errs) == 0 {
 		return
@@ -127,9 +145,8 @@ func (n *numbers) warn(id string, errs []error) {
 	}
 }
 
-// tellSoon calls the followers in the background, after the end of any transaction under way: the
-// number of id changed by delta and is count, None if unknown. On a store with transactions, if
-// there is too much to do already, followers are not called, and follow with the next change.
+// tellSoon calls the followers in the background, after any transaction under way. If there is too
+// much to do, they follow with the next change.
 func (n *numbers) tellSoon(ctx context.Context, id string, delta, count int64) {
 	if len(n.following()) == 0 {
 		return
@@ -137,6 +154,12 @@ func (n *numbers) tellSoon(ctx context.Context, id string, delta, count int64) {
 	tell := func(ctx context.Context) error {
 		ctx, end := n.base.Begin(ctx, n.model, n.counter)
 		defer end()
+		if n.base.Atomic != nil {
+			// Transactions run one after another.
+			if err := n.base.Atomic(ctx, func(kv.Store) error { return nil }); err != nil {
+				return err
+			}
+		}
 		n.tell(ctx, id, delta, count)
 		return nil
 	}
@@ -144,19 +167,10 @@ func (n *numbers) tellSoon(ctx context.Context, id string, delta, count int64) {
 		n.base.Work.Later(ctx, tell)
 		return
 	}
-	afterwards := func(ctx context.Context) error {
-		ctx, end := n.base.Begin(ctx, n.model, n.counter)
-		defer end()
-		// Transactions run one after another.
-		if err := n.base.Atomic(ctx, func(kv.Store) error { return nil }); err != nil {
-			return err
-		}
-		return tell(ctx)
-	}
 	// Later might run it immediately, inside the transaction that it has to wait for.
 	n.base.Work.Soon(func(ctx context.Context) error {
-		if err := afterwards(ctx); err != nil {
-			return n.base.Work.Surely(ctx, afterwards)
+		if err := tell(ctx); err != nil {
+			return n.base.Work.Surely(ctx, tell)
 		}
 		return nil
 	})

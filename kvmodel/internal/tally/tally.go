@@ -17,34 +17,16 @@ func Key(model, counter, id string) string {
 	return plainKey.KeyOfText([]string{model, counter}, id)
 }
 
-// Tally is one counter of a model in a process. Every change of the counter goes through it, so
-// that its followers are called.
+// Tally is one counter of a model in a process.
 type Tally struct{ numbers }
 
 var _ Counter = (*Tally)(nil)
 
-// New returns the tally of a model's counter.
 func New(base Base, model, counter string) *Tally {
 	return &Tally{numbers{base: base, model: model, counter: counter, keys: plainKey.Family(model, counter)}}
 }
 
-// Counts returns the numbers of these records, None for missing ones.
-func (t *Tally) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
-	results, err := kv.GetAll(ctx, s, kv.Texts(ids, t.Key)...)
-	if err != nil {
-		return nil, err
-	}
-	counts := make([]int64, len(ids))
-	for i, r := range results {
-		if counts[i], err = t.Number(None, r); err != nil {
-			return nil, t.failure(ids[i], err)
-		}
-	}
-	return counts, nil
-}
-
-// Set sets the number of id to n, even if it is damaged. Concurrent additions are lost. Followers
-// are called, without counts of their own. Two trips.
+// Set sets the number of id to n, even if it is damaged.
 func (t *Tally) Set(ctx context.Context, id string, n int64) error {
 	if n < 0 || n > kv.MaxNumber {
 		return fmt.Errorf("%w: a counter of %d", kv.ErrNotNumber, n)
@@ -64,9 +46,8 @@ func (t *Tally) Set(ctx context.Context, id string, n int64) error {
 	return err
 }
 
-// Add adds delta to the number of id, which does not go below 0, and returns the sum. Followers are
-// called; their errors are only logged, since the number has changed. One trip, two the first time.
-// After an ErrUnclear the number may or may not have changed.
+// Add adds delta to the number of id, which does not go below 0. Errors of followers are only
+// logged. One trip, two the first time.
 func (t *Tally) Add(ctx context.Context, id string, delta int64) (sum int64, err error) {
 	var others []error // of followers with counts of their own
 	if beside := t.counting(ctx, id, delta); len(beside) == 0 {
@@ -94,7 +75,6 @@ func (t *Tally) adjust(ctx context.Context, s kv.Store, id string, delta int64) 
 	return sum, err
 }
 
-// adjustBeside is adjust in one trip with works, and returns their errors as others.
 func (t *Tally) adjustBeside(ctx context.Context, id string, delta int64, works []func(kv.Store) error) (sum int64, others []error, err error) {
 	first := func(s kv.Store) (err error) { sum, err = t.adjust(ctx, s, id, delta); return err }
 	errs := kv.Together(ctx, t.base.Store, append([]func(kv.Store) error{first}, works...)...)

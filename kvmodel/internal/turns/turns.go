@@ -10,8 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Turns gives the turn on each key to one goroutine at a time. A process's changes of one record
-// take turns, since all but one would lose a concurrent race.
+// Turns gives the turn on each key to one goroutine at a time.
 type Turns struct {
 	mu   sync.Mutex
 	keys map[string]*turn
@@ -22,14 +21,12 @@ type turn struct {
 	free  chan struct{} // holds one token while nobody has the turn
 }
 
-// New returns a Turns with all turns free.
 func New() *Turns { return &Turns{keys: make(map[string]*turn)} }
 
 // patience limits Take when its context does not: a caller that waits for itself would wait
 // forever.
 const patience = time.Minute
 
-// Take waits for the turn on key. The returned func releases it.
 func (t *Turns) Take(ctx context.Context, key string) (leave func(), err error) {
 	mine := t.join(key)
 	leave = func() {

@@ -20,8 +20,7 @@ const (
 	maxText = 400
 )
 
-// Failures counts and logs failures after replies: at most one line a second. Each line covers
-// similar failures, with their count. The oldest failures come first.
+// Failures counts and logs failures after replies: at most one line a second.
 type Failures struct {
 	log *slog.Logger
 
@@ -38,13 +37,11 @@ type alike struct {
 	what, model, index, kind string
 }
 
-// told is the number of similar failures, and the first of them.
 type told struct {
 	times int
 	first error
 }
 
-// NewFailures returns failures that are logged to log.
 func NewFailures(log *slog.Logger) *Failures {
 	return &Failures{log: log, counts: make(map[string]int), untold: make(map[alike]*told)}
 }
@@ -80,7 +77,6 @@ func (f *Failures) Counts() map[string]int {
 	return maps.Clone(f.counts)
 }
 
-// Flush logs all pending lines.
 func (f *Failures) Flush() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,7 +89,6 @@ func (f *Failures) Flush() {
 	}
 }
 
-// again logs the next line, a second after the last one.
 func (f *Failures) again() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,7 +120,6 @@ func (f *Failures) tellNext() {
 	f.log.Log(context.Background(), key.level, "ringtree: "+key.what, args...)
 }
 
-// Clip returns the beginning of err's text, for a log line.
 func Clip(err error) string {
 	text := err.Error()
 	if len(text) <= maxText {
@@ -169,7 +163,6 @@ func About(model, index string, err error) error {
 	return &about{model, index, err}
 }
 
-// subject returns the model and the index of err.
 func subject(err error) about {
 	if e := (*about)(nil); errors.As(err, &e) {
 		return *e

@@ -34,8 +34,6 @@ const (
 // Latch returns a latch for work.
 func (q *Queue) Latch(work Work) *Latch { return &Latch{queue: q, work: work} }
 
-// Set runs the work, or runs it once more if it is already running. If it has failed before, it
-// runs when Every or Flush retries.
 func (l *Latch) Set() { l.set(false) }
 
 // Hurry is Set, but does not wait for the next retry of a failed work.
@@ -85,7 +83,6 @@ func (l *Latch) begin() {
 	l.state = running
 }
 
-// end records the result of the work.
 func (l *Latch) end(err error) {
 	q := l.queue
 	q.mu.Lock()
@@ -103,9 +100,7 @@ func (l *Latch) end(err error) {
 	}
 }
 
-// Surely runs work like Later. If it fails or returns ErrNotYet, it is repeated whenever Every or
-// Flush retries, until it succeeds. If too many such works are pending, it runs immediately and
-// only once, and Surely returns its error.
+// Surely runs work like Later.
 func (q *Queue) Surely(ctx context.Context, work Work) error {
 	if !q.takeSure() {
 		return q.giveUp(q.doNow(ctx, work))
@@ -126,7 +121,6 @@ func (q *Queue) takeSure() bool {
 	return true
 }
 
-// giveUp returns err, which the next Flush reports as well.
 func (q *Queue) giveUp(err error) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -136,7 +130,6 @@ func (q *Queue) giveUp(err error) error {
 	return err
 }
 
-// tryAgain schedules all waiting works and returns their number.
 func (q *Queue) tryAgain() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -149,7 +142,6 @@ func (q *Queue) tryAgain() int {
 	return len(all)
 }
 
-// failing returns an error if waiting works have failed, or if works were given up.
 func (q *Queue) failing() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -26,7 +26,6 @@ func fill(q *work.Queue, free <-chan struct{}) {
 
 var errAway = errors.New("the store is away")
 
-// flaky is a work that fails n times.
 func flaky(n int, calls *int) work.Work {
 	return func(context.Context) error {
 		if *calls++; *calls <= n {

@@ -68,7 +68,6 @@ type Queue struct {
 	why      error         // error of the last of these
 }
 
-// NewQueue returns an empty queue that reports failures to failures.
 func NewQueue(failures *Failures) *Queue {
 	return &Queue{failures: failures, closed: make(chan struct{})}
 }
@@ -100,10 +99,8 @@ func (q *Queue) Close() bool {
 	return true
 }
 
-// Closed returns a channel that Close closes.
 func (q *Queue) Closed() <-chan struct{} { return q.closed }
 
-// IsClosed reports whether Close was called.
 func (q *Queue) IsClosed() bool {
 	select {
 	case <-q.closed:
@@ -114,7 +111,6 @@ func (q *Queue) IsClosed() bool {
 }
 
 // Later runs work in the background or, if too many works are queued, immediately until ctx ends.
-// Flush waits for it. An error is only logged.
 func (q *Queue) Later(ctx context.Context, work Work) {
 	if !q.enqueue(work) {
 		_ = q.doNow(ctx, work)
@@ -151,7 +147,7 @@ func (q *Queue) endLarge() {
 }
 
 // Soon runs work in the background and returns true, unless too many works are queued or the queue
-// is closed. It is for upkeep that others can do as well.
+// is closed.
 func (q *Queue) Soon(work Work) bool {
 	return !q.IsClosed() && q.enqueue(func(ctx context.Context) error {
 		if err := work(ctx); err != nil {
@@ -161,7 +157,6 @@ func (q *Queue) Soon(work Work) bool {
 	})
 }
 
-// AtFlush makes Flush call f first.
 func (q *Queue) AtFlush(f Work) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -187,7 +182,6 @@ func (q *Queue) Every(timer *time.Timer, interval time.Duration, work Work) {
 	}
 }
 
-// begin counts one more work as busy, unless the queue is closed.
 func (q *Queue) begin() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -198,7 +192,6 @@ func (q *Queue) begin() bool {
 	return true
 }
 
-// enqueue hands work to a worker, now or when one is free. It reports whether there was room.
 func (q *Queue) enqueue(work Work) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -220,7 +213,6 @@ func (q *Queue) push(work Work) {
 	go q.drain(work)
 }
 
-// drain runs work, then queued works.
 func (q *Queue) drain(work Work) {
 	for work != nil {
 		_ = q.do(context.Background(), work)
@@ -228,7 +220,6 @@ func (q *Queue) drain(work Work) {
 	}
 }
 
-// next returns the next work of a worker; nil ends the worker.
 func (q *Queue) next() Work {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -254,7 +245,6 @@ type bare struct{ context.Context }
 
 func (bare) Value(any) any { return nil }
 
-// do runs work, which counts as busy until it ends, and returns its error.
 func (q *Queue) do(ctx context.Context, work Work) error {
 	ctx, cancel := context.WithTimeout(ctx, workTime)
 	defer cancel()
@@ -275,8 +265,7 @@ func (q *Queue) do(ctx context.Context, work Work) error {
 	return err
 }
 
-// Flush calls the functions of AtFlush and returns when all works are done. Failed works are
-// retried once. The error says how many still fail and why, or that ctx ended first.
+// Flush calls the functions of AtFlush and returns when all works are done.
 func (q *Queue) Flush(ctx context.Context) error {
 	q.flush(1)
 	defer q.flush(-1)
@@ -350,4 +339,14 @@ func things(n int) string {
 		return "1 thing"
 	}
 	return fmt.Sprint(n, " things")
+}
+
+// Recover returns the result of f, or an error if f panics. what names f in the error.
+func Recover(what string, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s panicked: %v", what, p)
+		}
+	}()
+	return f()
 }

@@ -1,8 +1,8 @@
 // Package write changes records and their indexes.
 //
-// change.go runs a change and plan.go computes it. It then takes one of two paths, each a file to
-// read from top to bottom: short.go on stores with transactions, the file and memory, and long.go on
-// stores that change one key at a time, memcached and Redis. steps.go has the steps that both share.
+// change.go runs a change and plan.go computes it. Then short.go commits it on stores with
+// transactions, and long.go on stores that change one key at a time. steps.go has the steps of
+// both.
 package write
 
 import (
@@ -34,23 +34,20 @@ import (
 type Edit struct {
 	ID string
 
-	// Fresh: the id is new or was given for a new record, so A0 is skipped and the record is taken
-	// for absent. Peek: the record is then read along with A1.
+	// Fresh: the record is taken for absent without A0. Peek: it is then read along with A1.
 	Fresh, Peek bool
 
-	// Made: the id was generated for the new record.
 	Made bool
 
-	// removes: the edit is a deletion. A1 has no entries to make, and the line may be written
-	// earlier, with A0, or later, with A2.
+	// removes: the edit is a deletion.
 	removes bool
 
 	// touches: the edit changes only the record's expiry, which does not count as a version or an
 	// update.
 	touches bool
 
-	// Rest collects the changes of one call for many records: with transactions the planned ones,
-	// which commit together, otherwise the committed ones. nil: the change is made alone.
+	// Rest collects the changes of one call: with transactions the planned ones, which commit
+	// together, otherwise the committed ones. nil: alone.
 	Rest *Rest
 
 	// Only, if not nil, reports whether to change the record as read.
@@ -107,7 +104,6 @@ type plan struct {
 	removals  []removal // pending removals of A4; nil: none begun
 }
 
-// Change carries out e and returns the new record.
 func Change(ctx context.Context, m *core.Model, s kv.Store, e Edit) (plug.Record, error) {
 	if len(e.ID) > plug.MaxID {
 		return nil, m.Failure(e.ID, plug.TooLong("an id", e.ID, plug.MaxID))
@@ -124,10 +120,8 @@ func Change(ctx context.Context, m *core.Model, s kv.Store, e Edit) (plug.Record
 // maxLost is the number of lost races after which a change is an ErrConflict.
 const maxLost = 16
 
-// errUnchanged: the record is already as the edit wants it.
 var errUnchanged = errors.New("unchanged")
 
-// run makes the change, and cleans up if it did not commit.
 func (c *change) run() (plug.Record, error) {
 	v, err := c.tryUntilDecided()
 	if err != nil {
@@ -151,7 +145,6 @@ func (c *change) unsent(err error) error {
 	return fmt.Errorf("%w: %v", kv.ErrUnavailable, err)
 }
 
-// tryUntilDecided retries while the change loses races.
 func (c *change) tryUntilDecided() (plug.Record, error) {
 	for tries := 1; ; tries++ {
 		v, err := c.try(tries == 1)
@@ -180,7 +173,6 @@ func (c *change) maxLost() int {
 	return maxLost
 }
 
-// moveOn cleans up the preparations for the current id and takes another one.
 func (c *change) moveOn() error {
 	old := *c
 	old.cleanUp()
@@ -223,13 +215,11 @@ func (c *change) try(first bool) (plug.Record, error) {
 	return p.value, c.long(p)
 }
 
-// isLate reports whether this try has taken so long that it must not commit.
 func (c *change) isLate() bool {
 	return !c.Db.Alone && c.Db.Now().Sub(c.began) > times.Change
 }
 
-// read is A0. It makes no trip for a new record, nor for one this process knows: then known is true
-// and rec may be outdated.
+// read is A0.
 func (c *change) read(first bool) (rec *plug.Seen, known bool, err error) {
 	c.early = early{}
 	if first && c.Fresh {
@@ -255,8 +245,7 @@ func (c *change) read(first bool) (rec *plug.Seen, known bool, err error) {
 	return rec, false, work.FirstError(kv.Together(c.ctx, c.s, works...)...)
 }
 
-// known returns the record from the cache, or as this process read it a moment ago. It is nil if
-// there is neither, or if it cannot be read.
+// known returns the record from the cache, or as this process read it a moment ago.
 func (c *change) known() *plug.Seen {
 	results, ok := kv.RecallEach(c.ctx, c.Shown(), c.Decoder, c.Keys, []string{c.ID})
 	if !ok {
@@ -291,7 +280,6 @@ func lostIfRaced(err error) error {
 	return core.ErrRaced
 }
 
-// each returns step as a work for every index that p moves.
 func (c *change) each(p *plan, step func(plug.Index, context.Context, kv.Store, *plug.Move) error) []func(kv.Store) error {
 	var works []func(kv.Store) error
 	for i, index := range c.indexes {
@@ -311,42 +299,30 @@ func (c *change) lineOf(p *plan) journal.Line {
 	return journal.Line{Model: c.Name, ID: c.ID, Rev: p.env.Rev, Created: p.created, Touched: p.touched}
 }
 
-// note writes a journal line of the change. If the journal is gone it opens another, except inside
-// a transaction, which then starts over.
-func (c *change) note(s kv.Store, l journal.Line) error {
-	err := c.writeLine(s, l)
+// note writes a journal line of the change.
+func (c *change) note(s kv.Store, l journal.Line) (err error) {
+	if c.Db.Atomic == nil {
+		c.lines, err = c.Db.Journal.Write(c.ctx, s, l, c.lines)
+	} else {
+		var seg *journal.Segment
+		if seg, err = c.Db.Journal.Append(c.ctx, s, l); seg != nil {
+			c.lines = append(c.lines, seg)
+		}
+	}
+	if errors.Is(err, journal.ErrNone) {
+		err = core.ErrRaced
+	}
 	c.unnoted = err != nil
 	return err
 }
 
-func (c *change) writeLine(s kv.Store, l journal.Line) error {
-	for range core.MaxTries {
-		seg, err := c.Db.Journal.Append(c.ctx, s, l)
-		if seg != nil {
-			c.lines = append(c.lines, seg)
-		}
-		if !errors.Is(err, journal.ErrNone) {
-			return err
-		}
-		if c.Db.Atomic != nil {
-			break
-		}
-		if err := c.Db.Journal.Ready(c.ctx); err != nil {
-			return err
-		}
-	}
-	return core.ErrRaced
-}
-
-// surely runs f after the reply until it succeeds. If memory has no room for it, repair finishes
-// the work through the line of the change.
+// surely runs f after the reply until it succeeds.
 func (c *change) surely(ctx context.Context, f func(context.Context) error) {
 	if err := c.Db.Surely(ctx, f); err != nil {
 		c.Db.Journal.GiveUp()
 	}
 }
 
-// complete is A5.
 func (c *change) complete() {
 	for _, seg := range c.lines {
 		c.Db.Journal.Done(seg)

@@ -16,8 +16,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// long is the path of a change on a store that changes one key at a time: memcached or Redis. The
-// process may die, and others may interfere, between any two of its trips.
+// long is the path of a change on a store that changes one key at a time: memcached or Redis.
 func (c *change) long(p *plan) error {
 	if done, err := c.prepare(p); done || err != nil {
 		return err
@@ -44,37 +43,29 @@ func (c *change) besideRead() (works []func(kv.Store) error, err error) {
 	return works, c.Db.Journal.Ready(c.ctx)
 }
 
-// leavesTraces reports whether records of the model leave traces outside their own key.
 func (c *change) leavesTraces() bool {
 	return len(c.indexes) > 0 || c.HasPlain() || c.Forgets || len(c.Children) > 0 || c.Handlers.Any()
 }
 
-// early holds the preparations a change made along with A0.
 type early struct {
 	marks map[int][]byte // by index position
 	line  bool           // its journal line is written
 }
 
-// Some indexes can do their part of A1 before the record has been read (plug.Early). A change that
-// reads first then saves the trip of A1:
-//
-//  1. The plan of each change records which of these indexes it moved.
-//  2. After a few consecutive changes that moved an index, the next one is expected to. Along with
-//     A0 it prepares that index and writes its journal line, which cannot name the rev or the
-//     places yet.
-//  3. If the plan moves only prepared indexes, A1 is skipped. Otherwise A1 prepares the others.
-//     Preparations for an index that does not move are wasted.
+// Some indexes can do their part of A1 before the record is read (plug.Early), which saves a trip.
+// After a few consecutive changes that moved such an index, the next one prepares it along with A0
+// and writes its line, which cannot name the rev or the places yet. A1 is skipped if the plan moves
+// only prepared indexes.
 
 // unknownPlace stands in a journal line for a place that is not known yet.
 const unknownPlace = "?"
 
-// isExpected reports whether the change is expected to move an index that can be prepared early.
 func (c *change) isExpected() bool {
 	return !c.removes && !c.touches && slices.ContainsFunc(c.streaks, (*core.Streak).IsLong)
 }
 
 // prepareEarly returns the works to run along with A0: they prepare the expected indexes and write
-// the journal line. The rev of the line makes repair always fence the record.
+// the journal line.
 func (c *change) prepareEarly() []func(kv.Store) error {
 	l := journal.Line{Model: c.Name, ID: c.ID, Rev: journal.FenceAlways}
 	c.early.marks = make(map[int][]byte)
@@ -97,7 +88,6 @@ func (c *change) prepareEarly() []func(kv.Store) error {
 	return works
 }
 
-// trip is a trip of a change that may carry its journal line.
 type trip int
 
 const (
@@ -106,11 +96,10 @@ const (
 	withCommit              // A2
 )
 
-// writesLine decides which trips of the change carry its journal line. With the read, the plan and
-// so the places are not known yet: that is for a deletion, whose tombstone will name them, and for
-// the early preparations, which need a line before them. p is nil then. Otherwise the line goes with
-// the preparations, or with the commit if there is nothing to prepare and the store keeps the order
-// of the two.
+// writesLine decides which trips carry the line. A deletion sends it with the read, since its
+// tombstone will name the places; early preparations need a line before them (p is nil then).
+// Otherwise it goes with the preparations, or with the commit if there is nothing to prepare and
+// the store keeps the order.
 func (c *change) writesLine(t trip, p *plan) bool {
 	switch {
 	case t == withRead:
@@ -262,7 +251,6 @@ func (c *change) useEarly(p *plan) (prepared bool) {
 	return prepared
 }
 
-// noteStreaks records which indexes p moves, for the expectations of the next change.
 func (c *change) noteStreaks(p *plan) {
 	if c.removes || c.touches || !p.rec.Envelope.Live() {
 		return
@@ -274,7 +262,6 @@ func (c *change) noteStreaks(p *plan) {
 	}
 }
 
-// entersNewPlace reports whether mv gains a place that the record was not in.
 func entersNewPlace(mv *plug.Move) bool {
 	if mv == nil {
 		return false
@@ -297,7 +284,6 @@ func mostTelling(errs []error) error {
 	return lost
 }
 
-// remember records the preparations of p, to be cleaned up if the change does not commit.
 func (c *change) remember(p *plan) {
 	c.maxRev = max(c.maxRev, p.env.Rev)
 	for _, t := range p.touched {
@@ -330,7 +316,6 @@ func (c *change) countsOfDead(p *plan) (known []kv.Result, err error) {
 	return nil, core.ErrRaced
 }
 
-// dropOld drops the known counters and checks that there are no others.
 func (c *change) dropOld(s kv.Store, known []kv.Result) error {
 	ops := c.Drops(c.ID, known)
 	if err := s.Do(c.ctx, ops); err != nil && !errors.Is(err, kv.ErrUnclear) {
@@ -342,7 +327,6 @@ func (c *change) dropOld(s kv.Store, known []kv.Result) error {
 	return nil
 }
 
-// anyCounted reports whether results contain a plain counter.
 func anyCounted(m *core.Model, results []kv.Result) bool {
 	for i := range m.Counters {
 		if m.Counters[i].Plain != nil && results[i].Err == nil {
@@ -352,7 +336,6 @@ func anyCounted(m *core.Model, results []kv.Result) bool {
 	return false
 }
 
-// sameCounts reports whether the plain counters in a and b are equal.
 func sameCounts(m *core.Model, a, b []kv.Result) bool {
 	for i := range m.Counters {
 		if m.Counters[i].Plain != nil && a[i].Version != b[i].Version {
@@ -403,8 +386,7 @@ func (c *change) finish(p *plan, errs []error) {
 	}
 }
 
-// movesCounted reports whether p moves the record in an index that counts with the commit. The line
-// of a deletion, written before the record was read, does not name the place.
+// movesCounted reports whether p moves the record in an index that counts with the commit.
 func (c *change) movesCounted(p *plan) bool {
 	for i, index := range c.indexes {
 		if p.moves[i] != nil && core.Counts(index) {
@@ -414,7 +396,6 @@ func (c *change) movesCounted(p *plan) bool {
 	return false
 }
 
-// committed reports the commit of p to the indexes it moves.
 func (c *change) committed(p *plan) {
 	for i, index := range c.indexes {
 		if lists, ok := index.(plug.Listing); ok && p.moves[i] != nil {
@@ -423,9 +404,8 @@ func (c *change) committed(p *plan) {
 	}
 }
 
-// write stores the record, the one step that commits the change. If the outcome is unclear, it
-// reads the record, and repeats the op while nothing else has changed the record and the line of
-// the change exists or precedes it.
+// write stores the record, which commits the change. If the outcome is unclear, it reads the
+// record, and repeats the op while nothing else has changed it and the line exists.
 func (c *change) write(s kv.Store, p *plan) error {
 	op := c.Store(p.rec, p.env)
 	c.sent = true
@@ -461,9 +441,8 @@ func (c *change) whose(s kv.Store, p *plan) error {
 	return c.settle(s, p)
 }
 
-// settle determines the outcome of an unclear commit. nil: it was carried out; errAgain: it is
-// undecided and may be repeated; errLost: it was not carried out and never will be; ErrUnclear:
-// nobody can know.
+// settle determines the outcome of an unclear commit. nil: carried out; errAgain: undecided, may be
+// repeated; ErrRaced: never carried out; ErrUnclear: nobody can know.
 func (c *change) settle(s kv.Store, p *plan) error {
 	c.unclear, c.creates = true, p.created
 	now, err := c.now(s)
@@ -483,8 +462,7 @@ func (c *change) settle(s kv.Store, p *plan) error {
 	}
 }
 
-// after is A4 and A5. It is called until it returns nil, and repeats nothing: entries it has
-// removed may have been purged since, and must not be entered again.
+// after is A4 and A5.
 func (c *change) after(ctx context.Context, p *plan, since time.Time) error {
 	wait := c.removeRest(ctx, p, since)
 	if wait != nil && !work.Waits(wait) {
@@ -515,7 +493,6 @@ func (c *change) removeRest(ctx context.Context, p *plan, since time.Time) (err 
 	return err
 }
 
-// removals returns the parts of A4. The result is not nil.
 func (c *change) removals(p *plan) []removal {
 	all := []removal{}
 	for i := range c.indexes {
@@ -526,8 +503,7 @@ func (c *change) removals(p *plan) []removal {
 	return append(all, c.losses(p)...)
 }
 
-// finish carries out A4 and A5 of r in the background. A change that fails there, must wait or is
-// overdue continues alone.
+// finish carries out A4 and A5 of r in the background.
 func finish(ctx context.Context, m *core.Model, r *Rest) {
 	if len(r.all) == 0 {
 		return
@@ -548,8 +524,7 @@ func finish(ctx context.Context, m *core.Model, r *Rest) {
 	}))
 }
 
-// cleanUp removes, after the reply, the preparations of a change that did not commit. That also
-// decides an unclear commit.
+// cleanUp removes, after the reply, the preparations of a change that did not commit.
 func (c *change) cleanUp() {
 	if len(c.lines)+len(c.touched) == 0 {
 		return
@@ -592,8 +567,7 @@ func (c *change) noteAgain(ctx context.Context) {
 	_ = c.note(c.Db.Store, journal.Line{Model: c.Name, ID: c.ID, Rev: c.maxRev, Touched: c.touched})
 }
 
-// undo takes back everything the change counted with its commits. With doubt, one of these commits
-// may have been carried out.
+// undo takes back everything the change counted with its commits.
 func (c *change) undo(ctx context.Context, doubt bool) error {
 	var works []func(kv.Store) error
 	for i, index := range c.indexes {

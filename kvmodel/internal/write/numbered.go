@@ -10,14 +10,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Numbered is a new record whose id will be the next number. set sets its id.
 type Numbered struct {
 	Value plug.Record
 	Set   func(n int64)
 }
 
-// CreateNext stores v under the next number. Calls in one process take turns, since all but one
-// would lose a concurrent race.
+// CreateNext stores v under the next number.
 func CreateNext(ctx context.Context, m *core.Model, s kv.Store, v Numbered) error {
 	leave, err := m.Db.Turns.Take(ctx, m.Numbers.Hint)
 	if err != nil {
@@ -39,14 +37,11 @@ func createInTurn(ctx context.Context, m *core.Model, s kv.Store, v Numbered) er
 	return err
 }
 
-// gave records that the last number n was assigned.
 func gave(m *core.Model, n int64) {
 	m.Numbers.Known(n)
 	hintSometimes(m, n)
 }
 
-// SeveralNext stores the n records returned by v under the next numbers, on a store with
-// transactions.
 func SeveralNext(ctx context.Context, m *core.Model, n int, v func(i int) Numbered) []error {
 	errs := make([]error, n)
 	for batch := range paced(m, n, nil) {
@@ -104,7 +99,6 @@ func createRun(ctx context.Context, m *core.Model, batch []int, v func(i int) Nu
 	return nil
 }
 
-// lastKnown returns the last number known to this process, or reads it.
 func lastKnown(ctx context.Context, m *core.Model, s kv.Store) (int64, error) {
 	if n := m.Numbers.LastKnown(); n != 0 {
 		return n, nil
@@ -112,7 +106,6 @@ func lastKnown(ctx context.Context, m *core.Model, s kv.Store) (int64, error) {
 	return m.Numbers.Last(ctx, s)
 }
 
-// createBehind stores v under the number after last, or a later one, and returns that number.
 func createBehind(ctx context.Context, m *core.Model, s kv.Store, v Numbered, last int64, rest *Rest) (n int64, err error) {
 	if m.IdOf(v.Value) != "0" {
 		return last, fmt.Errorf("%s: %w: its ids are given in order, so a new record has none", m.Name, core.ErrInvalid)
@@ -139,7 +132,6 @@ func createBehind(ctx context.Context, m *core.Model, s kv.Store, v Numbered, la
 	return n, err
 }
 
-// hintSometimes publishes the existing number n to other processes.
 func hintSometimes(m *core.Model, n int64) {
 	if op, due := m.Numbers.Remind(n); due {
 		m.Db.Soon(func(ctx context.Context) error {

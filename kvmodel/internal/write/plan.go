@@ -84,7 +84,7 @@ func (c *change) plan(rec *plug.Seen) (*plan, error) {
 }
 
 // fillIn sets the fields of v that the write path maintains, and its counters, which no edit
-// changes. It reports whether v is the same as before.
+// changes.
 func (c *change) fillIn(rec *plug.Seen, was snapshot, v plug.Record) (same bool, err error) {
 	f := c.Schema(v)
 	now := c.Db.Now().UTC()
@@ -113,7 +113,6 @@ func (c *change) fillIn(rec *plug.Seen, was snapshot, v plug.Record) (same bool,
 	return false, core.Validate(v)
 }
 
-// nextEnvelope returns the envelope that replaces the one in rec.
 func (c *change) nextEnvelope(rec *plug.Seen, v plug.Record) (*envelope.Envelope, error) {
 	env := &envelope.Envelope{Model: c.Version, Rev: max(rec.Rev, c.maxRev, c.Uncleaned.Past(c.ID)) + 1, Deleted: v == nil}
 	if !rec.Envelope.Live() && v != nil {
@@ -155,7 +154,6 @@ func checkExpiry(m *core.Model, at time.Time) error {
 	return nil
 }
 
-// planMoves sets the move of the change in each index.
 func (c *change) planMoves(p *plan, old snapshot) {
 	p.moves = make([]*plug.Move, len(c.indexes))
 	if c.added == nil {
@@ -179,7 +177,6 @@ func (c *change) planMoves(p *plan, old snapshot) {
 	c.planTouched(p)
 }
 
-// planTouched sets the places that p touches, and drops the moves that touch none.
 func (c *change) planTouched(p *plan) {
 	for i, mv := range p.moves {
 		t := envelope.Touched{Index: c.indexes[i].Name(), Places: slices.Concat(mv.Gained, mv.Renewed, mv.Lost)}
@@ -205,7 +202,6 @@ func (p *plan) stands() time.Time {
 	return ends
 }
 
-// limits returns a *TooManyValuesError if v has more values than an index accepts.
 func limits(m *core.Model, v plug.Record) error {
 	for _, index := range m.Indexes() {
 		if err := index.Limit(v); err != nil {
@@ -238,14 +234,13 @@ func (c *change) planEnds(p *plan) {
 }
 
 // endsCanWait reports whether the existing entries of p's record last long enough to get the new
-// expiry after the commit. They may outlive the record.
+// expiry after the commit.
 func (c *change) endsCanWait(p *plan) bool {
 	was, ends := p.rec.Envelope.Ends(), p.env.Ends()
 	sooner := was.IsZero() || !ends.IsZero() && ends.Before(was)
 	return sooner || was.Sub(c.Db.Now()) > times.Renewed
 }
 
-// enters reports whether A1 has new entries to make for p.
 func (p *plan) enters() bool {
 	return slices.ContainsFunc(p.moves, func(mv *plug.Move) bool { return mv != nil && len(mv.Gained) > 0 })
 }
@@ -256,14 +251,12 @@ func (p *plan) isOverdue(age time.Duration) bool {
 	return age > times.Change && slices.ContainsFunc(p.moves, func(mv *plug.Move) bool { return mv != nil && len(mv.Renewed) > 0 })
 }
 
-// numberRevision sets the number of p's revision, which is stored in the record.
 func (c *change) numberRevision(p *plan) {
 	n, _ := binary.Uvarint(p.rec.Envelope.Mark(core.HistoryMark))
 	p.number = int64(n) + 1
 	p.env.SetMark(core.HistoryMark, binary.AppendUvarint(nil, uint64(p.number)))
 }
 
-// markChildren marks env, the tombstone of rec, for the deletion of its children.
 func (c *change) markChildren(env *envelope.Envelope, rec *plug.Seen) {
 	if len(c.Children) > 0 && (rec.Envelope.Live() || rec.Damaged()) {
 		env.SetMark(core.ChildrenMark, binary.AppendUvarint(nil, uint64(c.Db.Now().UnixMilli())))

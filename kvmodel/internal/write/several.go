@@ -11,8 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Several changes n records with work, each in its turn, if id returns the texts of their ids. Ids
-// may repeat.
 func Several(ctx context.Context, m *core.Model, n int, id func(i int) string, work Makes) []error {
 	if m.Db.Atomic != nil {
 		return severalTogether(ctx, m, n, id, work)
@@ -76,8 +74,7 @@ func inTurns(ctx context.Context, m *core.Model, batch []int, id func(i int) str
 	return f()
 }
 
-// sideBySide calls work for 0 to n-1, at most most at a time. If one panics, sideBySide panics once
-// the others have ended, since its caller may recover.
+// sideBySide calls work for 0 to n-1, at most most at a time.
 func sideBySide(most, n int, work func(i int)) {
 	var next atomic.Int64
 	var wait sync.WaitGroup

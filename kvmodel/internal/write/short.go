@@ -13,8 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// short is the path of a change on a store with transactions: a file or memory. Nothing precedes
-// the transaction, and only handlers and children follow it.
+// short is the path of a change on a store with transactions: a file or memory.
 func (c *change) short(p *plan) error {
 	if c.isLate() {
 		return core.ErrRaced
@@ -65,13 +64,11 @@ func commitAtomic(ctx context.Context, m *core.Model, all []left, fail func([]er
 	return err
 }
 
-// leavesLine reports whether p needs work after the reply.
 func (c *change) leavesLine(p *plan) bool {
 	return c.Handlers.Any() || p.value == nil && len(c.Children) > 0
 }
 
 // doTheRest calls the handlers and deletes children after the reply, if there is a line for that.
-// Then the line counts as complete.
 func (c *change) doTheRest(p *plan) {
 	if len(c.lines) == 0 {
 		return
@@ -87,8 +84,7 @@ func (c *change) doTheRest(p *plan) {
 	})
 }
 
-// allSteps carries out all on s, where nobody else makes changes meanwhile. It returns an error for
-// each, and stops after the first step with a failure.
+// allSteps carries out all on s, where nobody else makes changes meanwhile.
 func allSteps(ctx context.Context, m *core.Model, s kv.Store, all []left) []error {
 	errs := make([]error, len(all))
 	for _, step := range stepsOfAll {
@@ -105,7 +101,6 @@ var stepsOfAll = []func(ctx context.Context, m *core.Model, s kv.Store, all []le
 	eachDoes((*change).begin), prepareAll, eachDoes((*change).put), eachDoes((*change).besides), afterAll, eachDoes((*change).end),
 }
 
-// eachDoes returns a step that calls f for each change.
 func eachDoes(f func(c *change, s kv.Store, p *plan) error) func(context.Context, *core.Model, kv.Store, []left, []error) {
 	return func(_ context.Context, _ *core.Model, s kv.Store, all []left, errs []error) {
 		for i, l := range all {
@@ -114,7 +109,6 @@ func eachDoes(f func(c *change, s kv.Store, p *plan) error) func(context.Context
 	}
 }
 
-// begin checks that p can be carried out on s.
 func (c *change) begin(s kv.Store, p *plan) error {
 	if c.isLate() {
 		return core.ErrRaced // the process slept before the transaction
@@ -131,7 +125,6 @@ func (c *change) begin(s kv.Store, p *plan) error {
 	return c.beaten(found)
 }
 
-// prepareAll prepares all in every index.
 func prepareAll(ctx context.Context, _ *core.Model, s kv.Store, all []left, errs []error) {
 	for i, index := range all[0].c.indexes {
 		if bulk, ok := index.(plug.Bulk); ok && allNew(all) {
@@ -149,7 +142,6 @@ func prepareAll(ctx context.Context, _ *core.Model, s kv.Store, all []left, errs
 	}
 }
 
-// allNew reports whether all is several changes that each create a record.
 func allNew(all []left) bool {
 	return len(all) > 1 && !slices.ContainsFunc(all, func(l left) bool { return l.p.rec.Rev != 0 })
 }
@@ -166,7 +158,6 @@ func (c *change) put(s kv.Store, p *plan) error {
 	return lostIfRaced(err)
 }
 
-// besides calls Beside of the indexes.
 func (c *change) besides(s kv.Store, p *plan) error {
 	return work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index.Beside)...)...)
 }
@@ -194,7 +185,6 @@ const (
 	timeTogether  = 50 * time.Millisecond // time limit of a transaction
 )
 
-// severalTogether is several on a store with transactions.
 func severalTogether(ctx context.Context, m *core.Model, n int, id func(i int) string, work Makes) []error {
 	errs := make([]error, n)
 	for batch := range paced(m, n, id) {
@@ -205,8 +195,7 @@ func severalTogether(ctx context.Context, m *core.Model, n int, id func(i int) s
 	return errs
 }
 
-// paced yields 0 to n-1 in batches, as batchesOf does. It adapts their size to the time the caller
-// takes for each, by the DB's clock.
+// paced yields 0 to n-1 in batches, as batchesOf does.
 func paced(m *core.Model, n int, id func(i int) string) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		size := firstTogether
@@ -227,9 +216,8 @@ func paced(m *core.Model, n int, id func(i int) string) iter.Seq[[]int] {
 // errAlone: a change was not made with others, and must be made alone.
 var errAlone = errors.New("to be made alone")
 
-// commitTogether makes the changes of batch in one transaction, or in several if they are large. A
-// work with a rest plans its change and adds it there, or fails. Changes that prevent a commit are
-// made alone afterwards, by works without a rest.
+// commitTogether makes the changes of batch in a few transactions. Changes that prevent a commit
+// are made alone afterwards.
 func commitTogether(ctx context.Context, m *core.Model, batch []int, work Makes) []error {
 	planned := make([]Rest, len(batch))
 	errs := kv.Each(ctx, m.Db.Store, batch, func(s kv.Store, k, i int) error { return work(ctx, s, i, &planned[k]) })
@@ -251,7 +239,6 @@ func commitTogether(ctx context.Context, m *core.Model, batch []int, work Makes)
 	return errs
 }
 
-// chunksOf yields all in chunks for one transaction each.
 func chunksOf(all []left) iter.Seq[[]left] {
 	return func(yield func([]left) bool) {
 		begin, bytes := 0, 0
@@ -269,8 +256,7 @@ func chunksOf(all []left) iter.Seq[[]left] {
 	}
 }
 
-// commitSome makes as many of all as possible in one transaction. It returns an error for each,
-// errAlone if another transaction may make it.
+// commitSome makes as many of all as possible in one transaction.
 func commitSome(ctx context.Context, m *core.Model, all []left) []error {
 	errs := make([]error, len(all))
 	todo := alike(m, all, errs)

@@ -51,7 +51,6 @@ func (p *plan) after(ctx context.Context, s kv.Store, c *change, i int) error {
 	return work.About(c.Name, c.indexes[i].Name(), c.indexes[i].After(ctx, s, p.moves[i:i+1]))
 }
 
-// movesOf returns the moves of all in the index at position i.
 func movesOf(all []left, i int) (moves []*plug.Move) {
 	for _, l := range all {
 		if mv := l.p.moves[i]; mv != nil {
@@ -74,11 +73,9 @@ func (c *change) peekAt(s kv.Store, p *plan) ([]kv.Result, error) {
 	return kv.GetEach(c.ctx, s, nil, families, []string{c.ID})
 }
 
-// isThere reports whether peekAt found an item.
 func isThere(found []kv.Result) bool { return len(found) > 0 && found[0].Err == nil }
 
-// beaten returns the error of a Create whose id is in use, given the stored results. A Create that
-// can take another id has only lost a race.
+// beaten returns the error of a Create whose id is in use, given the stored results.
 func (c *change) beaten(found []kv.Result) error {
 	if c.next != nil {
 		return core.ErrRaced
@@ -98,7 +95,6 @@ func (c *change) beaten(found []kv.Result) error {
 	return kv.ErrExists
 }
 
-// setMarks stores the marks of the indexes in the envelope.
 func (c *change) setMarks(p *plan) {
 	if p.value == nil {
 		return
@@ -110,8 +106,6 @@ func (c *change) setMarks(p *plan) {
 	}
 }
 
-// follow does the last steps after the change, made at since: it calls the handlers, once, and
-// deletes children.
 func (c *change) follow(ctx context.Context, since time.Time, created bool) error {
 	if !c.called {
 		if err := c.Changed(ctx, c.Db.Now().Sub(since), c.ID, created); err != nil {
@@ -125,10 +119,8 @@ func (c *change) follow(ctx context.Context, since time.Time, created bool) erro
 	return c.DeleteChildren(ctx, c.ID)
 }
 
-// removal is a part of A4.
 type removal func(context.Context, kv.Store) error
 
-// losses returns the parts of A4 that remove the counters and history of a deleted record.
 func (c *change) losses(p *plan) (all []removal) {
 	if p.value != nil {
 		return nil
@@ -152,7 +144,6 @@ func remove(ctx context.Context, s kv.Store, all []removal) (left []removal, err
 	return left, work.FirstError(errs...)
 }
 
-// keepRevision appends the new state of the record to its history.
 func (c *change) keepRevision(s kv.Store, p *plan) error {
 	e := revisions.Entry{
 		Of: envelope.Try{Rev: p.env.Rev, Nonce: c.nonce}, Number: p.number, At: c.Db.Now(),

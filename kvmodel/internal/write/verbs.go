@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// EditInTurn carries out e in the record's turn.
 func EditInTurn(ctx context.Context, m *core.Model, verb string, empty bool, e Edit) (v plug.Record, err error) {
 	ctx, end := m.Db.Begin(ctx, verb)
 	defer end()
@@ -39,14 +38,12 @@ func EditAt(ctx context.Context, m *core.Model, s kv.Store, e Edit) (plug.Record
 	return v, nil
 }
 
-// ownError wraps an error of the caller's func, which is returned unchanged. A change does not
-// inspect the wrapped error.
+// ownError wraps an error of the caller's func, which is returned unchanged.
 type ownError struct{ error }
 
 // Own returns err, which the caller's func returned, so that a change returns it unchanged.
 func Own(err error) error { return &ownError{err} }
 
-// Touch sets the expiry of the record id to until.
 func Touch(ctx context.Context, m *core.Model, id string, empty bool, until time.Time) error {
 	if err := m.Db.Writable(); err != nil {
 		return m.Failure(id, err)
@@ -76,7 +73,6 @@ func Touch(ctx context.Context, m *core.Model, id string, empty bool, until time
 	})
 }
 
-// Delete deletes the record id.
 func Delete(ctx context.Context, m *core.Model, id string, empty bool) error {
 	ctx, end := m.Db.Begin(ctx, "Delete")
 	defer end()
