@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return fmt.Errorf("-addr %q: %w", set.addr, err)
 	}
 	if tcp, ok := listener.Addr().(*net.TCPAddr); !set.secure && ok && !tcp.IP.IsLoopback() {
-		slog.Warn("other machines can reach the app, and what they send is not encrypted: use -secure behind a proxy that speaks TLS", "addr", tcp)
+		slog.Warn("other machines can reach the app without encryption: use -secure behind a TLS proxy", "addr", tcp)
 	}
 	if set.demo > 0 {
 		defer crowd(ctx, app, set.crowd)()

@@ -133,7 +133,7 @@ func TestRepair_FinishesWhatTheDeadHaveLeft(t *testing.T) {
 		mem := furnished(t)
 		dieWriting(t, mem)
 		time.Sleep(2 * time.Minute)
-		run(t, mem, "check", "--repair").want(t, 5, "is dead, and left 1 change", "there is no terminal to ask at")
+		run(t, mem, "check", "--repair").want(t, 5, "is dead, and left 1 change", "there is no terminal to ask on")
 		run(t, mem, "check", "--repair", "--dry-run").want(t, 0, "nothing was written")
 		run(t, mem, "check", "--repair", "--yes").want(t, 4, "1 change is left", "it had handlers of Note")
 		began := time.Now()

@@ -21,7 +21,7 @@ type lease struct {
 
 var leaseKey = kv.NewClass("recovery", 1).Key("lease")
 
-var errLeaseLost = errors.New("another process rescues the database")
+var errLeaseLost = errors.New("another process is recovering the database")
 
 // hold runs work with the lease, or does nothing if another process has it. The context of work
 // ends if another process takes the lease meanwhile.

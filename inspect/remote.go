@@ -153,7 +153,7 @@ func ofTenant(prefix, tenant string) error {
 	case prefix == "":
 		return fmt.Errorf("%w: the app has no tenant, so leave out --tenant", errCall)
 	}
-	return fmt.Errorf("%w: the app has the keys of the tenant %s alone; --tenant names one", errCall, strings.TrimSuffix(prefix, ":"))
+	return fmt.Errorf("%w: the app serves only the tenant %s: pass it with --tenant", errCall, strings.TrimSuffix(prefix, ":"))
 }
 
 // meet sends the first request to a, and returns the description of its store.
@@ -206,7 +206,7 @@ func (r *remote) Do(ctx context.Context, ops []kv.Op) error {
 	var t told
 	err := r.ask(ctx, a, func(says *json.Decoder) error { return says.Decode(&t) })
 	if err == nil && len(t.Items) != len(a.Get) {
-		err = fmt.Errorf("the app has answered %d gets of %d", len(t.Items), len(a.Get))
+		err = fmt.Errorf("the app has answered %d of %d gets", len(t.Items), len(a.Get))
 	}
 	if err != nil {
 		return kv.Fail(ops, kv.Unavailable(err))

@@ -319,7 +319,7 @@ func (r *repairing) buildAll(ctx context.Context, faults []Fault, those func(Fau
 // indexes.
 func (r *repairing) relist(ctx context.Context, m model) error {
 	if r.in.keys == nil {
-		return fmt.Errorf("%s: %w; the remaining records cannot be found: Accept, and Rebuild", m.Name(), ErrNoKeys)
+		return fmt.Errorf("%s: %w; the remaining records cannot be found: call Accept and Rebuild", m.Name(), ErrNoKeys)
 	}
 	if err := m.Accept(ctx); err != nil {
 		return err

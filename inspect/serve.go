@@ -216,7 +216,7 @@ func (s *server) run(ctx context.Context, r request, from *caller) (code int) {
 // servable returns an error if the app cannot run the call.
 func (c *call) servable() error {
 	if c.verb.run == nil || !c.verb.inApp {
-		return fmt.Errorf("%w: this needs no app", errCall)
+		return fmt.Errorf("%w: an app does not run this verb", errCall)
 	}
 	return ofTenant(kv.PowersOf(c.served.Store()).Prefix, c.tenant)
 }

@@ -220,7 +220,7 @@ func TestServe_AsksWhoeverSitsAtTheCommand(t *testing.T) {
 	runIn(t.Context(), terminal(path, "no\n", "build", "--again")).want(t, 5, "Build the indexes of Note? [y/N] ", "nothing was written")
 	runIn(t.Context(), terminal(path, "", "build", "--again")).want(t, 5, "nothing was written")
 	runIn(t.Context(), terminal(path, "y\n", "build", "--again")).want(t, 0, "[y/N] ", "Note: built")
-	file(t, path, "build", "--again").want(t, 5, "there is no terminal to ask at")
+	file(t, path, "build", "--again").want(t, 5, "there is no terminal to ask on")
 }
 
 // asked is an input of which f is told when it is read, and that says nothing.
@@ -327,7 +327,7 @@ func TestServe_ACopyTakesWhatTheAppHolds(t *testing.T) {
 	dir, path := appFile(t)
 	serve(t, path)
 	there := "bolt:" + filepath.Join(dir, "there.db")
-	file(t, path, "copy", there).want(t, 5, "there is no terminal to ask at")
+	file(t, path, "copy", there).want(t, 5, "there is no terminal to ask on")
 	file(t, path, "copy", there, "--dry-run").want(t, 3, "there is no file")
 	file(t, path, "copy", there, "--yes").want(t, 0, "through the app", "Note: 3 records\n", "copied")
 	file(t, path, "copy", there, "--dry-run").want(t, 0, "through the app", "identical: 4 items")

@@ -162,7 +162,7 @@ func (l *lane) mendSome(ctx context.Context, s kv.Store, first, end int64) error
 				break
 			}
 			if tries == pushTries {
-				return fmt.Errorf("%s: %w: others write to it", keys[i], kv.ErrConflict)
+				return fmt.Errorf("%s: %w: other processes keep writing to it", keys[i], kv.ErrConflict)
 			}
 			_, err = kv.One(ctx, s, kv.OpSwap(keys[i], r.Version, encodeAll(withoutLost(entries))))
 			if err != nil && !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {

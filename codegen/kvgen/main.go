@@ -245,7 +245,7 @@ func scaffold(args []string, stdout, stderr io.Writer) int {
 func choose(r codegen.Run, check, plan bool, program string) (text string, err error) {
 	switch {
 	case check && plan, program != "" && (check || plan):
-		return "", errors.New("kvgen: -check, -plan and -cmd are runs of their own: give one of them")
+		return "", errors.New("kvgen: -check, -plan and -cmd cannot be combined")
 	case plan:
 		return r.Plan()
 	case check:

@@ -12,5 +12,5 @@ func syncData(f *os.File) error { return f.Sync() }
 
 // roomIn is not implemented on this system.
 func roomIn(string) (room, error) {
-	return room{}, errors.New("it is looked at on Linux alone")
+	return room{}, errors.New("it is supported on Linux only")
 }

@@ -32,7 +32,7 @@ var (
 	// errPast: the increment went past kv.MaxNumber.
 	errPast = errors.New("past the largest number")
 
-	errOutOfStep = errors.New("not an answer to what was asked")
+	errOutOfStep = errors.New("the answer does not match the request")
 )
 
 // batch carries out writes and gets: it sends all of them and then reads the answers, which come in

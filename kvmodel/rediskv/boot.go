@@ -205,7 +205,7 @@ func (s *Store) standing(op *kv.Op, unknown map[int]error) (why error, lost bool
 // maxLooks bounds the checks of a server by one op, in case its boot item keeps changing.
 const maxLooks = 8
 
-var errRestless = errors.New("its boot item changes all the time")
+var errRestless = errors.New("its boot item keeps changing")
 
 // look checks the servers in set, and returns the errors of those that did not answer.
 func (s *Store) look(ctx context.Context, set uint64) map[int]error {

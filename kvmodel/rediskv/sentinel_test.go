@@ -53,7 +53,7 @@ func TestSentinel_StoreFollowsTheMaster(t *testing.T) {
 	}
 	mustDo(t, s, kv.OpSet("k", []byte("1")))
 	must(t, g.Failover())
-	for end := time.Now().Add(time.Minute); !strings.Contains(log.String(), "another server is the master now"); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !strings.Contains(log.String(), "the master has changed"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("no other server was seen to be the master within a minute")
 		}
@@ -134,7 +134,7 @@ func TestSentinel_MostMustAnswerAndTheLatestCounts(t *testing.T) {
 	of := newFakeSentinels(t, 3)
 	opts := Options{Addrs: of.addrs, Sentinel: &Sentinel{Master: "main"}, Patience: 30 * time.Second}
 	of.say(1, old.Addr, 0)
-	wantOpen(t, opts, `1 of 3 sentinels name the master of "main", and most must`, "ERR No such master")
+	wantOpen(t, opts, `1 of 3 sentinels name the master of "main", and a majority must`, "ERR No such master")
 	of.say(2, now.Addr, 1)
 	s := wantOpen(t, opts)
 	if s.sentinels.master != now.Addr {

@@ -127,7 +127,7 @@ func (l *lock) parseLine(line string, n int) error {
 	case word != "model":
 		return l.models[len(l.models)-1].parseItem(word, rest, n)
 	case l.model(rest) != nil:
-		return fmt.Errorf("a second model %s", rest)
+		return fmt.Errorf("model %s is there twice", rest)
 	}
 	l.models = append(l.models, &lockedModel{name: rest, version: 1, line: n})
 	return nil
@@ -148,7 +148,7 @@ func (m *lockedModel) parseItem(word, rest string, n int) (err error) {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is not a word of a lock file", word)
+	return fmt.Errorf("unknown word %q in a lock file", word)
 }
 
 func (l *lock) sort() {

@@ -142,7 +142,7 @@ func Replace(f File) error { return Change{f, f.Path, stale}.apply() }
 // absent returns an error if there is a file at path.
 func absent(path string) error {
 	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s is there already, and kvgen does not write over it", path)
+		return fmt.Errorf("%s exists, and kvgen does not overwrite it", path)
 	}
 	return nil
 }

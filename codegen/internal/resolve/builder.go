@@ -91,7 +91,7 @@ func (b *builder) option(c tag.Clause, name string) *model.Part {
 // needStored reports c on a field that is not stored.
 func (b *builder) needStored(m member, c tag.Clause) {
 	if !m.Method && b.field(m.Name) == nil {
-		b.At(m.at(c), "%s cannot stand on %s, which is not stored", c.Word, m.Name)
+		b.At(m.at(c), "%s is not allowed on %s, which is not stored", c.Word, m.Name)
 	}
 }
 

@@ -56,7 +56,7 @@ func outcome(sides []side, errs []error) (failed error) {
 }
 
 // errStopped is the error of works after another one has failed.
-var errStopped = fmt.Errorf("another work beside it has failed: %w", context.Canceled)
+var errStopped = fmt.Errorf("another call beside it has failed: %w", context.Canceled)
 
 // stopping is a store that can be stopped.
 type stopping struct {

@@ -99,7 +99,7 @@ func (p *nodes) editAt(ctx context.Context, s kv.Store, edits []*edit, at *spot,
 			break
 		}
 	}
-	p.fail(edits, cmp.Or(err, fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, maxTries)))
+	p.fail(edits, cmp.Or(err, fmt.Errorf("%w: gave up after %d tries", kv.ErrConflict, maxTries)))
 }
 
 // tooLate reports whether e is too old to be written by another operation.

@@ -223,7 +223,7 @@ func (b *batch) tryAll(ctx context.Context, s kv.Store, moves []*move, read func
 			return err
 		}
 	}
-	return fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, setTries)
+	return fmt.Errorf("%w: gave up after %d tries", kv.ErrConflict, setTries)
 }
 
 // try tries moves once, one step for all of them at a time.
