@@ -200,7 +200,7 @@ func TestStatus_ShowsIntentsThatHaveNotEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
-		run(t, mem, "status").want(t, 1, "1 intent has not ended after a minute; the oldest is of send, and began 1h", "intents    send, began 1h0m ago Text=*** To=***")
+		run(t, mem, "status").want(t, 1, "1 intent has not ended after a minute; the oldest, send, began 1h", "intents    send, began 1h0m ago Text=*** To=***")
 		run(t, mem, "status", "--private").want(t, 1, `To="ann@example.org"`)
 		all := run(t, mem, "status", "--format=json").objects(t)[0]["intents"].([]any)
 		if o := all[0].(map[string]any); len(all) != 1 || o["intent"] != "send" || o["args"] != nil {

@@ -362,7 +362,7 @@ func TestServe_ATenantIsTheAppsOrRefused(t *testing.T) {
 	file(t, path, "get", "Note", "n1", "--tenant", "snow").want(t, 2, "has no tenant")
 	stop()
 	serve(t, path, kvmodel.Tenant("snow"))
-	file(t, path, "get", "Note", "n1").want(t, 2, "the keys of the tenant snow alone")
-	file(t, path, "get", "Note", "n1", "--tenant", "rain").want(t, 2, "the keys of the tenant snow alone")
+	file(t, path, "get", "Note", "n1").want(t, 2, "serves only the tenant snow")
+	file(t, path, "get", "Note", "n1", "--tenant", "rain").want(t, 2, "serves only the tenant snow")
 	file(t, path, "get", "Note", "n1", "--tenant", "snow").want(t, 1, "there is none")
 }

@@ -50,7 +50,7 @@ func TestTable_HasTheFieldsInTheirOrderAndPrivateOnesMasked(t *testing.T) {
 
 func TestTable_AWrongCallSaysWhatIsWrong(t *testing.T) {
 	mem := furnished(t)
-	run(t, mem, "export", "x", "Note").want(t, 2, "MODEL and --private go with --format csv or jsonl")
+	run(t, mem, "export", "x", "Note").want(t, 2, "MODEL and --private need --format csv or jsonl")
 	run(t, mem, "export", "x", "Not", "--format=csv").want(t, 2, "did you mean Note?")
 	run(t, mem, "export", "-", "Note", "Note", "--format=csv").want(t, 2, "the output takes the table of one model")
 	say(t, "help", "export").want(t, 0, "which import does not read")
