@@ -360,7 +360,7 @@ func TestBuild_IsTakenOverAtOnceFromOneThatWasClosed(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		first.undeploy(t)
 		synctest.Wait()
-		if said := log.String(); strings.Contains(said, "level=ERROR") || !strings.Contains(said, "goes on later") {
+		if said := log.String(); strings.Contains(said, "level=ERROR") || !strings.Contains(said, "will resume") {
 			t.Errorf("the one that was closed says\n%s", said)
 		}
 		s := at(0)
