@@ -461,7 +461,7 @@ func TestBuild_ARecordInConflictKeepsBackOnlyThatIndex(t *testing.T) {
 		var log proof.Log
 		v = plugged(open(t, s, kvmodel.Log(slog.New(slog.NewTextHandler(&log, nil)))), "Code", "Text")
 		err := v.Rebuild(ctx)
-		if text := log.String(); !strings.Contains(text, "cannot be read\" model=Note indexes=[ByCode]") {
+		if text := log.String(); !strings.Contains(text, "ErrNeedsRebuild\" model=Note indexes=[ByCode]") {
 			t.Errorf("the log does not name the index in conflict alone:\n%s", text)
 		}
 		var duplicates *kvmodel.DuplicatesError
