@@ -1,53 +1,53 @@
-// Package ringtree is a data layer for server-rendered web apps on a key-value
-// store alone: no SQL, no search module, no server needed to start.
+// Package ringtree is a data layer for server-rendered web apps on a key-value store: no SQL, no
+// search engine, and no server to begin with.
 //
-// This package holds no code. It is the map of the rooms. internal/repotest keeps the map
-// true and checks which rooms each may import; docs/internals/architecture.md draws them by height:
+// It contains no code. This is the map of its packages, which a test in internal/repotest keeps
+// complete. docs/internals/architecture.md shows which of them import which:
 //
-//	example-app   the sample app: main.go wires, its domain package holds the models
-//	examples      what records can do, as runnable examples
-//	inspect       sees, checks, mends, moves and erases what a database holds
+//	example-app   the sample app: main.go wires it, ashiato holds its models
+//	examples      runnable examples of everything that records can do
+//	inspect       looks at a database, checks, repairs, copies and erases
 //	templates     templ components that take plain values
-//	guard         what keeps a site from harm: time-outs, headers, limits, names that look alike
+//	guard         protection of a site: time-outs, headers, limits, passwords, look-alike names
 //	index         look-up by value: unique, lists, sequences, counters
-//	timeline      newest-first rings of records, and events kept in a ring
-//	ranking       boards: access rankings and sorted indexes
-//	  collation   the orders of languages, for boards of words
+//	timeline      newest-first rings of records, and events
+//	ranking       boards: rankings and sorted indexes
+//	  collation   the orders of languages, for boards of text
 //	kvmodel       DB and Records: the data class
 //	  kv          the contract of every store, keys, trips, and wrappers of stores
-//	  codec       what generated encoders and decoders call
-//	  memkv       the reference store: the specification of the contract, in memory
-//	  boltkv      the embedded store, the default
+//	  codec       called by generated encoders and decoders
+//	  memkv       the store in memory, and specification of the contract
+//	  boltkv      the embedded store in a file, the default
 //	  memcachekv  memcached
 //	  rediskv     Redis, Valkey, their clusters and sentinels
-//	  nearkv      what a process has read of another store
-//	  kvopen      a database, or a store, from a URL
+//	  nearkv      a cache in front of another store
+//	  kvopen      opens a database, or a store, from a URL
 //	  kvopen/all  every engine for kvopen
 //	  kvsession   gorilla/sessions on any store
 //	  kvfault     stores that fail on purpose, for tests and demonstrations
-//	  kvtest      the suite every store passes; the simulator
-//	internal      what several rooms share and no app sees
-//	  plug        how an index class is plugged into records
-//	  memberlog   lists of ids that any process appends to
-//	  envelope    what is stored under a record's key
-//	  bloom       a filter of keys, which says of most others that they were never added
-//	  kept        the cache of stores that keep what was read, decoded
-//	  ahead       how a page asks for its records before it knows them
-//	  wire        how numbers and texts are stored
+//	  kvtest      the test suite of every store, and a simulator
+//	internal      shared by several packages and not visible to apps
+//	  plug        the interface between an index class and records
+//	  memberlog   lists of ids to which any process can append
+//	  envelope    the stored form of a record
+//	  bloom       a filter that knows most absent keys
+//	  kept        the cache of decoded values in a store
+//	  ahead       predicts the records of a page before its index is read
+//	  wire        the stored form of numbers and texts
 //	  frame       bytes with their checksum
-//	  boot        what tells a store on servers that one has lost its memory
-//	  numbering   rows of numbered keys without a counter
+//	  boot        detects that a server has lost its memory
+//	  numbering   numbered keys without a counter
 //	  contact     whether the servers of a store answer
-//	  times       how long the steps of protocols between processes may take
-//	  release     which release of itself a program is
-//	  durable     names of files that a crash of the machine does not take back
-//	  storeurl    what the URLs of stores have in common
-//	  whole       every index class at once: stores that were kept, and an oracle
-//	  proof       tools that prove protocols: every order, broken promises, crashes, servers
-//	  optest      how tests show an operation and its answer
+//	  times       time limits of the protocols between processes
+//	  release     the name of the running release
+//	  durable     file names that survive a crash of the machine
+//	  storeurl    the common parts of store URLs
+//	  whole       tests of all index classes together, on kept and on simulated stores
+//	  proof       test tools: every order, broken promises, crashes, servers
+//	  optest      prints operations and their answers in tests
 //	  repotest    tests of the repository: imports, stored keys, docs, the tutorial, a release
 //	codegen       load, resolve, check, emit; codegen/kvgen is the command
-//	bench         a module of its own: what writes tables and pictures into docs, the comparison with peers
-//	adapters      modules of their own: what a database does, for OpenTelemetry and Prometheus
+//	bench         a separate module: writes tables and pictures of the docs, compares with SQL
+//	adapters      separate modules: monitoring by OpenTelemetry and Prometheus
 //	docs          for users; docs/internals for maintainers, docs/decisions
 package ringtree

@@ -75,7 +75,7 @@ func (n New) site(dir string) (site.Site, error) {
 	s := site.Site{Name: filepath.Base(dir)}
 	s.Module = cmp.Or(n.Module, s.Name)
 	if err := module.CheckImportPath(s.Module); err != nil {
-		return site.Site{}, fmt.Errorf("%s cannot be the name of a module: give one with -module (%w)", s.Module, err)
+		return site.Site{}, fmt.Errorf("%s is not a valid module name: pass one with -module (%w)", s.Module, err)
 	}
 	s.Version, s.Templ = versions()
 	s.Replace, err = n.replaced(dir, s.Version)
@@ -91,7 +91,7 @@ func (n New) empty(dir string) error {
 		return nil
 	}
 	if err == nil && len(all) > 0 {
-		return fmt.Errorf("%s is not empty: a new site needs a directory of its own", n.Dir)
+		return fmt.Errorf("%s is not empty: choose a new directory for the site", n.Dir)
 	}
 	return err
 }
@@ -121,7 +121,7 @@ func (n New) replaced(dir, version string) (string, error) {
 	}
 	if clone == "" {
 		if !semver.IsValid(version) || semver.Build(version) != "" {
-			return "", errors.New("this kvgen is not a release: say with -replace where a clone of ringtree is")
+			return "", errors.New("this kvgen is not a release: pass a clone of ringtree with -replace")
 		}
 		return "", nil
 	}
@@ -130,7 +130,7 @@ func (n New) replaced(dir, version string) (string, error) {
 		return "", err
 	}
 	if _, err := os.Stat(filepath.Join(clone, "codegen", "kvgen")); err != nil {
-		return "", fmt.Errorf("%s is no clone of ringtree: %w", clone, err)
+		return "", fmt.Errorf("%s is not a clone of ringtree: %w", clone, err)
 	}
 	if below, err := filepath.Rel(dir, clone); err == nil {
 		clone = below

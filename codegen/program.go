@@ -22,7 +22,7 @@ func (run Run) Program(dir string) error {
 	}
 	packages = slices.DeleteFunc(packages, func(p *model.Package) bool { return len(p.Models) == 0 })
 	if len(packages) != 1 {
-		return fmt.Errorf("a program is for the models of one package, and %s has %d with models: name one", cmp.Or(strings.Join(run.Patterns, " "), "."), len(packages))
+		return fmt.Errorf("-cmd takes the models of one package, and %s has %d with models: name one", cmp.Or(strings.Join(run.Patterns, " "), "."), len(packages))
 	}
 	name, target, err := placeOf(packages[0], dir)
 	if err != nil {
@@ -39,18 +39,18 @@ func (run Run) Program(dir string) error {
 // root of the module.
 func placeOf(p *model.Package, dir string) (name, target string, err error) {
 	if p.Name == "main" {
-		return "", "", errors.New("the models are in a package main, which no other program can import: move them to a package of their own")
+		return "", "", errors.New("the models are in package main, which other programs cannot import: move them to another package")
 	}
 	path, err := filepath.Abs(dir)
 	if err != nil {
 		return "", "", err
 	}
 	if path == p.Dir {
-		return "", "", fmt.Errorf("the models are in %s: the program needs a directory of its own, such as %s", dir, filepath.Join(dir, "cmd", "db"))
+		return "", "", fmt.Errorf("the models are in %s: choose another directory for the program, such as %s", dir, filepath.Join(dir, "cmd", "db"))
 	}
 	below, err := filepath.Rel(p.Module, path)
 	if err != nil || !filepath.IsLocal(below) {
-		return "", "", fmt.Errorf("%s is outside of the module that the models are in, %s", dir, p.Module)
+		return "", "", fmt.Errorf("%s is outside the module of the models, %s", dir, p.Module)
 	}
 	if below == "." {
 		return filepath.Base(path), below, nil

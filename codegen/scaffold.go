@@ -52,5 +52,5 @@ func modelCalled(packages []*model.Package, name string) (*model.Package, *model
 			known = append(known, m.Name)
 		}
 	}
-	return nil, nil, fmt.Errorf("no model is called %s; %s", name, english.Known(name, known))
+	return nil, nil, fmt.Errorf("there is no model %s; %s", name, english.Known(name, known))
 }

@@ -25,7 +25,7 @@ func TestDatabase_ShowsWhatTheAppHasWritten(t *testing.T) {
 	store := "bolt:" + filepath.Join(t.TempDir(), "app.db")
 	_, stop := start(t, "-store", store, "-demo", "30", "-tenant", "snow")
 	look(t, store, 0, "status --tenant snow", "through the app, by ", "this one alone has the file", "all is well")
-	look(t, store, 2, "get Member demo-member-1", "the app has the keys of the tenant snow alone")
+	look(t, store, 2, "get Member demo-member-1", "the app serves only the tenant snow")
 	wantEnd(t, stop)
 	look(t, store, 0, "status --tenant snow", "Member", "TopViewsPerDay", "FeedItem (events)", "all is well")
 	look(t, store, 0, "get Member demo-member-1 --tenant snow", `"heron"`, "Password   ***")

@@ -119,7 +119,7 @@ func (s settings) listen() (net.Listener, error) {
 		return nil, fmt.Errorf("-addr %q: %w", s.addr, err)
 	}
 	if tcp, ok := listener.Addr().(*net.TCPAddr); !s.secure && ok && !tcp.IP.IsLoopback() {
-		slog.Warn("other machines can reach the app, and what they send is not encrypted: use -secure behind a proxy that speaks TLS", "addr", tcp)
+		slog.Warn("other machines can reach the app without encryption: use -secure behind a TLS proxy", "addr", tcp)
 	}
 	return listener, nil
 }

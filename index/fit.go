@@ -64,7 +64,7 @@ func (l listWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, _
 	// The members read are a random part, so the others arrived at the same rate.
 	part := float64(max(all[most].Members, len(revs))) / float64(max(len(revs), 1))
 	if rate := part * fastest(revs); rate < oneSegment {
-		unfit = append(unfit, fmt.Sprintf("hot=%d is for hundreds of writers, and the largest list that was looked at has got %.2g members a second at most; without hot= a page reads fewer keys", 1<<l.logs.Hot, rate))
+		unfit = append(unfit, fmt.Sprintf("hot=%d is for hundreds of writers, but the largest list checked got at most %.2g members a second; without hot= a page reads fewer keys", 1<<l.logs.Hot, rate))
 	}
 	return unfit, nil
 }
@@ -73,7 +73,7 @@ func nearLimit(e memberlog.Extent) []string {
 	if e.Head <= largeHead {
 		return nil
 	}
-	return []string{fmt.Sprintf("a list of about %d members has a head of %d KB, and %d KB is the most; list=Group with a second field divides it", e.Members, e.Head>>10, kv.MaxValue>>10)}
+	return []string{fmt.Sprintf("a list of about %d members has a head of %d KB, of at most %d KB; list=Group with a second field divides it", e.Members, e.Head>>10, kv.MaxValue>>10)}
 }
 
 // fastest returns the highest number of arrivals per second, by their revs, which begin as

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -243,7 +244,7 @@ func (u *unique) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]
 			}
 			for _, i := range holders[place] {
 				if id := recs[i].ID; c.owner != id {
-					wrong[i] = append(wrong[i], fmt.Sprintf("%s.%s: %s holds %q, but the claim is %q's", u.host.Model(), u.index, id, plug.Bare(place), c.owner))
+					wrong[i] = append(wrong[i], fmt.Sprintf("%s.%s: %s holds %q, which is claimed by %s", u.host.Model(), u.index, id, plug.Bare(place), cmp.Or(c.owner, "nobody")))
 				}
 			}
 		}

@@ -65,7 +65,7 @@ func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (
 				}
 			}
 			if in && !holds && entries[i].Member(soon) && !rec.Damaged() && judgeStray(entries[i], rec, l.host.DB().Now()) != plug.Pending {
-				wrong = append(wrong, plug.Wrong{Kind: plug.StrayEntry, ID: rec.ID, Text: fmt.Sprintf("%s: %s is in the list and its record does not hold the value", base, rec.ID)})
+				wrong = append(wrong, plug.Wrong{Kind: plug.StrayEntry, ID: rec.ID, Text: fmt.Sprintf("%s: %s is in the list, but its record does not have the value", base, rec.ID)})
 			}
 		}
 		return nil
@@ -103,9 +103,9 @@ func (l listWindow) auditCounts(ctx context.Context, s kv.Store, base, place str
 			says = 0
 		}
 		if says != live[i] {
-			text := fmt.Sprintf("%s: %d records hold the value, and %s says %d", base, live[i], f.Name(), says)
+			text := fmt.Sprintf("%s: %d records have the value, but %s is %d", base, live[i], f.Name(), says)
 			if f.of != nil {
-				text = fmt.Sprintf("%s: the records that hold the value add up to %d, and %s says %d", base, live[i], f.Name(), says)
+				text = fmt.Sprintf("%s: the records with the value add up to %d, but %s is %d", base, live[i], f.Name(), says)
 			}
 			wrong = append(wrong, plug.Wrong{Kind: plug.WrongCount, Text: text})
 		}
@@ -223,7 +223,7 @@ func (u uniqueWindow) Audit(ctx context.Context, s kv.Store, base, _ string) ([]
 	if rec.Damaged() || u.holdsAt(rec, base) || u.heldAt(rec, base) {
 		return nil, nil
 	}
-	w := plug.Wrong{Kind: plug.StrayEntry, ID: c.owner, Text: fmt.Sprintf("%s: the claim is that of %s at rev %d, whose record does not hold the value", base, c.owner, c.base)}
+	w := plug.Wrong{Kind: plug.StrayEntry, ID: c.owner, Text: fmt.Sprintf("%s: %s claimed the value at rev %d, but its record does not have it", base, c.owner, c.base)}
 	if c.judge(rec, false) == plug.Pending {
 		w.Kind = plug.PendingEntry
 	}
@@ -299,5 +299,5 @@ func (u uniqueWindow) Show(key string, value []byte) ([]string, error) {
 	if !c.decode(value) {
 		return nil, wire.Corrupt(key, fmt.Errorf("%w: claim %q", kvmodel.ErrCorrupt, value))
 	}
-	return []string{fmt.Sprintf("claimed by %s, which had the rev %d", c.owner, c.base)}, nil
+	return []string{fmt.Sprintf("claimed by %s at rev %d", c.owner, c.base)}, nil
 }

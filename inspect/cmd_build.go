@@ -49,7 +49,7 @@ func build(ctx context.Context, c *call) error {
 func (c *call) modelArg() (string, error) {
 	name, index, _ := strings.Cut(c.arg(0), ".")
 	if index != "" {
-		return "", fmt.Errorf("%w: indexes are built with the others of their model: %s", errCall, c.command("build", name))
+		return "", fmt.Errorf("%w: an index is built with the others of its model: %s", errCall, c.command("build", name))
 	}
 	return name, nil
 }

@@ -237,7 +237,7 @@ func (c *call) agreed(ctx context.Context, question string) error {
 		c.Tell("dry run: nothing was written")
 		return errIdle
 	case !c.yes && !c.Asks:
-		return fmt.Errorf("%w: there is no terminal to ask at; pass --yes to confirm", errRefused)
+		return fmt.Errorf("%w: there is no terminal to ask on; pass --yes to confirm", errRefused)
 	case c.yes || c.Ask(ctx, question):
 		return nil
 	case ctx.Err() != nil:

@@ -97,7 +97,7 @@ func (c *call) isWhole(ctx context.Context, path, name string) error {
 	defer file.Close()
 	found, err := kvopen.VerifyBackup(ctx, file)
 	if err != nil {
-		return fmt.Errorf("%s is not a whole backup: %w", name, err)
+		return fmt.Errorf("%s is not a complete backup: %w", name, err)
 	}
 	with := console.Some(int64(found.Items), "item", "items")
 	if found.Commits > 0 {

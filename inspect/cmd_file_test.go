@@ -172,7 +172,7 @@ func TestFile_ADeadProcessHoldsNoBuildUp(t *testing.T) {
 
 func TestRepair_OfAnIntentThatFailsSaysSoAtOnce(t *testing.T) {
 	path := dieSending(t, time.Hour)
-	file(t, path, "status").want(t, 1, "1 intent has not ended after a minute; the oldest is of send", "is dead, and no other has finished its 1 change")
+	file(t, path, "status").want(t, 1, "1 intent has not ended after a minute; the oldest, send", "is dead, and no other has finished its 1 change")
 	db, err := kvmodel.Open(boltStore(t, "bolt:"+path))
 	must(t, err)
 	newNotes(db)
@@ -184,6 +184,6 @@ func TestRepair_OfAnIntentThatFailsSaysSoAtOnce(t *testing.T) {
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it takes %v", took)
 	}
-	file(t, path, "status").want(t, 1, "the oldest is of send", "no line yet")
+	file(t, path, "status").want(t, 1, "the oldest, send", "no line yet")
 	must(t, errors.Join(stop(), db.Close(context.Background())))
 }

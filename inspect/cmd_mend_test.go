@@ -135,7 +135,7 @@ func TestRepair_MendsWhatACheckFinds(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
 		drop(t, mem, "u:Note:ByTitle:Tides", "u:Note:ByTitle:Moss")
-		run(t, mem, "check", "--repair").want(t, 5, "missing entry   Note.ByTitle n1   ", "-> enter the record again", "there is no terminal to ask at")
+		run(t, mem, "check", "--repair").want(t, 5, "missing entry   Note.ByTitle n1   ", "-> enter the record again", "there is no terminal to ask on")
 		run(t, mem, "check", "--repair", "--dry-run").want(t, 1, "dry run: nothing was written")
 		run(t, mem, "check").want(t, 1, "2 x missing entry")
 		asks := on(shared(mem), "check", "--repair").AtTerminal()
@@ -268,7 +268,7 @@ func TestRecover_SaysBeforeEachStepWhatWillBeLostAndAsks(t *testing.T) {
 		runIn(t.Context(), on(s, "status", "--deep")).want(t, 1, "store has lost its data", "next       db recover")
 		runIn(t.Context(), on(s, "get", "Note", "n1")).want(t, 1, "`db recover` shows the losses")
 		runIn(t.Context(), on(s, "check")).want(t, 1, "`db recover` shows the losses")
-		runIn(t.Context(), on(s, "recover")).want(t, 5, "lost: cache-1:11211: store has lost its data", "step 1: acknowledge", "counter Note.Views.", "there is no terminal to ask at")
+		runIn(t.Context(), on(s, "recover")).want(t, 5, "lost: cache-1:11211: store has lost its data", "step 1: acknowledge", "counter Note.Views.", "there is no terminal to ask on")
 		runIn(t.Context(), on(s, "recover", "--dry-run")).want(t, 0, "nothing was written")
 		if !s.lost.Load() {
 			t.Fatal("it was acknowledged without a yes")

@@ -29,7 +29,7 @@ func export(ctx context.Context, c *call) error {
 		return c.tables(ctx, in, to)
 	}
 	if len(c.args) > 1 || c.private {
-		return fmt.Errorf("%w: an export has all there is; MODEL and --private go with --format csv or jsonl", errCall)
+		return fmt.Errorf("%w: an export contains everything; MODEL and --private need --format csv or jsonl", errCall)
 	}
 	if to == "-" {
 		_, err := in.Export(ctx, c.Stdout, Pace{Rate: c.rate})

@@ -30,7 +30,7 @@ func TestExport_IsImportedIntoAnotherStoreAndThenIdentical(t *testing.T) {
 		run(t, furnished(t), "export", file).want(t, 5, "exists")
 		say(t, "verify", file).want(t, 0, "is whole: made at ", "3 of Note")
 		to := memkv.New(memkv.Options{})
-		run(t, to, "import", file).want(t, 5, "there is no terminal to ask at")
+		run(t, to, "import", file).want(t, 5, "there is no terminal to ask on")
 		run(t, to, "import", file, "--dry-run").want(t, 0, "dry run")
 		if to.Len() > 0 {
 			t.Error("something was written: ", to.Keys())
@@ -54,7 +54,7 @@ func TestExport_OneThatIsCutIsRefusedWithWhereAndNothingIsWritten(t *testing.T) 
 	must(t, os.WriteFile(file, data[:len(data)-5], 0o600))
 	to := memkv.New(memkv.Options{})
 	for _, r := range []ran{say(t, "verify", file), run(t, to, "import", file, "--yes")} {
-		r.want(t, 1, "not a whole export: it is cut off in the block at byte ")
+		r.want(t, 1, "not a complete export: it is cut off in the block at byte ")
 	}
 	if to.Len() > 0 {
 		t.Error("something was written:", to.Keys())

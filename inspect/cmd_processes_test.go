@@ -129,7 +129,7 @@ func TestRepair_FinishesWhatTheDeadHaveLeft(t *testing.T) {
 		mem := furnished(t)
 		dieWriting(t, mem)
 		time.Sleep(2 * time.Minute)
-		run(t, mem, "check", "--repair").want(t, 5, "is dead, and left 1 change", "there is no terminal to ask at")
+		run(t, mem, "check", "--repair").want(t, 5, "is dead, and left 1 change", "there is no terminal to ask on")
 		run(t, mem, "check", "--repair", "--dry-run").want(t, 0, "nothing was written")
 		run(t, mem, "check", "--repair", "--yes").want(t, 4, "1 change is left", "it had handlers of Note")
 		began := time.Now()
@@ -196,7 +196,7 @@ func TestStatus_ShowsIntentsThatHaveNotEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
-		run(t, mem, "status").want(t, 1, "1 intent has not ended after a minute; the oldest is of send, and began 1h", "intents    send, began 1h0m ago Text=*** To=***")
+		run(t, mem, "status").want(t, 1, "1 intent has not ended after a minute; the oldest, send, began 1h", "intents    send, began 1h0m ago Text=*** To=***")
 		run(t, mem, "status", "--private").want(t, 1, `To="ann@example.org"`)
 		all := run(t, mem, "status", "--format=json").objects(t)[0]["intents"].([]any)
 		if o := all[0].(map[string]any); len(all) != 1 || o["intent"] != "send" || o["args"] != nil {

@@ -35,7 +35,7 @@ const (
 )
 
 // ErrBadExport means that a file is not an export, or not a whole one.
-var ErrBadExport = errors.New("not a whole export")
+var ErrBadExport = errors.New("not a complete export")
 
 // Header is the first block of an export.
 type Header struct {
@@ -185,14 +185,14 @@ func newExportReader(from io.Reader) (*exportReader, error) {
 		return nil, err
 	}
 	if string(begin) != magic {
-		return nil, fmt.Errorf("%w: it does not begin like one", ErrBadExport)
+		return nil, fmt.Errorf("%w: it does not begin as an export does", ErrBadExport)
 	}
 	kind, data, err := r.block()
 	if err != nil {
 		return nil, err
 	}
 	if kind != headerBlock {
-		return nil, fmt.Errorf("%w: its first block is no header", ErrBadExport)
+		return nil, fmt.Errorf("%w: its first block is not a header", ErrBadExport)
 	}
 	if err := json.Unmarshal(data, &r.header); err != nil {
 		return nil, fmt.Errorf("%w: header: %w", ErrBadExport, err)
@@ -216,7 +216,7 @@ func (r *exportReader) block() (kind byte, data []byte, err error) {
 		if err := unread(err); err != nil {
 			return 0, nil, err
 		}
-		return 0, nil, fmt.Errorf("%w: it ends at byte %d without an end", ErrBadExport, r.at)
+		return 0, nil, fmt.Errorf("%w: it is cut off at byte %d", ErrBadExport, r.at)
 	}
 	n := binary.BigEndian.Uint32(head[1:])
 	if n > mostBytes {
@@ -282,10 +282,10 @@ func (r *exportReader) ended(data []byte, t *tally) (Summary, error) {
 		return end, fmt.Errorf("%w: its end: %w", ErrBadExport, err)
 	}
 	if got := t.summary(); got.Sum != end.Sum {
-		return end, fmt.Errorf("%w: the checksum of its items is %s, and the recorded one %s", ErrBadExport, got.Sum, end.Sum)
+		return end, fmt.Errorf("%w: the checksum of its items is %s, but %s is recorded", ErrBadExport, got.Sum, end.Sum)
 	}
 	if _, err := r.from.ReadByte(); err == nil {
-		return end, fmt.Errorf("%w: something follows its end, at byte %d", ErrBadExport, r.at)
+		return end, fmt.Errorf("%w: there is data after its end, at byte %d", ErrBadExport, r.at)
 	}
 	return end, nil
 }

@@ -24,7 +24,7 @@ func TestRun_WrongCallsSayWhatWasMeantAndExitWith2(t *testing.T) {
 		{"status --jsno", "unknown flag: --jsno"},
 		{"status --sizes", "unknown flag: --sizes"},
 		{"status --format csv", "--format csv is for export"},
-		{"status --format xml", "it is one of json, jsonl, csv"},
+		{"status --format xml", "want one of json, jsonl, csv"},
 		{"status now", `1 argument; the command is: db status`},
 		{"get Note", "get takes MODEL ID, or --key KEY"},
 		{"get", "get takes MODEL ID, or --key KEY"},
@@ -44,9 +44,9 @@ func TestRun_WrongCallsSayWhatWasMeantAndExitWith2(t *testing.T) {
 		{"check --resume Nota", "--resume: unknown model"},
 		{"build Not", "did you mean Note?"},
 		{"build --resave", "--resave takes a MODEL"},
-		{"build Note.ByTags", "indexes are built with the others of their model: db build Note"},
+		{"build Note.ByTags", "an index is built with the others of its model: db build Note"},
 		{"verify", "verify takes a FILE"},
-		{"export x Note", "MODEL and --private go with --format csv or jsonl"},
+		{"export x Note", "MODEL and --private need --format csv or jsonl"},
 		{"export x Not --format=csv", "did you mean Note?"},
 		{"export - Note Note --format=csv", "the output takes the table of one model"},
 		{"restore here there --until soon", `invalid argument "soon" for "--until"`},
@@ -146,7 +146,7 @@ func TestRun_WhatWritesIsRefusedUnlessSomeoneSaysYes(t *testing.T) {
 		code   int
 		want   string
 	}{
-		{"y\n", false, 5, "there is no terminal to ask at; pass --yes to confirm"},
+		{"y\n", false, 5, "there is no terminal to ask on; pass --yes to confirm"},
 		{"no\n", true, 5, "Build the indexes of Note? [y/N] "},
 		{"", true, 5, "nothing was written"},
 		{"y\n", true, 0, "Note: built"},

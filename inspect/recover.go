@@ -147,7 +147,7 @@ func (r *Recovery) step(ctx context.Context) error {
 	switch {
 	case lost && !r.accepts:
 		if r.enter(Lost) {
-			r.log.Error("inspect: the store has lost data; the verb recover of the db command says what is gone", "err", lossOf(st))
+			r.log.Error("inspect: the store has lost data; db recover shows what is lost", "err", lossOf(st))
 		}
 		return nil
 	case lost:
@@ -162,7 +162,7 @@ func (r *Recovery) step(ctx context.Context) error {
 	case building:
 		r.enter(Rebuilding)
 	case r.enter(Well):
-		r.log.Info("inspect: the data is whole again, without what was lost", "records", recordsIn(st))
+		r.log.Info("inspect: recovery is complete, without the lost data", "records", recordsIn(st))
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func (r *Recovery) accept(ctx context.Context, st Status) error {
 	if err != nil {
 		return fmt.Errorf("accept: %w", err)
 	}
-	r.log.Warn("inspect: lost data was accepted: records on these servers are gone, and what no record says",
+	r.log.Warn("inspect: the loss was accepted: records on these servers are gone, with all data outside records",
 		"servers", servers, "err", lossOf(st), "gone", strings.Join(r.in.Unbuildable(), ", "))
 	if len(servers) > 0 {
 		return nil // The next step rescues, since the loss has begun an edition.
@@ -300,7 +300,7 @@ type lease struct {
 
 var leaseKey = kv.NewClass("recovery", 1).Key("lease")
 
-var errLeaseLost = errors.New("another process rescues the database")
+var errLeaseLost = errors.New("another process is recovering the database")
 
 // hold runs work with the lease, or not if another process has it. If another takes it meanwhile,
 // the context of work ends.

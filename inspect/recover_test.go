@@ -187,7 +187,7 @@ func TestRecover_WithoutAcceptWaitsForAnOperator(t *testing.T) {
 		p.within(t, 3*time.Minute, inspect.Well)
 		p.wantTitles(t, "tea")
 	})
-	if n := strings.Count(text, "the verb recover"); n != 1 {
+	if n := strings.Count(text, "db recover"); n != 1 {
 		t.Errorf("want the verb named once in the log, got it %d times:\n%s", n, text)
 	}
 }
@@ -212,7 +212,7 @@ func TestRecover_TheLeaseOfAnotherProcessStaysAndEndsTheRescue(t *testing.T) {
 		p.within(t, 10*time.Minute, inspect.Well) // Once that of the other process, which is dead, has ended.
 		p.wantTitles(t, "tea")
 	})
-	if !strings.Contains(text, "another process rescues") {
+	if !strings.Contains(text, "another process is recovering") {
 		t.Errorf("want the rescue ended, got:\n%s", text)
 	}
 }

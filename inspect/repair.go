@@ -306,7 +306,7 @@ func (r *repairing) buildAll(ctx context.Context, faults []Fault, those func(Fau
 // relist first accepts the loss in the ids of m, and builds all indexes afterwards.
 func (r *repairing) relist(ctx context.Context, m model) error {
 	if r.in.keys == nil {
-		return fmt.Errorf("%s: %w; the remaining records cannot be found: Accept, and Rebuild", m.Name(), ErrNoKeys)
+		return fmt.Errorf("%s: %w; the remaining records cannot be found: call Accept and Rebuild", m.Name(), ErrNoKeys)
 	}
 	if err := m.Accept(ctx); err != nil {
 		return err

@@ -212,7 +212,7 @@ func (c *call) servable() error {
 	case prefix == "":
 		return fmt.Errorf("%w: the app has no tenant, so leave out --tenant", errCall)
 	}
-	return fmt.Errorf("%w: the app has the keys of the tenant %s alone; --tenant names one", errCall, strings.TrimSuffix(prefix, ":"))
+	return fmt.Errorf("%w: the app serves only the tenant %s: pass it with --tenant", errCall, strings.TrimSuffix(prefix, ":"))
 }
 
 type caller struct {

@@ -215,7 +215,7 @@ func TestServe_AsksWhoeverSitsAtTheCommand(t *testing.T) {
 	runIn(t.Context(), terminal(path, "no\n", "build", "--again")).want(t, 5, "Build the indexes of Note? [y/N] ", "nothing was written")
 	runIn(t.Context(), terminal(path, "", "build", "--again")).want(t, 5, "nothing was written")
 	runIn(t.Context(), terminal(path, "y\n", "build", "--again")).want(t, 0, "[y/N] ", "Note: built")
-	file(t, path, "build", "--again").want(t, 5, "there is no terminal to ask at")
+	file(t, path, "build", "--again").want(t, 5, "there is no terminal to ask on")
 }
 
 type watched struct {
@@ -311,7 +311,7 @@ func TestServe_ACopyTakesWhatTheAppHolds(t *testing.T) {
 	dir, path := appFile(t)
 	serve(t, path)
 	there := "bolt:" + filepath.Join(dir, "there.db")
-	file(t, path, "copy", there).want(t, 5, "there is no terminal to ask at")
+	file(t, path, "copy", there).want(t, 5, "there is no terminal to ask on")
 	file(t, path, "copy", there, "--dry-run").want(t, 3, "there is no file")
 	file(t, path, "copy", there, "--yes").want(t, 0, "through the app", "Note: 3 records\n", "copied")
 	file(t, path, "copy", there, "--dry-run").want(t, 0, "through the app", "identical: 4 items")
@@ -346,7 +346,7 @@ func TestServe_ATenantIsTheAppsOrRefused(t *testing.T) {
 	file(t, path, "get", "Note", "n1", "--tenant", "snow").want(t, 2, "has no tenant")
 	stop()
 	serve(t, path, kvmodel.Tenant("snow"))
-	file(t, path, "get", "Note", "n1").want(t, 2, "the keys of the tenant snow alone")
-	file(t, path, "get", "Note", "n1", "--tenant", "rain").want(t, 2, "the keys of the tenant snow alone")
+	file(t, path, "get", "Note", "n1").want(t, 2, "serves only the tenant snow")
+	file(t, path, "get", "Note", "n1", "--tenant", "rain").want(t, 2, "serves only the tenant snow")
 	file(t, path, "get", "Note", "n1", "--tenant", "snow").want(t, 1, "there is none")
 }

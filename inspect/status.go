@@ -178,7 +178,7 @@ func (in *Inspector) warnOfWriters(st *Status) (next string) {
 
 func lateIntents(all []kvmodel.Underway, now time.Time) string {
 	oldest := slices.MinFunc(all, func(a, b kvmodel.Underway) int { return a.Began.Compare(b.Began) })
-	text := fmt.Sprintf("%s not ended after a minute; the oldest is of %s, and began %s ago",
+	text := fmt.Sprintf("%s not ended after a minute; the oldest, %s, began %s ago",
 		console.Some(len(all), "intent has", "intents have"), oldest.Name, console.Span(now.Sub(oldest.Began)))
 	if oldest.Err != nil {
 		text += fmt.Sprintf(": %v", oldest.Err)

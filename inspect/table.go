@@ -131,7 +131,7 @@ func (t *table) row(fields Fields) error {
 	return err
 }
 
-var errColumn = errors.New("a field that an empty record does not have, so there is no column for it; JSON takes it")
+var errColumn = errors.New("an empty record lacks this field, so the table has no column for it; use --format jsonl")
 
 func (t *table) cells(fields []Field) error {
 	cells := make([]string, len(t.columns))

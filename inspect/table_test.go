@@ -42,7 +42,7 @@ func TestTable_HasTheFieldsInTheirOrderAndPrivateOnesMasked(t *testing.T) {
 	run(t, mem, "export", "-", "--format=csv").wantOut(t, 0, notesCSV)
 	run(t, mem, "export", all, "--format=csv").want(t, 5, "exists")
 	run(t, mem, "export", filepath.Join(dir, "none"), "--format=csv", "--dry-run").wantOut(t, 0, "dry run: Note of test://here would be written to "+filepath.Join(dir, "none")+"\n")
-	run(t, mem, "import", one, "--yes").want(t, 1, "not a whole export: it does not begin like one")
+	run(t, mem, "import", one, "--yes").want(t, 1, "not a complete export: it does not begin as an export does")
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
 		t.Errorf("%v, %v", entries, err)
 	}

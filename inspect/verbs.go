@@ -139,7 +139,7 @@ func (c choice) Set(value string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("it is one of %s", strings.Join(c.of, ", "))
+	return fmt.Errorf("want one of %s", strings.Join(c.of, ", "))
 }
 
 func (o *options) flags() *pflag.FlagSet {

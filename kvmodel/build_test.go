@@ -315,7 +315,7 @@ func TestBuild_IsTakenOverAtOnceFromOneThatWasClosed(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		first.undeploy(t)
 		synctest.Wait()
-		if said := log.String(); strings.Contains(said, "level=ERROR") || !strings.Contains(said, "goes on later") {
+		if said := log.String(); strings.Contains(said, "level=ERROR") || !strings.Contains(said, "will resume") {
 			t.Errorf("the one that was closed says\n%s", said)
 		}
 		s := at(0)
@@ -416,7 +416,7 @@ func TestBuild_ARecordInConflictKeepsBackOnlyThatIndex(t *testing.T) {
 		var log proof.Log
 		v = plugged(open(t, s, kvmodel.Log(slog.New(slog.NewTextHandler(&log, nil)))), "Code", "Text")
 		err := v.Rebuild(ctx)
-		if text := log.String(); !strings.Contains(text, "cannot be read\" model=Note indexes=[ByCode]") {
+		if text := log.String(); !strings.Contains(text, "ErrNeedsRebuild\" model=Note indexes=[ByCode]") {
 			t.Errorf("the log does not name the index in conflict alone:\n%s", text)
 		}
 		var duplicates *kvmodel.DuplicatesError

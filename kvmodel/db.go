@@ -162,7 +162,7 @@ func (db *DB) logLoss(servers []string, lost error) {
 		db.core.Log.Error("ringtree: servers have lost their memory; nothing on them can be read or written until someone runs db recover, or the app calls DB.Accept", "servers", clipped(servers), "err", work.Clip(lost))
 		return
 	}
-	db.core.Log.Warn("ringtree: the loss of servers' memory was accepted; every model needs a Rebuild, as db recover does", "servers", clipped(servers))
+	db.core.Log.Warn("ringtree: the loss of servers' memory was accepted; run db recover, or Rebuild every model", "servers", clipped(servers))
 }
 
 func clipped(names []string) []string {

@@ -145,7 +145,7 @@ func ProblemsOf(err error) Problems {
 	}
 	if many, ok := errors.AsType[*TooManyValuesError](err); ok {
 		for _, field := range many.Fields {
-			all.Add(field, fmt.Sprintf("There are %d, and there may be %d.", many.Number, many.Limit))
+			all.Add(field, fmt.Sprintf("There are %d values; at most %d are allowed.", many.Number, many.Limit))
 		}
 	}
 	return all

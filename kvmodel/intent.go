@@ -90,7 +90,7 @@ func (i *Intent[A]) encode(args A) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if len(body) > maxArgs {
-		return nil, fmt.Errorf("%w: args of %d bytes; they may have %d", ErrTooLarge, len(body), maxArgs)
+		return nil, fmt.Errorf("%w: args of %d bytes, at most %d", ErrTooLarge, len(body), maxArgs)
 	}
 	return body, nil
 }

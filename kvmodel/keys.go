@@ -142,7 +142,7 @@ func valueKey[K any](text func(K) string, parse func(string) (K, bool, error), c
 		Parse: parseOne(func(s string) (K, error) {
 			k, same, err := parse(s)
 			if err == nil && !same {
-				err = fmt.Errorf("%s is out of range or not how it is written", kv.Quote(s))
+				err = fmt.Errorf("%s is out of range or not in its usual form", kv.Quote(s))
 			}
 			return k, err
 		}),

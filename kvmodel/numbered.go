@@ -25,7 +25,7 @@ func (m *class) last(ctx context.Context) (int64, error) {
 	ctx, end := m.Db.Begin(ctx, "Last")
 	defer end()
 	if m.Numbers == nil {
-		return 0, fmt.Errorf("%s: %w: its ids are not given in order", m.Name, kv.ErrBadOp)
+		return 0, fmt.Errorf("%s: %w: its ids are not id,seq", m.Name, kv.ErrBadOp)
 	}
 	ctx, cancel := m.Db.Patient(ctx)
 	defer cancel()
@@ -44,7 +44,7 @@ func (m *class) acceptLoss(ctx context.Context) error {
 		return m.Failure("the last number", err)
 	}
 	if m.Numbers == nil {
-		return fmt.Errorf("%s: %w: its ids are not given in order", m.Name, kv.ErrBadOp)
+		return fmt.Errorf("%s: %w: its ids are not id,seq", m.Name, kv.ErrBadOp)
 	}
 	return m.AcceptNumbers(ctx)
 }
@@ -58,7 +58,7 @@ func (r *Records[T, K]) numbered(v *T) write.Numbered {
 func (r *Records[T, K]) Before(id K) Lister[T] {
 	n, err := strconv.ParseInt(r.schema.Key.Text(id), 10, 64)
 	if r.m.Numbers == nil || err != nil || n < 0 {
-		err = fmt.Errorf("%s: %w: its ids are not given in order", r.m.Name, kv.ErrBadOp)
+		err = fmt.Errorf("%s: %w: its ids are not id,seq", r.m.Name, kv.ErrBadOp)
 	}
 	return downwardOf[T]{&downward{m: r.m.Model, name: fmt.Sprintf("%s.Before %d", r.m.Name, n), top: n - 1, wrong: err}}
 }

@@ -233,7 +233,7 @@ func TestUpdate_WithinTheFunctionOfAnotherFailsAndSaysWhy(t *testing.T) {
 			_, err := v.Update(ctx, "a", set("inner"))
 			return err
 		})
-		if wantErr(t, err, kvmodel.ErrUnavailable); !strings.Contains(err.Error(), "by the function of that one") || time.Since(began) > 2*time.Minute {
+		if wantErr(t, err, kvmodel.ErrUnavailable); !strings.Contains(err.Error(), "inside its function") || time.Since(began) > 2*time.Minute {
 			t.Errorf("got %v after %v, want why, after a minute", err, time.Since(began))
 		}
 		_, err = v.Update(ctx, "a", set("next"))

@@ -142,7 +142,7 @@ func TestLog_WhatFailsAfterRepliesIsALineASecond(t *testing.T) {
 		if len(lines) < 4 || len(lines) > 6 {
 			t.Errorf("%d lines in 5 seconds:\n%s", len(lines), strings.Join(lines, "\n"))
 		}
-		want := `level=WARN msg="ringtree: work after replies has failed" times=1 kind=other err="Note \"0\": OnChange: of mine" model=Note`
+		want := `level=WARN msg="ringtree: work after a reply failed" times=1 kind=other err="Note \"0\": OnChange: of mine" model=Note`
 		if diff := cmp.Diff(want, lines[0]); diff != "" {
 			t.Errorf("first line (-want +got):\n%s", diff)
 		}

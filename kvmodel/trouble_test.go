@@ -36,8 +36,8 @@ func TestDB_LogsTroubleWithItsFileNowAndThen(t *testing.T) {
 		counts := func(wantWarnings, wantOver int) {
 			t.Helper()
 			synctest.Wait()
-			warnings := strings.Count(log.String(), `level=WARN msg="ringtree: there is trouble with the store's file; it is tried again"`)
-			over := strings.Count(log.String(), "the trouble with the store's file is over")
+			warnings := strings.Count(log.String(), `level=WARN msg="ringtree: the store's file has a problem; retrying"`)
+			over := strings.Count(log.String(), "the store's file works again")
 			if warnings != wantWarnings || over != wantOver {
 				t.Errorf("after %v: %d warnings and %d times over, want %d and %d:\n%s", time.Now(), warnings, over, wantWarnings, wantOver, log.String())
 			}

@@ -98,13 +98,13 @@ type trouble struct{ began, said time.Time }
 func (t *trouble) tell(log *slog.Logger, now time.Time, disk kv.Disk) {
 	switch {
 	case disk.Trouble == nil && !t.began.IsZero():
-		log.Info("ringtree: the trouble with the store's file is over", "after", now.Sub(t.began).Round(time.Second))
+		log.Info("ringtree: the store's file works again", "after", now.Sub(t.began).Round(time.Second))
 		*t = trouble{}
 	case disk.Trouble != nil && now.Sub(t.said) >= troubleEvery:
 		if t.began.IsZero() {
 			t.began = now
 		}
 		t.said = now
-		log.Warn("ringtree: there is trouble with the store's file; it is tried again", "since", t.began.Format(time.RFC3339), "err", work.Clip(disk.Trouble))
+		log.Warn("ringtree: the store's file has a problem; retrying", "since", t.began.Format(time.RFC3339), "err", work.Clip(disk.Trouble))
 	}
 }

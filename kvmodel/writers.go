@@ -20,7 +20,7 @@ const releaseBytes = 64
 
 func originOf(release string, now time.Time) (Origin, error) {
 	if len(release) > releaseBytes {
-		return Origin{}, fmt.Errorf("%w: the name of the release has %d bytes, and can have %d", ErrInvalid, len(release), releaseBytes)
+		return Origin{}, fmt.Errorf("%w: the name of the release has %d bytes, at most %d", ErrInvalid, len(release), releaseBytes)
 	}
 	host, _ := os.Hostname() // without a name the process id still helps
 	return Origin{Host: host, PID: os.Getpid(), Release: release, Since: now.Truncate(time.Second)}, nil

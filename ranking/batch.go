@@ -216,5 +216,5 @@ func (f *failures) err() error {
 	case f.of == 1:
 		return f.first[0]
 	}
-	return fmt.Errorf("%d of %d changes were not written, the first because of: %w", f.n, f.of, kv.Join(f.first...))
+	return fmt.Errorf("%d of %d changes were not written: %w", f.n, f.of, kv.Join(f.first...))
 }

@@ -40,5 +40,5 @@ func (c boardWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, 
 	if way < longWay {
 		return nil, nil
 	}
-	return []string{fmt.Sprintf("the way to an entry is %d nodes, since records of one score were made close together; ties=shared and a build make it shorter", way)}, nil
+	return []string{fmt.Sprintf("paths have %d nodes, because records with one score were created close together; ties=shared and a build shorten them", way)}, nil
 }

@@ -34,7 +34,7 @@ func (p part) last(ctx context.Context, periods, n int) (first []keytree.Member,
 	ctx, end := p.host.Begin(ctx, "Last")
 	defer end()
 	if p.per == Forever || p.scored {
-		return nil, 0, p.failure(fmt.Errorf("%w: it does not count by periods", kvmodel.ErrInvalid))
+		return nil, 0, p.failure(fmt.Errorf("%w: it has no periods (per=)", kvmodel.ErrInvalid))
 	}
 	if err := p.host.Ready(ctx); err != nil {
 		return nil, 0, err

@@ -110,7 +110,7 @@ func (c boardWindow) Audit(ctx context.Context, s kv.Store, base, place string) 
 	}
 	strays, err := p.strays(ctx, s)
 	for _, id := range strays {
-		wrong = append(wrong, plug.Wrong{Kind: plug.StrayEntry, ID: id, Text: fmt.Sprintf("%s: %s is a member and its record does not belong there", base, id)})
+		wrong = append(wrong, plug.Wrong{Kind: plug.StrayEntry, ID: id, Text: fmt.Sprintf("%s: %s is a member, but its record does not belong there", base, id)})
 	}
 	return wrong, err
 }

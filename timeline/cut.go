@@ -77,5 +77,5 @@ func parsePosition(name, cursor string, n int) (position, error) {
 // otherForm is the error for a cursor that does not belong to the listing called name.
 func otherForm(name string) error {
 	index, _, _ := strings.Cut(name, " ")
-	return fmt.Errorf("%s: %w: a position of another form", index, kvmodel.ErrBadCursor)
+	return fmt.Errorf("%s: %w: it is not a position in this timeline", index, kvmodel.ErrBadCursor)
 }

@@ -100,7 +100,7 @@ func damageOf(keys []string) error {
 		return nil
 	}
 	slices.Sort(keys)
-	return fmt.Errorf("%s: %w: entries cannot be read", strings.Join(slices.Compact(keys), ", "), kvmodel.ErrCorrupt)
+	return fmt.Errorf("%s: %w: some entries are damaged", strings.Join(slices.Compact(keys), ", "), kvmodel.ErrCorrupt)
 }
 
 func isDamaged(entries []entry) bool {

@@ -113,7 +113,7 @@ func (e *Events[T, V]) sort(events []T) (batches []*batch, errs []error) {
 		owner := e.spec.By(&events[i])
 		en, err := e.encode(&events[i], now)
 		if e.spec.Key.Empty(owner) {
-			err = fmt.Errorf("%w: it has no owner", kvmodel.ErrInvalid)
+			err = fmt.Errorf("%w: the event has no owner", kvmodel.ErrInvalid)
 		}
 		if err != nil {
 			errs = append(errs, &kvmodel.ItemError{Index: i, Err: e.failure(err)})
@@ -163,7 +163,7 @@ func (e *Events[T, V]) Latest(ctx context.Context, owner V, n int) ([]T, error) 
 	ctx, end := e.db.Begin(ctx, "Latest")
 	defer end()
 	if n < 1 {
-		return nil, e.failure(fmt.Errorf("%w: the last %d", kvmodel.ErrInvalid, n))
+		return nil, e.failure(fmt.Errorf("%w: the latest %d; want 1 or more", kvmodel.ErrInvalid, n))
 	}
 	entries, damage := e.entries(ctx, owner, min(n, e.spec.Keep))
 	if damage != nil && !wire.IsCorrupt(damage) {

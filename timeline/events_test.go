@@ -207,7 +207,7 @@ func TestEvents_Push_RefusesBadEventsAndKeepsTheRest(t *testing.T) {
 		if !errors.Is(err, kvmodel.ErrInvalid) || !errors.Is(err, kv.ErrTooLarge) {
 			t.Error(err)
 		}
-		for _, text := range []string{"item 1: Visit: invalid: it has no owner", "item 2: Visit: value too large"} {
+		for _, text := range []string{"item 1: Visit: invalid: the event has no owner", "item 2: Visit: value too large"} {
 			if !strings.Contains(fmt.Sprint(err), text) {
 				t.Errorf("%v\nhas no %q", err, text)
 			}

@@ -69,7 +69,7 @@ func (c ringWindow) unfitShards(seen []glimpse) []string {
 	if c.shards == 1 || rate == 0 || rate > oneRing {
 		return nil
 	}
-	return []string{fmt.Sprintf("its %d shards get %.2g entries a second, which one takes with ease; with shards=1 and a build a page reads fewer keys", c.shards, rate)}
+	return []string{fmt.Sprintf("its %d shards get %.2g entries a second, which one ring can take; with shards=1 and a build, a page reads fewer keys", c.shards, rate)}
 }
 
 // busiest returns the lanes of the owner in some with the most numbers handed out.

@@ -108,7 +108,7 @@ var _ kvmodel.Lister[struct{}] = (*Ring[struct{}])(nil)
 func (c *core) ring(owners ...string) *ring {
 	r := &ring{core: c, name: c.host.Model() + "." + c.spec.Name + " " + strings.Join(owners, " "), lanes: c.lanesOf(owners...)}
 	if n := len(r.lanes); n > MaxLanes {
-		r.err = c.failure(fmt.Errorf("%w: a listing of %d rings; it can merge %d", kvmodel.ErrInvalid, n, MaxLanes))
+		r.err = c.failure(fmt.Errorf("%w: a listing of %d rings, at most %d", kvmodel.ErrInvalid, n, MaxLanes))
 	}
 	return r
 }

@@ -1,5 +1,5 @@
-// Kvgen writes the data classes of tagged structs: for each page.go that
-// declares models a page_kv.go beside it, and one kv.go for the package.
+// Kvgen generates data classes for tagged structs: a page_kv.go next to each
+// page.go that declares models, and one kv.go for the package.
 //
 // Usage:
 //
@@ -7,8 +7,8 @@
 //	go run github.com/ringtree/ringtree/codegen/kvgen@latest new [-module NAME] [-replace CLONE] DIR
 //	go tool kvgen scaffold [-owner FIELD | -anyone | -readonly] [-fields FIELD,FIELD...] MODEL
 //
-// Packages are named as for the go command; without any it is the one in the
-// working directory. Kvgen is set up once by
+// Packages are named as for the go command; the default is the one in the
+// working directory. Set up kvgen once with
 //
 //	go get -tool github.com/ringtree/ringtree/codegen/kvgen
 //
@@ -16,17 +16,17 @@
 //
 //	//go:generate go tool kvgen
 //
-// # A site of one's own
+// # A new site
 //
-// Kvgen new begins a site in the directory DIR: a model, its pages, sign-in, tests. It
-// runs at once, and its files are its owner's from then on. Within a clone of
-// ringtree the site uses that clone, and -replace names another.
+// Kvgen new writes a site to the directory DIR: a model, its pages, sign-in, tests. It
+// runs immediately, and the files are yours to change. In a clone of ringtree the site
+// uses that clone; -replace names another.
 //
 // Kvgen scaffold, in the directory of such a site, adds the pages of another model of
-// ./models: a form, a listing for each index, a page for each record. Only the user in the
-// field Author or Owner, or in that of -owner, may change a record. With -anyone every user
-// may, as in a wiki, and with -readonly nobody. -fields chooses the fields of the form.
-// Private fields are in no form and on no page. Kvgen prints the fields that users can set.
+// ./models: a form, a listing for each index, a page for each record. Only the user named in
+// the field Author or Owner, or in -owner, may change a record; with -anyone every user, as in
+// a wiki; with -readonly nobody. -fields selects the fields of the form. Private fields are in
+// no form and on no page. Kvgen prints the fields that users can set.
 //
 // # Models
 //
@@ -52,78 +52,76 @@
 //
 //	id[,seq]             the key of the record; on two to four fields an edge, with a key type
 //	unique[=Group][,for=D]
-//	                     one record has a value; fields of one group are unique together; for=:
-//	                     D after the created time of that record, another may take the value
+//	                     no two records have the same value; fields of one group are unique
+//	                     together; for=: until D after the created time of the record
 //	list[,hot=K][,values][,with=Model]
-//	                     the records that have a value; values: also which values there are, and
-//	                     how many records have each, not for records that expire; with=: they
-//	                     are deleted with the record of that model whose id the value is
+//	                     all records with a value; values: also the values themselves, with
+//	                     counts, unless records expire; with=: the records are deleted with
+//	                     the record of that model whose id is the value
 //	timeline[,by=F][,ring=N][,segment=W][,shards=K]
 //	                     the records by their last change of the field
 //	ranking[,by=F][,per=hour|day|week|month][,keep=N][,order=low][,ties=newest|oldest|shared|dense]
-//	       [,scale=N]    the records by the field, a number or a time; on a counter, by what was
-//	                     counted, per= in one period, of which the last N are kept; ties= is
-//	                     which of equal scores comes first, by the created field, or that they
-//	                     share a rank
-//	                     above a method, of=A,B names the counters that it reads; a change of
-//	                     another counter of the record does not make it follow
+//	       [,scale=N]    the records ordered by the field, a number or a time; on a counter, by
+//	                     its number, with per= by its number in a period, of which the last N
+//	                     are kept; ties= orders equal scores by the created field, or gives
+//	                     them one rank
+//	                     above a method, of=A,B names the counters that it reads; changes of
+//	                     other counters do not move the record
 //	ranking[,by=F][,order=high][,locale=L]
-//	                     on a string, the records from A to Z, and order=high from Z to A; L is
-//	                     the language whose order that is, such as sv; without it, that of none
+//	                     on a string, the records from A to Z, or with order=high from Z to A,
+//	                     in the order of the language L, such as sv, or of no language
 //	counter[,batch=sampled|window|every]
-//	                     a number kept outside the record; batch= is when rankings follow it
+//	                     a number stored outside the record; batch= is when rankings follow it
 //	count=Model.Field[,if=Method]
-//	                     that counter is the number of records that hold its model's id; not
-//	                     for records that expire
+//	                     that counter is the length of the list; not for records that expire
 //	sum=Model.Field,of=F[,if=Method]
-//	                     that counter is the sum of F, an integer field or method, over these
+//	                     that counter is the sum of F, an integer field or method, over the list
 //	version              an int64: the number of the record's changes, checked by Put
-//	created              a time.Time: when the record was made; now, unless a new one has it set
-//	updated              a time.Time: when the record was changed last
-//	expires              a time.Time at which the record ends
-//	private              tools that show records mask the value; what is stored stays the same
-//	-                    a field that is not stored
+//	created              a time.Time: the creation; a new record keeps a time that is set
+//	updated              a time.Time: the last change
+//	expires              a time.Time at which the record expires
+//	private              tools that show records mask the value; it is stored as it is
+//	-                    the field is not stored
 //
-// The last two may stand in any struct within a record.
+// The last two are allowed in any struct within a record.
 //
 // On the field _ struct{}:
 //
 //	model[,name=Page][,plural=Pages][,version=N][,if=Method][,count][,history=N[,forget]][,was=Old]
-//	                     count is the number of records, for Count; not for records that expire
+//	                     count: Count returns the number of records; not if records expire
 //	events,by=F[,once=F][,keep=N][,layout=append|ring|packed][,ttl=D]
 //
-// Above a method without parameters, for an index of what it returns:
+// Above a method without parameters, for an index of its result:
 //
 //	//kv:unique (or list, timeline, ranking), with the same options
 //
 // Every index takes name=, its name instead of By<Field>; if=, the bool field or
-// method that says which records it holds, instead of the model's; was=, the name
-// under which its entries are stored, when that was another one; and over a slice
-// max=, how many values a record may have there, instead of 1,000. Keys
-// are strings, integers, bools, named types of these, and structs of two to
-// four of these; unique and list take slices of keys. Empty values (not zero
-// numbers, not false) have no entry.
+// method that selects its records, instead of the model's; was=, the earlier name
+// under which its entries are stored; and over a slice max=, the maximum number of
+// values of a record, instead of 1,000. Keys are strings, integers, bools, named
+// types of these, and structs of two to four of these; unique and list take slices
+// of keys. Empty values (but not 0 and false) have no entry.
 //
 // # The lock file
 //
-// Kvgen.lock, to be kept under version control, says what the package stores. A
-// change that would leave stored data behind is refused with its remedy: was= or
+// Keep kvgen.lock under version control: it records what the package stores. Kvgen
+// refuses a change that would orphan stored data, and names the remedy: was= or
 // name= for a model or an index, a msgpack tag with the old name for a field.
-// When the data is not needed, or has been rebuilt, -accept takes the change.
+// If the data is not needed, or will be rebuilt, run kvgen -accept.
 //
 // # Flags
 //
 //	-check   write nothing; name each file that is stale, missing or left over, exit with 1 if any is
 //	-plan    write nothing; print the access plan with its trips to the store, and the fields that
 //	         the method of a ranking reads, as far as its body shows them
-//	-cmd DIR write DIR/main.go alone, a program that looks into the database of these models
-//	-accept  take changes that the lock file refuses
+//	-cmd DIR write only DIR/main.go, a database command for these models
+//	-accept  accept changes that the lock file refuses
 //	-h       print this manual
 //
 // Errors are printed as file:line:col: message, and a run with an error writes
-// nothing. Kvgen does not read its own output, which may be missing, stale or
-// broken, nor, but for -plan, bodies of functions: the package need not compile. The exit code
-// is 0 when all is well, 1 after an error, 2 after a wrong call.
+// nothing. Kvgen reads neither its own output, which may be missing, stale or
+// broken, nor, except with -plan, the bodies of functions, so the package need not
+// compile. The exit code is 0 for success, 1 for an error, 2 for wrong usage.
 package main
 
 import (
@@ -244,7 +242,7 @@ func scaffold(args []string, stdout, stderr io.Writer) int {
 func choose(r codegen.Run, check, plan bool, program string) (text string, err error) {
 	switch {
 	case check && plan, program != "" && (check || plan):
-		return "", errors.New("kvgen: -check, -plan and -cmd are runs of their own: give one of them")
+		return "", errors.New("kvgen: -check, -plan and -cmd cannot be combined")
 	case plan:
 		return r.Plan()
 	case check:

@@ -163,7 +163,7 @@ func stale(v verdict, seen []Seen) error {
 	for _, s := range seen {
 		was := slices.Contains(strings.Split(v.table.Names, ","), s.Name)
 		if !was && len(v.moved) > 0 && s.Version != 0 && s.Item.Number != 0 {
-			return fmt.Errorf("%s: %w: it was added and still holds what it held before it was removed: flush it first", s.Name, kv.ErrLost)
+			return fmt.Errorf("%s: %w: it was added again with the data from before its removal: flush it first", s.Name, kv.ErrLost)
 		}
 	}
 	return nil

@@ -126,7 +126,7 @@ func read(name string, r kv.Result) Seen {
 		return seen
 	}
 	if seen.Item, seen.Err = decode(r.Value); seen.Err != nil {
-		seen.Err = kv.Unavailable(fmt.Errorf("%s: its item is not one of this store: %w", name, seen.Err))
+		seen.Err = kv.Unavailable(fmt.Errorf("%s: its boot item cannot be read: %w", name, seen.Err))
 	}
 	return seen
 }
@@ -169,7 +169,7 @@ func (m *Memory) end() {
 
 func (m *Memory) table() Table { return *m.known.Load() }
 
-var errBusy = errors.New("other processes change the items of its servers all the time")
+var errBusy = errors.New("other processes keep changing its boot items")
 
 func (m *Memory) pass(ctx context.Context, known Table) error {
 	var last []Seen
@@ -288,7 +288,7 @@ func (m *Memory) note(v verdict, seen []Seen, doubts uint64) {
 func (m *Memory) loss(v verdict, i int) error {
 	switch {
 	case len(v.moved) > 0:
-		return fmt.Errorf("%w: the store has other servers: %s, which moves keys away from what they hold", kv.ErrLost, strings.Join(v.moved, ", "))
+		return fmt.Errorf("%w: the store has other servers: %s, so some keys now belong to a server without their data", kv.ErrLost, strings.Join(v.moved, ", "))
 	case v.lost[i] != "":
 		return fmt.Errorf("%s: %w: %s", m.Names[i], kv.ErrLost, v.lost[i])
 	}

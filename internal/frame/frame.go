@@ -38,7 +38,7 @@ func Open(value []byte) (payload []byte, err error) {
 		return value, fmt.Errorf("%w: it has no checksum", codec.ErrCorrupt)
 	}
 	if wire.Sum(value[:n]) != binary.BigEndian.Uint32(value[n:]) {
-		return value[:n], fmt.Errorf("%w: the checksum is of other bytes", codec.ErrCorrupt)
+		return value[:n], fmt.Errorf("%w: the checksum does not match", codec.ErrCorrupt)
 	}
 	return value[:n], nil
 }
@@ -67,7 +67,7 @@ func Next(data []byte) (payload, rest []byte, err error) {
 			break
 		}
 	}
-	return nil, rest, fmt.Errorf("%w: %d bytes are in no frame that fits its checksum", codec.ErrCorrupt, len(data)-len(rest))
+	return nil, rest, fmt.Errorf("%w: %d bytes are in no intact frame", codec.ErrCorrupt, len(data)-len(rest))
 }
 
 func isFrame(data []byte) bool {

@@ -315,7 +315,7 @@ func (s *Store) end() error {
 	err := s.empty()
 	s.failed.CompareAndSwap(nil, errClosed)
 	if err != nil {
-		err = fmt.Errorf("its log keeps what is not in it yet: %w", err)
+		err = fmt.Errorf("commits that are not in it yet stay in its log: %w", err)
 	}
 	err = errors.Join(err, s.closeLogs())
 	if err == nil { // Not every system can remove an open file.

@@ -49,7 +49,7 @@ func (d Durability) judge() kv.Finding {
 	if d == Synced {
 		return kv.Find(kv.Fine, "each write is on the disk before it is answered (durability=synced)")
 	}
-	return kv.Find(kv.Hurts, "a crash of the machine loses the last writes (durability=%s): leave that out of the URL, unless it is meant", d)
+	return kv.Find(kv.Hurts, "a crash of the machine loses the last writes (durability=%s): remove that from the URL, unless it is intended", d)
 }
 
 func (s *Store) judgeShipping() kv.Finding {

@@ -68,7 +68,7 @@ func TestStore_Ship_ASnapshotThatStallsIsGivenUpBeforeItsLogsFillTheDisk(t *test
 		t.Errorf("want an error that says why the snapshot was given up, got %v", err)
 	}
 	// By now the shipper may have noticed that logs it needs are gone, which is said first.
-	said := regexp.MustCompile("warning (no snapshot of it could be taken: |it cannot be shipped .* the next snapshot makes up for them)")
+	said := regexp.MustCompile("warning (no snapshot of it could be taken: |it cannot be shipped .* the next snapshot will contain the commits between)")
 	if got := textOf(kv.PowersOf(r.store).Findings(t.Context())); !said.MatchString(got) {
 		t.Errorf("no snapshot could be taken, and the findings are\n%s", got)
 	}

@@ -113,7 +113,7 @@ func (s *Store) discard(st state, logs map[uint64]*commitlog.Log) error {
 			}
 		}
 		if n > 0 {
-			return fmt.Errorf("%w: it was closed, and yet its log %s has %d commits that it lacks; is the file older than its log?", ErrDamaged, s.logPath(epoch), n)
+			return fmt.Errorf("%w: it was closed, but its log %s has %d commits that it lacks: is the file older than its log?", ErrDamaged, s.logPath(epoch), n)
 		}
 		if err := log.Close(); err != nil { // Not every system can remove an open file.
 			return err
@@ -138,9 +138,9 @@ func (s *Store) beginFirstLog(st state) (err error) {
 func (s *Store) replay(st state, log, next *commitlog.Log) error {
 	switch {
 	case log == nil:
-		return fmt.Errorf("%w: it was not closed, and its log %s, without which commits are lost, is missing or of another time", ErrDamaged, s.logPath(st.epoch))
+		return fmt.Errorf("%w: it was not closed, and its log %s, which has its last commits, is missing or of another time", ErrDamaged, s.logPath(st.epoch))
 	case log.First != st.seq+1:
-		return fmt.Errorf("%w: it has the commits up to %d, and its log %s those from %d on", ErrDamaged, st.seq, s.logPath(st.epoch), log.First)
+		return fmt.Errorf("%w: it has commits up to %d, and its log %s begins at %d", ErrDamaged, st.seq, s.logPath(st.epoch), log.First)
 	}
 	s.filling.point = st.point
 	ended, err := s.readLog(log)
@@ -150,7 +150,7 @@ func (s *Store) replay(st state, log, next *commitlog.Log) error {
 		return errors.Join(err, s.drop(log, next))
 	}
 	if !goesOn {
-		return fmt.Errorf("%w: its log %s, which goes on where %s ends, is missing or of another time", ErrDamaged, s.logPath(st.epoch+1), s.logPath(st.epoch))
+		return fmt.Errorf("%w: its log %s, the continuation of %s, is missing or of another time", ErrDamaged, s.logPath(st.epoch+1), s.logPath(st.epoch))
 	}
 	s.moving, s.ended = s.filling, log
 	s.filling, s.log = newTable(), next
@@ -188,7 +188,7 @@ func (s *Store) drop(log, next *commitlog.Log) error {
 		return about(s.logPath(next.Epoch), err)
 	}
 	if durable >= log.Next() {
-		return fmt.Errorf("%w: its log %s lacks the commits from %d on, and %s has %d behind them", ErrDamaged, s.logPath(log.Epoch), log.Next(), s.logPath(next.Epoch), n)
+		return fmt.Errorf("%w: its log %s ends before commit %d, and %s has %d later ones", ErrDamaged, s.logPath(log.Epoch), log.Next(), s.logPath(next.Epoch), n)
 	}
 	s.tell(func(st *Stats) { st.Lost += uint64(n) })
 	return errors.Join(next.Empty(), next.Close())

@@ -51,8 +51,8 @@ func TestOpen_LogThatDoesNotFitIsNamedAndNothingIsTouched(t *testing.T) {
 		spoil func(t *testing.T, path string)
 		says  string
 	}{
-		"no log":               {func(_ *testing.T, path string) { check(os.Remove(logOf(path))) }, "store.db.log1, without which commits are lost, is missing"},
-		"a log without a file": {func(_ *testing.T, path string) { check(os.Remove(path)) }, "the file is new, but there is "},
+		"no log":               {func(_ *testing.T, path string) { check(os.Remove(logOf(path))) }, "store.db.log1, which has its last commits, is missing"},
+		"a log without a file": {func(_ *testing.T, path string) { check(os.Remove(path)) }, "the file is missing, but its log "},
 		"the log of another store": {func(t *testing.T, path string) {
 			check(os.WriteFile(logOf(path), must(os.ReadFile(logOf(abandoned(t, n)))), 0o600))
 		}, "store.db.log1 is the log of another store"},
@@ -85,19 +85,19 @@ func TestOpen_LogThatDoesNotFitIsNamedAndNothingIsTouched(t *testing.T) {
 		}, "it does not begin with \"ringtree log v1\\n\""},
 		"a flipped header": {func(_ *testing.T, path string) {
 			change(logOf(path), func(data []byte) []byte { data[40] ^= 1; return data })
-		}, "the sum of its header does not fit"},
+		}, "the checksum of its header does not match"},
 		"a flipped record": {func(_ *testing.T, path string) {
 			change(logOf(path), func(data []byte) []byte { data[bytes.Index(data, []byte("value 7"))] ^= 1; return data })
 		}, "record 8 at byte "},
 		"a record that was overwritten": {func(_ *testing.T, path string) {
 			change(logOf(path), func(data []byte) []byte { clear(data[4096:4200]); return data })
-		}, "record 1 at byte 4096 is not what was written"},
+		}, "record 1 at byte 4096 is damaged"},
 		"records that were exchanged": {func(_ *testing.T, path string) {
 			change(logOf(path), func(data []byte) []byte {
 				at := bytes.Index(data, []byte("value 20")) &^ 7
 				return append(data[:at:at], append(bytes.Clone(data[at+160:at+320]), data[at+160:]...)...)
 			})
-		}, "is not what was written"},
+		}, "is damaged, and "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := abandoned(t, n)

@@ -236,7 +236,7 @@ func (s *Store) readState() (st state, err error) {
 func (s *Store) alone() error {
 	for epoch := range uint64(2) {
 		if _, err := os.Lstat(s.logPath(epoch)); err == nil {
-			return fmt.Errorf("%w: the file is new, but there is %s, the log of one that is missing", ErrDamaged, s.logPath(epoch))
+			return fmt.Errorf("%w: the file is missing, but its log %s exists: restore the file, or remove its logs to begin a new one", ErrDamaged, s.logPath(epoch))
 		}
 	}
 	return nil

@@ -132,7 +132,7 @@ func readBackup(ctx context.Context, from io.Reader, f func(commitlog.Record) er
 		return f(c)
 	})
 	if err != nil {
-		return found, fmt.Errorf("behind %d items and %d commits: %w", found.Items, found.Commits, damaged(err))
+		return found, fmt.Errorf("after %d items and %d commits: %w", found.Items, found.Commits, damaged(err))
 	}
 	found.Taken = time.Unix(0, end.Time)
 	return found, f(end)

@@ -55,7 +55,7 @@ func (s *Store) scrubSome() error {
 	case s.failed.Load() != nil:
 		return fail
 	case fail != nil:
-		sc.found.Err = fmt.Errorf("behind %q: %w", sc.at, fail.cause)
+		sc.found.Err = fmt.Errorf("after %q: %w", sc.at, fail.cause)
 	case next != nil:
 		sc.at = next
 		return nil

@@ -176,7 +176,7 @@ func (sh *shipper) own(ctx context.Context) error {
 	case isMissing(err):
 		err = sh.to.put(ctx, ownerName, 0, commitlog.Record{Time: time.Now().UnixNano(), Body: []byte(who(sh.path)), End: true})
 	case err == nil && there.store != sh.id:
-		err = fmt.Errorf("%w: %s ships there", ErrFolder, owner.Body)
+		err = fmt.Errorf("%w: it belongs to %s", ErrFolder, owner.Body)
 	}
 	if err == nil && st.ships != folder {
 		err = sh.update(func(t *tree) { t.setState(func(st *state) { st.ships = folder }) })
@@ -215,7 +215,7 @@ func (sh *shipper) findLast(ctx context.Context) error {
 		sh.need = there.Seq + 1
 	}
 	if err == nil && there.Seq > seen {
-		err = fmt.Errorf("%w: it has commits up to %d, the store only up to %d: the file is older than what was shipped", ErrFolder, there.Seq, seen)
+		err = fmt.Errorf("%w: it has commits up to %d, the store only up to %d: the file is older than the folder", ErrFolder, there.Seq, seen)
 	}
 	if err != nil {
 		return err
@@ -236,7 +236,7 @@ func (sh *shipper) compare(there commitlog.Record) error {
 		case err != nil:
 			return err
 		case c.Seq == there.Seq && there.Time != 0 && c.Time != there.Time:
-			return fmt.Errorf("%w: its commit %d is of %s, that of the store of %s: the file is a copy that has gone its own way", ErrFolder, c.Seq, moment(there.Time), moment(c.Time))
+			return fmt.Errorf("%w: its commit %d is of %s, that of the store of %s: the file is a copy that has diverged", ErrFolder, c.Seq, moment(there.Time), moment(c.Time))
 		case c.Seq >= there.Seq:
 			return nil
 		}
@@ -282,7 +282,7 @@ func (sh *shipper) bridge() error {
 		return nil
 	}
 	sh.need = first
-	return fmt.Errorf("its logs have no commits before %d any more, and the folder only those up to %d: the next snapshot makes up for them", first, last)
+	return fmt.Errorf("its logs begin at commit %d, and the folder ends at %d: the next snapshot will contain the commits between", first, last)
 }
 
 type piece struct {

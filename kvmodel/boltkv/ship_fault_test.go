@@ -165,13 +165,13 @@ func TestStore_Ship_SaysWhatDoesNotFit(t *testing.T) {
 	must(r.store.Close())
 	must(os.WriteFile(r.path(), older, 0o600))
 	r.open()
-	if err := r.store.Ship(t.Context(), r.shelf); !errors.Is(err, ErrFolder) || !strings.Contains(err.Error(), "older than what was shipped") {
+	if err := r.store.Ship(t.Context(), r.shelf); !errors.Is(err, ErrFolder) || !strings.Contains(err.Error(), "older than the folder") {
 		t.Errorf("a file that was rolled back: want an ErrFolder, got %v", err)
 	}
 	for range 25 {
 		r.rig.write()
 	}
-	if err := r.store.Ship(t.Context(), r.shelf); !errors.Is(err, ErrFolder) || !strings.Contains(err.Error(), "gone its own way") {
+	if err := r.store.Ship(t.Context(), r.shelf); !errors.Is(err, ErrFolder) || !strings.Contains(err.Error(), "diverged") {
 		t.Errorf("a file that was rolled back and written: want an ErrFolder, got %v", err)
 	}
 	must(r.store.Close())
@@ -196,7 +196,7 @@ func TestStore_Ship_OfTwoCopiesThatShipToOneFolderTheLaterIsRefused(t *testing.T
 	r.write()
 	r.shipped()
 	copied.write()
-	if err := <-copied.ended; !errors.Is(err, ErrFolder) || !strings.Contains(err.Error(), "gone its own way") {
+	if err := <-copied.ended; !errors.Is(err, ErrFolder) || !strings.Contains(err.Error(), "diverged") {
 		t.Errorf("the later one: want an ErrFolder that says so, got %v", err)
 	}
 	r.write()

@@ -33,7 +33,7 @@ func Restore(ctx context.Context, from Folder, until time.Time, path string) (Re
 	case len(all) == 0:
 		err = errors.New("the folder has no snapshot yet")
 	default:
-		err = fmt.Errorf("%w: the oldest was begun at %s", errUntil, moment(all[0].begun.UnixNano()))
+		err = fmt.Errorf("%w: the oldest began at %s", errUntil, moment(all[0].begun.UnixNano()))
 	}
 	for _, sn := range slices.Backward(all) {
 		if r.isLater(sn.begun) {
@@ -50,7 +50,7 @@ func Restore(ctx context.Context, from Folder, until time.Time, path string) (Re
 	return r.done, nil
 }
 
-var errUntil = errors.New("no snapshot of the folder was whole by then")
+var errUntil = errors.New("the folder has no complete snapshot from before that time")
 
 type restoring struct {
 	*builder

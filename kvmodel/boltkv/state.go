@@ -30,7 +30,7 @@ func after(r *commitlog.Record) point { return point{r.Seq, r.Time, r.Version} }
 
 const stateSize = 1 + 6*8 + 4
 
-var errState = fmt.Errorf("%w: what it says of its log cannot be read", ErrDamaged)
+var errState = fmt.Errorf("%w: its record of its logs cannot be read", ErrDamaged)
 
 func (st *state) encode() []byte {
 	buf := make([]byte, 1, stateSize)

@@ -10,5 +10,5 @@ import (
 func syncData(f *os.File) error { return f.Sync() }
 
 func roomIn(string) (room, error) {
-	return room{}, errors.New("it is looked at on Linux alone")
+	return room{}, errors.New("it is supported on Linux only")
 }

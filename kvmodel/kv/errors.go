@@ -55,7 +55,7 @@ var (
 	// the version with another write, so that a late compare fails. If the version has changed,
 	// only a value that records its last changes can tell. Do not undo preparations while the
 	// outcome is open.
-	ErrUnclear = errors.New("unclear whether the store did it")
+	ErrUnclear = errors.New("unclear whether the write happened")
 
 	// ErrReadOnly: nothing can be written here. The error is also an ErrUnavailable.
 	ErrReadOnly = errors.New("read-only")

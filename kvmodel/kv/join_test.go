@@ -16,9 +16,9 @@ func TestJoin_TellsEachKindOfFailureOnce(t *testing.T) {
 	for want, errs := range map[string][]error{
 		"":                  {nil, nil},
 		"store unavailable": {nil, kv.ErrUnavailable, nil},
-		"store unavailable (and 2 more like it); not found; not found":           {kv.ErrUnavailable, kv.ErrNotFound, unavailable, kv.ErrNotFound, unavailable},
-		"unclear whether the store did it: store unavailable; store unavailable": {fmt.Errorf("%w: %w", kv.ErrUnclear, kv.ErrUnavailable), kv.ErrUnavailable},
-		"a; b; c; and 2 other errors":                                            {errors.New("a"), errors.New("b"), errors.New("c"), errors.New("d"), errors.New("e")},
+		"store unavailable (and 2 more like it); not found; not found":             {kv.ErrUnavailable, kv.ErrNotFound, unavailable, kv.ErrNotFound, unavailable},
+		"unclear whether the write happened: store unavailable; store unavailable": {fmt.Errorf("%w: %w", kv.ErrUnclear, kv.ErrUnavailable), kv.ErrUnavailable},
+		"a; b; c; and 2 other errors":                                              {errors.New("a"), errors.New("b"), errors.New("c"), errors.New("d"), errors.New("e")},
 	} {
 		got, err := "", kv.Join(errs...)
 		if err != nil {

@@ -183,7 +183,7 @@ func CheckKey(key string) error {
 	}
 	for i := range len(key) {
 		if !goodInKey[key[i]] {
-			return fmt.Errorf("%w: byte %#02x at %d", ErrBadKey, key[i], i)
+			return fmt.Errorf("%w: byte %#02x at %d is not allowed", ErrBadKey, key[i], i)
 		}
 	}
 	return nil

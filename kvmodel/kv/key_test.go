@@ -162,12 +162,12 @@ func TestCheckKey_SaysWhatIsWrongAndWhere(t *testing.T) {
 	for key, want := range map[string]string{
 		"":                                      "bad key: it is empty",
 		strings.Repeat("k", kv.MaxKey+1):        "bad key: 251 bytes, at most 250",
-		"a b":                                   "bad key: byte 0x20 at 1",
-		"ab\r":                                  "bad key: byte 0x0d at 2",
-		"{":                                     "bad key: byte 0x7b at 0",
-		"a}":                                    "bad key: byte 0x7d at 1",
-		"é":                                     "bad key: byte 0xc3 at 0",
-		"\x7f":                                  "bad key: byte 0x7f at 0",
+		"a b":                                   "bad key: byte 0x20 at 1 is not allowed",
+		"ab\r":                                  "bad key: byte 0x0d at 2 is not allowed",
+		"{":                                     "bad key: byte 0x7b at 0 is not allowed",
+		"a}":                                    "bad key: byte 0x7d at 1 is not allowed",
+		"é":                                     "bad key: byte 0xc3 at 0 is not allowed",
+		"\x7f":                                  "bad key: byte 0x7f at 0 is not allowed",
 		strings.Repeat("k", kv.MaxKey):          "",
 		"page:a%20b#0!\"$&'()*+,/;<=>?@[\\]^`|": "",
 	} {

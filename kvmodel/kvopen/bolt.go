@@ -30,7 +30,7 @@ func openBolt(ctx context.Context, path string, options url.Values) (kv.Store, e
 	case path == "":
 		return nil, errors.New("the file's path is missing: bolt:PATH")
 	case strings.HasPrefix(path, "//"):
-		return nil, errors.New("two slashes must not follow the colon: write bolt:dir/file, or bolt:/dir/file from the root")
+		return nil, errors.New("a path does not begin with two slashes: write bolt:dir/file, or bolt:/dir/file from the root")
 	}
 	s, err := boltkv.Open(path, settings)
 	if err != nil || ship == "" {
@@ -61,7 +61,7 @@ func startShipping(ctx context.Context, s *boltkv.Store, to boltkv.Folder) error
 		}
 		go func() {
 			if err := <-ended; err != nil {
-				slog.Error("ringtree: the store is shipped no more", "err", err)
+				slog.Error("ringtree: shipping of the store has stopped", "err", err)
 			}
 		}()
 		return nil

@@ -54,7 +54,7 @@ func Open(ctx context.Context, url string, opts ...Option) (*kvmodel.DB, error) 
 		case kvmodel.Option:
 			rest = append(rest, opt)
 		default:
-			return nil, fmt.Errorf("kvopen: a %T is no option of Open", opt)
+			return nil, fmt.Errorf("kvopen: a %T is not an option of Open", opt)
 		}
 	}
 	s, err := Store(ctx, url, engines...)

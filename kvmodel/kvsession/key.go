@@ -22,11 +22,11 @@ func KeyIn(file string) ([]byte, error) {
 		text, err = makeKey(file)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("kvsession: the key of cookies: %w", err)
+		return nil, fmt.Errorf("kvsession: cookie key: %w", err)
 	}
 	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(key) != minKey {
-		return nil, fmt.Errorf("kvsession: %s is not a key of cookies: it should have %d hex digits", file, 2*minKey)
+		return nil, fmt.Errorf("kvsession: %s is not a cookie key: it must have %d hex digits", file, 2*minKey)
 	}
 	return key, nil
 }

@@ -195,7 +195,7 @@ func (s *Store) add(ctx context.Context, id hash, rec record) error {
 		err = s.enlisted(ctx, rec.User, ops[1:])
 	}
 	if err == nil && time.Now().Round(0).Sub(began) > grace/2 {
-		err = fmt.Errorf("it took so long that the user's list may have dropped it: %w", kv.ErrUnavailable)
+		err = fmt.Errorf("it took so long that the user's list of sessions may lack it: %w", kv.ErrUnavailable)
 	}
 	if err != nil {
 		s.drop(ctx, id)

@@ -135,7 +135,7 @@ func (e *encoder) mapping(w *codec.Writer, v *map[string]any) {
 
 func (e *encoder) refuse(v any) {
 	if e.err == nil {
-		e.err = fmt.Errorf("%w: a session holds no %T; marshal it into bytes", codec.ErrNotStorable, v)
+		e.err = fmt.Errorf("%w: a session cannot hold a %T; marshal it into bytes", codec.ErrNotStorable, v)
 	}
 }
 

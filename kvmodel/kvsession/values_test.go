@@ -56,10 +56,10 @@ func TestValues_WhatCannotBeStoredIsNamed(t *testing.T) {
 	self := []any{nil}
 	self[0] = self
 	for want, values := range map[string]map[any]any{
-		`value "cart": value cannot be stored: a session holds no kvsession.cart`: {"cart": cart{}},
-		`value "p": value cannot be stored: a session holds no *int`:              {"p": new(int)},
-		`value "n": value cannot be stored: a session holds no kvsession.name`:    {"n": []any{map[string]any{"x": name("")}}},
-		`value "f": value cannot be stored: a session holds no float32`:           {"f": float32(1)},
+		`value "cart": value cannot be stored: a session cannot hold a kvsession.cart`: {"cart": cart{}},
+		`value "p": value cannot be stored: a session cannot hold a *int`:              {"p": new(int)},
+		`value "n": value cannot be stored: a session cannot hold a kvsession.name`:    {"n": []any{map[string]any{"x": name("")}}},
+		`value "f": value cannot be stored: a session cannot hold a float32`:           {"f": float32(1)},
 		`a key of type int`:                    {1: "a"},
 		`value "self": value cannot be stored`: {"self": self},
 	} {

@@ -31,7 +31,7 @@ var (
 	// errPast: the increment went past kv.MaxNumber.
 	errPast = errors.New("past the largest number")
 
-	errOutOfStep = errors.New("not an answer to what was asked")
+	errOutOfStep = errors.New("the answer does not match the request")
 )
 
 // batch sends writes and gets, and then reads the answers, which come in the same order. It

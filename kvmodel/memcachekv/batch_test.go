@@ -96,7 +96,7 @@ func TestBatch_AnItemNobodyHasAskedFor_MakesAllGetsUnavailable(t *testing.T) {
 			one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
 			f.Says.Store(says)
 			results, err := kv.GetAll(t.Context(), s, "absent", "k")
-			if !errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), "not an answer") {
+			if !errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), "does not match the request") {
 				t.Errorf("the gets ended in %v", err)
 			}
 			for _, r := range results {

@@ -25,10 +25,10 @@ func (s *Store) refuseEviction(ctx context.Context) error {
 		}
 	}
 	if len(evict) > 0 {
-		return fmt.Errorf("memcachekv: %s: items in use are dropped when the memory is full, and indexes do not stand that: start memcached with -M, or set volatile=on in the URL for data that may be lost at any time", strings.Join(evict, ", "))
+		return fmt.Errorf("memcachekv: %s: it drops items when its memory is full, which breaks indexes: start memcached with -M, or set volatile=on in the URL for data that may be lost at any time", strings.Join(evict, ", "))
 	}
 	if len(unsaid) > 0 {
-		slog.Warn("ringtree: it is not known whether memcached drops items that are in use when its memory is full: see that it was started with -M", "servers", unsaid)
+		slog.Warn("ringtree: cannot tell whether memcached drops items when its memory is full: make sure it was started with -M", "servers", unsaid)
 	}
 	return nil
 }

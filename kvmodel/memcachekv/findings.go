@@ -33,7 +33,7 @@ func askEach[T any](s *Store, ask func(*server) T) []T {
 func (s *server) findings(ctx context.Context) []kv.Finding {
 	t, err := s.told(ctx)
 	if err != nil {
-		return []kv.Finding{kv.Find(kv.Unknown, "a server could not be looked at: %s: %v", s.addr, err)}
+		return []kv.Finding{kv.Find(kv.Unknown, "a server could not be checked: %s: %v", s.addr, err)}
 	}
 	return t.judge(s.addr)
 }
@@ -109,14 +109,14 @@ func (t *told) judge(addr string) (all []kv.Finding) {
 	dropped, _ := number(t.stats, "evictions")
 	switch t.settings["evictions"] {
 	case "on":
-		find(kv.Hurts, "it drops items that are in use when its memory is full, and has dropped %d so far: start it with -M", dropped)
+		find(kv.Hurts, "it drops items when its memory is full, %d so far: start it with -M", dropped)
 	case "off":
 		find(kv.Fine, "it refuses writes when its memory is full, and drops nothing (-M)")
 	default:
 		unsaid = append(unsaid, "whether it evicts")
 	}
 	if most, known := number(t.settings, "item_size_max"); known && most < smallestItem {
-		find(kv.Hurts, "it takes items of up to %d bytes, and records and indexes may need 1 MiB: start it with -I 1m", most)
+		find(kv.Hurts, "it accepts items of up to %d bytes, but records and indexes may need 1 MiB: start it with -I 1m", most)
 	}
 	used, known := number(t.stats, "bytes")
 	if limit, limited := number(t.settings, "maxbytes"); known && limited && limit > 0 {
@@ -128,10 +128,10 @@ func (t *told) judge(addr string) (all []kv.Finding) {
 		all = append(all, contact.FindClock(addr, ahead, t.took/2+half))
 	}
 	if !contact.IsLocal(addr) {
-		find(kv.Hurts, "it is asked without TLS and without a password over a network, so who is on the way can read and change everything: let no one else into that network")
+		find(kv.Hurts, "it is used over a network without TLS and password, so anyone there can read and change everything: close the network to others")
 	}
 	if len(unsaid) > 0 {
-		find(kv.Unknown, "it does not say %s, so that could not be looked at: look how it was started, and whether a proxy is in between", strings.Join(unsaid, ", "))
+		find(kv.Unknown, "it does not report %s, so that could not be checked: check how it was started, and whether a proxy is in between", strings.Join(unsaid, ", "))
 	}
 	return all
 }

@@ -38,8 +38,8 @@ func TestFindings_OfAServerThatRuns(t *testing.T) {
 		t.Cleanup(func() { s.Close() })
 		return kv.PowersOf(s).Findings(t.Context())
 	}
-	wantTold(t, found(servers.MemcachedThatEvicts, "-I", "512k"), "drops items that are in use when its memory is full, and has dropped 0 so far: start it with -M",
-		"it takes items of up to 524288 bytes", ": 0 % of its memory is used", ": its clock is that of this machine")
+	wantTold(t, found(servers.MemcachedThatEvicts, "-I", "512k"), "drops items when its memory is full, 0 so far: start it with -M",
+		"it accepts items of up to 524288 bytes", ": 0 % of its memory is used", ": its clock is that of this machine")
 	all := found(servers.Memcached)
 	wantTold(t, all, "drops nothing (-M)")
 	for _, f := range all {
@@ -55,13 +55,13 @@ func TestFindings_WhatAServerDoesNotSayIsNotFine(t *testing.T) {
 	if len(found) != 1 {
 		t.Errorf("want one finding, got %v", found)
 	}
-	wantTold(t, found, "unknown 127.0.0.1:11211: it does not say evictions, whether it evicts, item_size_max, bytes, maxbytes, time, so that could not be looked at")
+	wantTold(t, found, "unknown 127.0.0.1:11211: it does not report evictions, whether it evicts, item_size_max, bytes, maxbytes, time, so that could not be checked")
 	s, err := OpenVolatile([]string{"127.0.0.1:1"}, Options{Timeout: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	wantTold(t, kv.PowersOf(s).Findings(t.Context()), "unknown a server could not be looked at: 127.0.0.1:1: ")
+	wantTold(t, kv.PowersOf(s).Findings(t.Context()), "unknown a server could not be checked: 127.0.0.1:1: ")
 }
 
 func TestFindings_AServerThatIsFullOrFarAwayOrLateHurts(t *testing.T) {
@@ -71,5 +71,5 @@ func TestFindings_AServerThatIsFullOrFarAwayOrLateHurts(t *testing.T) {
 		stats:    map[string]string{"evictions": "7", "bytes": "90", "time": "940"},
 		asked:    at,
 	}
-	wantTold(t, busy.judge("cache-1:11211"), "has dropped 7 so far", "90 % of its memory is used: raise -m", "its clock is 1m0s behind", "without TLS and without a password")
+	wantTold(t, busy.judge("cache-1:11211"), "memory is full, 7 so far", "90 % of its memory is used: raise -m", "its clock is 1m0s behind", "without TLS and password")
 }

@@ -38,7 +38,7 @@ func newServer(addr string, opts Options) *server {
 var (
 	errClosed   = errors.New("the store is closed")
 	errBusy     = errors.New("all connections are in use")
-	errRestless = errors.New("its boot item changes all the time")
+	errRestless = errors.New("its boot item keeps changing")
 	errStuck    = errors.New("not sent, because the server did not answer other requests of the same trip")
 )
 

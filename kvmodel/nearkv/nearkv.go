@@ -46,7 +46,7 @@ func New(s kv.Store, opts Options) (*Store, error) {
 	case opts.Age < 0:
 		return nil, errors.New("nearkv: Age must not be negative")
 	case opts.Age == 0 && powers.Changes == nil:
-		return nil, errors.New("nearkv: the store does not tell what has changed, so Age must say how old an answer may be")
+		return nil, errors.New("nearkv: the store does not announce changes, so Age must limit the age of answers")
 	}
 	n := &Store{Store: s, powers: powers, cache: kept.New(opts.Bytes), age: opts.Age, began: time.Now()}
 	n.powers.Near = true

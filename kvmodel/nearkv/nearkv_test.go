@@ -407,7 +407,7 @@ func TestNew_SaysWhatIsWrong(t *testing.T) {
 	}{
 		{newHub(), nearkv.Options{}, "0 bytes are too few"},
 		{newHub(), nearkv.Options{Bytes: 1 << 20, Age: -1}, "Age must not be negative"},
-		{silent{newHub()}, nearkv.Options{Bytes: 1 << 20}, "the store does not tell what has changed"},
+		{silent{newHub()}, nearkv.Options{Bytes: 1 << 20}, "does not announce changes"},
 	} {
 		if _, err := nearkv.New(test.s, test.opts); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: got %v, want %s", test.opts, err, test.want)

@@ -22,7 +22,7 @@ func (s *Store) checkCommands(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		s.opts.Log.Debug("ringtree: no server was asked which commands it refuses", "err", err)
+		s.opts.Log.Debug("ringtree: could not check which commands the servers refuse", "err", err)
 	}
 	return nil
 }

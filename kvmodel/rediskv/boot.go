@@ -197,7 +197,7 @@ func (s *Store) standing(op *kv.Op, unknown map[int]error) (why error, lost bool
 // maxLooks bounds the checks by one op, in case the boot item keeps changing.
 const maxLooks = 8
 
-var errRestless = errors.New("its boot item changes all the time")
+var errRestless = errors.New("its boot item keeps changing")
 
 func (s *Store) look(ctx context.Context, set uint64) map[int]error {
 	m := s.memory.Load()

@@ -18,7 +18,7 @@ func (s *Store) connect(ctx context.Context) (rueidis.Client, error) {
 		client, err = s.newClient(ctx)
 	}
 	if errors.Is(err, rueidis.ErrNoCache) {
-		err = errors.New("the server cannot tell what has changed (CLIENT TRACKING of RESP3)")
+		err = errors.New("the server does not announce changes (CLIENT TRACKING of RESP3)")
 	}
 	return client, err
 }

@@ -104,7 +104,7 @@ func (k kind) options(rest string, secure bool, options url.Values) (opts Option
 		return opts, near, err
 	}
 	if secure && options.Get("tls") == "off" {
-		return opts, near, errors.New("tls=off contradicts the two s of its scheme")
+		return opts, near, errors.New("tls=off contradicts the scheme, which is one for TLS")
 	}
 	if opts.TLS, err = files.config(secure || on); err != nil {
 		return opts, near, err
@@ -130,7 +130,7 @@ func filesOf(given *storeurl.Options) (f files) {
 func (f files) config(on bool) (*tls.Config, error) {
 	if !on {
 		if f != (files{}) {
-			return nil, errors.New("ca, cert, key and server-name are about TLS: write rediss:// for it")
+			return nil, errors.New("ca, cert, key and server-name need TLS: write rediss://")
 		}
 		return nil, nil
 	}

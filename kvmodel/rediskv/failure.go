@@ -14,8 +14,8 @@ import (
 var (
 	errClosed      = errors.New("the store is closed")
 	errStopped     = errors.New("an earlier op of the trip failed")
-	errForeign     = errors.New("the key holds something other than an item of this store")
-	errReply       = errors.New("the reply makes no sense")
+	errForeign     = errors.New("the key holds a value that this store did not write")
+	errReply       = errors.New("unexpected reply")
 	errUnconfirmed = errors.New("not confirmed by enough replicas")
 )
 

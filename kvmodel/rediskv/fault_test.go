@@ -94,7 +94,7 @@ func TestOpen_AServerThatIsNotRedisIsAnError(t *testing.T) {
 	}()
 	_, err = Open(within(t, time.Minute), Options{Addrs: []string{l.Addr().String()}})
 	wantErr(t, err, kv.ErrUnavailable)
-	if err != nil && !strings.Contains(err.Error(), "that is no Redis server") {
+	if err != nil && !strings.Contains(err.Error(), "it is not a Redis server") {
 		t.Errorf("the error does not say so: %v", err)
 	}
 }

@@ -17,7 +17,7 @@ func (s *Store) findings(ctx context.Context) (all []kv.Finding) {
 	servers, errs := s.lookAtServers(ctx, (*seen).lookAtAll)
 	for _, err := range errs {
 		if err != nil {
-			all = append(all, kv.Find(kv.Unknown, "a server could not be looked at: %v", err))
+			all = append(all, kv.Find(kv.Unknown, "a server could not be checked: %v", err))
 		}
 	}
 	for i := range servers {
@@ -82,7 +82,7 @@ func (s *Store) judge(f *seen) (all []kv.Finding) {
 	f.judgeMemory(find)
 	s.judgeReplicas(f, find)
 	if s.opts.TLS == nil && !contact.IsLocal(f.addr) {
-		find(kv.Hurts, "it is asked without TLS over a network, so who is on the way can read and change everything: take rediss:// in the URL")
+		find(kv.Hurts, "it is used over a network without TLS, so anyone there can read and change everything: use rediss:// in the URL")
 	}
 	if limit, _ := strconv.ParseInt(f.values["maxmemory"], 10, 64); limit > 0 && f.used > 0 {
 		all = append(all, contact.FindMemory(f.addr, "maxmemory", f.used, limit))
@@ -91,7 +91,7 @@ func (s *Store) judge(f *seen) (all []kv.Finding) {
 		all = append(all, contact.FindClock(f.addr, f.clock, f.trip))
 	}
 	if unknown := f.unsaid(); len(unknown) > 0 {
-		find(kv.Unknown, "it does not say %s, so that could not be looked at: let the user run these commands, or look where the server is set up", strings.Join(unknown, ", "))
+		find(kv.Unknown, "it refuses %s, so that could not be checked: allow these commands to the user, or check the settings of the server", strings.Join(unknown, ", "))
 	}
 	return all
 }
@@ -125,16 +125,16 @@ func (f *seen) judgeDisk(find finder) {
 	case appends != "yes" && says && saves == "":
 		find(kv.Hurts, "it keeps nothing on disk, so a restart loses everything: set appendonly to yes")
 	case appends != "yes" && says:
-		find(kv.Hurts, "it keeps snapshots alone (save %s), so a crash loses what came after the last one: set appendonly to yes", saves)
+		find(kv.Hurts, "it keeps only snapshots (save %s), so a crash loses the writes since the last one: set appendonly to yes", saves)
 	case appends != "yes":
-		find(kv.Hurts, "it keeps snapshots at most, so a crash loses what came after the last one: set appendonly to yes")
+		find(kv.Hurts, "it keeps snapshots at most, so a crash loses the writes since the last one: set appendonly to yes")
 	case !synced:
 	case sync == "always":
 		find(kv.Fine, "each write is on its disk before it is answered (appendfsync always)")
 	case sync == "everysec":
 		find(kv.Fine, "writes are on its disk within about a second, which a crash of its machine loses (appendfsync everysec); durable=1 in the URL, with appendfsync always, loses nothing")
 	default:
-		find(kv.Hurts, "its machine chooses when writes get to the disk, so a crash loses the last half minute (appendfsync %s): set appendfsync to always, or to everysec", sync)
+		find(kv.Hurts, "its operating system decides when writes reach the disk, so a crash of the machine may lose half a minute (appendfsync %s): set appendfsync to always or everysec", sync)
 	}
 }
 
@@ -146,12 +146,12 @@ func (f *seen) judgeMemory(find finder) {
 	case policy == "noeviction":
 		find(kv.Fine, "it refuses writes when its memory is full, and drops nothing (noeviction)")
 	case strings.HasPrefix(policy, "volatile-"):
-		find(kv.Hurts, "it drops what is to expire before its time when its memory is full, such as sessions and marks of what was deleted (%s): set maxmemory-policy to noeviction", policy)
+		find(kv.Hurts, "it drops expiring items early when its memory is full, such as sessions and tombstones (%s): set maxmemory-policy to noeviction", policy)
 	default:
-		find(kv.Hurts, "it drops items that are in use when its memory is full (%s): set maxmemory-policy to noeviction", policy)
+		find(kv.Hurts, "it drops items when its memory is full (%s): set maxmemory-policy to noeviction", policy)
 	}
 	if limited && limit == "0" {
-		find(kv.Hurts, "it takes memory until its machine has none left, and is killed then: set maxmemory to what the machine can spare")
+		find(kv.Hurts, "it has no memory limit, so it may be killed when its machine runs out: set maxmemory")
 	}
 }
 
@@ -159,12 +159,12 @@ func (s *Store) judgeReplicas(f *seen, find finder) {
 	switch {
 	case f.replicas < 0 || !f.isMaster:
 	case f.replicas > 0 && s.opts.WaitReplicas == 0:
-		find(kv.Hurts, "no write waits for one of its replicas, so a failover may lose writes that were acknowledged: set durable=1 or wait-replicas=1 in the URL")
+		find(kv.Hurts, "no write waits for its replicas, so a failover may lose acknowledged writes: set durable=1 or wait-replicas=1 in the URL")
 	case f.replicas < s.opts.WaitReplicas:
 		find(kv.Hurts, "%d replicas are connected, and writes wait for %d, so they are not confirmed: connect more, or lower wait-replicas", f.replicas, s.opts.WaitReplicas)
 	case f.replicas > 0:
 		find(kv.Fine, "writes wait for %d of its %d replicas", s.opts.WaitReplicas, f.replicas)
 	case s.cluster || s.sentinels != nil:
-		find(kv.Hurts, "it has no replica that is connected, so what it holds is gone with its machine: connect one")
+		find(kv.Hurts, "it has no connected replica, so its data would be lost with its machine: connect one")
 	}
 }

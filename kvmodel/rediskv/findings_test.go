@@ -35,14 +35,14 @@ func TestFindings_SayWhatASettingDoesAndWhatToDo(t *testing.T) {
 		name, value, want string
 	}{
 		{"save", "", "warning " + p.Addr + ": it keeps nothing on disk, so a restart loses everything: set appendonly to yes"},
-		{"save", "3600 1", "it keeps snapshots alone (save 3600 1), so a crash loses what came after"},
+		{"save", "3600 1", "it keeps only snapshots (save 3600 1), so a crash loses"},
 		{"appendonly", "yes", "ok " + p.Addr + ": writes are on its disk within about a second"},
 		{"appendfsync", "always", "ok " + p.Addr + ": each write is on its disk before it is answered"},
-		{"appendfsync", "no", "warning " + p.Addr + ": its machine chooses when writes get to the disk"},
+		{"appendfsync", "no", "warning " + p.Addr + ": its operating system decides when writes reach the disk"},
 		{"maxmemory-policy", "noeviction", "ok " + p.Addr + ": it refuses writes when its memory is full"},
-		{"maxmemory-policy", "volatile-ttl", "warning " + p.Addr + ": it drops what is to expire before its time when its memory is full, such as sessions"},
-		{"maxmemory-policy", "allkeys-lru", "warning " + p.Addr + ": it drops items that are in use when its memory is full (allkeys-lru): set maxmemory-policy to noeviction"},
-		{"maxmemory", "0", "warning " + p.Addr + ": it takes memory until its machine has none left"},
+		{"maxmemory-policy", "volatile-ttl", "warning " + p.Addr + ": it drops expiring items early when its memory is full, such as sessions"},
+		{"maxmemory-policy", "allkeys-lru", "warning " + p.Addr + ": it drops items when its memory is full (allkeys-lru): set maxmemory-policy to noeviction"},
+		{"maxmemory", "0", "warning " + p.Addr + ": it has no memory limit"},
 		{"maxmemory", "100gb", "ok " + p.Addr + ": 0 % of its memory is used"},
 	} {
 		set(test.name, test.value)
@@ -56,7 +56,7 @@ func TestFindings_SayWhatASettingDoesAndWhatToDo(t *testing.T) {
 		}
 	}
 	replicaOf(t, p)
-	wantTold(t, told(t, s), "warning "+p.Addr+": no write waits for one of its replicas")
+	wantTold(t, told(t, s), "warning "+p.Addr+": no write waits for its replicas")
 	waits := wantOpen(t, Options{Addrs: []string{p.Addr}, WaitReplicas: 1, Volatile: true, Log: new(said).log()})
 	wantTold(t, told(t, waits), "ok "+p.Addr+": writes wait for 1 of its 1 replicas")
 	waits.opts.WaitReplicas = 2
@@ -67,14 +67,14 @@ func TestFindings_WhatAServerDoesNotSayIsNotFine(t *testing.T) {
 	p := ownServer(t)
 	raw(t, p.Addr, "ACL", "SETUSER", "app", "on", ">secret", "~*", "+@all", "-config", "-info", "-time")
 	s := wantOpen(t, Options{Addrs: []string{p.Addr}, Username: "app", Password: "secret", Log: new(said).log()})
-	want := "unknown " + p.Addr + ": it does not say CONFIG GET appendonly, CONFIG GET save, CONFIG GET appendfsync, CONFIG GET maxmemory-policy, CONFIG GET maxmemory, " +
-		"INFO replication, INFO memory, TIME, so that could not be looked at: let the user run these commands, or look where the server is set up\n"
+	want := "unknown " + p.Addr + ": it refuses CONFIG GET appendonly, CONFIG GET save, CONFIG GET appendfsync, CONFIG GET maxmemory-policy, CONFIG GET maxmemory, " +
+		"INFO replication, INFO memory, TIME, so that could not be checked: allow these commands to the user, or check the settings of the server\n"
 	if got := told(t, s); got != want {
 		t.Errorf("want\n%sgot\n%s", want, got)
 	}
 	p.Kill()
 	got := told(t, s)
-	if !strings.HasPrefix(got, "unknown a server could not be looked at: "+p.Addr) || strings.Contains(got, "ok ") {
+	if !strings.HasPrefix(got, "unknown a server could not be checked: "+p.Addr) || strings.Contains(got, "ok ") {
 		t.Errorf("of a server that is down:\n%s", got)
 	}
 }
@@ -85,7 +85,7 @@ func TestFindings_ANodeOfAClusterWithoutAReplicaAndANetworkWithoutTLSHurt(t *tes
 	for _, f := range cluster.judge(&seen{addr: "10.0.0.7:6379", isMaster: true}) {
 		all = append(all, string(f.Is)+" "+f.Text)
 	}
-	wantTold(t, strings.Join(all, "\n"), "warning 10.0.0.7:6379: it has no replica that is connected", "warning 10.0.0.7:6379: it is asked without TLS over a network")
+	wantTold(t, strings.Join(all, "\n"), "warning 10.0.0.7:6379: it has no connected replica", "warning 10.0.0.7:6379: it is used over a network without TLS")
 }
 
 func TestFindings_TheClockIsReadFromTheMiddleOfTheTrip(t *testing.T) {

@@ -146,7 +146,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 // strange adds a hint to err if the server is probably not Redis.
 func strange(err error) error {
 	if strings.Contains(err.Error(), "unknown message type") {
-		return fmt.Errorf("that is no Redis server: %w", err)
+		return fmt.Errorf("it is not a Redis server: %w", err)
 	}
 	return err
 }
@@ -195,7 +195,7 @@ func (o Options) check() error {
 		}
 	}
 	if o.Sentinel != nil && (o.Sentinel.Master == "" || strings.ContainsAny(o.Sentinel.Master, " \t\r\n")) {
-		return fmt.Errorf("%q is no name of a master that sentinels can be asked for", o.Sentinel.Master)
+		return fmt.Errorf("%q is not a valid name of a master", o.Sentinel.Master)
 	}
 	if o.DB < 0 || o.Patience < 0 || o.WaitReplicas < 0 || o.WaitTimeout < 0 {
 		return errors.New("DB, Patience, WaitReplicas and WaitTimeout must not be negative")

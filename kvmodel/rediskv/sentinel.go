@@ -80,7 +80,7 @@ func (s *sentinels) turnTo(addr string) {
 		return
 	}
 	if s.master != "" {
-		s.line.opts.Log.Warn("ringtree: another server is the master now", "of", s.name, "was", s.master, "is", addr)
+		s.line.opts.Log.Warn("ringtree: the master has changed", "of", s.name, "was", s.master, "is", addr)
 	}
 	s.master = addr
 	for h := range s.held {
@@ -155,7 +155,7 @@ func (s *sentinels) ask(ctx context.Context) (string, error) {
 		}
 	}
 	if good <= len(all)/2 {
-		return "", fmt.Errorf("%d of %d sentinels name the master of %q, and most must: %w", good, len(all), s.name, kv.Join(errs...))
+		return "", fmt.Errorf("%d of %d sentinels name the master of %q, and a majority must: %w", good, len(all), s.name, kv.Join(errs...))
 	}
 	return best.addr, nil
 }

@@ -54,7 +54,7 @@ func TestSentinel_StoreFollowsTheMaster(t *testing.T) {
 	must(t, g.Failover())
 	eventually(t, "another server is seen to be the master", func() bool {
 		_ = do(t, s, kv.OpGet("k"))
-		return strings.Contains(log.String(), "another server is the master now")
+		return strings.Contains(log.String(), "the master has changed")
 	})
 	if r := inTheEnd(t, s, kv.OpGet("k")); string(r.Value) != "1" {
 		t.Errorf("after the failover: want 1, got %q", r.Value)
@@ -127,7 +127,7 @@ func TestSentinel_MostMustAnswerAndTheLatestCounts(t *testing.T) {
 	of := newFakeSentinels(t, 3)
 	opts := Options{Addrs: of.addrs, Sentinel: &Sentinel{Master: "main"}, Patience: 30 * time.Second}
 	of.say(1, old.Addr, 0)
-	wantOpen(t, opts, `1 of 3 sentinels name the master of "main", and most must`, "ERR No such master")
+	wantOpen(t, opts, `1 of 3 sentinels name the master of "main", and a majority must`, "ERR No such master")
 	of.say(2, now.Addr, 1)
 	s := wantOpen(t, opts)
 	if s.sentinels.master != now.Addr {

@@ -131,7 +131,7 @@ func (s *Store) lookAtServers(ctx context.Context, look looker) (all []seen, err
 func (s *Store) makeDurable(ctx context.Context) error {
 	all, looked := s.lookAtServers(ctx, (*seen).lookAtDurability)
 	if err := kv.Join(looked...); err != nil {
-		return fmt.Errorf("durable: the servers must be asked how they are set up: %w", err)
+		return fmt.Errorf("durable: cannot read the settings of the servers: %w", err)
 	}
 	var errs []error
 	for _, found := range all {
@@ -145,7 +145,7 @@ func (s *Store) makeDurable(ctx context.Context) error {
 	}
 	for _, found := range all {
 		if len(found.unasked) > 0 {
-			s.opts.Log.Warn("ringtree: durable=1 could not be checked: the server does not say how it is set up",
+			s.opts.Log.Warn("ringtree: durable=1 could not be checked: the server does not report its settings",
 				"server", found.addr, "refused", found.unasked)
 		}
 	}
@@ -167,13 +167,13 @@ func (s *Store) waitFor(master seen) error {
 	takesOver := s.cluster || s.sentinels != nil
 	switch {
 	case master.replicas < 0 && s.opts.WaitReplicas == 0:
-		return fmt.Errorf("%s refuses INFO, so it is not known whether it has replicas: say how many by wait-replicas", master.addr)
+		return fmt.Errorf("%s refuses INFO, so its number of replicas is unknown: set wait-replicas", master.addr)
 	case master.replicas < 0:
 		return nil
 	case master.replicas == 0 && takesOver:
-		return fmt.Errorf("%s has no replica that is connected, and what it holds dies with it: connect one", master.addr)
+		return fmt.Errorf("%s has no connected replica, so its data would be lost with it: connect one", master.addr)
 	case master.replicas < s.opts.WaitReplicas:
-		return fmt.Errorf("%s has %d replicas that are connected, and wait-replicas is %d", master.addr, master.replicas, s.opts.WaitReplicas)
+		return fmt.Errorf("%s has %d connected replicas, but wait-replicas is %d", master.addr, master.replicas, s.opts.WaitReplicas)
 	case master.replicas > 0:
 		s.opts.WaitReplicas = max(s.opts.WaitReplicas, 1)
 	}
@@ -201,13 +201,13 @@ func (s *Store) checkSettings(ctx context.Context) error {
 		}
 	}
 	if len(evict) > 0 && !s.opts.Volatile {
-		return fmt.Errorf("%s, so items in use are dropped when the memory is full, and indexes do not stand that: set it to noeviction, or volatile=on in the URL for data that may be lost at any time", strings.Join(evict, ", "))
+		return fmt.Errorf("%s, which drops items when the memory is full and breaks indexes: set it to noeviction, or volatile=on in the URL for data that may be lost at any time", strings.Join(evict, ", "))
 	}
 	if len(unsaid) > 0 && !s.opts.Volatile {
-		s.opts.Log.Warn("ringtree: it is not known whether servers drop items that are in use when their memory is full: see that maxmemory-policy is noeviction", "servers", unsaid)
+		s.opts.Log.Warn("ringtree: cannot tell whether servers drop items when their memory is full: make sure maxmemory-policy is noeviction", "servers", unsaid)
 	}
 	if len(unwaited) > 0 {
-		s.opts.Log.Warn("ringtree: a failover may lose writes that were acknowledged, since none waits for a replica: set durable=1, or wait-replicas", "servers", unwaited)
+		s.opts.Log.Warn("ringtree: a failover may lose acknowledged writes, because none waits for a replica: set durable=1 or wait-replicas", "servers", unwaited)
 	}
 	return nil
 }

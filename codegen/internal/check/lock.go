@@ -109,7 +109,7 @@ func (l *lock) parseLine(line string, n int) error {
 	case word != "model":
 		return l.models[len(l.models)-1].parseItem(word, rest, n)
 	case l.model(rest) != nil:
-		return fmt.Errorf("a second model %s", rest)
+		return fmt.Errorf("model %s is there twice", rest)
 	}
 	l.models = append(l.models, &lockedModel{name: rest, version: 1, items: map[string][]lockedItem{}, line: n})
 	return nil
@@ -123,7 +123,7 @@ func (m *lockedModel) parseItem(word, rest string, n int) (err error) {
 		return nil
 	}
 	if !slices.Contains(lockWords, word) {
-		return fmt.Errorf("%q is not a word of a lock file", word)
+		return fmt.Errorf("unknown word %q in a lock file", word)
 	}
 	name, form, _ := strings.Cut(rest, " ")
 	m.add(word, lockedItem{name: name, form: form, line: n})

@@ -54,7 +54,7 @@ func (c rules) hooks() {
 	for _, hook := range hookShapes {
 		m := methods.Lookup(c.source.Types, hook.Name)
 		if m != nil && !hook.Fits(m.Obj().(*types.Func)) {
-			c.At(m.Obj().Pos(), "%s of %s has to be %s to be called by the library", hook.Name, c.model.Name, hook.form)
+			c.At(m.Obj().Pos(), "%s of %s must be %s for the library to call it", hook.Name, c.model.Name, hook.form)
 		}
 	}
 }
@@ -65,10 +65,10 @@ func (c rules) kept() {
 		c.At(m.Pos, "the id of %s cannot be a sequence: that is one field of an integer type", m.Name)
 	}
 	if m.Sequential && m.Expires != "" {
-		c.At(m.Pos, "the records of %s cannot expire: what is gone would be a gap in the sequence of their ids", m.Name)
+		c.At(m.Pos, "the records of %s cannot expire: each would leave a gap in the sequence of ids", m.Name)
 	}
 	if m.Forget && m.History == 0 {
-		c.At(m.Pos, "%s has nothing to forget: forget goes with history=N, which a deletion then takes along", m.Name)
+		c.At(m.Pos, "forget of %s needs history=N, the versions that a deletion then removes", m.Name)
 	}
 	if m.History > 0 && m.Expires != "" {
 		c.At(m.Pos, "the records of %s cannot expire: their history is found by what stays of them", m.Name)
@@ -81,7 +81,7 @@ func (c rules) held() {
 		switch {
 		case x.For == 0:
 		case c.model.Expires != "":
-			c.At(x.Pos, "for=%s: records of %s end by themselves, and free their values then: leave for= out, or delete the records instead of letting them expire",
+			c.At(x.Pos, "for=%s: records of %s expire, and free their values then: leave out for= or expires",
 				english.Duration(x.For), c.model.Name)
 		case c.model.Created == "":
 			c.At(x.Pos, "for=%s counts from the creation of a record, and %s does not have that time: add a field Created time.Time `kv:\"created\"`", english.Duration(x.For), c.model.Name)
@@ -92,22 +92,22 @@ func (c rules) held() {
 // counted reports counts of expiring records, which nothing would count down.
 func (c rules) counted() {
 	if c.model.Total && c.model.Expires != "" {
-		c.At(c.model.TotalAt, "count: records of %s end by themselves, and nothing counts them down: leave count out; Size and Count of a list know when its members end",
+		c.At(c.model.TotalAt, "count: records of %s expire, and nothing counts them down: leave out count; Size and Count of a list know when its members expire",
 			c.model.Name)
 	}
 	for _, x := range c.model.Indexes {
 		for _, n := range x.Numbers {
 			if c.model.Expires != "" {
-				c.At(n.Pos, "%s: records of %s end by themselves, and nothing counts them down: leave it out and use %s.Of(...).Size or .Count, which know when members end",
+				c.At(n.Pos, "%s: records of %s expire, and nothing counts them down: leave it out and use %s.Of(...).Size or .Count, which know when members expire",
 					n.Clause(), c.model.Name, x.Name)
 			}
 		}
 		if x.Ranking != nil && c.model.Expires != "" {
-			c.At(x.Pos, "ranking: records of %s end by themselves, and nothing takes them off %s when they do: delete the records when they end, which another ranking of the time shows, instead of letting them expire, or rank records of a model that does not expire",
+			c.At(x.Pos, "ranking: records of %s expire, and nothing takes them off %s then: replace expires by a ranking of that time, and delete the records that are due",
 				c.model.Name, x.Name)
 		}
 		if x.Values && c.model.Expires != "" {
-			c.At(x.Pos, "values: records of %s end by themselves, and nothing counts them down: leave values out and ask %s.Of(...).Size of the values that you know, or delete the records instead of letting them expire",
+			c.At(x.Pos, "values: records of %s expire, and nothing counts them down: leave out values and use %s.Of(...).Size of the values that you know, or leave out expires",
 				c.model.Name, x.Name)
 		}
 	}
@@ -116,7 +116,7 @@ func (c rules) counted() {
 func (c rules) tied() {
 	for _, x := range c.model.Indexes {
 		if x.Ranking != nil && x.Ranking.ByTime() && c.model.Created == "" {
-			c.At(x.Pos, "ties=%s of %s: no field of %s says when a record was made: add one, such as Made time.Time `kv:\"created\"`", x.Ranking.Ties, x.Name, c.model.Name)
+			c.At(x.Pos, "ties=%s of %s: %s has no created field: add one, such as Made time.Time `kv:\"created\"`", x.Ranking.Ties, x.Name, c.model.Name)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func (c rules) names() {
 	c.total(taken)
 	for _, x := range c.model.Counters {
 		if other, ok := taken[x.Name]; ok {
-			c.At(x.Pos, "the counter %s of %s cannot be called so, since %s: say name=...", x.Name, c.model.Name, other)
+			c.At(x.Pos, "the counter %s of %s needs another name, since %s: add name=...", x.Name, c.model.Name, other)
 		}
 		taken[x.Name] = "a counter is called " + x.Name
 	}
@@ -142,7 +142,7 @@ func (c rules) names() {
 	storedAs := map[string]bool{}
 	for _, x := range c.model.Indexes {
 		if other, ok := taken[x.Name]; ok {
-			c.At(x.Pos, "the index %s of %s cannot be called so, since %s: say name=...", x.Name, c.model.Name, other)
+			c.At(x.Pos, "the index %s of %s needs another name, since %s: add name=...", x.Name, c.model.Name, other)
 		} else if storedAs[x.Stored] {
 			c.At(x.Pos, "two indexes of %s are stored as %s: say another name= or was=", c.model.Name, x.Stored)
 		}
@@ -158,7 +158,7 @@ func (c rules) total(taken map[string]string) {
 	}
 	for _, name := range []string{"Count", "Total"} {
 		if other, ok := taken[name]; ok {
-			c.At(c.model.TotalAt, "count gives %s a %s, but %s: call that something else", c.model.Collection, name, other)
+			c.At(c.model.TotalAt, "count gives %s a %s, but %s: rename that", c.model.Collection, name, other)
 		}
 		taken[name] = "count gives " + c.model.Collection + " that name"
 	}
@@ -169,7 +169,7 @@ func (c rules) codec() {
 	own := c.source.Methods(c.model.Type.Obj().Name())
 	for _, name := range []string{"EncodeMsgpack", "DecodeMsgpack", "MarshalMsgpack", "UnmarshalMsgpack"} {
 		if pos, ok := own[name]; ok {
-			c.At(pos, "kvgen writes how a %s is stored: remove its %s; a field whose type has such methods is stored by them", c.model.Name, name)
+			c.At(pos, "kvgen generates the encoding of %s: remove its %s. A field may have a type with such a method", c.model.Name, name)
 		}
 	}
 }

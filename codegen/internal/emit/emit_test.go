@@ -11,7 +11,7 @@ func TestPrinter_File_WhatIsNotGoIsReturnedToBeRead(t *testing.T) {
 	w.names.add("time", "time")
 	w.printf("type Pages struct {{\n")
 	f := w.file("page_kv.go", "p")
-	if f.Fault == nil || !strings.Contains(f.Fault.Error(), "a fault of kvgen") {
+	if f.Fault == nil || !strings.Contains(f.Fault.Error(), "a bug in kvgen") {
 		t.Errorf("got fault %v, want one of kvgen", f.Fault)
 	}
 	if !strings.Contains(string(f.Text), "type Pages struct {{") {

@@ -106,7 +106,7 @@ func (w *printer) file(path, pkg string) output.File {
 	b.Write(w.Bytes())
 	text, err := format.Source(b.Bytes())
 	if err != nil {
-		return output.File{Path: path, Text: b.Bytes(), Fault: fmt.Errorf("what kvgen wrote here is not Go, a fault of kvgen: %w", err)}
+		return output.File{Path: path, Text: b.Bytes(), Fault: fmt.Errorf("generated code that does not parse, a bug in kvgen: %w", err)}
 	}
 	return output.File{Path: path, Text: text}
 }

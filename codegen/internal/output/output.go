@@ -135,7 +135,7 @@ func Replace(f File) error { return Change{f, f.Path, stale}.apply() }
 
 func absent(path string) error {
 	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s is there already, and kvgen does not write over it", path)
+		return fmt.Errorf("%s exists, and kvgen does not overwrite it", path)
 	}
 	return nil
 }

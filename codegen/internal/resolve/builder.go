@@ -84,7 +84,7 @@ func (b *builder) option(c tag.Clause, name string) *model.Part {
 
 func (b *builder) needStored(m member, c tag.Clause) {
 	if !m.Method && b.field(m.Name) == nil {
-		b.At(m.at(c), "%s cannot stand on %s, which is not stored", c.Word, m.Name)
+		b.At(m.at(c), "%s is not allowed on %s, which is not stored", c.Word, m.Name)
 	}
 }
 

@@ -27,7 +27,7 @@ func (b *builder) useNumber(m member, c tag.Clause) {
 		b.model.Methods[n.Of.Name] = n.Of.Type // The guard will hold it.
 	}
 	if c.Word == "sum" && n.Of == nil {
-		b.At(n.Pos, "sum=%s wants of=, the field or method whose values are added up: write sum=%[1]s,of=Value", c.Value)
+		b.At(n.Pos, "sum=%s needs of=, the field or method to add up: write sum=%[1]s,of=Value", c.Value)
 		return
 	}
 	b.numbers = append(b.numbers, pendingNumber{n, c.Word, b.model, m.Name, c.Value})

@@ -37,7 +37,7 @@ func resolveParent(r *problem.Reporter, p *model.Package, c pendingParent) {
 	case list.Condition() != nil:
 		r.At(list.Pos, "with=%s: the list holds only what is %s, so the other %s would stay: say if= in the clauses that need it", c.name, list.Condition().Name, list.Model.Collection)
 	case parent.Expires != "":
-		r.At(list.Pos, "with=%s: records of %s end by themselves, and nothing would delete what belongs to them", c.name, c.name)
+		r.At(list.Pos, "with=%s: records of %s expire, and nothing would delete their children then", c.name, c.name)
 	default:
 		list.Parent = parent
 		parent.Children = append(parent.Children, list)

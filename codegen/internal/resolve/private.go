@@ -13,9 +13,9 @@ import (
 func (b *builder) usePrivate(m member, c tag.Clause) {
 	switch {
 	case b.says(m.Name, "id"):
-		b.At(m.at(c), "private cannot stand on %s: an id is part of the names of keys, which nothing masks", m.Name)
+		b.At(m.at(c), "private is not allowed on %s: an id is part of keys, which nothing masks", m.Name)
 	case b.countsOn(m.Name):
-		b.At(m.at(c), "private cannot stand on %s: a counter is kept outside of the record, and nothing masks it", m.Name)
+		b.At(m.at(c), "private is not allowed on %s: a counter is stored outside the record, and nothing masks it", m.Name)
 	default:
 		b.needStored(m, c)
 	}

@@ -46,7 +46,7 @@ func fill(place func(*model.Model) *string) func(b *builder, m member, c tag.Cla
 // useSkip reports other clauses beside the -.
 func (b *builder) useSkip(m member, c tag.Clause) {
 	if len(m.tagged.Clauses) > 1 {
-		b.At(m.at(c), "- leaves %s out of what is stored, so no other clause can stand beside it", m.Name)
+		b.At(m.at(c), "- leaves %s out of the record, so no other clause is allowed with it", m.Name)
 	}
 }
 
@@ -82,7 +82,7 @@ func (b *builder) useEvents(m member, c tag.Clause) {
 	for _, t := range b.draft.Tags {
 		for _, other := range t.Clauses {
 			if other.Word != "events" && other.Word != "-" {
-				b.At(t.Text.Pos(other.Offset), "%s cannot stand in %s: events have no id and no indexes", other.Word, b.model.Name)
+				b.At(t.Text.Pos(other.Offset), "%s is not allowed in %s: events have no id and no indexes", other.Word, b.model.Name)
 			}
 		}
 	}

@@ -78,7 +78,7 @@ func (b *builder) useTag(t *load.Tagged) {
 	}
 	for _, c := range t.Clauses {
 		if wrong := c.Misfit(m.Type); wrong != "" {
-			b.At(t.Text.Pos(c.Offset), "%s cannot stand on %s of type %s: %s", c.Word, m.Label(), stored.Describe(m.Type, b.source.Types), wrong)
+			b.At(t.Text.Pos(c.Offset), "%s is not allowed on %s of type %s: %s", c.Word, m.Label(), stored.Describe(m.Type, b.source.Types), wrong)
 			continue
 		}
 		if !b.checkOptions(t, c) {

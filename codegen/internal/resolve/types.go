@@ -18,7 +18,7 @@ func (b *builder) resolved() *types.Named {
 	}
 	st, ok := named.Underlying().(*types.Struct)
 	if !ok {
-		b.At(d.Spec.Pos(), "cannot make out the struct %s%s", d.Name, b.cause(d.Spec.Pos(), d.Spec.End()))
+		b.At(d.Spec.Pos(), "cannot resolve the struct %s%s", d.Name, b.cause(d.Spec.Pos(), d.Spec.End()))
 		return nil
 	}
 	known := true
@@ -38,7 +38,7 @@ func (b *builder) resolved() *types.Named {
 func (b *builder) valid(t types.Type, pos token.Pos, what string) bool {
 	place, invalid := unknown(t, pos, map[types.Type]bool{})
 	if invalid {
-		b.At(pos, "cannot make out the type of %s%s", what, b.cause(place, place))
+		b.At(pos, "cannot resolve the type of %s%s", what, b.cause(place, place))
 	}
 	return !invalid
 }

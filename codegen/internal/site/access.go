@@ -20,7 +20,7 @@ var owners = []string{"Author", "Owner"}
 
 func (s *pages) access(a Access) error {
 	if name := s.signsIn(); name != "" {
-		return fmt.Errorf("%s has the field %s: people sign in with it, and pages that change it would give accounts away. Write what they may see and change by hand", s.Type, name)
+		return fmt.Errorf("%s has the field %s: pages that change it would give accounts away. Write its pages by hand", s.Type, name)
 	}
 	texts := s.texts()
 	s.Author = a.Owner
@@ -32,7 +32,7 @@ func (s *pages) access(a Access) error {
 	s.Forms, s.Owned = !a.ReadOnly, !a.Anyone && !a.ReadOnly
 	switch {
 	case s.Owned && s.Author == "":
-		return fmt.Errorf("%s has no field Author or Owner that says who may change %s. Choose one of\n"+
+		return fmt.Errorf("%s has no field Author or Owner to name the user allowed to change %s. Choose one of\n"+
 			"\t-owner FIELD\tthe user who made it, whose name is in FIELD\n"+
 			"\t-anyone\t\tevery user, as in a wiki\n"+
 			"\t-readonly\tnobody: there are no forms", s.Type, s.A)

@@ -63,7 +63,7 @@ func (s *pages) indexes() error {
 	}
 	s.Listings = append(overall, valued...)
 	if len(s.Listings) == 0 || s.Listings[0].Route != "/"+s.Records {
-		return fmt.Errorf("no index of %s has all of them for a page to list: give it a field such as\n\tMade time.Time `kv:\"created; timeline\"`", s.Type)
+		return fmt.Errorf("%s has no index of all records for a page to list: add a field such as\n\tMade time.Time `kv:\"created; timeline\"`", s.Type)
 	}
 	return nil
 }

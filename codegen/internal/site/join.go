@@ -22,7 +22,7 @@ const (
 func Join(path string, m *model.Model) (output.File, error) {
 	old, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return output.File{}, fmt.Errorf("%s is not there: pages are for a site that kvgen new has begun, and this is not its directory", path)
+		return output.File{}, fmt.Errorf("%s does not exist: run this in the directory of a site that kvgen new has written", path)
 	}
 	if err != nil {
 		return output.File{}, err
@@ -37,7 +37,7 @@ func Join(path string, m *model.Model) (output.File, error) {
 		}
 		before, after, found := strings.Cut(text, mark)
 		if !found {
-			return output.File{}, fmt.Errorf("%s lacks the line\n\t%s\nput it where this may stand:\n\t%s", path, mark, line)
+			return output.File{}, fmt.Errorf("%s lacks the line\n\t%s\nadd it where kvgen may insert:\n\t%s", path, mark, line)
 		}
 		text = before + line + "\n" + before[strings.LastIndexByte(before, '\n')+1:] + mark + after
 	}

@@ -105,9 +105,9 @@ func (s *pages) head(body string) []byte {
 func pagesOf(p *model.Package, m *model.Model, a Access) (*pages, error) {
 	switch {
 	case m.Events != nil:
-		return nil, fmt.Errorf("%s are events, which have no pages of their own", m.Collection)
+		return nil, fmt.Errorf("%s are events, for which scaffold writes no pages", m.Collection)
 	case len(m.ID) != 1:
-		return nil, fmt.Errorf("%s has an id of %d fields: pages are for models with one", m.Name, len(m.ID))
+		return nil, fmt.Errorf("%s has an id of %d fields: scaffold needs an id of one field", m.Name, len(m.ID))
 	}
 	s := &pages{
 		Package: p.Name, Path: p.Path, Type: m.Name, Collection: m.Collection,
@@ -147,7 +147,7 @@ func (s *pages) id() error {
 	case kind == whole && s.model.Sequential:
 		s.IDText = digits(s.model.IDType, value)
 	default:
-		return fmt.Errorf("the id of %s is a %s: pages are for models whose id is a text, or id,seq", s.Type, s.IDType)
+		return fmt.Errorf("the id of %s is a %s: scaffold needs a string, or id,seq", s.Type, s.IDType)
 	}
 	return nil
 }

@@ -156,7 +156,7 @@ func findWord(name string, at int, site Site) (*word, *Fault) {
 		}
 		return nil, &Fault{at, fmt.Sprintf("unknown word %q; %s", name, english.Known(name, wordsOn(site)))}
 	case words[i].on&site == 0:
-		return nil, &Fault{at, fmt.Sprintf("%s stands on %s, not on %s", name, words[i].on, site)}
+		return nil, &Fault{at, fmt.Sprintf("%s goes on %s, not on %s", name, words[i].on, site)}
 	}
 	return words[i], nil
 }

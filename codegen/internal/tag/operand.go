@@ -92,7 +92,7 @@ func locale(s string) string {
 		for _, tag := range collate.Supported()[1:] {
 			known = append(known, tag.String())
 		}
-		return "no language is called so; these have an order of their own, " + english.Known(s, known)
+		return "unknown language; these have an order of their own, " + english.Known(s, known)
 	}
 	if tag.String() != s {
 		return "write it as " + tag.String()
@@ -104,7 +104,7 @@ func keyType(t types.Type) string {
 	if _, ok := stored.ScalarKey(t); ok || stored.KeyStruct(t) != nil {
 		return ""
 	}
-	return "a key is a string, an integer, a bool, a named type of these, or a struct of two to four of these such as kvgen writes"
+	return "a key is a string, an integer, a bool, a named type of these, or a struct of two to four of these, such as a generated key type"
 }
 
 func keysType(t types.Type) string {
@@ -125,7 +125,7 @@ func comparableType(t types.Type) string {
 	case *types.Array:
 		return comparableType(u.Elem())
 	}
-	return "want what can be compared by its text: a string, a number, a bool, a time.Time, a key, or a slice of these"
+	return "want a type that can be compared by its text: a string, a number, a bool, a time.Time, a key, or a slice of these"
 }
 
 func anyType(types.Type) string { return "" }

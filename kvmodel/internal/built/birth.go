@@ -73,7 +73,7 @@ func (v view) lost(model string) error {
 }
 
 func saysNothing(model string) error {
-	return fmt.Errorf("%w: %s has been written, and what says so is gone", kv.ErrLost, model)
+	return fmt.Errorf("%w: %s has records, but the item that names its indexes is gone", kv.ErrLost, model)
 }
 
 // look reads the built item and the head. The error is an ErrLost if one is lost and cannot be

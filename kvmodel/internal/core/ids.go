@@ -285,7 +285,7 @@ func idIn(r kv.Result) (string, error) {
 	}
 	id := env.Mark(idMark)
 	if id == nil {
-		return "", fmt.Errorf("%w: it does not say its id", codec.ErrCorrupt)
+		return "", fmt.Errorf("%w: it does not contain its id", codec.ErrCorrupt)
 	}
 	return string(id), nil
 }

@@ -28,10 +28,10 @@ const (
 )
 
 // errChildren: more children must be deleted.
-var errChildren = fmt.Errorf("%w: children are still to be deleted", work.ErrNotYet)
+var errChildren = fmt.Errorf("%w: some children are not deleted yet", work.ErrNotYet)
 
 // errStays: the record was created again, or its tombstone is gone. Its children stay.
-var errStays = errors.New("the record is not one that was deleted")
+var errStays = errors.New("the record is not deleted")
 
 // deleted returns the time when the record id was deleted, or errStays.
 func deleted(ctx context.Context, m *core.Model, id string) (at time.Time, err error) {
@@ -95,7 +95,7 @@ func deleteIn(ctx context.Context, m *core.Model, list string, o orphans) error 
 func childrenIn(m *core.Model, list, id string) (child *core.Model, index string, err error) {
 	name, index, _ := strings.Cut(list, ".")
 	if child = m.Db.Model(name); child == nil {
-		err = m.Failure(id, fmt.Errorf("its children in %s stay, since this process does not have the model %s", list, name))
+		err = m.Failure(id, fmt.Errorf("its children in %s were not deleted, because this process does not have the model %s", list, name))
 	}
 	return child, index, err
 }

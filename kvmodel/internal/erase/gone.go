@@ -109,7 +109,7 @@ func DropGone(ctx context.Context, m *core.Model, gone Gone) error {
 		return nil
 	}
 	if kv.PowersOf(m.Db.Store).Keys == nil {
-		m.Db.Log.Warn("ringtree: this store cannot list its keys: what a release has left out stays there", "model", m.Name, "begins", begins)
+		m.Db.Log.Warn("ringtree: this store cannot list its keys, so the data of removed indexes stays", "model", m.Name, "begins", begins)
 		return nil
 	}
 	if err := awaitWithout(ctx, m.Db.DB, m.Name, m.KeepsMore); err != nil {
@@ -162,7 +162,7 @@ func awaitWithout(ctx context.Context, db *core.DB, model string, keeps func(sha
 	}
 	living, _, err := db.AwaitEnd(ctx, keeps)
 	if err == nil && living != "" {
-		err = fmt.Errorf("%w: process %s still keeps more of %s: end it first", kv.ErrConflict, living, model)
+		err = fmt.Errorf("%w: process %s still writes that data of %s: end it first", kv.ErrConflict, living, model)
 	}
 	return err
 }
@@ -190,7 +190,7 @@ func drop(ctx context.Context, db *core.DB, begins []string, is func(key string)
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: the last of %d passes over the store found %d keys, such as %s: end what still writes them, and call this again",
+	return fmt.Errorf("%w: the last of %d passes over the store found %d keys, such as %s: end the processes that write them, and call this again",
 		kv.ErrConflict, dropPasses, len(left), kv.Quote(left[0]))
 }
 
@@ -198,7 +198,7 @@ func drop(ctx context.Context, db *core.DB, begins []string, is func(key string)
 func eachKey(ctx context.Context, db *core.DB, begin string, f func(keys []string) error) error {
 	keys := kv.PowersOf(db.Store).Keys
 	if keys == nil {
-		return fmt.Errorf("%w: this store cannot list its keys, so those that begin with %s stay: copy what is needed to another store, or empty this one",
+		return fmt.Errorf("%w: this store cannot list its keys, so the keys that begin with %s stay: copy the data you need to another store, or empty this one",
 			core.ErrInvalid, kv.Quote(begin))
 	}
 	return keys(ctx, begin, f)

@@ -50,7 +50,7 @@ func awaitChanges(ctx context.Context, m *core.Model, id string) error {
 	}
 	process, err := m.Db.Journal.Shed(ctx, func(l journal.Line) bool { return concerns(m, l, id) })
 	if err == nil && process != "" {
-		err = fmt.Errorf("%w: the journal of process %s still has a change of it, which is not complete; if the process has died, that takes up to an hour", work.ErrNotYet, process)
+		err = fmt.Errorf("%w: the journal of process %s still has an unfinished change of it; if the process has died, this takes up to an hour", work.ErrNotYet, process)
 	}
 	return err
 }
@@ -151,7 +151,7 @@ func (p *purge) fence() error {
 		return err
 	}
 	if rec.Envelope.Live() {
-		return fmt.Errorf("%w: it was made again", kv.ErrConflict)
+		return fmt.Errorf("%w: it was created again", kv.ErrConflict)
 	}
 	err = p.Model.Fence(p.ctx, p.s, rec, 0)
 	p.rev = rec.Rev

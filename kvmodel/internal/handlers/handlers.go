@@ -67,7 +67,7 @@ func (hs *Handlers) call(ctx context.Context, f func(context.Context) error) err
 }
 
 // errHangs: a handler has not returned in time, or so many have not that no more are called.
-var errHangs = errors.New("a handler hangs")
+var errHangs = errors.New("a handler does not return")
 
 // bounded runs f for at most callTime. An f that ignores its context is left running.
 func (hs *Handlers) bounded(ctx context.Context, f func(context.Context) error) error {

@@ -105,9 +105,9 @@ func (i *Intent) Do(ctx context.Context, args []byte, call Call) error {
 		}
 		// Not a Refused error: it may still be carried out.
 		if errors.Is(open, journal.ErrNone) {
-			return i.Failure(fmt.Errorf("%w: it was refused (%v), but this process was taken for dead, and another one may have carried it out", kv.ErrUnclear, err))
+			return i.Failure(fmt.Errorf("%w: it was refused (%v), but another process, which took this one for dead, may have carried it out", kv.ErrUnclear, err))
 		}
-		err = fmt.Errorf("it was refused (%v), but that cannot be written down: %w", err, open)
+		err = fmt.Errorf("it was refused (%v), but the refusal could not be stored: %w", err, open)
 	}
 	i.keep(text, line, err)
 	return i.Failure(&notEnded{err})
@@ -147,7 +147,7 @@ func (i *Intent) Begin(ctx context.Context) (context.Context, func()) {
 // begin writes the line, and takes the turn unless another process has it.
 func (i *Intent) begin(ctx context.Context, text string, turn *turn) (line *core.Written, err error) {
 	if n := i.countOpen(); n >= maxOpen {
-		return nil, fmt.Errorf("%w: %d have not ended yet, and none begins until some have", kv.ErrUnavailable, n)
+		return nil, fmt.Errorf("%w: %d are unfinished, and none begins until some have ended", kv.ErrUnavailable, n)
 	}
 	ctx, cancel := i.db.Patient(ctx)
 	defer cancel()
@@ -279,7 +279,7 @@ func (i *Intent) carryOut(ctx context.Context, text string) error {
 	case err == nil:
 		return nil
 	case IsRefused(err):
-		i.db.Failures.Note(slog.LevelWarn, "an intent that had begun was refused, and has ended", i.Failure(err))
+		i.db.Failures.Note(slog.LevelWarn, "an intent that had begun was refused", i.Failure(err))
 		return err
 	case i.db.Now().Sub(began) >= times.Handlers:
 		i.db.Failures.Note(slog.LevelError, "an intent has failed for a day; it is tried again until it ends", work.About(i.name, "", i.Failure(err)))

@@ -61,7 +61,7 @@ func (t *turn) try(ctx context.Context, s kv.Store) error {
 func (t *turn) wait(ctx context.Context) error {
 	for !t.mine {
 		if !kv.Sleep(ctx, kv.Jitter(turnPause)) {
-			return fmt.Errorf("%w: another process carries out one with the same turn", kv.ErrUnavailable)
+			return fmt.Errorf("%w: another process is running one with the same turn", kv.ErrUnavailable)
 		}
 		if err := t.try(ctx, t.db.Store); err != nil {
 			return err

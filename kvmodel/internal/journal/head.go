@@ -94,7 +94,7 @@ func decodeHead(data []byte) (head, error) {
 }
 
 // errGoneBack: a head is older than an acknowledged one.
-var errGoneBack = errors.New("the store shows an older head of the journal than it had")
+var errGoneBack = errors.New("the store has gone back: its head of the journal is older than before")
 
 // write replaces the head of process, whose last tick was last, even if it is damaged. ErrNone: the
 // journal was or is being removed, so nobody would find a new segment.

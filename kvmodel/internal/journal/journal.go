@@ -411,7 +411,7 @@ func (j *Journal) Close(ctx context.Context, waits bool) error {
 	if n := j.OpenLines(); n > 0 && waits {
 		return nil
 	} else if n > 0 {
-		return fmt.Errorf("%w: %d changes are not complete; they are left in the journal for repair", kv.ErrUnavailable, n)
+		return fmt.Errorf("%w: %d changes are unfinished; repair will finish them", kv.ErrUnavailable, n)
 	}
 	return removeNames(ctx, j.Store, process)
 }

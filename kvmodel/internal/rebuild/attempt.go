@@ -335,7 +335,7 @@ func (b *building) leftOut() error {
 		errs = append(errs, b.damaged[id])
 	}
 	if err := core.Joined(errs); err != nil {
-		return fmt.Errorf("%d items are left out: %w", len(errs), err)
+		return fmt.Errorf("%d items could not be read and are not in the index: %w", len(errs), err)
 	}
 	return nil
 }

@@ -138,11 +138,11 @@ func (a *Running) report(ctx context.Context, r *run) (ended func(error)) {
 		case err == nil:
 			a.log.Info("ringtree: indexes are built", about...)
 		case work.Waits(err), ctx.Err() != nil:
-			a.log.Info("ringtree: the building of indexes has stopped, and goes on later", append(about, "err", err)...)
+			a.log.Info("ringtree: building indexes was interrupted and will resume", append(about, "err", err)...)
 		case len(b.Indexes) > 0:
-			a.log.Error("ringtree: indexes could not be built and cannot be read", append(about, "err", err)...)
+			a.log.Error("ringtree: building indexes failed; they return ErrNeedsRebuild", append(about, "err", err)...)
 		default:
-			a.log.Error("ringtree: a rebuild of indexes that can be read has failed", append(about, "err", err)...)
+			a.log.Error("ringtree: rebuilding indexes failed; they can still be read", append(about, "err", err)...)
 		}
 	}
 }

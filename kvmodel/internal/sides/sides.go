@@ -52,7 +52,7 @@ func outcome(sides []side, errs []error) (failed error) {
 	return failed
 }
 
-var errStopped = fmt.Errorf("another work beside it has failed: %w", context.Canceled)
+var errStopped = fmt.Errorf("another call beside it has failed: %w", context.Canceled)
 
 type stopping struct {
 	kv.Store

@@ -45,7 +45,7 @@ func (t *Turns) Take(ctx context.Context, key string) (leave func(), err error) 
 		return leave, nil
 	case <-ctx.Done():
 		t.leave(key, mine)
-		return nil, kv.Unavailable(fmt.Errorf("another change of the same record, by this process, has not ended (is this change made by the function of that one?): %w", kv.Ended(ctx)))
+		return nil, kv.Unavailable(fmt.Errorf("another change of the same record by this process has not ended (is this one made inside its function?): %w", kv.Ended(ctx)))
 	}
 }
 

@@ -154,7 +154,7 @@ func (c *change) tryUntilDecided() (plug.Record, error) {
 		c.Db.Recent.Drop(c.Key(c.ID))
 		c.Db.LostRaces.Add(1)
 		if tries == c.maxLost() || !kv.Pause(c.ctx, c.s, kv.Jitter(time.Millisecond<<min(tries, 5))) {
-			return nil, fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, tries)
+			return nil, fmt.Errorf("%w: gave up after %d tries", kv.ErrConflict, tries)
 		}
 		if c.next != nil {
 			if err := c.moveOn(); err != nil {

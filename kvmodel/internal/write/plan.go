@@ -60,7 +60,7 @@ func (c *change) plan(rec *plug.Seen) (*plan, error) {
 		return nil, kv.ErrNotFound
 	}
 	if c.Numbers != nil && c.next == nil && rec.Version == 0 {
-		return nil, fmt.Errorf("%w: numbers are given in order, by Create", core.ErrInvalid)
+		return nil, fmt.Errorf("%w: only Create assigns numbers", core.ErrInvalid)
 	}
 	if v != nil {
 		if !c.touches {

@@ -36,7 +36,7 @@ func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 		return nil, err
 	}
 	if m != nil && m.code != t.Code {
-		return nil, fmt.Errorf("%w: the ranking %s orders scores of another kind", kvmodel.ErrNeedsRebuild, t.name)
+		return nil, fmt.Errorf("%w: the ranking %s has scores of another kind", kvmodel.ErrNeedsRebuild, t.name)
 	}
 	t.know(m, asked)
 	t.witness(m)

@@ -96,7 +96,7 @@ func (p *nodes) editAt(ctx context.Context, s kv.Store, edits []*edit, at *spot,
 			break
 		}
 	}
-	p.fail(edits, cmp.Or(err, fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, maxTries)))
+	p.fail(edits, cmp.Or(err, fmt.Errorf("%w: gave up after %d tries", kv.ErrConflict, maxTries)))
 }
 
 func (p *nodes) tooLate(e *edit) bool { return p.tooLong(e.began) }

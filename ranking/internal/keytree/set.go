@@ -209,7 +209,7 @@ func (b *batch) tryAll(ctx context.Context, s kv.Store, moves []*move, read func
 			return err
 		}
 	}
-	return fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, setTries)
+	return fmt.Errorf("%w: gave up after %d tries", kv.ErrConflict, setTries)
 }
 
 func (b *batch) try(ctx context.Context, s kv.Store, moves []*move) {

@@ -38,7 +38,7 @@ func decodeHeader(buf []byte, magic string) (h Header, sum uint32, err error) {
 	case string(buf[:len(magic)]) != magic:
 		return h, 0, fmt.Errorf("%w: it does not begin with %q", ErrDamaged, magic)
 	case sum != crc32.Checksum(buf[:60], castagnoli):
-		return h, 0, fmt.Errorf("%w: the sum of its header does not fit", ErrDamaged)
+		return h, 0, fmt.Errorf("%w: the checksum of its header does not match", ErrDamaged)
 	}
 	copy(h.Store[:], buf[16:])
 	h.Epoch = binary.BigEndian.Uint64(buf[32:])

@@ -24,7 +24,7 @@ func (l *Log) Replay(f func(Record) error) (ended bool, dropped int, err error) 
 			break
 		}
 		if ended {
-			return false, 0, fmt.Errorf("%w: record %d stands behind the end", ErrDamaged, r.Seq)
+			return false, 0, fmt.Errorf("%w: record %d follows the end", ErrDamaged, r.Seq)
 		}
 		if ended = r.End; !ended {
 			if err := f(r); err != nil {
@@ -37,7 +37,7 @@ func (l *Log) Replay(f func(Record) error) (ended bool, dropped int, err error) 
 	}
 	dropped, durable := l.behind(l.rest(data))
 	if durable >= l.next {
-		return false, 0, fmt.Errorf("%w: record %d at byte %d is not what was written, and %d behind it are", ErrDamaged, l.next, l.at, dropped)
+		return false, 0, fmt.Errorf("%w: record %d at byte %d is damaged, and %d after it are intact", ErrDamaged, l.next, l.at, dropped)
 	}
 	return ended, dropped, l.clear(l.rest(data))
 }
