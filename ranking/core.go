@@ -173,9 +173,6 @@ func (c *core) kept() []time.Time {
 	return times
 }
 
-// rebuilds reports whether m only enters an unchanged record.
-func rebuilds(m *plug.Move) bool { return m.Rev == m.Base }
-
 // These many members are followed, and checked, in parallel.
 const (
 	followAtOnce  = 500
