@@ -76,8 +76,10 @@ func (s *server) state() (away error, refuses bool) {
 func (s *server) dialInTurn(ctx context.Context) (net.Conn, error) {
 	limited, cancel := context.WithTimeout(ctx, atOnce)
 	defer cancel()
+	inTurn := false
 	select {
 	case s.turn <- struct{}{}:
+		inTurn = true
 		defer func() { <-s.turn }()
 	case <-limited.Done():
 		// The attempt in progress is slow, so nobody waits for the next one.
@@ -89,7 +91,7 @@ func (s *server) dialInTurn(ctx context.Context) (net.Conn, error) {
 		return nil, kv.Ended(ctx)
 	case away == nil:
 		return s.dial(ctx, ctx)
-	case refuses:
+	case refuses && inTurn:
 		return s.dial(ctx, limited)
 	default:
 		return nil, away
