@@ -100,7 +100,12 @@ type promise struct {
 }
 
 // trips returns the trips of rows on servers, each once.
-func trips(t *testing.T, rows []string) (all []int) {
+func trips(t *testing.T, rows []string) []int {
+	t.Helper()
+	return tripsOn(t, rows, OnRedis, OnMemcached)
+}
+
+func tripsOn(t *testing.T, rows []string, stores ...int) (all []int) {
 	t.Helper()
 	for _, name := range rows {
 		found := false
@@ -108,7 +113,9 @@ func trips(t *testing.T, rows []string) (all []int) {
 			for _, r := range table.Rows {
 				if r.Name == name {
 					found = true
-					all = append(all, r.Costs[OnRedis].Trips, r.Costs[OnMemcached].Trips)
+					for _, on := range stores {
+						all = append(all, r.Costs[on].Trips)
+					}
 				}
 			}
 		}
@@ -269,8 +276,15 @@ func TestPlan_TripsAreThoseThatAreMeasured(t *testing.T) {
 		plan := planOf(t, string(generated), collection)
 		for verb, rows := range verbs {
 			said, _, _ := strings.Cut(plan[verb], " for any ")
-			if diff := gocmp.Diff(trips(t, rows), numbers(said)); diff != "" {
-				t.Errorf("the plan of %s has %s%s; mismatch (-measured +plan):\n%s", collection, verb, plan[verb], diff)
+			for _, n := range tripsOn(t, rows, OnMemcached) {
+				if !slices.Contains(numbers(said), n) {
+					t.Errorf("the plan of %s has %s%s; on memcached it takes %d trips", collection, verb, plan[verb], n)
+				}
+			}
+			for _, n := range numbers(said) {
+				if !slices.Contains(trips(t, rows), n) {
+					t.Errorf("the plan of %s has %s%s; no store takes %d trips", collection, verb, plan[verb], n)
+				}
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func newWorld(ctx context.Context) (*world, error) {
 }
 
 func (w *world) server() kv.Store {
-	return stores.With{Outliving: stores.Outliving{Store: w.mem}, Has: kv.Powers{Unless: true, Ordered: true, Keys: w.mem.Powers().Keys}}
+	return stores.With{Outliving: stores.Outliving{Store: w.mem}, Has: kv.Powers{Unless: true, Keys: w.mem.Powers().Keys}}
 }
 
 // open makes w another process.

@@ -112,8 +112,9 @@
 // # Flags
 //
 //	-check   write nothing; name each file that is stale, missing or left over, exit with 1 if any is
-//	-plan    write nothing; print the access plan with its trips to the store, and the fields that
-//	         the method of a ranking reads, as far as its body shows them
+//	-plan    write nothing; print the access plan with its trips to memcached (one Redis server often
+//	         takes fewer), and the fields that the method of a ranking reads, as far as its body
+//	         shows them
 //	-cmd DIR write only DIR/main.go, a database command for these models
 //	-accept  accept changes that the lock file refuses
 //	-h       print this manual
