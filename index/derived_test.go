@@ -40,14 +40,17 @@ func (m *mumbling) Do(ctx context.Context, ops []kv.Op) error {
 		return m.Store.Do(ctx, ops)
 	}
 	_ = m.Store.Do(ctx, rest)
+	ops[at].Result = kv.Result{Err: kv.ErrUnclear}
 	for i := range rest {
 		place := i
 		if i >= at {
 			place++
 		}
 		ops[place].Result = rest[i].Result
+		if rest[i].Chain == ops[at].Chain && rest[i].Result.Err != nil {
+			ops[at].Result, m.done = kv.Result{Err: kv.ErrSkipped}, false
+		}
 	}
-	ops[at].Result = kv.Result{Err: kv.ErrUnclear}
 	return kv.Unanswered(ops)
 }
 

@@ -218,10 +218,9 @@ func (l *lists) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// Chains reports whether each append of Prepare needs one op.
-func (l *lists) Chains(m *plug.Move) bool {
-	return !slices.ContainsFunc(m.Gained, func(place string) bool { return !l.logs.Direct(plug.Bare(place)) })
-}
+// Chains reports whether an accepted append counts: then the store refuses those to segments that
+// were replaced. If the head of the list was lost, Prepare appends once more.
+func (l *lists) Chains(*plug.Move) bool { return kv.PowersOf(l.host.Store()).Unless }
 
 // Beside ensures that the entries appended by Prepare count, and adds the change's shares to the
 // numbers.

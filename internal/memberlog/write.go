@@ -36,13 +36,6 @@ func (l *Logs) Write(ctx context.Context, s kv.Store, place string, e Entry) err
 	return l.Settle(ctx, s, place, e, &t)
 }
 
-// Direct reports whether Append to place's list takes one op, and that of Settle none, as long as
-// the store accepts it.
-func (l *Logs) Direct(place string) bool {
-	h := l.heads.get(place)
-	return h != nil && !l.isOld(h) && kv.PowersOf(l.Store).Unless
-}
-
 // Append is the first half of Write.
 func (l *Logs) Append(ctx context.Context, s kv.Store, place string, e Entry) (Ticket, error) {
 	if err := e.check(); err != nil {
