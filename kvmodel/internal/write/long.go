@@ -21,7 +21,10 @@ func (c *change) long(p *plan) error {
 	if done, err := c.prepare(p); done || err != nil {
 		return err
 	}
-	if c.isLate() {
+	switch {
+	case c.isLate() && c.unclear:
+		return kv.ErrUnclear // A1 was to commit as well, and may have.
+	case c.isLate():
 		return core.ErrRaced
 	}
 	return c.commit(p)
@@ -167,6 +170,8 @@ func (c *change) prepare(p *plan) (done bool, err error) {
 		return false, c.beaten(found)
 	case !commits || errors.Is(errs[record], kv.ErrSkipped):
 		return false, mostTelling(errs[:record])
+	case errors.Is(errs[record], errAgain):
+		return false, kv.Unclear(mostTelling(errs[:record]))
 	case errs[record] != nil:
 		return false, errs[record]
 	}
@@ -180,6 +185,9 @@ func (c *change) prepare(p *plan) (done bool, err error) {
 
 // chain sets p.chain and that of its moves if A1 and A2 can be one trip.
 func (c *change) chain(p *plan) {
+	if !p.created && !p.enters() {
+		return // There is nothing to prepare, and A2 writes the line.
+	}
 	clears := p.created && p.rec.Version != 0 && c.HasPlain()
 	if !c.Db.Ordered || c.Rest != nil || c.History > 0 || c.late || c.early.line || clears || c.isLate() {
 		return
@@ -213,7 +221,8 @@ func (c *change) unchain(p *plan) {
 	}
 }
 
-// writeInChain is write in the trip of A1. The error is ErrSkipped if write has yet to do it.
+// writeInChain is write in the trip of A1. The error is ErrSkipped if write has yet to do it, and
+// errAgain if it is undecided and write may repeat it.
 func (c *change) writeInChain(s kv.Store, p *plan) error {
 	op := c.Store(p.rec, p.env)
 	op.Chain = p.chain
@@ -229,9 +238,6 @@ func (c *change) writeInChain(s kv.Store, p *plan) error {
 		err = c.settle(s, p)
 	case c.unclear && err != nil:
 		err = kv.Unclear(err)
-	}
-	if errors.Is(err, errAgain) {
-		return kv.ErrSkipped
 	}
 	return err
 }
