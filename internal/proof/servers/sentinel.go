@@ -92,8 +92,16 @@ func (g *Group) Addrs() (addrs []string) {
 	return addrs
 }
 
-// Failover asks a sentinel to promote the replica.
-func (g *Group) Failover() error { return order(g.Sentinels[0], "SENTINEL", "FAILOVER", g.Name) }
+// Failover asks a sentinel to promote the replica, which a busy one may refuse for a while.
+func (g *Group) Failover() (err error) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		err = order(g.Sentinels[0], "SENTINEL", "FAILOVER", g.Name)
+		if err == nil || !strings.Contains(err.Error(), "NOGOODSLAVE") {
+			break
+		}
+	}
+	return err
+}
 
 // Stop ends all servers and removes their files.
 func (g *Group) Stop() {
