@@ -160,7 +160,9 @@ func (c *change) prepare(p *plan) (done bool, err error) {
 	record, commits := len(works), p.chain != 0
 	if commits {
 		c.setMarks(p)
-		works = append(works, func(s kv.Store) error { return c.writeInChain(s, p) })
+		op := c.Store(p.rec, p.env)
+		op.Chain = p.chain
+		works = append(works, func(s kv.Store) error { return c.writeOnce(s, p, op) })
 		works = append(works, c.each(p, plug.Index.Beside)...)
 	}
 	errs := kv.Together(c.ctx, c.s, works...)
@@ -219,27 +221,6 @@ func (c *change) unchain(p *plan) {
 			mv.Chain = 0
 		}
 	}
-}
-
-// writeInChain is write in the trip of A1. The error is ErrSkipped if write has yet to do it, and
-// errAgain if it is undecided and write may repeat it.
-func (c *change) writeInChain(s kv.Store, p *plan) error {
-	op := c.Store(p.rec, p.env)
-	op.Chain = p.chain
-	_, err := kv.One(c.ctx, s, op)
-	if errors.Is(err, kv.ErrSkipped) {
-		return err
-	}
-	c.sent = true
-	switch {
-	case kv.Raced(err):
-		err = c.whose(s, p)
-	case errors.Is(err, kv.ErrUnclear):
-		err = c.settle(s, p)
-	case c.unclear && err != nil:
-		err = kv.Unclear(err)
-	}
-	return err
 }
 
 // useEarly hands the early preparations to the moves of p, and reports whether A1 has nothing left
@@ -414,19 +395,8 @@ func (c *change) committed(p *plan) {
 // record, and repeats the op while nothing else has changed it and the line exists.
 func (c *change) write(s kv.Store, p *plan) error {
 	op := c.Store(p.rec, p.env)
-	c.sent = true
 	for range core.MaxTries {
-		_, err := kv.One(c.ctx, s, op)
-		switch {
-		case kv.Raced(err):
-			err = c.whose(s, p)
-		case errors.Is(err, kv.ErrUnclear):
-			err = c.settle(s, p)
-		case c.unclear && err != nil:
-			// This attempt was not sent, but an earlier one may have been carried out.
-			err = kv.Unclear(err)
-		}
-		if !errors.Is(err, errAgain) {
+		if err := c.writeOnce(s, p, op); !errors.Is(err, errAgain) {
 			return err
 		}
 		if c.unnoted {
@@ -437,6 +407,26 @@ func (c *change) write(s kv.Store, p *plan) error {
 }
 
 var errAgain = errors.New("again")
+
+// writeOnce is one attempt to store the record by op. The error is ErrSkipped if the chain of op was
+// broken, and errAgain if the outcome is undecided and the attempt may be repeated.
+func (c *change) writeOnce(s kv.Store, p *plan, op kv.Op) error {
+	_, err := kv.One(c.ctx, s, op)
+	if errors.Is(err, kv.ErrSkipped) {
+		return err
+	}
+	c.sent = true
+	switch {
+	case kv.Raced(err):
+		return c.whose(s, p)
+	case errors.Is(err, kv.ErrUnclear):
+		return c.settle(s, p)
+	case c.unclear && err != nil:
+		// This attempt was not sent, but an earlier one may have been carried out.
+		return kv.Unclear(err)
+	}
+	return err
+}
 
 // whose checks whether a commit was refused because an earlier, unanswered attempt had been carried
 // out.
