@@ -75,7 +75,7 @@ const floodPause = 50 * time.Millisecond
 
 func runFlood(t *testing.T, writers int, lasts time.Duration, why error) *flood {
 	t.Helper()
-	s, said, d := &twoHalves{Store: memkv.New(memkv.Options{})}, new(lines), new(whole.Diary)
+	s, said, d := &twoHalves{Store: memkv.New(memkv.Options{})}, new(proof.Log), new(whole.Diary)
 	l, err := whole.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(said, nil))))
 	must(t, err)
 	writeFor(l, d, writers, time.Second)
@@ -87,7 +87,7 @@ func runFlood(t *testing.T, writers int, lasts time.Duration, why error) *flood 
 	closing, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	f.closed = l.DB.Close(closing)
-	f.lines = said.all()
+	f.lines = slices.Collect(strings.Lines(said.String()))
 	return f
 }
 
@@ -131,24 +131,4 @@ func onSecond(key string) bool {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(key))
 	return hash.Sum32()&1 == 1
-}
-
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) all() (all []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for line := range strings.Lines(l.text.String()) {
-		all = append(all, line)
-	}
-	return all
 }
