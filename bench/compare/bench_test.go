@@ -51,6 +51,6 @@ func (s *subject) bench(b *testing.B, w workload) {
 			b.Fatal(err)
 		}
 	}
-	// What comes after a reply belongs to the work.
+	// The steps after a reply belong to the work.
 	must(b, s.flush(ctx))
 }

@@ -173,7 +173,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// newFlags returns flags that say what is wrong with them.
+// newFlags returns flags that report their errors on stderr.
 func newFlags(stderr io.Writer) *flag.FlagSet {
 	flags := flag.NewFlagSet("kvgen", flag.ContinueOnError)
 	flags.SetOutput(stderr)

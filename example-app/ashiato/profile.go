@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Visitor is what the frame of every page shows of its visitor.
+// Visitor is the data about its visitor in the frame of every page.
 type Visitor struct {
 	Member *Member
 	Unread int // unseen footprints, among the ones Visit keeps

@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/examples/conduit"
 )
 
-// said is what a site answered to one question.
+// said is the answer of a site to one question.
 type said struct {
 	Question string
 	Answer   any

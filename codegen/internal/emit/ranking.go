@@ -119,8 +119,8 @@ func rankingLine(x *model.Index) string {
 	return text
 }
 
-// readsLine describes what the method of x reads. It is for the plan alone: generated code does not
-// depend on bodies of functions.
+// readsLine describes the fields that the method of x reads. It is for the plan alone: generated
+// code does not depend on bodies of functions.
 func readsLine(x *model.Index) string {
 	r := x.Ranking
 	if r == nil || r.IsText() || !x.Parts[0].Method || len(x.Model.Counters) == 0 {

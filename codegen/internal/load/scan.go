@@ -176,7 +176,7 @@ func (s *Source) addMethod(r *problem.Reporter, fn *ast.FuncDecl, text tag.Text)
 	s.Drafts[i].Tags = append(s.Drafts[i].Tags, t)
 }
 
-// constraintOf returns what limits f to some builds, or "".
+// constraintOf returns the build constraint of f, or "".
 func constraintOf(f *sourceFile) string {
 	for _, group := range f.Syntax.Comments {
 		if group.Pos() > f.Syntax.Package {

@@ -81,7 +81,7 @@ func (c *checker) Import(path string) (*types.Package, error) {
 	return nil, errors.New(cmp.Or(c.absent[path], "it cannot be loaded"))
 }
 
-// typecheck checks only what a model can depend on: types, constants, signatures of methods, and
+// typecheck checks only declarations that models use: types, constants, signatures of methods, and
 // the coming key types. Errors elsewhere do not matter.
 func (c *checker) typecheck(s *Source) {
 	if s.Types != nil {

@@ -152,7 +152,7 @@ func (n *Number) Clause() string {
 	return word + "=" + n.Counter.Model.Name + "." + n.Counter.Field
 }
 
-// Summand describes what a record adds, "" for 1.
+// Summand describes the amount that a record adds, "" for 1.
 func (n *Number) Summand() string {
 	what := ""
 	if n.Of != nil {

@@ -128,7 +128,7 @@ func (s *pages) ask(shown field, name, value string, t types.Type) {
 	}
 }
 
-// kind is what a form makes of a type.
+// kind is the form control of a type.
 type kind int
 
 const (
