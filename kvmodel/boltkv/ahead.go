@@ -5,9 +5,8 @@ const (
 	aheadAtOnce = 128 << 10 // per read
 )
 
-// readAhead reads the file sequentially, so that the system caches it: a get that waits for the
-// disk takes some fifty times as long. It uses bbolt's locked descriptor, because where locks
-// belong to the process, closing another one would release the lock.
+// readAhead reads the file once, so that the system caches it. It uses bbolt's locked descriptor:
+// closing another one could release the lock.
 func (s *Store) readAhead() {
 	room := make([]byte, aheadAtOnce)
 	for at := 0; at < aheadMost; at += len(room) {
@@ -17,7 +16,7 @@ func (s *Store) readAhead() {
 		default:
 		}
 		if _, err := s.file.ReadAt(room, int64(at)); err != nil {
-			return // The end of the file, or an error that a get will report.
+			return
 		}
 	}
 }

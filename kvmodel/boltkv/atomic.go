@@ -7,8 +7,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// atomic runs f in a turn and undoes its writes if f fails. Even f's own error waits for the
-// commit, because f has read writes of others in the same batch.
+// atomic runs f in a turn and undoes its writes if f fails. Even f's error waits for the commit,
+// because f has read other writes of the batch.
 func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	var err error
 	fail := s.write(ctx, func(in *live) *failure {
@@ -27,7 +27,7 @@ func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	case fail == nil:
 		return err
 	case err != nil:
-		// The commit held no write of f, whatever its result.
+		// The commit held no write of f.
 		return unavailable(fail.cause)
 	default:
 		return fail

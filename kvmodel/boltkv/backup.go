@@ -11,23 +11,23 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
-// A backup is the items of the tree, read a few at a time while commits continue, and then all
-// commits that the tree lacked at the beginning or that were made meanwhile. Since a commit has the
-// final values of its keys, both parts together are the store after the last commit.
+// A backup is the items of the tree, read while commits continue, and then all commits since its
+// beginning. A commit has the final values of its keys, so both together are the store after the
+// last one.
 
 // Snapshot describes a backup.
 type Snapshot struct {
 	Taken   time.Time // the backup is the store at this time
 	Items   uint64    // read from the file
-	Commits uint64    // made during the backup, or a little earlier
-	Damaged uint64    // items that were damaged already, and still are
+	Commits uint64    // made during the backup or shortly before
+	Damaged uint64    // items that were damaged already
 }
 
 // Backup writes the state of the store at a moment near its end, for RestoreBackup and
 // VerifyBackup. Reads and writes continue.
 //
-// It keeps the logs of concurrent writes, and returns an error if they exceed 1 GB or a page of the
-// file is unreadable. Damaged items stay damaged.
+// It fails if a page of the file is unreadable, or if the logs it retains exceed 1 GB. Damaged
+// items stay damaged.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	h := s.hold(ctx)
 	defer h.release()
@@ -37,7 +37,6 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// backup must end before h does.
 func (h *hold) backup(w io.Writer) error {
 	to, err := commitlog.NewWriter(w, commitlog.Header{Store: h.id})
 	if err == nil {
@@ -46,7 +45,7 @@ func (h *hold) backup(w io.Writer) error {
 	if err == nil {
 		err = h.writeCommits(to)
 	}
-	if err != nil && h.ctx.Err() != nil { // The logs may have been closed during the backup.
+	if err != nil && h.ctx.Err() != nil {
 		err = context.Cause(h.ctx)
 	}
 	return err

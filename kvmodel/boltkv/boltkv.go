@@ -1,22 +1,18 @@
 // Package boltkv is the embedded store: one file, no server. It is the default for everything built
 // on kvmodel.
 //
-// Read-only trips run in parallel, each on one snapshot. Writing trips share commits: those that
-// arrive while a commit runs make up the next one, and a lone writer never waits. By default a
-// write is on disk before it is answered; see [Durability].
+// Read-only trips run in parallel, each on one snapshot. Writing trips that arrive during a commit
+// share the next one. By default a write is on disk before it is answered; see [Durability].
 //
-// A commit is appended to a log beside the file, and stays in memory until it is moved, with many
-// others, to the bbolt tree in the file. A closed store has no log; until then its file is useless
-// without its logs.
-//
-// Caveats:
+// A commit is appended to a log beside the file and later moved, with many others, to the bbolt
+// tree in the file. An open or crashed store needs its logs; a closed one has none.
 //
 //   - One process uses a file at a time; a second one gets [ErrInUse].
 //   - A file never shrinks by itself; [Compact] rewrites it.
-//   - A damaged item is an ErrCorrupt with its key; others are not affected. All items are read
-//     when the file is opened, and then once a day, so that [Stats] reports damage first.
-//   - A store stops after a commit that may or may not be on disk: its writes are unclear, and later
-//     ops are unavailable until the file is reopened.
+//   - A damaged item is an ErrCorrupt with its key; others are not affected. All items are read at
+//     open and once a day, so that [Stats] reports damage first.
+//   - After a commit that may or may not be on disk, the store stops: its writes are unclear, and
+//     later ops are unavailable until the file is reopened.
 package boltkv
 
 import (
@@ -52,10 +48,10 @@ type Options struct {
 	Durability Durability
 
 	// Cache is the size in bytes of a cache of values and their decoded forms, for gets with
-	// [kv.Near]. 0 means 64 MB; a negative size disables it.
+	// [kv.Near]. 0 means 64 MB, negative none.
 	Cache int
 
-	// Now is the clock for TTLs, safe for concurrent use; nil means time.Now.
+	// Now is the clock for TTLs, safe for concurrent use. nil means time.Now.
 	Now func() time.Time
 }
 
@@ -73,14 +69,14 @@ type Store struct {
 	back    chan struct{} // the writer hands the batch back
 	closing chan struct{}
 	stopped chan struct{}
-	beside  sync.WaitGroup // goroutines that end after closing is closed
+	beside  sync.WaitGroup // goroutines that end when closing is closed
 	close   func() error   // runs once
-	last    func()         // if not nil, runs when the logs are removed and the file is still locked
+	last    func()         // called by Close after the logs are removed, before the unlock; may be nil
 
-	failed  atomic.Pointer[failure] // if not nil, the reason why every op is rejected
+	failed  atomic.Pointer[failure] // the reason why every op is rejected, or nil
 	halted  chan struct{}           // closed by a failure before Close
 	writers atomic.Int32
-	version uint64 // the last one assigned; owned by the holder of the batch
+	version uint64 // last one assigned; owned by the holder of the batch
 
 	// Owned by the committer.
 	log      *commitlog.Log    // of filling
@@ -92,19 +88,19 @@ type Store struct {
 
 	cache *kept.Cache
 
-	mu      sync.RWMutex // guards the fields that readers use; never held during disk access
+	mu      sync.RWMutex // guards the fields below; not held during disk access
 	filling *table
 	moving  *table
 	ended   *commitlog.Log
 	attempt chan struct{}    // closed when the mover has tried, or waits for a commit
-	seen    int64            // readers see the commits in log up to this byte
+	seen    int64            // readers of log see the commits up to this byte
 	holds   []*hold          // of readers of the logs
 	kept    []*commitlog.Log // logs before ended, kept for holds
-	holding sync.Mutex       // held while a hold begins, or while no log may be closed; taken before mu
+	holding sync.Mutex       // held while a hold begins, and while logs must stay open; taken before mu
 
 	// Owned by the mover.
 	scrub  scrub
-	filter atomic.Pointer[bloom.Filter] // of the keys in the tree; nil: none
+	filter atomic.Pointer[bloom.Filter] // keys in the tree; may be nil
 
 	carrying   atomic.Bool // the mover waits for a commit, which must not wait for the mover
 	woken      chan struct{}
@@ -113,7 +109,7 @@ type Store struct {
 	commitTree func(*bolt.Tx) error     // replaced in tests
 	beginRead  func() (*bolt.Tx, error) // replaced in tests
 
-	shipping chan struct{} // full while Ship runs, and after the store is closed
+	shipping chan struct{} // full while Ship runs, and after Close
 
 	telling sync.Mutex // guards stats; taken last
 	stats   Stats      // without Unmoved
@@ -130,21 +126,21 @@ type Stats struct {
 	Trips   uint64 // calls of Atomic, and writing calls of Do, that got a turn
 	Ops     uint64 // operations in them
 	Swept   uint64 // expired items removed
-	Carried uint64 // items that stay in the log because a page of the file is damaged
-	Lost    uint64 // commits lost in a crash of the machine before the store was opened
+	Carried uint64 // items kept in the log because a page of the file is damaged
+	Lost    uint64 // commits lost in a crash of the machine before this open
 
-	Committing time.Duration // total time of the commits, including syncs
+	Committing time.Duration // total, including syncs
 
-	Slowed  time.Duration // total time that writers were slowed because the log filled too fast
-	Unmoved int64         // bytes in the log and in memory that are not yet in the tree
-	Trouble error         // the error of moving them; nil: none
-	Refused error         // the error of the last commit, such as a full disk; nil: it succeeded
+	Slowed  time.Duration // total delay of writers, because the log filled too fast
+	Unmoved int64         // bytes not yet in the tree
+	Trouble error         // the error of moving them, or nil
+	Refused error         // the error of the last commit, such as a full disk, or nil
 
-	Scrub    Scrub    // the last check of the file
-	Shipping Shipping // the state of Ship
+	Scrub    Scrub
+	Shipping Shipping
 }
 
-// Do carries out ops: on one snapshot if they are all reads, otherwise in order and in one commit.
+// Do carries out ops in order and in one commit, or on one snapshot if all are reads.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	if kv.Check(ops, kv.Powers{Unless: true, Ordered: true}) == 0 {
 		return nil
@@ -230,7 +226,7 @@ func (s *Store) read(ctx context.Context, ops []kv.Op) *failure {
 
 func (s *Store) now() int64 { return s.opts.Now().UnixNano() }
 
-// view runs f on the tree. It fails with an ErrCorrupt if f read a damaged page.
+// view runs f on the tree. It returns an ErrCorrupt if f read a damaged page.
 func (s *Store) view(f func(*tree)) *failure {
 	var broken error
 	fail := s.try(func() error {
@@ -245,8 +241,8 @@ func (s *Store) view(f func(*tree)) *failure {
 	return fail
 }
 
-// guard runs f, which accesses the file. If the file is damaged, bbolt or the memory map panics;
-// guard then stops the store, because bbolt may still hold its locks.
+// guard runs f and stops the store if f panics: the file is damaged, and bbolt may still hold its
+// locks.
 func (s *Store) guard(f func()) (fail *failure) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -282,7 +278,7 @@ func (s *Store) closer() func() error {
 		s.beside.Wait()
 		select {
 		case s.shipping <- struct{}{}:
-		case <-time.After(closeTime + time.Second): // Ship does not end.
+		case <-time.After(closeTime + time.Second):
 		}
 		select {
 		case <-s.moverEnded:
@@ -295,7 +291,6 @@ func (s *Store) closer() func() error {
 		if failed == nil { // No op has reported it.
 			defer func() { err = errors.Join(err, stopped) }()
 		}
-		// If bbolt panicked with a lock held, this never ends.
 		done := make(chan error, 1)
 		go func() {
 			<-s.moverEnded

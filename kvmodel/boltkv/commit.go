@@ -13,7 +13,7 @@ import (
 
 const (
 	maxTurns = 1000     // that share a commit
-	maxBytes = 16 << 20 // of a commit; beyond it no writer gets a turn
+	maxBytes = 16 << 20 // of a commit that still takes writers
 
 	keptRoom = 1 << 20
 )
@@ -29,9 +29,9 @@ type batch struct {
 	fail *failure
 }
 
-// write runs change in a turn and returns when the changes are committed. If change fails, or
-// writes more than a commit can hold, nothing of it is committed. If ctx ends before the turn,
-// change does not run; after it, the commit continues without the caller.
+// write runs change in a turn and returns when its writes are committed. If change fails, or its
+// writes exceed limits.trip, none is committed. If ctx ends before the turn, change does not run;
+// if it ends later, the commit continues.
 func (s *Store) write(ctx context.Context, change func(*live) *failure) *failure {
 	if fail := s.failed.Load(); fail != nil {
 		return fail
@@ -79,7 +79,6 @@ func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*bat
 	}
 }
 
-// commitBatches is the committer.
 func (s *Store) commitBatches() {
 	defer close(s.stopped)
 	tick := time.NewTicker(s.limits.tick)
@@ -106,8 +105,7 @@ func (s *Store) commitBatches() {
 
 func (s *Store) gather(b *batch) {
 	for b.turns < maxTurns && (b.in == nil || b.in.bytes < maxBytes) {
-		// Let the writers woken by the last commit come back now; otherwise they need a commit of
-		// their own.
+		// Let the writers woken by the last commit join this one.
 		runtime.Gosched()
 		select {
 		case s.turn <- b:
@@ -135,7 +133,6 @@ func (s *Store) finish(b *batch) *failure {
 	return s.commit(b.in.changes, s.opts.Durability == Synced && !b.relaxed)
 }
 
-// commit appends changes to the log, and then lets the readers see them.
 func (s *Store) commit(changes map[string][]byte, synced bool) *failure {
 	began := time.Now()
 	if cap(s.body) > keptRoom {
@@ -182,8 +179,8 @@ func (s *Store) appended(err error) *failure {
 	return unclear(err)
 }
 
-// sync makes sure that the records of log up to last are on disk. If it fails, the state on disk is
-// unknown, and the store stops.
+// sync syncs the records of log up to last. If it fails, the state on disk is unknown, and the
+// store stops.
 func (s *Store) sync(log *commitlog.Log, last uint64) *failure {
 	if err := log.Sync(); err != nil {
 		err = fmt.Errorf("sync %s: %w", s.logPath(log.Epoch), err)

@@ -10,17 +10,17 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Compaction is the result of Compact: bytes of the file before and after.
+// Compaction is the size of the file in bytes before and after Compact.
 type Compaction struct{ Before, After int64 }
 
 const compactTx = 1 << 20
 
-// Compact rewrites the store at path without its unused space. A crash leaves either the old file
-// or the new one, and perhaps path.compact, which the next Compact overwrites. Versions held by
-// callers stay valid.
+// Compact rewrites the store at path without its unused space. It needs as much free disk space as
+// the file takes. Versions held by callers stay valid.
 //
-// It returns ErrInUse if a process has the store open. It needs as much free disk space as the file
-// takes. After an error the file is unchanged.
+// It returns ErrInUse if a process has the store open. After an error the file is unchanged. A
+// crash leaves the old or the new file, and perhaps path.compact, which the next Compact
+// overwrites.
 func Compact(path string) (Compaction, error) {
 	done, err := compact(path)
 	if err != nil {

@@ -2,20 +2,20 @@ package boltkv
 
 import "fmt"
 
-// Durability selects the answered writes that a crash of the machine, such as a power cut, can
-// undo. None are lost when the process ends, even by kill -9.
+// Durability selects the answered writes that a crash of the machine can undo. A crash of the
+// process, even kill -9, undoes none.
 type Durability int
 
 const (
-	// Synced: a write is on disk before it is answered, and a relaxed one a second later; see
-	// kv.Relaxed.
+	// Synced: a write is on disk before it is answered. Relaxed ones (kv.Relaxed) follow a second
+	// later.
 	Synced Durability = iota
 
-	// Periodic: a write is on disk a second later. A crash can undo the last second.
+	// Periodic: a crash can undo the last second.
 	Periodic
 
-	// Unsynced: the operating system decides when to write. A crash can undo the last half minute
-	// or so. The store syncs when it moves its log to its file, and in Close.
+	// Unsynced: the operating system decides when to write. A crash can undo about half a minute.
+	// The store syncs when it moves its log, and in Close.
 	Unsynced
 )
 

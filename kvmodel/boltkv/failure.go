@@ -23,8 +23,8 @@ func unclear(cause error) *failure { return &failure{kv.ErrUnclear, cause} }
 
 var errClosed = unavailable(errors.New("the store is closed"))
 
-// fill makes f the result of all ops that were not rejected. It discards their results from the
-// failed transaction, since these may depend on another caller's write that failed with it.
+// fill makes f the result of all ops that were not rejected. Their own results may depend on
+// another caller's write that failed with them.
 func (f *failure) fill(ops []kv.Op) {
 	for i := range ops {
 		switch op := &ops[i]; {

@@ -16,18 +16,17 @@ import (
 // Folder is a destination of Ship: a directory, or a bucket of an object store. Object names
 // consist of small letters, digits, dots and hyphens.
 type Folder interface {
-	// PutNew creates an object with the content of from. If the name exists already, it changes
-	// nothing and returns an fs.ErrExist; of several concurrent calls, one succeeds. After another
-	// error there is no object, or a whole one.
+	// PutNew creates an object with the content of from. It returns an fs.ErrExist if the name
+	// exists; of several concurrent calls, one succeeds. After another error the object is whole or
+	// absent.
 	PutNew(ctx context.Context, name string, from io.Reader) error
 
 	// Get returns the content of an object, or an fs.ErrNotExist.
 	Get(ctx context.Context, name string) (io.ReadCloser, error)
 
-	// List returns the names with the prefix begin, in order.
+	// List returns the names with a prefix, in order.
 	List(ctx context.Context, begin string) ([]string, error)
 
-	// Delete deletes an object, if it exists.
 	Delete(ctx context.Context, name string) error
 
 	// String returns a text that identifies the folder.
@@ -41,14 +40,13 @@ type dir string
 
 func (d dir) path(name string) string { return filepath.Join(string(d), name) }
 
-// temporary is the name prefix of files being written. Leftovers of a crash are deleted a day
-// later.
+// Files being written begin with temporary. List deletes leftovers of a crash after a day.
 const (
 	temporary    = ".writing-"
 	temporaryFor = 24 * time.Hour
 )
 
-// PutNew uses a link: unlike a rename it never replaces a file.
+// PutNew uses a link: unlike a rename, it never replaces a file.
 func (d dir) PutNew(_ context.Context, name string, from io.Reader) error {
 	if err := makeDir(string(d)); err != nil {
 		return err

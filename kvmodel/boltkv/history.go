@@ -12,14 +12,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
-// history is the history of a store in a folder. Its objects are streams of a commitlog, with
-// checksums and an end, so damage is always detected. None is ever replaced:
+// history is the history of a store in a folder. Its objects are streams of a commitlog, so damage
+// is always detected. None is ever replaced:
 //
 //	owner                identifies the store and its file; written first
 //	piece-FIRST          commits from FIRST on; its end has the last number, and the time
 //	snapshot-LAST-TIME   a backup begun at TIME, after commit number LAST
 //
-// A piece continues where the one before it ends, or after the commits of a snapshot.
+// A piece continues the one before it, or the commits of a snapshot.
 type history struct {
 	Folder
 	store [16]byte
@@ -44,7 +44,7 @@ func (h *history) pieces(ctx context.Context) (all []uint64, err error) {
 	return all, err
 }
 
-// put creates an object from records; the last one is the End.
+// put creates an object from records, of which the last is the End.
 func (h *history) put(ctx context.Context, name string, number uint64, records ...commitlog.Record) error {
 	var buf bytes.Buffer
 	w, err := commitlog.NewWriter(&buf, commitlog.Header{Store: h.store, First: number})
@@ -57,7 +57,6 @@ func (h *history) put(ctx context.Context, name string, number uint64, records .
 	return h.PutNew(ctx, name, bytes.NewReader(buf.Bytes()))
 }
 
-// each calls f for each record of an object, and returns its End.
 func (h *history) each(ctx context.Context, name string, number uint64, f func(commitlog.Record) error) (end commitlog.Record, err error) {
 	object, err := h.Get(ctx, name)
 	if err != nil {
@@ -82,8 +81,8 @@ func (h *history) each(ctx context.Context, name string, number uint64, f func(c
 }
 
 type snapshot struct {
-	from  uint64    // it has all commits up to this one, and those made until it ended
-	begun time.Time // time when from was the last commit
+	from  uint64 // it has all commits up to this one, and those made before it ended
+	begun time.Time
 }
 
 func (sn snapshot) name() string {
@@ -111,8 +110,8 @@ const (
 	snapshotsFor = 30 * 24 * time.Hour
 )
 
-// thin deletes the commits before the newest snapshot that is at least a week old, and snapshots of
-// more than thirty days except the newest.
+// thin deletes snapshots older than thirty days except the newest, and the commits before the
+// newest snapshot that is a week old.
 func (h *history) thin(ctx context.Context, now time.Time) error {
 	snapshots, err := h.snapshots(ctx)
 	if err != nil {

@@ -19,8 +19,8 @@ type hold struct {
 	end context.CancelCauseFunc
 }
 
-// hold keeps the commits that the tree may lack, those moved last, and all later ones for a reader.
-// The reader must finish before ctx ends, and the caller must release the hold.
+// hold retains the commits that the tree may lack, those moved last, and all later ones. The caller
+// must finish reading before ctx ends, and release the hold.
 func (s *Store) hold(ctx context.Context) *hold {
 	ctx, end := context.WithCancelCause(ctx)
 	s.holding.Lock()
@@ -52,10 +52,9 @@ func (h *hold) release() {
 	h.end(nil)
 }
 
-// pass releases everything before at.
 func (h *hold) pass(at commitlog.Mark) { h.letGo(func() { h.from = at }) }
 
-// letGo makes a change and closes the kept logs without readers. Their files have no name.
+// letGo makes a change and closes the kept logs that no reader holds any more.
 func (s *Store) letGo(change func()) {
 	s.mu.Lock()
 	change()
@@ -80,8 +79,8 @@ type commit struct {
 	end commitlog.Mark
 }
 
-// commits returns all visible commits after h.from, and the moment when these are all. It syncs
-// them first: the store must not lose commits that others have.
+// commits returns all visible commits after h.from, and the moment up to which these are all. It
+// syncs them first: the store must not lose commits that others have.
 func (h *hold) commits() (all iter.Seq2[commit, error], now point, err error) {
 	logs, now, err := h.readers()
 	if err != nil {
@@ -105,7 +104,7 @@ func (h *hold) commits() (all iter.Seq2[commit, error], now point, err error) {
 	}, now, nil
 }
 
-// readers fails if h has ended, since its logs may be gone.
+// readers fails if h has ended: its logs may be closed.
 func (h *hold) readers() (all []*commitlog.Reader, now point, err error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -119,8 +118,8 @@ func (h *hold) readers() (all []*commitlog.Reader, now point, err error) {
 	return all, h.filling.present(), context.Cause(h.ctx)
 }
 
-// retire releases the log of the table moved last. The next log reuses its file, unless a hold
-// needs it; then the file loses its name.
+// retire releases the log moved last. The next log reuses its file, unless a hold needs it; then
+// the file loses its name.
 func (s *Store) retire() error {
 	s.mu.RLock()
 	log, held := s.ended, len(s.holds) > 0

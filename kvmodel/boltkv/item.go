@@ -10,15 +10,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// item is the value of a key. Its encoding is a mark, 8 bytes of version, 8 bytes of expiry, 4
-// bytes of checksum and the value; numbers are big-endian. The checksum covers the key and
-// everything else.
+// item is the value of a key. It is encoded as a mark, 8 bytes of version, 8 bytes of expiry, 4
+// bytes of checksum over the key and the rest, and the value. Numbers are big-endian.
 type item struct {
 	value   []byte
 	version kv.Version
-	expires int64 // nanoseconds since 1970; 0 means never
+	expires int64 // nanoseconds since 1970; 0: never
 
-	damaged error // not nil: the other fields are unknown, and version is made up
+	damaged error // if not nil, the other fields are unknown, and version is made up
 }
 
 const (
@@ -56,8 +55,8 @@ func decode(key, buf []byte) item {
 	}
 }
 
-// damagedItem returns a placeholder for a damaged item. Its version is made up, so that a reader
-// can replace it.
+// damagedItem returns a placeholder with a made-up version, so that a reader can replace the
+// damaged item.
 func damagedItem(key, buf []byte, what string) item {
 	version := kv.Version(1<<63 | uint64(crc32.Checksum(buf, castagnoli)))
 	return item{version: version, damaged: wire.Corrupt(string(key), fmt.Errorf("%w: %s", codec.ErrCorrupt, what))}

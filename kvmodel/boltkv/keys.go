@@ -12,7 +12,7 @@ import (
 
 const keysAtOnce = 1000
 
-// keys is the power Keys. It lists expired items until they are swept. It continues after a damaged
+// keys lists keys, including expired items that are not swept yet. It continues after a damaged
 // page, and then ends with an ErrCorrupt.
 func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
 	return s.walk(ctx, begin, "", f)
@@ -53,8 +53,8 @@ func (s *Store) walk(ctx context.Context, begin, after string, f func([]string) 
 	return nil
 }
 
-// behind returns a key after from, whose page is damaged, where the tree is readable again, or nil
-// if there is none. It finds one byte after the other, and may skip several damaged pages.
+// behind returns a key after from, which is on a damaged page, where the tree is readable again, or
+// nil. It searches byte by byte, and may skip several pages.
 func (s *Store) behind(from []byte) (key []byte) {
 	canRead := func(at []byte) bool {
 		return bytes.Compare(at, from) >= 0 && s.view(func(t *tree) { t.items.Cursor().Seek(at) }) == nil
@@ -75,7 +75,7 @@ func (s *Store) behind(from []byte) (key []byte) {
 	return nil
 }
 
-// inTables returns the keys in the tables with the prefix begin, in order, and the deleted ones,
+// inTables returns, in order, the keys in the tables with the prefix begin, and the deleted ones,
 // which hide keys in the tree.
 func (s *Store) inTables(begin string) (there []string, gone map[string]bool) {
 	s.mu.RLock()
@@ -109,8 +109,7 @@ func merge(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// keysFrom returns the first keys of the tree from from on, and the key to continue at, nil at the
-// end.
+// keysFrom returns the next keys of the tree, and the key to continue at, nil at the end.
 func (s *Store) keysFrom(ctx context.Context, from, begin []byte) (found []string, next []byte, fail *failure) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, unavailable(err)

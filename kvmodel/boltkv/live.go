@@ -8,8 +8,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// base is the store below a batch. It stays the same for the whole batch, even while the tree
-// receives the items in moving.
+// base is the store below a batch. It does not change during the batch, even if the tree receives
+// the items in moving.
 type base struct {
 	*Store
 	filling, moving *table
@@ -33,8 +33,8 @@ func (b *base) get(key string) (item, bool) {
 	return b.fromTree(key)
 }
 
-// fromTree returns the item of key in the tree. It leaves no transaction open: the mover waits for
-// open ones when the file grows.
+// fromTree returns the item of key in the tree. It must not leave its transaction open: the mover
+// waits for open ones when the file grows.
 func (s *Store) fromTree(key string) (it item, ok bool) {
 	tx, err := s.beginRead()
 	if err != nil {
@@ -56,22 +56,22 @@ func held(key string, buf []byte) (item, bool) {
 type live struct {
 	base
 	changes map[string][]byte // as in a table
-	bytes   int               // maximum size of changes in a record
+	bytes   int               // Of the current turn.
 
 	// Of the current turn.
 	undo   []undone // undoes its changes, last one first
 	before int      // bytes at its beginning
-	most   int      // the most bytes it has written at one time
+	most   int      // most bytes written at one time
 }
 
 // undone is the entry of a key in changes before a turn.
 type undone struct {
 	key  string
 	buf  []byte
-	held bool // changes had the key
+	held bool
 }
 
-// turn runs change. It undoes the writes of change if it fails, panics, or is too large.
+// turn runs change, and undoes its writes if it fails, panics, or writes too much.
 func (l *live) turn(change func(*live) *failure) (fail *failure) {
 	l.undo, l.before, l.most = l.undo[:0], l.bytes, 0
 	kept := false
@@ -136,8 +136,8 @@ func (l *live) put(key string, it item) {
 
 func (l *live) drop(key string) { l.set(key, nil) }
 
-// set stores the encoded item buf under key; nil deletes it. If a turn becomes too large, set only
-// counts its bytes, to bound the memory.
+// set stores buf, an encoded item or nil for a deletion. If a turn is too large, set only counts
+// its bytes, to bound the memory.
 func (l *live) set(key string, buf []byte) {
 	old, held := l.changes[key]
 	l.bytes += changeSize(key, buf)

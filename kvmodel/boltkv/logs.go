@@ -8,7 +8,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
-// An open store has two log files: while the commits of one are moved to the tree, the other is
+// An open store has two log files: the commits of one are moved to the tree while the other is
 // appended to. A closed store has none.
 
 func (s *Store) logPath(epoch uint64) string { return fmt.Sprintf("%s.log%d", s.path, epoch%2) }
@@ -28,7 +28,7 @@ func (s *Store) beginLog(h commitlog.Header) (*commitlog.Log, error) {
 	return log, nil
 }
 
-// openLog returns nil if there is no file, or the log was not completely begun.
+// openLog returns nil if the file is missing, or holds no complete header.
 func (s *Store) openLog(path string) (*commitlog.Log, error) {
 	file, err := s.disk.open(path, false)
 	if isMissing(err) {
@@ -66,7 +66,7 @@ func (s *Store) removeLogs() error {
 	return err
 }
 
-// recover reads the logs of a store that was not closed, and begins one if there is none.
+// recover reads the logs of a store that was not closed, or begins one.
 func (s *Store) recover(st state) error {
 	logs := make(map[uint64]*commitlog.Log)
 	defer func() {
@@ -102,8 +102,8 @@ func (s *Store) recover(st state) error {
 	return err
 }
 
-// discard removes the logs of a closed store, whose commits are in the tree, unless the file is not
-// the one that was closed last.
+// discard removes the logs of a closed store. It fails if a log has commits that the tree lacks:
+// then the file is not the one closed last.
 func (s *Store) discard(st state, logs map[uint64]*commitlog.Log) error {
 	for epoch, log := range logs {
 		n := 0
@@ -133,8 +133,8 @@ func (s *Store) beginFirstLog(st state) (err error) {
 	})
 }
 
-// replay reads the commits that the tree lacks from log, and from next if log has ended. Either may
-// be nil.
+// replay reads the commits that the tree lacks from log, and from next if that continues it. Either
+// may be nil.
 func (s *Store) replay(st state, log, next *commitlog.Log) error {
 	switch {
 	case log == nil:
@@ -144,7 +144,7 @@ func (s *Store) replay(st state, log, next *commitlog.Log) error {
 	}
 	s.filling.point = st.point
 	ended, err := s.readLog(log)
-	goesOn := next != nil && next.First == log.Next() // Perhaps only the end of log is missing.
+	goesOn := next != nil && next.First == log.Next() // Only the end of log may be missing.
 	if err != nil || !ended && !goesOn {
 		s.log = log
 		return errors.Join(err, s.drop(log, next))
@@ -176,9 +176,9 @@ func (s *Store) readLog(log *commitlog.Log) (ended bool, err error) {
 	return ended, nil
 }
 
-// drop empties next, which was begun at the end of log. Its commits follow commits of log that a
-// crash of the machine lost, so they are dropped too, unless next says that log was on disk. A
-// removed file could reappear after another crash, and seem to continue log.
+// drop empties next, whose commits follow commits of log that a crash of the machine lost. If next
+// says that those were on disk, log is damaged. next must be emptied: a removed file could reappear
+// after another crash, and seem to continue log.
 func (s *Store) drop(log, next *commitlog.Log) error {
 	if next == nil {
 		return nil

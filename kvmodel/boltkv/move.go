@@ -23,7 +23,6 @@ const (
 	moveAgain   = time.Second
 )
 
-// moveTables is the mover.
 func (s *Store) moveTables() {
 	defer close(s.moverEnded)
 	for {
@@ -94,8 +93,8 @@ func (s *Store) tried() {
 	s.attempt = make(chan struct{})
 }
 
-// moveTable moves t, whose log is log, to the tree, and calls then to update the state there. It
-// syncs the log first: a crash must not remove commits from the log that the tree has.
+// moveTable moves t to the tree and updates the state there. It syncs the log first: a crash must
+// not remove commits from the log that the tree has.
 func (s *Store) moveTable(t *table, log *commitlog.Log, then func(*state)) error {
 	if s.opts.Durability != Synced {
 		if fail := s.sync(log, t.seq); fail != nil {
@@ -121,14 +120,14 @@ func (s *Store) moveTable(t *table, log *commitlog.Log, then func(*state)) error
 		tr.sweep(sweptAtOnce)
 		applied(tr)
 	})
-	if isBroken(err) { // A page with expired items may be damaged.
+	if isBroken(err) { // A page with expired items is damaged.
 		err = s.update(applied)
 	}
 	return err
 }
 
-// moveItems moves the items of t to the tree, in order. left has the items of transactions that
-// failed at a damaged page, for the reason broken.
+// moveItems moves the items of t to the tree, in order. left has the items that damaged pages
+// refused, with the error broken.
 func (s *Store) moveItems(t *table) (left map[string][]byte, broken, err error) {
 	left = make(map[string][]byte)
 	for keys := slices.Sorted(maps.Keys(t.items)); len(keys) > 0; {
@@ -156,7 +155,7 @@ func (s *Store) moveItems(t *table) (left map[string][]byte, broken, err error) 
 	return left, broken, nil
 }
 
-// carry commits unmovable items again, so that the next log has them too.
+// carry commits left again, so that the next log has these items too.
 func (s *Store) carry(left map[string][]byte, broken error) error {
 	s.tell(func(st *Stats) { st.Carried = uint64(len(left)) })
 	if len(left) == 0 {
@@ -215,7 +214,7 @@ func (s *Store) updateTree(f func(*tree)) error {
 		return err
 	}
 	defer func() {
-		// After a commit, or the rollback of a failed one, this does nothing.
+		// Does nothing after a commit.
 		_ = tx.Rollback()
 	}()
 	id, t := tx.ID(), (*tree)(nil)
@@ -235,10 +234,10 @@ func (s *Store) updateTree(f func(*tree)) error {
 	return nil
 }
 
-// afterFailed handles a failed commit of the tree. bbolt writes the data, syncs it, writes the
-// header that makes the data valid, and syncs that. If the header shows the transaction, only the
-// last sync failed and the state on disk is unknown. Another commit could then overwrite data that
-// the header on disk still refers to, so the store stops.
+// afterFailed handles a failed commit of the tree. bbolt writes and syncs the data, then the header
+// that makes it valid. If the header shows the transaction, only the last sync failed and the state
+// on disk is unknown. Another commit could overwrite data that the header on disk still refers to,
+// so the store stops.
 func (s *Store) afterFailed(id int, cause error) error {
 	cause = fmt.Errorf("commit %s: %w", s.path, cause)
 	shows := true

@@ -16,7 +16,7 @@ import (
 	"github.com/ringtree/ringtree/internal/durable"
 )
 
-// The file holds three buckets. A file without them belongs to another program.
+// The file has three buckets. One without them belongs to another program.
 var (
 	metaBucket   = []byte("ringtree")
 	itemsBucket  = []byte("items")
@@ -34,8 +34,8 @@ const lockWait = 700 * time.Millisecond
 
 const smallest = 2 * 4096
 
-// Open opens the store in the file at path. It creates the file and its directory if necessary,
-// accessible only to this user.
+// Open opens the store at path. It creates the file and its directory if necessary, accessible only
+// to this user.
 //
 // It returns ErrInUse within a second if another process has the file open, ErrDamaged if the file
 // is not a store, or the system's error.
@@ -102,7 +102,6 @@ func newStore(db *bolt.DB, path string, opts Options) *Store {
 	return s
 }
 
-// openFile opens or creates the file, and locks it. The DB closes it.
 func openFile(path string) (*bolt.DB, *os.File, error) {
 	if path == "" {
 		return nil, nil, errors.New("the path is empty")
@@ -118,15 +117,15 @@ func openFile(path string) (*bolt.DB, *os.File, error) {
 		if err != nil || same {
 			return db, file, err
 		}
-		// A compacted file replaced this one while openLocked waited for the lock.
+		// A compacted file has replaced this one meanwhile.
 		if err := db.Close(); err != nil {
 			return nil, nil, err
 		}
 	}
 }
 
-// checkWhole returns an ErrDamaged if opening the file could block, since it is not regular, or if
-// bbolt would fault, since it is truncated.
+// checkWhole returns an ErrDamaged for a file that would block Open or make bbolt fault: not
+// regular, or truncated.
 func checkWhole(path string) error {
 	info, err := os.Stat(path)
 	if isMissing(err) {
@@ -159,7 +158,7 @@ func checkWhole(path string) error {
 
 // openLocked also reports whether path still refers to the locked file.
 func openLocked(path string) (db *bolt.DB, file *os.File, same bool, err error) {
-	// In a damaged file, bbolt may misread its freelist and panic.
+	// If the file is damaged, bbolt may misread its freelist and panic.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
@@ -169,12 +168,12 @@ func openLocked(path string) (db *bolt.DB, file *os.File, same bool, err error) 
 	var opened fs.FileInfo
 	db, err = bolt.Open(path, 0o600, &bolt.Options{
 		Timeout: lockWait,
-		// The map finds free space in constant time, whatever its amount.
+		// The map finds free space in constant time.
 		FreelistType: bolt.FreelistMapType,
 		// Statistics would cost every reader a lock.
 		NoStatistics: true,
-		// The freelist stays synced: without it, opening would read the whole file. The memory map
-		// starts small: a large one would make a new file large.
+		// NoFreelistSync stays off: without a stored freelist, each open reads the whole file.
+		// InitialMmapSize stays small: it is also the size of a new file.
 		OpenFile: func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
 			if f, err = os.OpenFile(name, flag, mode); err == nil {
 				file = f
@@ -190,7 +189,6 @@ func openLocked(path string) (db *bolt.DB, file *os.File, same bool, err error) 
 	return db, file, err == nil && os.SameFile(opened, there), nil
 }
 
-// prepare checks or formats the file, and reads its logs.
 func (s *Store) prepare() error {
 	st, err := s.readState()
 	if err != nil {
@@ -201,8 +199,7 @@ func (s *Store) prepare() error {
 		return err
 	}
 	s.seen = s.log.Bytes()
-	// A crash of the machine may have lost versions that were assigned. These must not be assigned
-	// again.
+	// Versions lost in a crash of the machine must not be assigned again.
 	s.version = max(s.version, uint64(time.Now().UnixNano()))
 	return nil
 }

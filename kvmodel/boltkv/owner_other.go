@@ -4,5 +4,4 @@ package boltkv
 
 import "io/fs"
 
-// keepOwner does nothing on systems without Unix owners.
 func keepOwner(string, fs.FileInfo) error { return nil }

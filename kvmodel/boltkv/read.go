@@ -31,7 +31,7 @@ func (s *Store) forget(changes map[string][]byte) {
 	}
 }
 
-// Memory returns the store, if it can answer under ctx.
+// Memory returns the store, or nil if it cannot answer.
 func (s *Store) Memory(ctx context.Context) (kv.Memory, string) {
 	if s.cache == nil || s.failed.Load() != nil || ctx.Err() != nil {
 		return nil, ""
@@ -73,13 +73,13 @@ func (s *Store) giveWay() {
 	}
 }
 
-// reading is a read-only trip. It sees the store at one moment.
+// reading is a read-only trip as of one moment.
 type reading struct {
 	*Store
 	ops     []kv.Op
 	missing []answer // in neither the cache nor the tables
 	filling *table   // at that moment
-	fresh   []answer // not in the cache; may be cached
+	fresh   []answer // to be cached
 }
 
 type answer struct {
@@ -155,10 +155,10 @@ func (r *reading) recall(i int) bool {
 	return true
 }
 
-// readTree reads the missing keys. It returns false if another table is filling by now: then the
-// tree may have newer commits than the tables it read.
+// readTree reads the missing keys. It returns false if another table is filling by now: the tree
+// may then have newer commits than the tables that were read.
 func (r *reading) readTree() (done bool, err error) {
-	// mu is not held here: while the file grows, this waits for all readers.
+	// mu is not held: while the file grows, this waits for all readers.
 	tx, err := r.beginRead()
 	if err != nil {
 		return false, err

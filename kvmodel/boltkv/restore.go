@@ -23,8 +23,8 @@ func VerifyBackup(ctx context.Context, r io.Reader) (Snapshot, error) {
 	return found, nil
 }
 
-// RestoreBackup creates a store at path from the output of Backup. There must not be one yet. After
-// an error there is none.
+// RestoreBackup creates a store at path from the output of Backup. The path must not exist, and
+// does not after an error.
 func RestoreBackup(ctx context.Context, r io.Reader, path string) (Snapshot, error) {
 	var found Snapshot
 	err := build(path, func(b *builder) (err error) {
@@ -49,8 +49,8 @@ func build(path string, fill func(*builder) error) error {
 	return makeFile(path, path+".making", func(path string) error { return buildAt(path, fill) })
 }
 
-// makeFile lets fill create a file at the path making, and then renames it to path. After an error
-// path is unchanged.
+// makeFile lets fill create the file making, and then renames it to path. After an error path is
+// unchanged.
 func makeFile(path, making string, fill func(path string) error) error {
 	if err := os.Remove(making); err != nil && !isMissing(err) {
 		return err

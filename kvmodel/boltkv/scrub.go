@@ -8,29 +8,29 @@ import (
 	"github.com/ringtree/ringtree/internal/bloom"
 )
 
-// Scrub is the result of the last complete read of the file: when the store was opened, and then
-// once a day, a megabyte a second.
+// Scrub is the result of the last complete read of the file: at open, and then once a day, a
+// megabyte a second.
 type Scrub struct {
-	Ended   time.Time // zero if none has ended since the store was opened
+	Ended   time.Time // zero: none has ended yet
 	Items   uint64
 	Damaged uint64 // items with a wrong checksum; a get of one is an ErrCorrupt
 	Missing uint64 // items lost with the pages that led to them; a get of one may be an ErrNotFound
-	Err     error  // not nil: a page was unreadable, and the rest was not checked
+	Err     error  // a page was unreadable, and the rest was not checked
 }
 
 // OK reports whether the scrub found no damage.
 func (s Scrub) OK() bool { return s.Damaged == 0 && s.Missing == 0 && s.Err == nil }
 
 // scrub is a scrub in progress. It reads some items between transactions of the mover, which add to
-// seen the items they change in the part already read. So at the end seen equals the number of
-// items in the tree's state, or some are missing.
+// seen the changes in the part already read. If seen differs from the tree's count at the end,
+// items are missing.
 type scrub struct {
 	began time.Time
-	at    []byte // the key of the next item; nil: not running
-	seen  uint64 // items in the part already read
+	at    []byte // the next key; nil: not running
+	seen  uint64
 	found Scrub
 
-	filter *bloom.Filter // being filled, for use if the scrub finds no damage; nil: none
+	filter *bloom.Filter // used if the scrub finds no damage; may be nil
 }
 
 const scrubbedBytes = 1 << 20 // of items, each tick
@@ -64,7 +64,7 @@ func (s *Store) scrubSome() error {
 		if err != nil {
 			return err
 		}
-		// Too many are an error as well: items of another time are back.
+		// More is an error too: items of another time are back.
 		sc.found.Missing += max(st.items, sc.seen) - min(st.items, sc.seen)
 	}
 	found := sc.found
@@ -83,14 +83,14 @@ func (s *Store) isScrubDue() bool {
 	return began.IsZero() || time.Since(began) >= s.limits.day || s.filter.Load().IsFull()
 }
 
-// isFilterWanted reports whether the running scrub must not pause, since there is no good filter.
+// isFilterWanted reports whether the scrub must not pause, since there is no good filter.
 func (s *Store) isFilterWanted() bool {
 	now := s.filter.Load()
 	return s.scrub.filter != nil && (now == nil || now.IsFull()) && s.failed.Load() == nil
 }
 
-// readFrom reads items from sc.at on. It looks up each like a get: if an inner page is damaged, a
-// cursor would find items that a get does not.
+// readFrom reads items from sc.at on. It looks each up like a get: if an inner page is damaged, a
+// cursor finds items that a get does not.
 func (t *tree) readFrom(sc *scrub) (next []byte) {
 	if sc.found.Damaged > 0 {
 		sc.filter = nil // Keys not read here may have items.

@@ -23,27 +23,26 @@ type Shipping struct {
 	Shipped  time.Time // all commits up to this time are in the folder
 	Snapshot time.Time // start of the newest snapshot
 
-	Trouble error // the error of the last try to ship; nil: it succeeded
-	Spoiled error // the error of the last try to take a snapshot, or to delete old ones
+	Trouble error // the error of the last try to ship, or nil
+	Spoiled error // the error of the last try to take a snapshot, or to delete old ones, or nil
 }
 
 const (
 	callTime   = 30 * time.Second // limit of a call of the folder
-	closeTime  = 5 * time.Second  // how long Close waits for the last commits to be shipped
+	closeTime  = 5 * time.Second  // how long Close waits for the last commits
 	pieceBytes = 8 << 20          // size from which a piece takes no more commits
 )
 
-// Ship ships the store to a folder, until the store is closed or ctx ends: new commits twice a
-// second, and a snapshot once a day. Restore can create a store from it as of any moment of the
-// last seven days, or any snapshot of the last thirty.
+// Ship ships the store to a folder until the store is closed, and then returns nil, or until ctx
+// ends: new commits twice a second, and a snapshot once a day. Restore can recreate any moment of
+// the last seven days, and any snapshot of the last thirty.
 //
-// While the folder is unavailable, Ship retries, Stats reports the error, and the store retains up
-// to 1 GB of logs. If commits are no longer in the logs, a new snapshot replaces them. Close waits
-// up to five seconds for the last commits; later ones are shipped after the next start.
+// If the folder is unavailable, Ship retries, Stats has the error, and the store retains up to 1 GB
+// of logs. A new snapshot replaces commits that are no longer in the logs. Close waits up to five
+// seconds for the last commits.
 //
 // It returns ErrFolder if another store, or a copy of this one, ships to the folder, or if the
-// folder has a later state of this one, and nil if the store was closed. A store has one folder at
-// a time.
+// folder has a later state of this one. A store has one folder at a time.
 func (s *Store) Ship(ctx context.Context, to Folder) error {
 	if err := s.ship(ctx, to); err != nil {
 		return fmt.Errorf("boltkv: ship %s: %w", s.path, err)
@@ -71,12 +70,11 @@ type shipper struct {
 	newest snapshot   // in the folder; zero: none
 	need   uint64     // a snapshot with all commits before this one is needed
 	taking chan taken // receives the result of the running snapshot; nil: none
-	rest   time.Time  // time before which no snapshot is begun
+	rest   time.Time  // no snapshot is begun before
 	done   Shipping
 }
 
-// run ships until the store is closed, ctx ends, or the folder does not fit. It ends with the last
-// commits.
+// run ships until the store is closed, ctx ends, or the folder does not fit.
 func (sh *shipper) run(ctx context.Context) error {
 	snapshots, stop := context.WithCancel(ctx)
 	defer func() {
@@ -143,8 +141,8 @@ func (sh *shipper) shipAll(ctx context.Context) error {
 	}
 }
 
-// shipTo ships commits up to seen, and reports whether there are more. It makes no call to a known
-// folder if there are none.
+// shipTo ships commits up to seen, and reports whether there are more. If there are none, it does
+// not call the folder.
 func (sh *shipper) shipTo(ctx context.Context, seen point) (more bool, err error) {
 	if sh.done.Known && sh.last == seen.seq {
 		return false, nil
@@ -161,7 +159,7 @@ func (sh *shipper) shipTo(ctx context.Context, seen point) (more bool, err error
 }
 
 // own makes sure that the folder belongs to the store. It claims an empty one, unless the store has
-// shipped to this folder before.
+// shipped to it before.
 func (sh *shipper) own(ctx context.Context) error {
 	folder := crc64.Checksum([]byte(sh.to.String()), folderSums)
 	st, err := sh.stateNow()
@@ -257,7 +255,7 @@ func (sh *shipper) shipPiece(ctx context.Context) (more bool, err error) {
 	first := sh.last + 1
 	end := commitlog.Record{Seq: sh.last + uint64(len(p.commits)), Time: p.now, End: true}
 	err = sh.to.put(ctx, pieceName(first), first, append(p.commits, end)...)
-	if errors.Is(err, fs.ErrExist) { // It is ours, if the folder's last answer was lost.
+	if errors.Is(err, fs.ErrExist) { // Perhaps ours: the folder's last answer was lost.
 		sh.done.Known = false
 	}
 	if err != nil {
@@ -268,7 +266,7 @@ func (sh *shipper) shipPiece(ctx context.Context) (more bool, err error) {
 	return p.more, nil
 }
 
-// bridge handles a gap: if the logs lack the commits after the last piece, the next piece follows a
+// bridge handles commits missing between the last piece and the logs: the next piece follows a
 // snapshot, or waits for one.
 func (sh *shipper) bridge() error {
 	sh.mu.RLock()
@@ -288,7 +286,7 @@ func (sh *shipper) bridge() error {
 type piece struct {
 	commits []commitlog.Record
 	end     commitlog.Mark
-	more    bool  // there are more
+	more    bool
 	now     int64 // time when these were all
 }
 
@@ -323,7 +321,6 @@ func (s *Store) lastSeen() point {
 
 var folderSums = crc64.MakeTable(crc64.ECMA)
 
-// who names this file for readers of a folder.
 func who(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		path = full

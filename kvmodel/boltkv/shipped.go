@@ -12,19 +12,17 @@ import (
 
 // Restored is the result of Restore.
 type Restored struct {
-	Snapshot time.Time // time of the snapshot used
-	Commits  uint64    // made since
+	Snapshot time.Time
+	Commits  uint64 // made since
 
-	// Known is the time up to which the new store has all commits. It may be before the requested
-	// moment.
+	// Known is the time up to which the new store has all commits, perhaps before the requested
+	// one.
 	Known time.Time
 }
 
 // Restore creates a store at path from a folder filled by Ship, as of a moment; the zero moment is
-// the latest. There must be nothing at path, and after an error there is nothing. The folder cannot
-// be used for the new store.
-//
-// A missing or damaged piece is an ErrDamaged that names it.
+// the latest. The path must not exist, and does not after an error. A missing or damaged piece is
+// an ErrDamaged that names it. The new store cannot use the folder.
 func Restore(ctx context.Context, from Folder, until time.Time, path string) (Restored, error) {
 	r := &restoring{from: &history{Folder: from}, until: until}
 	all, err := r.from.snapshots(ctx)
@@ -40,7 +38,7 @@ func Restore(ctx context.Context, from Folder, until time.Time, path string) (Re
 			continue
 		}
 		err = build(path, func(b *builder) error { return r.fill(ctx, b, sn) })
-		if !errors.Is(err, errUntil) { // It had begun by the moment, and had not ended: take the one before.
+		if !errors.Is(err, errUntil) { // The snapshot ended later: take the one before.
 			break
 		}
 	}

@@ -51,7 +51,7 @@ func (sh *shipper) took(got taken) {
 	sh.tellDone()
 }
 
-// takeSnapshot gives up if it takes too long or retains too many logs; then it releases the logs
+// takeSnapshot gives up if it takes too long or retains too many logs. It then releases the logs
 // even if the folder does not return.
 func (s *Store) takeSnapshot(ctx context.Context, to *history, name string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.limits.snapshot, fmt.Errorf("it takes longer than %v", s.limits.snapshot))

@@ -10,20 +10,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
-// state is what the tree says about itself and the logs.
+// state is the tree's record of itself and the logs.
 type state struct {
 	open  bool   // there is a log, with commits that the tree may lack
 	epoch uint64 // of that log, or of the last one
 	point        // the tree has all commits up to here
-	items uint64 // number of items in the tree
-	ships uint64 // identifies the folder that the store ships to; 0: none
+	items uint64 // in the tree
+	ships uint64 // identifies the folder of Ship; 0: none
 }
 
-// point is a moment in the history of a store, just after a record of its logs.
+// point is the moment after a record of the logs.
 type point struct {
-	seq     uint64 // the number of the record
-	time    int64  // time of the record
-	version uint64 // the last version assigned so far
+	seq     uint64
+	time    int64
+	version uint64 // the last one assigned
 }
 
 func after(r *commitlog.Record) point { return point{r.Seq, r.Time, r.Version} }

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// table holds the changes of a log's commits: for each key its last item, or its deletion.
+// table holds the changes of a log's commits.
 type table struct {
 	items map[string][]byte // encoded; nil: the key was deleted
-	bytes int               // of keys and items
+	bytes int
 
-	point // after the last commit
+	point
 }
 
 func newTable() *table { return &table{items: make(map[string][]byte)} }
@@ -28,8 +28,8 @@ func (t *table) set(key string, buf []byte) {
 	t.bytes += len(buf)
 }
 
-// get returns the item of key, nil if it was deleted. ok is false if the table lacks the key. A nil
-// table is empty.
+// get returns the item of key, nil if it was deleted. ok is false if the table, which may be nil,
+// lacks the key.
 func (t *table) get(key string) (buf []byte, ok bool) {
 	if t == nil {
 		return nil, false
@@ -58,8 +58,8 @@ func (t *table) present() point {
 	return p
 }
 
-// encodeChanges appends changes in the format of the log: for each key its length, one more than
-// the length of its item or 0 for none, and both.
+// encodeChanges appends changes in the format of the log: for each key its length, the length of
+// its item plus one, or 0 if it was deleted, and both.
 func encodeChanges(buf []byte, changes map[string][]byte) []byte {
 	for key, it := range changes {
 		buf = encodeChange(buf, key, it)

@@ -9,15 +9,15 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// tree is the file's tree within a transaction. It keeps the index of expiries and the number of
-// items up to date.
+// tree is the file's tree within a transaction. It maintains the index of expiries and the number
+// of items.
 type tree struct {
 	*Store
 	tx     *bolt.Tx
 	items  *bolt.Bucket
-	added  int64 // items added by the transaction, minus items removed
+	added  int64 // items added, minus removed
 	passed int64 // the same, in the part the scrub has read
-	swept  int   // expired items removed
+	swept  int
 }
 
 func (s *Store) tree(tx *bolt.Tx) *tree {
@@ -128,7 +128,7 @@ func (t *tree) removeListed(entry []byte) {
 		t.set(key, nil)
 		return
 	}
-	// An entry without its item is damage: remove the entry, not the item.
+	// The index is damaged: remove the entry, not the item.
 	must(t.expiry().Delete(entry))
 }
 
@@ -146,8 +146,7 @@ func (t *tree) due() []byte {
 	return entry
 }
 
-// must panics if bbolt returns an error: a bucket is not as this package creates it, which is
-// damage.
+// must panics on bbolt's errors: a bucket is not as this package creates it, which is damage.
 func must(err error) {
 	if err != nil {
 		panic(err)

@@ -10,21 +10,21 @@ import (
 
 // limits bound the tables and the timing. Tests lower them.
 type limits struct {
-	turn int           // load from which the next table is begun
-	full int           // load with which a table is full
-	idle time.Duration // time without a commit after which the table is moved to the tree
+	turn int           // load at which the next table is begun
+	full int           // load at which a table is full
+	idle time.Duration // time without a commit after which the table is moved
 	tick time.Duration // interval of periodic work
-	day  time.Duration // from the start of a scrub to the start of the next
+	day  time.Duration // between the starts of two scrubs
 
-	trip   int // maximum number of bytes written by a trip or an atomic change
+	trip   int // bytes written by a trip or an atomic change
 	copied int // bytes of items in a record of a backup
 
-	filter uint64 // maximum number of bytes of a filter; a store with more keys has none
+	filter uint64 // bytes of a filter; a store with more keys has none
 	spare  uint64 // keys a filter has room for, besides half as many as the tree has
 
-	ship     time.Duration // interval at which Ship looks for new commits
-	snapshot time.Duration // maximum time to ship a snapshot
-	kept     int64         // maximum number of bytes of logs retained for a reader
+	ship     time.Duration // interval at which Ship looks for commits
+	snapshot time.Duration // time to ship a snapshot
+	kept     int64         // bytes of logs retained for a reader
 }
 
 var defaultLimits = limits{
@@ -33,8 +33,8 @@ var defaultLimits = limits{
 	ship: 500 * time.Millisecond, snapshot: 6 * time.Hour, kept: 1 << 30,
 }
 
-// load returns the size of the filling table or half the size of its log: if a few keys are written
-// over and over, only the log grows.
+// load returns the size of the filling table or half the size of its log, since repeated writes of
+// a key only grow the log.
 func (s *Store) load() int { return max(s.filling.bytes, int(s.log.Bytes()/2)) }
 
 // turnLog begins the next log and table, and starts moving the last ones. It does nothing while a
@@ -80,7 +80,7 @@ func (s *Store) beginNext() (*commitlog.Log, error) {
 	return s.beginLog(commitlog.Header{Store: s.id, Epoch: s.log.Epoch + 1, First: s.log.Next()})
 }
 
-// slowest bounds the delay of a commit while a table is moved and the other is nearly full.
+// slowest bounds the delay of a commit during a move.
 const slowest = 20 * time.Millisecond
 
 // brake delays the committer if tables fill faster than they are moved. It returns false if the
@@ -108,7 +108,7 @@ func (s *Store) brake() bool {
 	return true
 }
 
-// full returns why no commit is possible: the table is full and cannot be moved.
+// full returns an error if the table is full and cannot be moved.
 func (s *Store) full() *failure {
 	if s.load() < s.limits.full || s.carrying.Load() {
 		return nil

@@ -8,9 +8,9 @@ import (
 )
 
 type Header struct {
-	Store [16]byte // id of the store
-	Epoch uint64   // one higher than in the previous log
-	First uint64   // number of its first record
+	Store [16]byte
+	Epoch uint64 // one higher than in the previous log
+	First uint64 // number of its first record
 }
 
 // In a file the header has a block of its own, so that no write of a record touches its sector.

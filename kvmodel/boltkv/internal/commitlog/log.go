@@ -1,8 +1,7 @@
 // Package commitlog is an append-only file of commits, replayed after a crash.
 //
-// Each record has a checksum of its bytes, a number one higher than the last, and the checksum of
-// the record before it, so that leftovers of an earlier use of the file are never taken for
-// records.
+// Each record has a checksum, a number one higher than the last, and the checksum of the record
+// before it. So leftovers of an earlier use of the file are never taken for records.
 package commitlog
 
 import (
@@ -17,7 +16,6 @@ type File interface {
 	io.WriterAt
 	io.Closer
 
-	// Sync returns when all writes are on disk.
 	Sync() error
 
 	Size() (int64, error)
@@ -27,14 +25,14 @@ var (
 	// ErrDamaged: the file is not a log, or some of its bytes have changed.
 	ErrDamaged = errors.New("damaged log")
 
-	// ErrEmpty: the file holds no log, or one whose creation was cut short by a crash.
+	// ErrEmpty: the file has no complete header.
 	ErrEmpty = errors.New("no log")
 
 	// ErrStuck: a record was not written completely, but may be in the file all the same.
 	ErrStuck = errors.New("a record may or may not have been written")
 )
 
-// Log is for one goroutine at a time, except that Sync may run concurrently.
+// Log is for one goroutine at a time, except Sync.
 type Log struct {
 	Header
 	file File
@@ -58,7 +56,7 @@ func Create(file File, h Header) (*Log, error) {
 	return Open(file)
 }
 
-// Open returns the log in file, without its records. Replay reads these.
+// Open returns the log in file. Its records are read by Replay.
 func Open(file File) (*Log, error) {
 	size, err := file.Size()
 	if err != nil {
@@ -79,7 +77,6 @@ func Open(file File) (*Log, error) {
 	return &Log{Header: h, file: file, at: blockSize, size: size, salt: salt, next: h.First, link: salt}, nil
 }
 
-// Next returns the number of the next commit.
 func (l *Log) Next() uint64 { return l.next }
 
 func (l *Log) Bytes() int64 { return l.at }

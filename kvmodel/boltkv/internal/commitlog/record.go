@@ -7,19 +7,19 @@ import (
 )
 
 type Record struct {
-	Seq     uint64 // its number; in an End of a log, that of the next commit
-	Time    int64  // its time, in nanoseconds since 1970; never less than the last one's
-	Version uint64 // the last version assigned so far
+	Seq     uint64 // in an End of a log, the number of the next commit
+	Time    int64  // nanoseconds since 1970; never decreases
+	Version uint64 // the last one assigned
 	Durable uint64 // the last record known to be on disk when this one was written
 	End     bool   // not a commit: the log continues in the next one, or the stream is complete
-	Items   bool   // not a commit: items as of somewhat earlier, in a stream
+	Items   bool   // not a commit: items of a stream, as of somewhat earlier
 	Body    []byte
 
 	link uint32 // checksum of the record before
 }
 
-// In the file a record is its checksum, its length, and the checksummed rest, padded to a multiple
-// of 8 bytes. Numbers are big-endian.
+// A record is its checksum, its length, and the checksummed rest, padded to a multiple of 8 bytes.
+// Numbers are big-endian.
 const (
 	recordSize = 48 // without the body
 	maxRecord  = 1 << 30

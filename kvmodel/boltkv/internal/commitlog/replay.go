@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// Replay calls f for each record of a newly opened log. Afterwards the log continues after the last
-// one. It reports whether that is an End, and the number of records dropped after one torn by a
-// crash. If a record known to be on disk is damaged, it returns an ErrDamaged.
+// Replay calls f for each record of a newly opened log, which then continues after the last one. It
+// reports whether that is an End, and how many records it dropped after one torn by a crash. If a
+// record known to be on disk is damaged, it returns an ErrDamaged.
 func (l *Log) Replay(f func(Record) error) (ended bool, dropped int, err error) {
 	data := make([]byte, l.size)
 	if n, err := l.file.ReadAt(data, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -44,8 +44,8 @@ func (l *Log) Replay(f func(Record) error) (ended bool, dropped int, err error) 
 
 func (l *Log) rest(data []byte) []byte { return data[min(l.at, int64(len(data))):] }
 
-// behind returns the number of whole records of this log in tail, and the last one known to be on
-// disk according to these.
+// behind returns the number of whole records of this log in tail, and the last record that they say
+// is on disk.
 func (l *Log) behind(tail []byte) (n int, durable uint64) {
 	for at := 8; at+recordSize <= len(tail); at += 8 {
 		// Most of tail is not records, and the number is the fastest check.
@@ -59,7 +59,7 @@ func (l *Log) behind(tail []byte) (n int, durable uint64) {
 	return n, durable
 }
 
-// clear makes sure that nothing in tail could be taken for a later record.
+// clear makes sure that nothing in tail is later taken for a record.
 func (l *Log) clear(tail []byte) error {
 	changed := false
 	for at := 0; at < len(tail); at += ahead {

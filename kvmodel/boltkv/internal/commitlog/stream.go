@@ -11,8 +11,8 @@ import (
 
 const streamMagic = "ringtree data 1\n"
 
-// Writer writes records to a stream. Its last record is an End, so that missing records are always
-// detected.
+// Writer writes records to a stream. The last one must be an End, so that missing records are
+// always detected.
 type Writer struct {
 	to         io.Writer
 	salt, link uint32
@@ -60,10 +60,9 @@ func NewReader(from io.Reader) (*Reader, error) {
 	return r, err
 }
 
-// Mark is a position in a log, before a record or after the last. With only an Epoch, it is before
-// the first.
+// Mark is a position in a log. With only an Epoch, it is before the first record.
 type Mark struct {
-	Epoch uint64 // of the log
+	Epoch uint64
 	at    int64
 	link  uint32
 }
@@ -78,11 +77,10 @@ func (l *Log) Reader(from Mark, until int64) *Reader {
 	return &Reader{Header: l.Header, from: bufio.NewReaderSize(part, readAtOnce), salt: l.salt, link: from.link, at: from.at}
 }
 
-// Mark returns the position after the record last returned by Next.
 func (r *Reader) Mark() Mark { return Mark{r.Epoch, r.at, r.link} }
 
-// Next returns the next record; the caller owns its body. It returns io.EOF if there is none, and
-// an ErrDamaged for changed bytes.
+// Next returns the next record; the caller owns its body. It returns io.EOF at the end, and an
+// ErrDamaged for changed bytes.
 func (r *Reader) Next() (Record, error) {
 	var begin [8]byte
 	_, err := io.ReadFull(r.from, begin[:])
