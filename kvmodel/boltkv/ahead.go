@@ -5,8 +5,8 @@ const (
 	aheadAtOnce = 128 << 10 // per read
 )
 
-// readAhead reads the file once, so that the system caches it. It uses bbolt's locked descriptor:
-// closing another one could release the lock.
+// readAhead has the system cache the file. It uses bbolt's locked descriptor: closing another one
+// could release the lock.
 func (s *Store) readAhead() {
 	room := make([]byte, aheadAtOnce)
 	for at := 0; at < aheadMost; at += len(room) {

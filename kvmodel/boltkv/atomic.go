@@ -7,8 +7,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// atomic runs f in a turn and undoes its writes if f fails. Even f's error waits for the commit,
-// because f has read other writes of the batch.
+// atomic undoes the writes of f if f fails. Even f's error waits for the commit, because f has read
+// other writes of the batch.
 func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	var err error
 	fail := s.write(ctx, func(in *live) *failure {

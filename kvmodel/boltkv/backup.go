@@ -12,22 +12,19 @@ import (
 )
 
 // A backup is the items of the tree, read while commits continue, and then all commits since its
-// beginning. A commit has the final values of its keys, so both together are the store after the
-// last one.
+// beginning. These have the final values of their keys.
 
 // Snapshot describes a backup.
 type Snapshot struct {
 	Taken   time.Time // the backup is the store at this time
-	Items   uint64    // read from the file
-	Commits uint64    // made during the backup or shortly before
-	Damaged uint64    // items that were damaged already
+	Items   uint64
+	Commits uint64 // made during the backup or shortly before
+	Damaged uint64 // already before the backup
 }
 
 // Backup writes the state of the store at a moment near its end, for RestoreBackup and
-// VerifyBackup. Reads and writes continue.
-//
-// It fails if a page of the file is unreadable, or if the logs it retains exceed 1 GB. Damaged
-// items stay damaged.
+// VerifyBackup. Reads and writes continue. It fails if a page of the file is unreadable, or if the
+// logs it retains exceed 1 GB.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	h := s.hold(ctx)
 	defer h.release()

@@ -35,7 +35,7 @@ import (
 )
 
 var (
-	// ErrInUse: the file is already open, in this process or another one.
+	// ErrInUse: the file is already open.
 	ErrInUse = errors.New("it is open in another process")
 
 	// ErrDamaged: the file is not a store of this package, or no longer intact.
@@ -44,47 +44,45 @@ var (
 
 // Options configure a Store. The zero value is the safe choice.
 type Options struct {
-	// Durability selects the writes that a crash can undo.
 	Durability Durability
 
-	// Cache is the size in bytes of a cache of values and their decoded forms, for gets with
-	// [kv.Near]. 0 means 64 MB, negative none.
+	// Cache is the size in bytes of a cache for gets with [kv.Near]. 0 means 64 MB, negative none.
 	Cache int
 
-	// Now is the clock for TTLs, safe for concurrent use. nil means time.Now.
+	// Now is the clock for TTLs. nil means time.Now.
 	Now func() time.Time
 }
 
 // Store is a kv.Store in a file.
 type Store struct {
 	db     *bolt.DB
-	file   io.ReaderAt // of db
+	file   io.ReaderAt
 	path   string
 	opts   Options
 	disk   disk
 	limits limits
 	id     [16]byte
 
-	turn    chan *batch   // offers the open batch to one writer after another
-	back    chan struct{} // the writer hands the batch back
+	turn    chan *batch // offers the open batch
+	back    chan struct{}
 	closing chan struct{}
 	stopped chan struct{}
 	beside  sync.WaitGroup // goroutines that end when closing is closed
-	close   func() error   // runs once
-	last    func()         // called by Close after the logs are removed, before the unlock; may be nil
+	close   func() error
+	last    func() // called by Close before the unlock; may be nil
 
-	failed  atomic.Pointer[failure] // the reason why every op is rejected, or nil
-	halted  chan struct{}           // closed by a failure before Close
+	failed  atomic.Pointer[failure] // why every op is rejected, or nil
+	halted  chan struct{}
 	writers atomic.Int32
-	version uint64 // last one assigned; owned by the holder of the batch
+	version uint64 // owned by the holder of the batch
 
 	// Owned by the committer.
-	log      *commitlog.Log    // of filling
-	changes  map[string][]byte // of the batch
+	log      *commitlog.Log // of filling
+	changes  map[string][]byte
 	body     []byte
-	lastTime int64 // of a record
+	lastTime int64
 	used     time.Time
-	durable  atomic.Uint64 // the last record known to be on disk
+	durable  atomic.Uint64 // last record known to be on disk
 
 	cache *kept.Cache
 
@@ -92,27 +90,27 @@ type Store struct {
 	filling *table
 	moving  *table
 	ended   *commitlog.Log
-	attempt chan struct{}    // closed when the mover has tried, or waits for a commit
-	seen    int64            // readers of log see the commits up to this byte
-	holds   []*hold          // of readers of the logs
-	kept    []*commitlog.Log // logs before ended, kept for holds
+	attempt chan struct{} // closed when the mover has tried, or waits for a commit
+	seen    int64         // readers of log see the commits up to this byte
+	holds   []*hold
+	kept    []*commitlog.Log // older than ended, retained for holds
 	holding sync.Mutex       // held while a hold begins, and while logs must stay open; taken before mu
 
 	// Owned by the mover.
 	scrub  scrub
-	filter atomic.Pointer[bloom.Filter] // keys in the tree; may be nil
+	filter atomic.Pointer[bloom.Filter] // nil if there are too many keys
 
 	carrying   atomic.Bool // the mover waits for a commit, which must not wait for the mover
 	woken      chan struct{}
 	moverEnded chan struct{}
-	fills      bool                     // fill the pages of the tree, since items come in order
+	fills      bool                     // items come in order: fill the pages
 	commitTree func(*bolt.Tx) error     // replaced in tests
 	beginRead  func() (*bolt.Tx, error) // replaced in tests
 
 	shipping chan struct{} // full while Ship runs, and after Close
 
 	telling sync.Mutex // guards stats; taken last
-	stats   Stats      // without Unmoved
+	stats   Stats
 }
 
 var (
@@ -122,19 +120,19 @@ var (
 
 // Stats counts the work of a Store since it was opened.
 type Stats struct {
-	Commits uint64 // records appended to the log
-	Trips   uint64 // calls of Atomic, and writing calls of Do, that got a turn
-	Ops     uint64 // operations in them
+	Commits uint64
+	Trips   uint64 // calls that wrote
+	Ops     uint64
 	Swept   uint64 // expired items removed
-	Carried uint64 // items kept in the log because a page of the file is damaged
-	Lost    uint64 // commits lost in a crash of the machine before this open
+	Carried uint64 // items on damaged pages, kept in the log
+	Lost    uint64 // commits lost in a crash before this open
 
-	Committing time.Duration // total, including syncs
+	Committing time.Duration
 
-	Slowed  time.Duration // total delay of writers, because the log filled too fast
+	Slowed  time.Duration // delay of writers, because the log filled too fast
 	Unmoved int64         // bytes not yet in the tree
-	Trouble error         // the error of moving them, or nil
-	Refused error         // the error of the last commit, such as a full disk, or nil
+	Trouble error         // of the mover; may be nil
+	Refused error         // of the last commit, as by a full disk; may be nil
 
 	Scrub    Scrub
 	Shipping Shipping
@@ -241,8 +239,7 @@ func (s *Store) view(f func(*tree)) *failure {
 	return fail
 }
 
-// guard runs f and stops the store if f panics: the file is damaged, and bbolt may still hold its
-// locks.
+// guard stops the store if f panics: the file is damaged, and bbolt may still hold its locks.
 func (s *Store) guard(f func()) (fail *failure) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	maxTurns = 1000     // that share a commit
-	maxBytes = 16 << 20 // of a commit that still takes writers
+	maxTurns = 1000     // of a commit
+	maxBytes = 16 << 20 // above it, a commit takes no more writers
 
 	keptRoom = 1 << 20
 )
 
-// batch is a commit in progress. Each writer gets it for a turn, on its own goroutine, so no
+// batch is a commit in progress. Writers take turns with it, each on its own goroutine, so no
 // goroutine touches another caller's data.
 type batch struct {
 	turns   int
@@ -29,9 +29,8 @@ type batch struct {
 	fail *failure
 }
 
-// write runs change in a turn and returns when its writes are committed. If change fails, or its
-// writes exceed limits.trip, none is committed. If ctx ends before the turn, change does not run;
-// if it ends later, the commit continues.
+// write runs change in a turn and returns when it is committed. If change fails or writes too much,
+// it is undone. If ctx ends after the turn has begun, the commit continues.
 func (s *Store) write(ctx context.Context, change func(*live) *failure) *failure {
 	if fail := s.failed.Load(); fail != nil {
 		return fail
@@ -219,7 +218,6 @@ func (s *Store) syncPeriodically() {
 	}
 }
 
-// syncSeen syncs all commits visible to readers, older ones first.
 func (s *Store) syncSeen() *failure {
 	s.holding.Lock() // Keeps the logs open.
 	defer s.holding.Unlock()

@@ -15,12 +15,10 @@ type Compaction struct{ Before, After int64 }
 
 const compactTx = 1 << 20
 
-// Compact rewrites the store at path without its unused space. It needs as much free disk space as
-// the file takes. Versions held by callers stay valid.
-//
-// It returns ErrInUse if a process has the store open. After an error the file is unchanged. A
-// crash leaves the old or the new file, and perhaps path.compact, which the next Compact
-// overwrites.
+// Compact rewrites the store at path without its unused space, and needs as much free disk space as
+// the file takes. It returns ErrInUse if a process has the store open. After an error the file is
+// unchanged. A crash leaves the old or the new file, and perhaps path.compact, which the next
+// Compact overwrites.
 func Compact(path string) (Compaction, error) {
 	done, err := compact(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
-// disk is the file system of the logs. Tests use one that forgets unsynced data.
+// disk is the file system of the logs.
 type disk interface {
 	open(path string, makes bool) (commitlog.File, error)
 	remove(path string) error

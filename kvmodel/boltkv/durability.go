@@ -2,20 +2,18 @@ package boltkv
 
 import "fmt"
 
-// Durability selects the answered writes that a crash of the machine can undo. A crash of the
-// process, even kill -9, undoes none.
+// Durability selects the answered writes that a crash of the machine can undo. The end of the
+// process, even by kill -9, undoes none.
 type Durability int
 
 const (
-	// Synced: a write is on disk before it is answered. Relaxed ones (kv.Relaxed) follow a second
-	// later.
+	// Synced: no write, except relaxed ones of the last second (kv.Relaxed).
 	Synced Durability = iota
 
-	// Periodic: a crash can undo the last second.
+	// Periodic: the writes of the last second.
 	Periodic
 
-	// Unsynced: the operating system decides when to write. A crash can undo about half a minute.
-	// The store syncs when it moves its log, and in Close.
+	// Unsynced: the writes of about half a minute. The operating system decides when to write.
 	Unsynced
 )
 

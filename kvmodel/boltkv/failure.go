@@ -7,7 +7,7 @@ import (
 )
 
 type failure struct {
-	sentinel error // kv.ErrUnavailable, kv.ErrUnclear or kv.ErrTooLarge; for a listing, codec.ErrCorrupt
+	sentinel error
 	cause    error
 }
 
@@ -23,8 +23,8 @@ func unclear(cause error) *failure { return &failure{kv.ErrUnclear, cause} }
 
 var errClosed = unavailable(errors.New("the store is closed"))
 
-// fill makes f the result of all ops that were not rejected. Their own results may depend on
-// another caller's write that failed with them.
+// fill makes f the result of all ops that were not rejected. Even their successes may depend on
+// another caller's write that failed.
 func (f *failure) fill(ops []kv.Op) {
 	for i := range ops {
 		switch op := &ops[i]; {

@@ -2,9 +2,8 @@ package boltkv
 
 import "github.com/ringtree/ringtree/internal/bloom"
 
-// newFilter returns a filter for keys and half as many more, or nil if it would take too many
-// bytes. A scrub fills it, and the mover adds keys. Removed keys leave their bits until the full
-// filter is replaced.
+// newFilter returns nil if the filter would take too many bytes. A scrub fills it, and the mover
+// adds keys. Removed keys leave their bits until the full filter is replaced.
 func (l *limits) newFilter(keys uint64) *bloom.Filter {
 	room := keys + keys/2 + l.spare
 	if room > uint64(bloom.Room(int(l.filter))) {

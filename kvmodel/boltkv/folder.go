@@ -16,9 +16,8 @@ import (
 // Folder is a destination of Ship: a directory, or a bucket of an object store. Object names
 // consist of small letters, digits, dots and hyphens.
 type Folder interface {
-	// PutNew creates an object with the content of from. It returns an fs.ErrExist if the name
-	// exists; of several concurrent calls, one succeeds. After another error the object is whole or
-	// absent.
+	// PutNew creates an object. It returns an fs.ErrExist if the name exists; of several concurrent
+	// calls, one succeeds. After another error the object is whole or absent.
 	PutNew(ctx context.Context, name string, from io.Reader) error
 
 	// Get returns the content of an object, or an fs.ErrNotExist.
@@ -29,7 +28,6 @@ type Folder interface {
 
 	Delete(ctx context.Context, name string) error
 
-	// String returns a text that identifies the folder.
 	String() string
 }
 
@@ -40,7 +38,7 @@ type dir string
 
 func (d dir) path(name string) string { return filepath.Join(string(d), name) }
 
-// Files being written begin with temporary. List deletes leftovers of a crash after a day.
+// List deletes files that a crash has left unfinished a day later.
 const (
 	temporary    = ".writing-"
 	temporaryFor = 24 * time.Hour

@@ -44,7 +44,6 @@ func (h *history) pieces(ctx context.Context) (all []uint64, err error) {
 	return all, err
 }
 
-// put creates an object from records, of which the last is the End.
 func (h *history) put(ctx context.Context, name string, number uint64, records ...commitlog.Record) error {
 	var buf bytes.Buffer
 	w, err := commitlog.NewWriter(&buf, commitlog.Header{Store: h.store, First: number})

@@ -13,14 +13,14 @@ import (
 
 type hold struct {
 	*Store
-	from commitlog.Mark // the reader has finished everything before
+	from commitlog.Mark // everything before has been read
 
-	ctx context.Context // ends with the hold: it was released, or retained too many logs
+	ctx context.Context // ends when too many logs are retained
 	end context.CancelCauseFunc
 }
 
-// hold retains the commits that the tree may lack, those moved last, and all later ones. The caller
-// must finish reading before ctx ends, and release the hold.
+// hold retains the commits that the tree may lack, those moved last, and all later ones, until it
+// is released or its ctx ends.
 func (s *Store) hold(ctx context.Context) *hold {
 	ctx, end := context.WithCancelCause(ctx)
 	s.holding.Lock()
@@ -54,7 +54,7 @@ func (h *hold) release() {
 
 func (h *hold) pass(at commitlog.Mark) { h.letGo(func() { h.from = at }) }
 
-// letGo makes a change and closes the kept logs that no reader holds any more.
+// letGo closes the kept logs that no hold needs after change.
 func (s *Store) letGo(change func()) {
 	s.mu.Lock()
 	change()
@@ -104,7 +104,6 @@ func (h *hold) commits() (all iter.Seq2[commit, error], now point, err error) {
 	}, now, nil
 }
 
-// readers fails if h has ended: its logs may be closed.
 func (h *hold) readers() (all []*commitlog.Reader, now point, err error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

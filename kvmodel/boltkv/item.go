@@ -10,14 +10,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// item is the value of a key. It is encoded as a mark, 8 bytes of version, 8 bytes of expiry, 4
-// bytes of checksum over the key and the rest, and the value. Numbers are big-endian.
+// item is the value of a key, encoded as a mark, 8 bytes of version, 8 bytes of expiry, 4 bytes of
+// checksum over the key and the rest, and the value. Numbers are big-endian.
 type item struct {
 	value   []byte
 	version kv.Version
 	expires int64 // nanoseconds since 1970; 0: never
 
-	damaged error // if not nil, the other fields are unknown, and version is made up
+	damaged error // the other fields are unknown; version is made up
 }
 
 const (
@@ -43,7 +43,7 @@ func sumOf[K string | []byte](key K, buf []byte) uint32 {
 	return crc32.Update(sum, castagnoli, buf[itemHeader:])
 }
 
-// decode returns the item in buf. The value shares buf's memory.
+// decode returns an item whose value shares buf's memory.
 func decode(key, buf []byte) item {
 	if len(buf) < itemHeader || buf[0] != itemMark || binary.BigEndian.Uint32(buf[17:]) != sumOf(key, buf) {
 		return damagedItem(key, buf, "its sum does not fit")
@@ -55,8 +55,7 @@ func decode(key, buf []byte) item {
 	}
 }
 
-// damagedItem returns a placeholder with a made-up version, so that a reader can replace the
-// damaged item.
+// damagedItem makes up a version, with which a reader can replace the item.
 func damagedItem(key, buf []byte, what string) item {
 	version := kv.Version(1<<63 | uint64(crc32.Checksum(buf, castagnoli)))
 	return item{version: version, damaged: wire.Corrupt(string(key), fmt.Errorf("%w: %s", codec.ErrCorrupt, what))}

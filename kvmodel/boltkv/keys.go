@@ -12,8 +12,8 @@ import (
 
 const keysAtOnce = 1000
 
-// keys lists keys, including expired items that are not swept yet. It continues after a damaged
-// page, and then ends with an ErrCorrupt.
+// keys lists even expired items until they are swept. It continues after a damaged page, and then
+// ends with an ErrCorrupt.
 func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
 	return s.walk(ctx, begin, "", f)
 }
@@ -23,7 +23,7 @@ func (s *Store) walk(ctx context.Context, begin, after string, f func([]string) 
 	from := []byte(max(begin, after+"\x00"))
 	skipped, _ := slices.BinarySearch(there, string(from))
 	there = there[skipped:]
-	var damaged *failure // of a skipped page
+	var damaged *failure
 	for from != nil {
 		found, next, fail := s.keysFrom(ctx, from, []byte(begin))
 		switch {
@@ -75,8 +75,8 @@ func (s *Store) behind(from []byte) (key []byte) {
 	return nil
 }
 
-// inTables returns, in order, the keys in the tables with the prefix begin, and the deleted ones,
-// which hide keys in the tree.
+// inTables returns the sorted keys in the tables, and the deleted ones, which hide keys in the
+// tree.
 func (s *Store) inTables(begin string) (there []string, gone map[string]bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

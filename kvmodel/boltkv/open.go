@@ -29,15 +29,13 @@ var (
 	formatMark = []byte("3")
 )
 
-// lockWait is how long Open waits for another process to close the file, as in a restart.
+// lockWait is the wait for another process to close the file, as in a restart.
 const lockWait = 700 * time.Millisecond
 
 const smallest = 2 * 4096
 
 // Open opens the store at path. It creates the file and its directory if necessary, accessible only
-// to this user.
-//
-// It returns ErrInUse within a second if another process has the file open, ErrDamaged if the file
+// to this user. It returns ErrInUse within a second if the file is open already, ErrDamaged if it
 // is not a store, or the system's error.
 func Open(path string, opts Options) (*Store, error) {
 	s, err := openWith(path, opts, nil)
@@ -47,7 +45,6 @@ func Open(path string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// openWith lets tests adjust the store before it is opened.
 func openWith(path string, opts Options, change func(*Store)) (*Store, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -124,8 +121,8 @@ func openFile(path string) (*bolt.DB, *os.File, error) {
 	}
 }
 
-// checkWhole returns an ErrDamaged for a file that would block Open or make bbolt fault: not
-// regular, or truncated.
+// checkWhole rejects a file that would block Open, since it is not regular, or make bbolt fault,
+// since it is truncated.
 func checkWhole(path string) error {
 	info, err := os.Stat(path)
 	if isMissing(err) {
@@ -167,13 +164,12 @@ func openLocked(path string) (db *bolt.DB, file *os.File, same bool, err error) 
 	}()
 	var opened fs.FileInfo
 	db, err = bolt.Open(path, 0o600, &bolt.Options{
-		Timeout: lockWait,
-		// The map finds free space in constant time.
+		Timeout:      lockWait,
 		FreelistType: bolt.FreelistMapType,
 		// Statistics would cost every reader a lock.
 		NoStatistics: true,
-		// NoFreelistSync stays off: without a stored freelist, each open reads the whole file.
-		// InitialMmapSize stays small: it is also the size of a new file.
+		// NoFreelistSync would make each open read the whole file. A larger InitialMmapSize would
+		// be the size of a new file.
 		OpenFile: func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
 			if f, err = os.OpenFile(name, flag, mode); err == nil {
 				file = f
@@ -282,7 +278,7 @@ func makeDir(dir string) error {
 	return durable.SyncDir(parent)
 }
 
-// plainer translates bbolt's errors to this package's, and removes the path, which the caller adds.
+// plainer translates bbolt's errors, and removes the path, which the caller adds.
 func plainer(path string, err error) error {
 	var onPath *fs.PathError
 	switch {

@@ -20,8 +20,8 @@ func newCache(bytes int) *kept.Cache {
 	return kept.New(bytes)
 }
 
-// forget drops changed keys from the cache. The caller holds mu, so a reader that sees the commit
-// never finds an older value there.
+// The caller of forget holds mu, so a reader that sees the commit finds no older value in the
+// cache.
 func (s *Store) forget(changes map[string][]byte) {
 	if s.cache == nil {
 		return
@@ -40,8 +40,7 @@ func (s *Store) Memory(ctx context.Context) (kv.Memory, string) {
 	return s, ""
 }
 
-// Recall answers gets from the cache, and with ErrNotFound for keys that are certainly absent, as
-// of one moment.
+// Recall answers from the cache and the filter, as of one moment.
 func (s *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -73,20 +72,19 @@ func (s *Store) giveWay() {
 	}
 }
 
-// reading is a read-only trip as of one moment.
 type reading struct {
 	*Store
 	ops     []kv.Op
 	missing []answer // in neither the cache nor the tables
-	filling *table   // at that moment
-	fresh   []answer // to be cached
+	filling *table
+	fresh   []answer
 }
 
 type answer struct {
 	op    int
-	stamp kept.Stamp // of that moment
-	ends  int64      // expiry, as in an item
-	kept  *kept.Item // nil: it was not in the cache
+	stamp kept.Stamp
+	ends  int64 // as in an item
+	kept  *kept.Item
 }
 
 func (r *reading) do() error {
@@ -155,8 +153,8 @@ func (r *reading) recall(i int) bool {
 	return true
 }
 
-// readTree reads the missing keys. It returns false if another table is filling by now: the tree
-// may then have newer commits than the tables that were read.
+// readTree returns false if another table is filling by now: the tree may then have newer commits
+// than the tables that were read.
 func (r *reading) readTree() (done bool, err error) {
 	// mu is not held: while the file grows, this waits for all readers.
 	tx, err := r.beginRead()

@@ -11,26 +11,25 @@ import (
 // Scrub is the result of the last complete read of the file: at open, and then once a day, a
 // megabyte a second.
 type Scrub struct {
-	Ended   time.Time // zero: none has ended yet
+	Ended   time.Time // zero: none has
 	Items   uint64
-	Damaged uint64 // items with a wrong checksum; a get of one is an ErrCorrupt
-	Missing uint64 // items lost with the pages that led to them; a get of one may be an ErrNotFound
-	Err     error  // a page was unreadable, and the rest was not checked
+	Damaged uint64 // a get is an ErrCorrupt
+	Missing uint64 // lost with the pages that led to them; a get may be an ErrNotFound
+	Err     error  // a page was unreadable; the rest was not checked
 }
 
 // OK reports whether the scrub found no damage.
 func (s Scrub) OK() bool { return s.Damaged == 0 && s.Missing == 0 && s.Err == nil }
 
-// scrub is a scrub in progress. It reads some items between transactions of the mover, which add to
-// seen the changes in the part already read. If seen differs from the tree's count at the end,
-// items are missing.
+// scrub is a scrub in progress. The mover adds to seen its changes of the part already read, so
+// items are missing if seen differs from the tree's count at the end.
 type scrub struct {
 	began time.Time
-	at    []byte // the next key; nil: not running
+	at    []byte // nil: not running
 	seen  uint64
 	found Scrub
 
-	filter *bloom.Filter // used if the scrub finds no damage; may be nil
+	filter *bloom.Filter
 }
 
 const scrubbedBytes = 1 << 20 // of items, each tick
@@ -83,7 +82,6 @@ func (s *Store) isScrubDue() bool {
 	return began.IsZero() || time.Since(began) >= s.limits.day || s.filter.Load().IsFull()
 }
 
-// isFilterWanted reports whether the scrub must not pause, since there is no good filter.
 func (s *Store) isFilterWanted() bool {
 	now := s.filter.Load()
 	return s.scrub.filter != nil && (now == nil || now.IsFull()) && s.failed.Load() == nil

@@ -19,27 +19,27 @@ var ErrFolder = errors.New("the folder does not fit this store")
 
 // Shipping is the state of Ship.
 type Shipping struct {
-	Known    bool      // Ship has reached the folder, and it fits
+	Known    bool
 	Shipped  time.Time // all commits up to this time are in the folder
-	Snapshot time.Time // start of the newest snapshot
+	Snapshot time.Time // start of the newest one
 
-	Trouble error // the error of the last try to ship, or nil
-	Spoiled error // the error of the last try to take a snapshot, or to delete old ones, or nil
+	Trouble error // of the last try to ship, or nil
+	Spoiled error // of the last try to take a snapshot or delete old ones, or nil
 }
 
 const (
-	callTime   = 30 * time.Second // limit of a call of the folder
+	callTime   = 30 * time.Second // of the folder
 	closeTime  = 5 * time.Second  // how long Close waits for the last commits
-	pieceBytes = 8 << 20          // size from which a piece takes no more commits
+	pieceBytes = 8 << 20          // a piece of this size takes no more commits
 )
 
 // Ship ships the store to a folder until the store is closed, and then returns nil, or until ctx
 // ends: new commits twice a second, and a snapshot once a day. Restore can recreate any moment of
-// the last seven days, and any snapshot of the last thirty.
+// the last seven days, and any snapshot of the last thirty. Close waits up to five seconds for the
+// last commits.
 //
 // If the folder is unavailable, Ship retries, Stats has the error, and the store retains up to 1 GB
-// of logs. A new snapshot replaces commits that are no longer in the logs. Close waits up to five
-// seconds for the last commits.
+// of logs. After that, a new snapshot closes the gap.
 //
 // It returns ErrFolder if another store, or a copy of this one, ships to the folder, or if the
 // folder has a later state of this one. A store has one folder at a time.
@@ -65,16 +65,15 @@ func (s *Store) ship(ctx context.Context, to Folder) error {
 type shipper struct {
 	*hold // of the commits that are not in the folder
 	to    *history
-	last  uint64 // the last commit in the folder
+	last  uint64
 
-	newest snapshot   // in the folder; zero: none
+	newest snapshot   // in the folder; may be zero
 	need   uint64     // a snapshot with all commits before this one is needed
-	taking chan taken // receives the result of the running snapshot; nil: none
-	rest   time.Time  // no snapshot is begun before
+	taking chan taken // result of the running snapshot, or nil
+	rest   time.Time
 	done   Shipping
 }
 
-// run ships until the store is closed, ctx ends, or the folder does not fit.
 func (sh *shipper) run(ctx context.Context) error {
 	snapshots, stop := context.WithCancel(ctx)
 	defer func() {
@@ -159,7 +158,7 @@ func (sh *shipper) shipTo(ctx context.Context, seen point) (more bool, err error
 }
 
 // own makes sure that the folder belongs to the store. It claims an empty one, unless the store has
-// shipped to it before.
+// shipped there before.
 func (sh *shipper) own(ctx context.Context) error {
 	folder := crc64.Checksum([]byte(sh.to.String()), folderSums)
 	st, err := sh.stateNow()
@@ -197,8 +196,8 @@ func (sh *shipper) join(ctx context.Context) error {
 	return nil
 }
 
-// findLast finds the last commit in the folder. If the last piece is damaged, the next snapshot
-// replaces it.
+// findLast finds the last commit in the folder. A damaged last piece is replaced by the next
+// snapshot.
 func (sh *shipper) findLast(ctx context.Context) error {
 	pieces, err := sh.to.pieces(ctx)
 	if err != nil || len(pieces) == 0 {
@@ -287,7 +286,7 @@ type piece struct {
 	commits []commitlog.Record
 	end     commitlog.Mark
 	more    bool
-	now     int64 // time when these were all
+	now     int64
 }
 
 func (sh *shipper) gather() (p piece, err error) {

@@ -13,10 +13,9 @@ import (
 // Restored is the result of Restore.
 type Restored struct {
 	Snapshot time.Time
-	Commits  uint64 // made since
+	Commits  uint64
 
-	// Known is the time up to which the new store has all commits, perhaps before the requested
-	// one.
+	// Known is the time up to which the store has all commits, perhaps before the requested one.
 	Known time.Time
 }
 

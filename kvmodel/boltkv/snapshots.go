@@ -10,12 +10,12 @@ import (
 
 const (
 	snapshotEach  = 24 * time.Hour
-	snapshotAgain = time.Minute // until a failed one is retried
+	snapshotAgain = time.Minute
 )
 
 type taken struct {
-	snapshot       // zero: it is not in the folder
-	err      error // of the snapshot, or of deleting old ones
+	snapshot // zero: it failed
+	err      error
 }
 
 // beginSnapshot begins a snapshot if there is none, the pieces have a gap, or the last is a day old

@@ -12,18 +12,18 @@ import (
 
 // state is the tree's record of itself and the logs.
 type state struct {
-	open  bool   // there is a log, with commits that the tree may lack
-	epoch uint64 // of that log, or of the last one
-	point        // the tree has all commits up to here
-	items uint64 // in the tree
-	ships uint64 // identifies the folder of Ship; 0: none
+	open  bool   // a log may have commits that the tree lacks
+	epoch uint64 // of the last log
+	point
+	items uint64
+	ships uint64 // identifies the folder of Ship, or 0
 }
 
 // point is the moment after a record of the logs.
 type point struct {
 	seq     uint64
 	time    int64
-	version uint64 // the last one assigned
+	version uint64
 }
 
 func after(r *commitlog.Record) point { return point{r.Seq, r.Time, r.Version} }

@@ -5,7 +5,6 @@ import (
 	"syscall"
 )
 
-// syncData syncs f's content, and only the metadata needed to read it.
 func syncData(f *os.File) error {
 	for {
 		err := syscall.Fdatasync(int(f.Fd()))

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// table holds the changes of a log's commits.
 type table struct {
-	items map[string][]byte // encoded; nil: the key was deleted
+	items map[string][]byte // encoded; nil: deleted
 	bytes int
 
 	point
@@ -28,8 +27,8 @@ func (t *table) set(key string, buf []byte) {
 	t.bytes += len(buf)
 }
 
-// get returns the item of key, nil if it was deleted. ok is false if the table, which may be nil,
-// lacks the key.
+// get returns a nil item if it was deleted, and false if the table, which may be nil, lacks the
+// key.
 func (t *table) get(key string) (buf []byte, ok bool) {
 	if t == nil {
 		return nil, false
@@ -50,16 +49,15 @@ func (t *table) add(changes map[string][]byte, p point) {
 	t.point = p
 }
 
-// present returns the current moment. If the clock was set back, its time is that of the last
-// commit. The caller holds mu.
+// If the clock was set back, present has the time of the last commit. The caller holds mu.
 func (t *table) present() point {
 	p := t.point
 	p.time = max(p.time, time.Now().UnixNano())
 	return p
 }
 
-// encodeChanges appends changes in the format of the log: for each key its length, the length of
-// its item plus one, or 0 if it was deleted, and both.
+// encodeChanges writes for each key its length, the length of its item plus one or 0 if it was
+// deleted, and both.
 func encodeChanges(buf []byte, changes map[string][]byte) []byte {
 	for key, it := range changes {
 		buf = encodeChange(buf, key, it)

@@ -15,8 +15,8 @@ type tree struct {
 	*Store
 	tx     *bolt.Tx
 	items  *bolt.Bucket
-	added  int64 // items added, minus removed
-	passed int64 // the same, in the part the scrub has read
+	added  int64
+	passed int64 // the part of added that the scrub has read
 	swept  int
 }
 
@@ -44,8 +44,8 @@ func (t *tree) find(key []byte) (item, bool) {
 	return decode(key, buf), true
 }
 
-// eachFrom calls f for about most bytes of items from from on, and returns the key to continue at,
-// nil at the end.
+// eachFrom calls f for about most bytes of items, and returns the key to continue at, nil at the
+// end.
 func (t *tree) eachFrom(from []byte, most int, f func(key, buf []byte)) (next []byte) {
 	c, size := t.items.Cursor(), 0
 	for key, buf := c.Seek(from); key != nil; key, buf = c.Next() {
@@ -60,8 +60,7 @@ func (t *tree) eachFrom(from []byte, most int, f func(key, buf []byte)) (next []
 
 var errPage = errors.New("a page is damaged")
 
-// onPage runs f. If f reads a damaged page, bbolt or the memory map panics; onPage returns that as
-// an error.
+// onPage returns a panic of f, by bbolt or the memory map on a damaged page, as an error.
 func onPage(f func()) (broken error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -73,7 +72,6 @@ func onPage(f func()) (broken error) {
 	return nil
 }
 
-// set stores buf under key, or deletes it if buf is nil or expired.
 func (t *tree) set(key, buf []byte) {
 	t.unlist(key)
 	var it item
@@ -128,7 +126,7 @@ func (t *tree) removeListed(entry []byte) {
 		t.set(key, nil)
 		return
 	}
-	// The index is damaged: remove the entry, not the item.
+	// The index is damaged, not the item.
 	must(t.expiry().Delete(entry))
 }
 

@@ -10,20 +10,20 @@ import (
 
 // limits bound the tables and the timing. Tests lower them.
 type limits struct {
-	turn int           // load at which the next table is begun
-	full int           // load at which a table is full
+	turn int // load at which the next table is begun
+	full int
 	idle time.Duration // time without a commit after which the table is moved
-	tick time.Duration // interval of periodic work
-	day  time.Duration // between the starts of two scrubs
+	tick time.Duration
+	day  time.Duration // between two scrubs
 
 	trip   int // bytes written by a trip or an atomic change
-	copied int // bytes of items in a record of a backup
+	copied int // bytes in a record of a backup
 
-	filter uint64 // bytes of a filter; a store with more keys has none
+	filter uint64 // bytes of a filter
 	spare  uint64 // keys a filter has room for, besides half as many as the tree has
 
-	ship     time.Duration // interval at which Ship looks for commits
-	snapshot time.Duration // time to ship a snapshot
+	ship     time.Duration
+	snapshot time.Duration // time to ship one
 	kept     int64         // bytes of logs retained for a reader
 }
 
@@ -33,13 +33,12 @@ var defaultLimits = limits{
 	ship: 500 * time.Millisecond, snapshot: 6 * time.Hour, kept: 1 << 30,
 }
 
-// load returns the size of the filling table or half the size of its log, since repeated writes of
-// a key only grow the log.
+// load counts the log at half its size, since repeated writes of a key only grow the log.
 func (s *Store) load() int { return max(s.filling.bytes, int(s.log.Bytes()/2)) }
 
-// turnLog begins the next log and table, and starts moving the last ones. It does nothing while a
-// move is in progress, or while the log is being synced and the table is not full. If it fails, the
-// last ones stay in use.
+// turnLog begins the next log and table, and starts moving the last ones, unless a move is in
+// progress, or the log is being synced and the table is not full. If it fails, the last ones stay
+// in use.
 func (s *Store) turnLog() error {
 	if s.moved() != nil {
 		return nil
@@ -80,11 +79,11 @@ func (s *Store) beginNext() (*commitlog.Log, error) {
 	return s.beginLog(commitlog.Header{Store: s.id, Epoch: s.log.Epoch + 1, First: s.log.Next()})
 }
 
-// slowest bounds the delay of a commit during a move.
+// slowest bounds the delay of a commit.
 const slowest = 20 * time.Millisecond
 
 // brake delays the committer if tables fill faster than they are moved. It returns false if the
-// store closes meanwhile.
+// store closes.
 func (s *Store) brake() bool {
 	over := s.load() - s.limits.turn
 	moved := s.moved()
@@ -108,7 +107,6 @@ func (s *Store) brake() bool {
 	return true
 }
 
-// full returns an error if the table is full and cannot be moved.
 func (s *Store) full() *failure {
 	if s.load() < s.limits.full || s.carrying.Load() {
 		return nil
