@@ -11,8 +11,8 @@ import (
 type Filter struct {
 	seed  maphash.Seed
 	lines []line
-	room  int64        // capacity in keys
-	keys  atomic.Int64 // approximate number of keys added
+	room  int64        // in keys
+	keys  atomic.Int64 // approximate
 }
 
 type line [8]atomic.Uint64
@@ -20,7 +20,7 @@ type line [8]atomic.Uint64
 const (
 	bitsOfKey = 6
 	lineBits  = 512
-	keyBits   = 12 // bits per key of capacity
+	keyBits   = 12 // of capacity
 )
 
 func New(room int) *Filter {
@@ -75,5 +75,5 @@ func (f *Filter) each(h uint64, do func(word *atomic.Uint64, bit uint64) bool) {
 	}
 }
 
-// IsFull reports whether more keys were added than fit, so that Lacks recognizes fewer and fewer.
+// IsFull reports whether more keys were added than fit, so that Lacks recognizes fewer.
 func (f *Filter) IsFull() bool { return f != nil && f.keys.Load() > f.room }

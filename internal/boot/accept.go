@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Accept is that of kv.Losses. If the store was not used yet, it looks first.
+// Accept implements kv.Losses. If the store was not used yet, it looks first.
 func (m *Memory) Accept(ctx context.Context) (servers []string, err error) {
 	err = m.inTurn(ctx, func() error {
 		if servers = m.lostNames(); len(servers) == 0 {
@@ -31,7 +31,6 @@ func (m *Memory) Accept(ctx context.Context) (servers []string, err error) {
 	return servers, err
 }
 
-// inTurn calls f while nobody else makes a pass.
 func (m *Memory) inTurn(ctx context.Context, f func() error) error {
 	if m.table() == (Table{}) {
 		if err := m.Look(ctx); err != nil {
@@ -45,10 +44,9 @@ func (m *Memory) inTurn(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// Renew is that of kv.Losses.
-//
-// No server knows the edition of the former store, so the new one is named by the time. If a clock
-// has gone back, processes that know a later edition continue to return ErrLost.
+// Renew implements kv.Losses. No server knows the edition of the former store, so the new one is
+// named by the time. If a clock has gone back, processes that know a later edition continue to
+// return ErrLost.
 func (m *Memory) Renew(ctx context.Context) error {
 	return m.inTurn(ctx, func() error {
 		if len(m.lostNames()) > 0 {
@@ -88,7 +86,6 @@ func (m *Memory) lostNames() (names []string) {
 	return names
 }
 
-// accept returns how the servers have changed, and whether nothing is lost any more.
 func (m *Memory) accept(ctx context.Context) (moved []string, done bool, err error) {
 	seen, err := m.still(ctx)
 	if seen == nil || err != nil {
@@ -109,13 +106,11 @@ func (m *Memory) accept(ctx context.Context) (moved []string, done bool, err err
 	return v.moved, false, m.replace(ctx, v, seen, v.table.Edition+1)
 }
 
-// learn makes this process adopt the store's table.
 func (m *Memory) learn(ctx context.Context) error {
 	m.forget()
 	return m.pass(ctx, Table{})
 }
 
-// replace proposes a table of that edition, and makes it valid if nothing has intervened.
 func (m *Memory) replace(ctx context.Context, v verdict, seen []Seen, edition uint64) error {
 	next := newTable(edition, m.number(), m.named())
 	if err := m.put(ctx, v.propose(seen, next)); err != nil {
@@ -132,8 +127,7 @@ func (m *Memory) putThrough(ctx context.Context, next Table) error {
 	return m.put(ctx, ops)
 }
 
-// confirmation returns the writes that make next the valid table, or nil if some server lacks the
-// proposal.
+// confirmation returns nil if some server lacks the proposal.
 func confirmation(seen []Seen, next Table, number func() uint64) []kv.Op {
 	for _, s := range seen {
 		if s.Version == 0 || s.Item.Next != next {

@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Table is the common part of the items on all servers. The zero Table is none.
+// Table is the common part of all items. The zero Table is none.
 type Table struct {
 	Edition uint64 // incremented by each Accept
 	ID      uint64 // random
@@ -20,7 +20,7 @@ func newTable(edition, id uint64, names []string) Table {
 	return Table{edition, id, strings.Join(slices.Sorted(slices.Values(names)), ",")}
 }
 
-// Levels of an item. No op is allowed before all items have the last level, and each shows that all
+// Levels of an item. Ops are sent when all items have the last level. Each level shows that all
 // have had the one before.
 const (
 	added     = iota // it does not count yet
@@ -30,11 +30,11 @@ const (
 
 // Item is stored on each server under a reserved key.
 type Item struct {
-	Name   string // the server it was written for
+	Name   string
 	Number uint64 // identifies the server's memory; 0: its loss is not accepted yet
 	Level  int
 	Table  Table
-	Next   Table // the table proposed by an Accept
+	Next   Table // proposed by an Accept
 }
 
 func (it Item) encode() []byte {
@@ -79,5 +79,5 @@ type Seen struct {
 	Name    string
 	Item    Item
 	Version kv.Version // 0: absent
-	Err     error      // the server did not answer, or its item cannot be read
+	Err     error      // no answer, or an unreadable one
 }

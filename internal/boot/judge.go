@@ -9,15 +9,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// verdict is the conclusion from the items of all servers.
 type verdict struct {
-	table Table // the valid one; the zero Table: the store has not started
+	table Table // the valid one; zero: the store has not started
 	moved []string
-	lost  []string // why each server has lost its memory, "" if it has not
+	lost  []string // why each server has lost its memory, or ""
 }
 
-// judge returns the verdict on seen. known is the table by which the process knows the store, if
-// any. names is nil if the URL does not name all servers.
+// known is the table by which the process knows the store, if any. names is nil if the URL does not
+// name all servers.
 func judge(names []string, seen []Seen, known Table) verdict {
 	v := verdict{table: newest(seen), lost: make([]string, len(seen))}
 	if v.table == (Table{}) {
@@ -102,10 +101,10 @@ func (v *verdict) settled(seen []Seen) bool {
 type outcome uint8
 
 const (
-	again  outcome = iota // look once more
-	good                  // ops may be sent to the servers that answered
-	lossy                 // some server has lost its memory
-	writes                // something must be written first
+	again outcome = iota // look once more
+	good                 // ops may be sent to the servers that answered
+	lossy
+	writes // something must be written first
 )
 
 // step decides what to do after a pass that has shown seen, and the one before it last. Only a
@@ -162,7 +161,6 @@ func (v *verdict) next(names []string, seen []Seen, number func() uint64) ([]kv.
 	return ops, nil
 }
 
-// begin returns the writes that start a store.
 func begin(names []string, seen []Seen, number func() uint64) (ops []kv.Op) {
 	t := Table{}
 	for _, s := range seen {
@@ -186,7 +184,6 @@ func begin(names []string, seen []Seen, number func() uint64) (ops []kv.Op) {
 	return ops
 }
 
-// putThrough returns the writes that make a proposal valid.
 func (v *verdict) putThrough(seen []Seen, number func() uint64) (ops []kv.Op) {
 	for _, s := range seen {
 		if it := s.Item; s.Version != 0 && it.Next == v.table && it.Next.Edition > 0 {
@@ -200,8 +197,7 @@ func (v *verdict) putThrough(seen []Seen, number func() uint64) (ops []kv.Op) {
 	return ops
 }
 
-// propose returns the writes of a proposal. A server that has lost its memory has no number until
-// the new table is valid.
+// In propose, a server that has lost its memory gets no number until the new table is valid.
 func (v *verdict) propose(seen []Seen, next Table) (ops []kv.Op) {
 	for i, s := range seen {
 		it := s.Item

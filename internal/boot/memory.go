@@ -2,7 +2,7 @@
 //
 // Every server has an item with the same table, so that each is a witness of all others. A process
 // reads a server's item before its first op on a new connection, and periodically. The steps of the
-// protocol are functions of the result of a pass over all items; [Memory] carries them out.
+// protocol are functions of a pass over all items; [Memory] carries them out.
 package boot
 
 import (
@@ -21,21 +21,20 @@ import (
 
 const maxPasses = 64
 
-// Config describes the servers of a store and how to reach their items.
 type Config struct {
-	Names []string // of the servers
+	Names []string
 
 	// Fixed: the names stand for parts of one store and never change.
 	Fixed bool
 
-	// Do carries out ops, whose keys are names of servers and stand for their items.
+	// Do carries out ops on the items of the servers that their keys name.
 	Do func(ctx context.Context, ops []kv.Op)
 
 	// Of returns the position in Names of the server that holds key.
 	Of func(key string) int
 
-	// Passed, if not nil, is called after the last of a series of Do calls, in which versions must
-	// be valid.
+	// Passed, which may be nil, ends a series of Do calls. Versions must be valid within the
+	// series.
 	Passed func()
 }
 
@@ -47,12 +46,12 @@ type Memory struct {
 	number  func() uint64
 	turn    chan struct{} // holds one token during a pass
 	passes  atomic.Int64  // passes that ended, except with the context
-	failed  error         // error of the last of them; for the holder of the turn
+	failed  error         // error of the last of them; guarded by turn
 	doubts  atomic.Uint64
 
 	known atomic.Pointer[Table] // changed only with mu held
 
-	mu      sync.Mutex // never held during a trip
+	mu      sync.Mutex // not held during a trip
 	watches []func(servers []string, err error)
 }
 
@@ -76,10 +75,10 @@ type Server struct {
 }
 
 type state struct {
-	number uint64    // of its memory; 0: not known yet
-	lost   error     // an ErrLost, if it has lost its memory
-	due    time.Time // time of the next look
-	doubt  uint64    // Doubts at the time of the look
+	number uint64    // of its memory; 0: not known
+	lost   error     // an ErrLost, or nil
+	due    time.Time // of the next look
+	doubt  uint64    // at the time of the look
 }
 
 // Doubt makes the next op on every server read its item first, since a connection was lost or made.
@@ -90,7 +89,7 @@ func (m *Memory) Doubt() { m.doubts.Add(1) }
 func (m *Memory) Doubts() uint64 { return m.doubts.Load() }
 
 // Known returns the number of the server's memory, and whether its item must be read before the
-// next op. The error is an ErrLost if it has lost its memory.
+// next op. The error is an ErrLost.
 func (s *Server) Known() (number uint64, look bool, err error) {
 	st := s.state.Load()
 	if st.number == 0 && st.lost == nil || st.doubt != s.memory.Doubts() || !time.Now().Before(st.due) {
@@ -100,7 +99,7 @@ func (s *Server) Known() (number uint64, look bool, err error) {
 }
 
 // Saw handles a get of the server's item that began after doubts. It returns the number of its
-// memory if that is unchanged. Otherwise call Look and read again.
+// memory, and false if that has changed: then call Look, and read again.
 func (s *Server) Saw(r kv.Result, doubts uint64) (number uint64, ok bool) {
 	seen := read(s.Name, r)
 	st, it := s.state.Load(), seen.Item
@@ -131,9 +130,8 @@ func read(name string, r kv.Result) Seen {
 	return seen
 }
 
-// Look reads the items of all servers, finishes steps that others left unfinished, and records
-// losses. It returns an ErrUnavailable if the state cannot be determined now. Concurrent calls
-// share one pass.
+// Look reads all items, finishes steps that others left unfinished, and records losses. It returns
+// an ErrUnavailable if the state cannot be determined now. Concurrent calls share one pass.
 func (m *Memory) Look(ctx context.Context) error {
 	before := m.passes.Load()
 	if err := m.begin(ctx); err != nil {
@@ -225,8 +223,8 @@ func (m *Memory) get(ctx context.Context) []Seen {
 	return seen
 }
 
-// put sends the first of ops and, if that succeeds, the others. It returns an error only if another
-// pass would be pointless.
+// put sends the first of ops and, if that succeeds, the others. After an error another pass would
+// be pointless.
 func (m *Memory) put(ctx context.Context, ops []kv.Op) error {
 	for _, part := range [][]kv.Op{ops[:1], ops[1:]} {
 		if len(part) == 0 {
@@ -295,7 +293,7 @@ func (m *Memory) loss(v verdict, i int) error {
 	return nil
 }
 
-// GoneBack is that of kv.Losses. The server's item says so until an Accept.
+// GoneBack implements kv.Losses. The server's item says so until an Accept.
 func (m *Memory) GoneBack(ctx context.Context, key string) error {
 	if err := m.begin(ctx); err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 )
 
-// conn is a connection that reports its traffic to its server.
 type conn struct {
 	net.Conn
 	server *server

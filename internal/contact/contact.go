@@ -1,12 +1,12 @@
 // Package contact tracks whether the servers of a store answer.
 //
-// A store makes its connections through [Servers], which watches their traffic. A server is away if
-// it cannot be connected to, or was asked and has said nothing for the store's patience. Nothing
-// waits for it: its connections are closed, and new ones are refused. In the background, attempts
-// are made to reach it.
+// [Servers] makes the connections of a store and watches their traffic. A server is away if it
+// cannot be connected to, or was asked and has said nothing for the store's patience. Nothing waits
+// for it: its connections are closed, new ones are refused, and attempts to reach it run in the
+// background.
 //
-// If nothing listens at the address, a caller learns of a return sooner by an attempt of its own.
-// Such attempts are made one at a time, too.
+// If nothing listens at the address, callers also try, one at a time, so they learn of a return
+// sooner.
 package contact
 
 import (
@@ -30,7 +30,7 @@ type Servers struct {
 	dial     Dialer
 	open     context.Context // ends with Close
 	end      context.CancelFunc
-	tries    sync.WaitGroup // goroutines that try to reach servers
+	tries    sync.WaitGroup
 
 	mu      sync.Mutex
 	servers map[string]*server
@@ -70,8 +70,7 @@ func (s *Servers) tell(o kv.Outage) {
 	}
 }
 
-// Dial connects to the server at addr. If that fails, or the server is away, the error is a
-// *net.OpError with the Op "dial".
+// Dial connects to the server at addr. Its errors are *net.OpError with the Op "dial".
 func (s *Servers) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	conn, err := s.connect(ctx, addr)
 	if err == nil {

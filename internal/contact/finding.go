@@ -7,8 +7,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Findings in common wording for all stores on servers.
-
 const FindingTime = 2 * time.Second
 
 // IsLocal reports whether addr, host:port, is on this machine.

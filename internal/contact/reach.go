@@ -16,7 +16,6 @@ const (
 	forgetAfter = time.Minute
 )
 
-// reach tries to reach a server that is away.
 func (s *server) reach() {
 	asks, asked := s.asks.Load(), time.Now()
 	for pause := firstPause; s.isAway() && kv.Sleep(s.all.open, pause); pause = min(2*pause, lastPause) {

@@ -16,7 +16,7 @@ const (
 	// tellAfter is the length of a silence that is an outage.
 	tellAfter = time.Second
 
-	// looks is how many consecutive times a server must be found silent: a process that was not
+	// looks is how many times in a row a server must be found silent: a process that was not
 	// running has not looked.
 	looks = 8
 
@@ -28,20 +28,20 @@ type server struct {
 	all   *Servers
 	addr  string
 	every time.Duration // between two looks
-	turn  chan struct{} // holds a token while an attempt is in progress
+	turn  chan struct{} // holds a token during an attempt
 
-	asks    atomic.Uint64 // counts requests
-	answers atomic.Uint64 // counts answers
-	waiting atomic.Int64  // connections and attempts waiting for an answer
-	watched atomic.Bool   // look is called periodically
+	asks    atomic.Uint64
+	answers atomic.Uint64
+	waiting atomic.Int64 // connections and attempts waiting for an answer
+	watched atomic.Bool  // look is called periodically
 
-	mu      sync.Mutex // never held while waiting for the server
+	mu      sync.Mutex // not held while waiting for the server
 	closed  bool
 	conns   map[*conn]bool
-	timer   *time.Timer // calls look
-	asked0  uint64      // asks and answers at the last look
+	timer   *time.Timer
+	asked0  uint64 // at the last look
 	heard0  uint64
-	silent  time.Duration // length of the silence, by the looks
+	silent  time.Duration // by the looks
 	away    error         // why nobody waits for it; nil: not away
 	refuses bool          // away, because nothing listens
 	trying  bool          // a goroutine tries to reach it
@@ -72,7 +72,6 @@ func (s *server) state() (away error, refuses bool) {
 	return s.away, s.refuses
 }
 
-// dialInTurn connects to a server at which nothing listened.
 func (s *server) dialInTurn(ctx context.Context) (net.Conn, error) {
 	limited, cancel := context.WithTimeout(ctx, atOnce)
 	defer cancel()
@@ -177,7 +176,7 @@ func (s *server) look() {
 	}
 }
 
-// judge acts on a silence. The caller holds mu.
+// The caller of judge holds mu.
 func (s *server) judge() {
 	switch {
 	case s.silent >= s.all.patience:
@@ -193,7 +192,7 @@ func (s *server) leave(why error) {
 	s.depart(why, errors.Is(why, syscall.ECONNREFUSED))
 }
 
-// depart is leave for a caller that holds mu.
+// The caller of depart holds mu.
 func (s *server) depart(why error, refuses bool) {
 	if s.closed {
 		return
@@ -202,7 +201,7 @@ func (s *server) depart(why error, refuses bool) {
 	s.begin(why)
 	if !refuses {
 		for c := range s.conns {
-			// closing a connection takes mu
+			// Close takes mu.
 			go c.lose(why)
 		}
 	}
@@ -220,7 +219,7 @@ func (s *server) begin(why error) {
 	}
 }
 
-// over reports the end of a reported outage. The caller holds mu.
+// over reports the end of an outage. The caller holds mu.
 func (s *server) over() {
 	if !s.since.IsZero() {
 		s.all.tell(kv.Outage{Server: s.addr, Since: s.since, Over: true})

@@ -2,8 +2,8 @@
 //
 // A value that is written whole is a payload and its big-endian CRC-32C. A value that is appended
 // to consists of frames: the byte F5, the length of the payload as a varint, the payload, and the
-// CRC-32C of all these. Bytes that do not match their checksum count as lost; frames behind them
-// are still read. An important value consists of two equal frames, and either is enough.
+// CRC-32C of these. Damaged bytes count as lost; frames behind them are still read. An important
+// value is two equal frames, and either is enough.
 package frame
 
 import (
@@ -19,7 +19,7 @@ import (
 
 const Sum = 4
 
-// mark begins a frame. It never occurs in UTF-8.
+// mark never occurs in UTF-8.
 const mark = 0xf5
 
 // Whole appends its checksum to data.
@@ -94,8 +94,8 @@ func first(data []byte) (payload []byte, size int) {
 
 func Twice(payload []byte) []byte { return Append(Append(nil, payload), payload) }
 
-// Either returns the payload of a value made by Twice, or nil. The error is an ErrCorrupt if one
-// frame cannot be read.
+// Either returns the payload of a value made by Twice, or nil, and an ErrCorrupt if one frame
+// cannot be read.
 func Either(value []byte) (payload []byte, damaged error) {
 	if len(value) == 0 {
 		return nil, fmt.Errorf("%w: it is empty", codec.ErrCorrupt)

@@ -16,38 +16,37 @@ import (
 // began, according to a Stamp from before.
 type Cache struct {
 	seed   maphash.Seed
-	epoch  atomic.Uint64 // how often everything was dropped
+	epoch  atomic.Uint64 // counts calls of Empty
 	shards [shards]shard
 }
 
 const shards = 64
 
-// shard is the keys with some hashes. A get takes no lock. When the shard is full, a hand goes
+// shard has the keys with some hashes. A get takes no lock. If the shard is full, a hand goes
 // around the slots and drops those not used since its last visit.
 type shard struct {
 	table atomic.Pointer[table]
 	drops [1 << 8]uint32 // also separates changing fields from those that each get reads
 
-	mu    sync.Mutex // to change anything
-	free  []int      // which slots of the table are
+	mu    sync.Mutex // needed for changes
+	free  []int
 	hand  int
-	size  int // total bytes
-	limit int // of size
+	size  int
+	limit int
 }
 
 // table finds slots. The garbage collector scans only these, in the order in which they were made.
 type table struct {
-	places []place // as many as a power of two, more than there are slots
+	places []place // a power of two, more than there are slots
 	slots  []atomic.Pointer[slot]
 }
 
-// place names the slot of a hash. The hash gives its first possible place, and the others follow,
-// up to a free one.
+// place is a hash and the number of its slot. The search for a hash begins at its home and ends at
+// a free place.
 type place struct{ atomic.Uint64 }
 
 const free = 0
 
-// tag is what a place holds for a slot: the upper half of its hash, and its number.
 func tag(hash uint64, slot int) uint64 { return hash&^math.MaxUint32 | uint64(slot+1) }
 
 func slotIn(tag uint64) int { return int(tag&math.MaxUint32) - 1 }
@@ -59,7 +58,7 @@ type slot struct {
 	short [54]byte
 	Item
 	hash uint64
-	at   int // among the slots of the table
+	at   int // index in the table
 	long string
 }
 
@@ -82,11 +81,11 @@ func newSlot(key string, hash uint64, it *Item) *slot {
 
 // Item is the result of a get: a value, or its absence. It is immutable.
 type Item struct {
-	Decoded any        // of Value; nil: no get had a Decoder
+	Decoded any        // nil: no get had a Decoder
 	Version kv.Version // 0: absent
-	Ends    int64      // expiry in nanoseconds since 1970; 0: never, or the store decides
+	Ends    int64      // nanoseconds since 1970; 0: never, or the store decides
 	Value   []byte
-	Bytes   int // of Decoded, in addition to Value
+	Bytes   int // of Decoded
 
 	Asked, Read int64 // start and end of the read, for DropOthers and Keep; 0: irrelevant
 }
@@ -184,15 +183,13 @@ func (c *Cache) Keep(key string, it *Item, before Stamp) {
 	s.put(key, hash, it)
 }
 
-// KeepAnswer is Keep for the result of the get op, decoded.
 func (c *Cache) KeepAnswer(op *kv.Op, it *Item, before Stamp) {
 	it.Decode(op.Decode)
 	op.Result.Decoded = it.Decoded
 	c.Keep(op.Key, it, before)
 }
 
-// find returns nil if there is no slot of key, or its place is changing, which it is not while the
-// caller holds mu.
+// Without mu, find may return nil for a key whose place is changing.
 func (s *shard) find(key string, hash uint64) *slot {
 	t := s.table.Load()
 	if t == nil {
@@ -287,8 +284,7 @@ func (c *Cache) DropOthers(key string, version kv.Version) {
 	}
 }
 
-// drop removes at, which may be nil, and prevents reads in progress from being kept. The caller
-// holds mu.
+// at may be nil. The caller of drop holds mu.
 func (s *shard) drop(at *slot, hash uint64) {
 	*s.dropsOf(hash)++
 	s.remove(at)
@@ -304,7 +300,7 @@ func (s *shard) remove(at *slot) {
 	s.size -= at.size()
 }
 
-// remove frees the place of a slot, and moves those behind it nearer to their first places.
+// remove frees the place of a slot, and moves those behind it nearer to their homes.
 func (t *table) remove(at *slot) {
 	gap := t.home(at.hash)
 	for t.places[gap].Load() != tag(at.hash, at.at) {

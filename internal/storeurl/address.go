@@ -14,11 +14,10 @@ import (
 type Address struct {
 	User, Password string
 	Hosts          []string // each HOST:PORT, without duplicates
-	Path           string   // the part after the hosts, without the slash
+	Path           string   // after the hosts, without the slash
 }
 
-// ParseAddress splits //USER:PASSWORD@HOST:PORT,HOST:PORT/PATH. The default host is this machine,
-// and the default port is port.
+// ParseAddress splits //USER:PASSWORD@HOST:PORT,HOST:PORT/PATH. The default host is this machine.
 func ParseAddress(rest, port string) (Address, error) {
 	rest, ok := strings.CutPrefix(rest, "//")
 	if !ok {
@@ -56,7 +55,7 @@ func (a *Address) logIn(text string) error {
 	a.User, errUser = url.PathUnescape(user)
 	a.Password, errPassword = url.PathUnescape(password)
 	if errUser != nil || errPassword != nil {
-		// the original errors show a part of the password
+		// The original errors show a part of the password.
 		return errors.New("user name or password: write % as %25")
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 // valid names and the first error.
 type Options struct {
 	given url.Values
-	known []string // names
+	known []string
 	forms []string // as name=form
 	err   error    // about the first invalid value
 }
@@ -111,7 +111,7 @@ func Suggest(text string, names []string) string {
 	return fmt.Sprintf(": did you mean %s?", best)
 }
 
-// distance is the edit distance of a and b in bytes.
+// distance is the edit distance in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

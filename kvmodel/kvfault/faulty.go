@@ -1,5 +1,5 @@
-// Package kvfault has stores that fail on purpose, for tests and demonstrations. Package kvtest
-// builds on it, and an app can use it to show the effects of a crash.
+// Package kvfault has stores that fail on purpose, for tests and demonstrations, such as of a
+// crash.
 package kvfault
 
 import (
@@ -13,7 +13,7 @@ import (
 // Fault is the fate of one op.
 type Fault uint8
 
-// The faults. Late and ByRate are for a simulated world.
+// Late and ByRate are for a simulated world.
 const (
 	ByRate Fault = iota // decided by the probabilities
 	None                // carried out and answered
@@ -21,7 +21,7 @@ const (
 	Lost                // not carried out, ErrUnclear
 	Mute                // carried out, ErrUnclear
 	Late                // ErrUnclear, and carried out once at some later step
-	Full                // a write that stores a value is not carried out, ErrUnavailable; everything else is
+	Full                // for a write that stores a value: not carried out, ErrUnavailable
 )
 
 // Stops reports whether the fault keeps an op of that kind from being carried out.
@@ -36,9 +36,9 @@ var (
 	errUnclear = fmt.Errorf("kvfault: %w: no answer", kv.ErrUnclear)
 )
 
-// Faulty returns s with a fault on the nth op sent to it, counted from 1; all other ops work, even
-// in the same trip. Late acts like Mute; ByRate and None are no fault. Ops inside Atomic are not
-// counted, and the store is not Ordered.
+// Faulty returns s with a fault on the nth op, counted from 1; all other ops work, even in the same
+// trip. Late acts like Mute; ByRate and None are no fault. Ops inside Atomic are not counted, and
+// the store is not Ordered.
 func Faulty(s kv.Store, n int, fault Fault) kv.Store {
 	return &faulty{Store: s, left: n, fault: fault}
 }

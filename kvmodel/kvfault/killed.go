@@ -11,7 +11,7 @@ import (
 
 // Killed returns s for a process that is killed while it sends the first op for which before is
 // true. Neither this op nor any later one is carried out. Of the same trip, the earlier ops are
-// carried out, and on a store that is not Ordered all others, too. A transaction with such an op is
+// carried out, and on a store that is not Ordered all others. A transaction with such an op is
 // undone. Closing the store leaves s open.
 func Killed(s kv.Store, before func(op kv.Op) bool) kv.Store {
 	return &killed{Store: s, before: before, dead: new(atomic.Bool)}
@@ -59,8 +59,8 @@ func (k *killed) Powers() kv.Powers {
 
 func (k *killed) Close() error { return nil }
 
-// SingleKeys returns s without transactions: like several servers, it changes one key at a time, in
-// no order, and several processes may use it.
+// SingleKeys returns s without transactions: it changes one key at a time, in no order, for several
+// processes.
 func SingleKeys(s kv.Store) kv.Store { return singleKeys{s} }
 
 type singleKeys struct{ kv.Store }

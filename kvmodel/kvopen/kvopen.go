@@ -68,8 +68,7 @@ func Open(ctx context.Context, url string, opts ...Option) (*kvmodel.DB, error) 
 	return db, nil
 }
 
-// Store opens the store at url, with one of the engines if it is on servers. Its errors never show
-// a password.
+// Store opens the store at url. Its errors never show a password.
 func Store(ctx context.Context, url string, engines ...kv.Engine) (kv.Store, error) {
 	scheme, rest, options, err := parse(url, engines)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// parse splits a URL into its scheme, its options, and the rest between them. Its errors show no
-// part that could be a password.
+// parse splits a URL into its scheme, the rest, and its options. Its errors show no part that could
+// be a password.
 func parse(text string, engines []kv.Engine) (s kv.Scheme, rest string, options url.Values, err error) {
 	schemes := slices.Concat(append([]kv.Engine{own}, engines...)...)
 	name, rest, ok := strings.Cut(text, ":")

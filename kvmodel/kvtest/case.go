@@ -11,13 +11,13 @@ import (
 // Case checks one rule of the contract.
 type Case struct {
 	Name string // unique, such as add/present
-	Rule string // the rule, as a sentence
+	Rule string
 
 	needs need
 	run   func(*fixture)
 }
 
-// need is a requirement of a case on the store under test. Run skips cases with unmet needs.
+// need is a requirement of a case. Run skips cases with unmet needs.
 type need uint16
 
 const (

@@ -231,8 +231,7 @@ func (f *fixture) appendAndSwap() {
 	f.allPieces("k", 10)
 }
 
-// sealAmongAppends seals a value while others append to it. Exactly the appends that succeeded must
-// precede the seal.
+// In sealAmongAppends, exactly the appends that succeed precede the seal.
 func (f *fixture) sealAmongAppends() {
 	f.Helper()
 	f.ok(kv.OpSet("k", nil))

@@ -114,7 +114,6 @@ var walkingCases = []Case{
 	}},
 }
 
-// fill sets n items whose keys are begin and a number.
 func (f *fixture) fill(begin string, n int) {
 	f.Helper()
 	var ops []kv.Op
@@ -126,7 +125,6 @@ func (f *fixture) fill(begin string, n int) {
 	}
 }
 
-// walk returns the keys that Walk lists with the prefix begin after after.
 func (f *fixture) walk(begin, after string) (all []string) {
 	f.Helper()
 	err := kv.PowersOf(f.store).Walk(f.ctx, begin, after, func(keys []string) error {
@@ -139,7 +137,6 @@ func (f *fixture) walk(begin, after string) (all []string) {
 	return all
 }
 
-// keys returns the distinct keys of the store with the prefix begin.
 func (f *fixture) keys(begin string) (all []string) {
 	f.Helper()
 	err := kv.PowersOf(f.store).Keys(f.ctx, begin, func(keys []string) error {

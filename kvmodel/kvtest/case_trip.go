@@ -364,7 +364,7 @@ func (f *fixture) unsent(ctx context.Context, reason error) {
 	}
 }
 
-// cancelUnderWay increments one key under contexts that end at any moment. The sum must lie between
+// cancelUnderWay increments a key under contexts that end at any moment. The sum must lie between
 // the number of certain increments and that plus the unclear ones.
 func (f *fixture) cancelUnderWay() {
 	f.Helper()

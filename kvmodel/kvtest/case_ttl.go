@@ -117,12 +117,10 @@ var ttlCases = []Case{
 	}},
 }
 
-// expires is a case in which ops give key k that TTL.
 func expires(name, rule string, ttl time.Duration, ops ...kv.Op) Case {
 	return Case{name, rule, sleeps, func(f *fixture) { f.expires("k", ttl, func() { f.ok(ops...) }) }}
 }
 
-// expiredRefuses is a case in which op on the expired key k ends in want.
 func expiredRefuses(name, rule string, want error, op kv.Op) Case {
 	return Case{name, rule, sleeps, func(f *fixture) {
 		f.expired()

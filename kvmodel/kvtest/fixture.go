@@ -73,7 +73,6 @@ func (f *fixture) reopen() {
 	f.store = f.open()
 }
 
-// do carries out ops in one trip, which the store must answer, and returns them.
 func (f *fixture) do(ops ...kv.Op) []kv.Op {
 	f.Helper()
 	if err := f.try(f.ctx, f.store, ops); err != nil {
@@ -82,8 +81,8 @@ func (f *fixture) do(ops ...kv.Op) []kv.Op {
 	return ops
 }
 
-// try carries out ops on s and checks the rules of any Do: its error agrees with the results, and
-// it changes nothing in ops but the results.
+// try checks the rules of any Do: its error agrees with the results, and it changes nothing in ops
+// but the results.
 func (f *fixture) try(ctx context.Context, s kv.Store, ops []kv.Op) error {
 	f.Helper()
 	before := make([]kv.Op, len(ops))
@@ -199,7 +198,7 @@ func (f *fixture) number(op kv.Op, want int64) {
 	}
 }
 
-// together runs n goroutines at once, each of which calls work times times, until an error.
+// together runs n goroutines, each of which calls work times times, until an error.
 func (f *fixture) together(n, times int, work func(i, round int) error) {
 	f.Helper()
 	var wg sync.WaitGroup
@@ -222,7 +221,7 @@ func (f *fixture) together(n, times int, work func(i, round int) error) {
 	}
 }
 
-// one carries out op on s for a goroutine, which must not end the test.
+// one carries out op for a goroutine, which must not end the test.
 func (f *fixture) one(s kv.Store, op kv.Op) (kv.Result, error) {
 	return kv.One(f.ctx, s, op)
 }
@@ -269,7 +268,7 @@ func (f *fixture) numberOf(s kv.Store, key string) (int64, error) {
 	return kv.ParseNumber(r.Value)
 }
 
-// slack is how long an item may outlive its TTL, by the contract.
+// slack is how long an item may outlive its TTL.
 const slack = 2 * time.Second
 
 // shortly is the TTL of items that expire while the suite waits.

@@ -11,9 +11,9 @@ import (
 
 // Maker opens the store under test.
 type Maker struct {
-	// Open returns a client of the store called name. A new name gives an empty store. A name used
-	// before gives another client of the same data or, if the store allows one client at a time,
-	// opens the data again. The suite closes the store.
+	// Open returns a client of the store called name: an empty store, or another client of the same
+	// data if the name was used before. If the store allows one client at a time, Open opens the
+	// data again. The suite closes the store.
 	Open func(t testing.TB, name string) kv.Store
 
 	// Shared: two clients of one store may be open at once.
@@ -23,8 +23,7 @@ type Maker struct {
 	Kept bool
 
 	// Abandon, if not nil, copies the open store called name as a crash of its process would leave
-	// it, and returns the name of the copy. Every case then expects the copy to hold the same items
-	// as the store.
+	// it, and returns the name of the copy. It must hold the same items after every case.
 	Abandon func(t testing.TB, name string) (copied string)
 
 	// Advance moves the clock used for TTLs, which stands still otherwise. If it is nil, the suite
@@ -35,15 +34,14 @@ type Maker struct {
 	// has passed. If it is nil, the clock of this process does.
 	Clocks func(t testing.TB) []time.Time
 
-	// Shown: Run reads the stores as [kv.Near] does, with a Decoder in each get, whose result the
-	// store must keep.
+	// Shown: Run reads with [kv.Near] and a Decoder in each get, whose result the store must keep.
 	Shown bool
 
 	// Prefix is the number of bytes that Open's stores put before each key.
 	Prefix int
 
-	// Loose: the engine has its own limits within the contract: Append can grow a value slightly
-	// past MaxValue, and an Increment past MaxNumber is undone.
+	// Loose: Append can grow a value slightly past MaxValue, and an Increment past MaxNumber is
+	// undone.
 	Loose bool
 }
 

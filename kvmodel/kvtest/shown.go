@@ -8,7 +8,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// shown is a store for a suite with [Maker.Shown].
 type shown struct {
 	t testing.TB
 	kv.Store

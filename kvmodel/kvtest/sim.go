@@ -48,13 +48,13 @@ type Sim struct {
 	arrivals     []*request
 	expired      []*request
 	running      int
-	transactions int // number of running functions of Atomic
+	transactions int // running functions of Atomic
 	trace        trace
 }
 
-// Simulate runs test in a simulation with the given seed, and prints the seed and the end of the
-// trace if it fails. Processes that still run when test returns are crashed. It seeds crypto/rand,
-// so it cannot be used in parallel tests.
+// Simulate runs test in a simulation, and prints the seed and the end of the trace if it fails.
+// Processes that still run when test returns are crashed. It seeds crypto/rand, so it cannot be
+// used in parallel tests.
 func Simulate(t *testing.T, seed uint64, world World, test func(*Sim)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,8 +124,8 @@ func (s *Sim) Step() int { return s.step }
 // Store returns the underlying store, without faults and scheduling.
 func (s *Sim) Store() *memkv.Store { return s.mem }
 
-// Still returns the underlying store as a client like the others. It has no power, except for Walk
-// if the others have Atomic. Close does nothing.
+// Still returns the underlying store as a client. It has no power, except for Walk if the others
+// have Atomic. Close does nothing.
 func (s *Sim) Still() kv.Store {
 	if s.world.Powers.Atomic {
 		return still{s.mem, kv.Powers{Walk: s.mem.Powers().Walk}}
@@ -260,8 +260,7 @@ func (s *Sim) Evict(keys ...string) {
 	s.note("", fmt.Sprintf("evicted %q", keys))
 }
 
-// SetBack lowers the number under key to n, if it is above n, as if a server had lost its last
-// writes.
+// SetBack lowers the number under key to n, as if a server had lost its last writes.
 func (s *Sim) SetBack(key string, n int64) {
 	ops := []kv.Op{kv.OpGet(key)}
 	s.direct(ops)

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrCrashed is returned by the calls of a crashed process, along with ErrUnavailable. A real
-// process would see no answer at all, so a test must not take it for one.
+// process would see no answer, so a test must not take it for one.
 var ErrCrashed = errors.New("the process has crashed")
 
 var (
@@ -30,7 +30,7 @@ type process struct {
 	number int
 
 	// Used only by the scheduler:
-	near      *near   // of a world with Near
+	near      *near   // nil: a world without Near
 	speed     float64 // weight in the choice of flights
 	nth       int
 	crashStep int
@@ -50,15 +50,15 @@ type request struct {
 	from *process
 	ctx  context.Context
 	ops  []kv.Op
-	left int           // number of ops without an answer
+	left int           // ops without an answer
 	slow time.Duration // delay before the client sees the answers
-	done chan struct{} // closed when left is 0
+	done chan struct{}
 
 	// For Atomic; it does not run if err is set:
 	atomic    bool
 	full      bool // it is not committed if it stores a value
 	err       error
-	commitErr error // the reason why it is not committed
+	commitErr error // why it is not committed
 	afterErr  error // returned although it is committed
 }
 

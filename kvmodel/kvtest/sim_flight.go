@@ -13,8 +13,8 @@ import (
 type flight struct {
 	req    *request // nil: no caller waits for the answers
 	from   *process
-	ops    []kv.Op // those of req; copies if req is nil
-	places []int   // indexes in ops of the remaining ones, the next one first
+	ops    []kv.Op // of req; copies if req is nil
+	places []int   // indexes of the remaining ops, the next one first
 	chains *kv.Chains
 	late   bool
 	sent   bool // before its process fell asleep
@@ -124,7 +124,7 @@ func (s *Sim) apply(f *flight, how string) kv.Result {
 	op := f.ops[f.places[0]]
 	ops := []kv.Op{op}
 	if !f.chains.Skips(&ops[0]) {
-		ops[0].Chain = 0 // The chain is one of f.
+		ops[0].Chain = 0
 		_ = s.store.Do(context.Background(), ops)
 		ops[0].Chain = op.Chain
 		if op.Kind.Writes() {

@@ -64,7 +64,7 @@ func (n *near) tell() {
 	n.untold = nil
 }
 
-// changed records a change of key, and notifies some processes at once.
+// changed notifies some processes at once.
 func (s *Sim) changed(key string) {
 	if !s.world.Near {
 		return

@@ -152,7 +152,7 @@ func (s *Sim) choose() *flight {
 			return f
 		}
 	}
-	return last // There are none, or the sum was too large by a rounding error.
+	return last // There are none, or a rounding error.
 }
 
 // expire answers r, whose context has ended. Each of its flights was not sent, is lost, or goes on.

@@ -17,7 +17,7 @@ type event struct {
 	who  string
 	text string
 	op   kv.Op // with its value cut short
-	size int   // original size of its value
+	size int   // of its value
 }
 
 func (s *Sim) note(who, text string) { s.record(event{who: who, text: text}) }

@@ -9,10 +9,10 @@ import (
 // World configures the faults of a simulation, by probabilities from 0 to 1. In the zero World
 // every op is carried out and answered, and the seed determines only the order.
 type World struct {
-	// Powers are the powers of the store beyond the contract. See NoPowers and AllPowers.
+	// Powers are the powers of the store beyond the contract.
 	Powers Powers
 
-	// For each op: its fault. See Fault.
+	// For each op: its fault.
 	Unsent, Lost, Mute, Late float64
 
 	// Fault, if not nil, is asked about each op first.
@@ -23,8 +23,8 @@ type World struct {
 	Crash, Pause, Evict, SetBack float64
 
 	MaxCrashes int
-	Evictable  func(key string) bool // selects keys that may be evicted; nil: all
-	Counters   func(key string) bool // selects keys that may be set back; nil: none
+	Evictable  func(key string) bool // keys that may be evicted; nil: all
+	Counters   func(key string) bool // keys that may be set back; nil: none
 
 	// Slow, for each trip: its client sleeps for up to a minute before it sees the answers.
 	Slow float64
@@ -53,8 +53,8 @@ func (w World) options() (opts memkv.Options) {
 // Powers selects the powers of a simulated store. Again: see [Twice].
 type Powers struct{ Unless, Ordered, Atomic, Again bool }
 
-// NoPowers are the powers of memcached, ServerPowers of a Redis server, AllPowers of an embedded
-// store, and OptimisticPowers of a server with optimistic transactions.
+// The powers of memcached, a Redis server, an embedded store, and a server with optimistic
+// transactions.
 var (
 	NoPowers         = Powers{}
 	ServerPowers     = Powers{Unless: true, Ordered: true}
@@ -70,7 +70,7 @@ func Hostile(p Powers) World {
 	}
 }
 
-// Fault is what happens to one op: see package kvfault.
+// Fault is what happens to one op.
 type Fault = kvfault.Fault
 
 const (

@@ -15,8 +15,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Limits of a batch. The answers to that many writes fit into the buffers of a connection, so
-// unread answers never keep a server from reading. Gets are sent last.
+// The answers to that many writes fit into the buffers of a connection, so unread answers never
+// keep a server from reading. Gets are sent last.
 const (
 	maxWrites = 500
 	maxBytes  = 64 << 10 // or one larger write
@@ -51,7 +51,7 @@ func otherSet(set string) string {
 	return "replace"
 }
 
-// alone carries out op and returns true if op takes more than one command.
+// alone carries out an op that takes several commands, or returns false.
 func (l *link) alone(op *kv.Op) bool {
 	if op.Kind != kv.Append || !looksPadded(op.Value) || l.conn == nil {
 		return false
@@ -82,7 +82,6 @@ func (l *link) pass(set string, writes, gets []*kv.Op) {
 	}
 }
 
-// compose encodes as many of writes as may be sent at once, and returns their number.
 func (l *link) compose(set string, writes []*kv.Op) (n int) {
 	l.out, l.ends = l.out[:0], l.ends[:0]
 	for n < min(len(writes), maxWrites) && len(l.out) < maxBytes {
@@ -93,8 +92,8 @@ func (l *link) compose(set string, writes []*kv.Op) (n int) {
 	return n
 }
 
-// exchange sends the composed writes, and gets, and reads the answers. If the connection fails
-// midway, exchange closes it and refuses the rest.
+// exchange sends the composed writes, and gets, and reads the answers. If the connection fails, it
+// closes it and refuses the rest.
 func (l *link) exchange(writes, gets []*kv.Op) {
 	if l.conn == nil {
 		l.server.refuse(l.ctx, writes, errStuck)
@@ -145,8 +144,7 @@ func (l *link) send(gets []*kv.Op) (written int, err error) {
 	return l.conn.Write(out)
 }
 
-// receive returns the number of answered writes, and an error if the connection can no longer be
-// used.
+// receive returns the number of answered writes. After an error the connection is unusable.
 func (l *link) receive(writes, gets []*kv.Op) (answered int, err error) {
 	in := l.conn.reader()
 	for ; answered < len(writes); answered++ {
@@ -173,14 +171,13 @@ func (l *link) receive(writes, gets []*kv.Op) (answered int, err error) {
 	return answered, err
 }
 
-// readLine returns the next line. It is valid until the next read.
+// The line is valid until the next read.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	line, err := in.ReadSlice('\n')
 	return bytes.TrimRight(line, "\r\n"), err
 }
 
-// parse returns the answer in line, as the library's error, and an error if it is not one to a
-// write.
+// parse returns the answer in line, as the library's error. err means that line answers no write.
 func parse(line []byte) (answer, err error) {
 	switch string(line) {
 	case "STORED", "DELETED":

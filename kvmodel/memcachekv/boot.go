@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// bootKey holds a server's boot item. No caller can touch a key with braces.
+// bootKey holds a server's boot item. Callers cannot use keys with braces.
 const bootKey = "ringtree{b}"
 
 func newMemory(servers []*server) *boot.Memory {
@@ -44,8 +44,7 @@ func doItems(ctx context.Context, servers []*server, ops []kv.Op) {
 	wg.Wait()
 }
 
-// doItem carries out op on the boot item. All ops of a pass use one link, since versions are valid
-// only on one connection.
+// doItem uses one link for all ops of a pass, since versions are valid only on one connection.
 func (s *server) doItem(ctx context.Context, op *kv.Op) {
 	if s.witness == nil {
 		l, err := s.take(ctx)

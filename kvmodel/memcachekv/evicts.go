@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// refuseEviction returns an error that names the servers that evict items. It logs the silent ones.
+// refuseEviction returns an error that names the servers that evict items, and logs the silent
+// ones.
 func (s *Store) refuseEviction(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()

@@ -40,7 +40,7 @@ func (s *server) findings(ctx context.Context) []kv.Finding {
 
 type told struct {
 	settings, stats map[string]string
-	asked           time.Time // when the stats were requested
+	asked           time.Time
 	took            time.Duration
 }
 
@@ -70,8 +70,7 @@ func (s *server) talk(ctx context.Context, ask func(conn io.Writer, in *bufio.Re
 	return ask(conn, bufio.NewReader(conn))
 }
 
-// askStats returns the statistics in the answer: none if the server, or a proxy, does not know the
-// command.
+// askStats returns nothing if the server, or a proxy, does not know the command.
 func askStats(conn io.Writer, in *bufio.Reader, command string) (map[string]string, error) {
 	if _, err := io.WriteString(conn, command+"\r\n"); err != nil {
 		return nil, err

@@ -28,9 +28,9 @@ var (
 	errNotListed = errors.New("it does not list its keys")
 )
 
-// keys is the power Keys, by a command of the LRU crawler, on by default in memcached 1.5. An early
-// one scans only its lists and not its table of all items, and misses an item that moves between
-// lists meanwhile, which a read can cause.
+// keys lists keys by a command of the LRU crawler, on by default since memcached 1.5. An early one
+// scans only its lists, not its table of all items, and misses an item that moves between lists
+// meanwhile, as a read can cause.
 func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
 	for _, srv := range s.servers {
 		found, err := srv.keys(ctx, begin)
@@ -65,7 +65,7 @@ func (s *server) keys(ctx context.Context, begin string) (found []string, err er
 	return found, nil
 }
 
-// dump asks for the keys by the table of all items, "hash", or by the lists of all classes, "all".
+// dump asks for the keys in the table of all items, "hash", or in all lists, "all".
 func (s *server) dump(ctx context.Context, all, begin string) (found []string, err error) {
 	if s.isClosed() {
 		return nil, errClosed

@@ -13,9 +13,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// link is one connection to a server, with its own library client, used by one goroutine at a time.
-// It adds two features to the library: requests end with their context, and a failure says whether
-// the server can have received the request.
+// link is one connection to a server, with its own library client, for one goroutine at a time. It
+// ends requests with their context, and knows whether the server can have received a failed one.
 type link struct {
 	server *server
 	client *memcache.Client
@@ -53,13 +52,13 @@ func (l *link) dial(_ context.Context, _, addr string) (net.Conn, error) {
 		return nil, err
 	}
 	l.conn = &wire{Conn: conn, link: l}
-	// Versions read before are invalid on this connection, until meet confirms them.
+	// Versions read before are invalid until meet confirms them.
 	l.number = kv.Random()
 	return l.conn, nil
 }
 
-// glance is the interval at which a waiting request checks its context. Polling is much cheaper
-// than a notification, since most requests never wait that long.
+// glance is the interval at which a waiting request checks its context. Most requests never wait
+// that long, so this is cheaper than a notification.
 const glance = 10 * time.Millisecond
 
 // wire is a link's connection. The deadline of the underlying one is the next glance.
@@ -67,7 +66,7 @@ type wire struct {
 	net.Conn
 	link *link
 	next time.Time
-	in   *bufio.Reader // for batches
+	in   *bufio.Reader
 }
 
 func (w *wire) Write(p []byte) (int, error) {
@@ -93,7 +92,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	}
 }
 
-// SetDeadline sets the library's deadline, its timeout from now, or the context's, if that is
+// SetDeadline sets the library's deadline, its timeout from now, or that of the context if it is
 // earlier.
 func (w *wire) SetDeadline(t time.Time) error {
 	now := t.Add(-w.link.server.opts.Timeout)
@@ -101,7 +100,7 @@ func (w *wire) SetDeadline(t time.Time) error {
 		t = end
 	}
 	w.link.limit = t
-	// The library calls this for each item it reads; usually there is nothing to do.
+	// Called for each item; usually there is nothing to do.
 	if w.next.Sub(now) > glance/2 && w.next.Before(t) {
 		return nil
 	}

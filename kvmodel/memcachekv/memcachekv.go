@@ -1,28 +1,26 @@
 // Package memcachekv is a store on one or more memcached servers. It is VOLATILE: its items are
-// gone when a server restarts. docs/memcached.md describes what happens then, and when a server is
-// away.
+// gone when a server restarts. docs/memcached.md describes losses and outages.
 //
-// Each key lives on one server, chosen by rendezvous hashing of the servers' names as they are
-// written, in any order: a new server takes over its share of the keys, and all others stay in
-// place. A server that is down is not skipped.
+// Rendezvous hashing of the servers' names chooses the server of a key: a new server takes over its
+// share of the keys, and all others stay. A server that is down is not skipped.
 //
 // Every server holds a boot item with the list of the store's servers, so each is a witness of the
-// others. The store checks a server's item before the first operation on a new connection, and
-// every 15 seconds. A restart breaks all connections, so no operation reaches a restarted server
-// before the loss is noticed, unless a proxy hides it.
+// others. The store checks it before the first operation on a new connection, and every 15 seconds.
+// A restart breaks all connections, so no operation reaches a restarted server unnoticed, unless a
+// proxy hides it.
 //
 // # Differences from the specification
 //
-//   - Append fails at the server's item limit (-I, 1 MiB by default), which is slightly more than
+//   - Append fails at the server's item limit (-I, 1 MiB by default), slightly more than
 //     kv.MaxValue. A limit below MaxValue makes larger values kv.ErrTooLarge.
-//   - Append does not mix well with numbers. If anything was appended to a number that has lost a
-//     digit, or text with leading white space or a zero byte to any number, Increment overwrites it.
-//     Digits appended to an empty value do not make a number. Appending a blank to a number removes
-//     its TTL, and an Append that begins with a blank costs an extra get.
+//   - Append does not mix well with numbers. After an append to a number that has lost a digit, or
+//     of text with leading white space or a zero byte to any number, Increment overwrites the
+//     value. Digits appended to an empty value do not make a number. Appending a blank to a number
+//     removes its TTL, and an Append that begins with a blank costs an extra get.
 //   - An Increment past kv.MaxNumber is undone: the number stays, but not its version, and others
 //     may see the sum in between.
-//   - An item that expires after January 2038 is kept forever. A TTL over 30 days is sent as a date,
-//     so it depends on the clocks of both machines.
+//   - An item that expires after January 2038 is kept forever. A TTL over 30 days depends on the
+//     clocks of both machines.
 //   - Set costs a second exchange with the server if the key is absent: the command that needs only
 //     one removes the old value when it fails.
 package memcachekv
@@ -44,12 +42,11 @@ import (
 // Options configure a Store. The zero value suits servers in the same network.
 type Options struct {
 	// Timeout bounds each step of an operation: waiting for a free connection, for a new one, for
-	// the server's next answer. A server that is silent for that long counts as unavailable. 0
-	// means one second.
+	// the server's next answer. A server silent for that long counts as unavailable. 0 means one
+	// second.
 	Timeout time.Duration
 
-	// Conns is the maximum number of connections to each server. Further requests wait for one. 0
-	// means 64.
+	// Conns limits the connections to each server; further requests wait. 0 means 64.
 	Conns int
 
 	// PipelineWrites leaves single ops and trips that only read to the library.
@@ -79,8 +76,8 @@ type Store struct {
 
 var _ kv.Store = (*Store)(nil)
 
-// OpenVolatile returns a store on servers, each written as host:port. Give every process the same
-// names, in any order. It sends nothing: if a server is down, the first operation on it fails.
+// OpenVolatile returns a store on servers, each host:port. Give every process the same names, in
+// any order. It sends nothing: if a server is down, the first operation on it fails.
 func OpenVolatile(servers []string, opts Options) (*Store, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -129,7 +126,7 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// Close closes the connections: idle ones now, the others when their operation ends.
+// Close closes the connections: idle ones now, the others after their operation.
 func (s *Store) Close() error {
 	for _, srv := range s.servers {
 		srv.close()

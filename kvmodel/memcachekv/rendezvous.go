@@ -1,9 +1,8 @@
 package memcachekv
 
 // pick returns the server with the highest score for key. A score depends only on the name and the
-// key, so a new server takes its share of the keys from all others and nothing else moves.
-//
-// Changing the scores loses data.
+// key, so a new server takes its share of the keys and nothing else moves. Changing the scores
+// loses data.
 func pick(servers []*server, key string) *server {
 	if len(servers) == 1 {
 		return servers[0]

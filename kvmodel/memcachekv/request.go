@@ -33,7 +33,7 @@ func (l *link) get(key string) kv.Result {
 	return l.found(item)
 }
 
-// getAll carries out gets. A key without an answer is a failure, never an absence.
+// In getAll, a key without an answer is a failure, never an absence.
 func (l *link) getAll(ops []*kv.Op) {
 	keys := make([]string, len(ops))
 	for i, op := range ops {
@@ -54,7 +54,7 @@ func (l *link) getAll(ops []*kv.Op) {
 		}
 	}
 	if found > len(items) {
-		// The library shares the bytes of equal keys, and each caller owns its own.
+		// The library shares the bytes of equal keys.
 		for _, op := range ops {
 			op.Result.Value = bytes.Clone(op.Result.Value)
 		}
@@ -65,9 +65,8 @@ func (l *link) found(item *memcache.Item) kv.Result {
 	return kv.Result{Value: decode(item.Value, item.Flags), Version: l.version(item.CasID)}
 }
 
-// version returns the version for the server's number of an item's state. A server numbers states
-// from 1 after each start; with the number of its memory, versions from before and after a restart
-// never match.
+// version includes the number of the server's memory: casIDs begin at 1 after each start, and
+// versions from before and after must never match.
 func (l *link) version(casID uint64) kv.Version { return kv.Version(casID ^ l.number) }
 
 func (l *link) casID(v kv.Version) uint64 { return uint64(v) ^ l.number }
@@ -126,7 +125,7 @@ func (l *link) append(op *kv.Op) error {
 }
 
 // appendBlanks appends text that would look like padding after a number. If key holds one, it
-// rewrites the whole value, with a guard.
+// rewrites the value, with a guard.
 func (l *link) appendBlanks(op *kv.Op) error {
 	for {
 		item, err := l.client.Get(op.Key)
@@ -205,8 +204,7 @@ func (l *link) failure(kind kv.Kind, err error) error {
 	return l.unanswered(kind, l.asked && !refused(err), err)
 }
 
-// unanswered returns the error of an op without an answer: a write that the server may have
-// received is unclear.
+// unanswered returns ErrUnclear for a write that the server may have received.
 func (l *link) unanswered(kind kv.Kind, asked bool, err error) error {
 	if kind.Writes() && asked {
 		return l.server.failure(l.ctx, kv.ErrUnclear, err)
@@ -214,8 +212,8 @@ func (l *link) unanswered(kind kv.Kind, asked bool, err error) error {
 	return l.server.failure(l.ctx, kv.ErrUnavailable, err)
 }
 
-// noteBreak closes the idle connections to the server if err means that this one has ended: after a
-// restart they are all broken.
+// noteBreak closes the idle connections if err means that this one has ended: after a restart they
+// are all broken.
 func (l *link) noteBreak(err error) {
 	if broken(err) && l.ctx.Err() == nil {
 		l.broken = true

@@ -13,11 +13,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// server is one memcached and the links to it, of which at most Options.Conns are in use. It sends
-// no request before checking that memcached still has its memory.
+// server is one memcached and the links to it. It sends no request before checking that memcached
+// still has its memory.
 type server struct {
 	addr    string
-	seed    uint64 // of its scores
+	seed    uint64
 	opts    Options
 	connect contact.Dialer
 	slots   chan struct{} // one token per link in use
@@ -27,7 +27,7 @@ type server struct {
 	witness *link // of the current pass
 
 	mu     sync.Mutex
-	idle   []*link // the most recently used link is last
+	idle   []*link // most recently used last
 	closed bool
 }
 
@@ -67,7 +67,7 @@ func (s *server) getAll(ctx context.Context, ops []*kv.Op) {
 	}
 }
 
-// batch sends writes and gets together. If an old connection breaks, the gets are sent once more.
+// batch sends writes and gets together, and the gets again if an old connection breaks.
 func (s *server) batch(ctx context.Context, writes, gets []*kv.Op) {
 	err := s.use(ctx, len(gets) > 0, func(l *link) {
 		l.batch(writes, gets)
@@ -80,8 +80,8 @@ func (s *server) batch(ctx context.Context, writes, gets []*kv.Op) {
 	}
 }
 
-// use calls f with a link, and once more if the connection breaks and f only reads: an old one may
-// have been broken.
+// use calls f with a link, and once more if the connection breaks and f only reads: an old
+// connection may have been broken before.
 func (s *server) use(ctx context.Context, reads bool, f func(*link)) error {
 	for again := reads; ; again = false {
 		l, err := s.link(ctx)
@@ -161,7 +161,7 @@ func (s *server) wait(ctx context.Context) error {
 	}
 }
 
-// pop returns the most recently used link, which is the least likely to be stale.
+// pop returns the most recently used link, the least likely to be stale.
 func (s *server) pop() *link {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,9 +14,9 @@ const guarded = 1
 
 const blanks = " \t\n\v\f\r\x00"
 
-// encode returns value as the server stores it, with its flags. A value that memcached would
-// increment although it is not a number, such as "9 " or "+5", gets a guard before it. So does the
-// empty value, since an append could turn it into such a value.
+// encode returns value as the server stores it. A guard precedes a value that memcached would
+// increment although it is not a number, such as "9 " or "+5", and the empty value, which an append
+// could turn into one.
 func encode(value []byte) ([]byte, uint32) {
 	if !numeric(value) {
 		return value, 0
@@ -35,8 +35,7 @@ func numeric(value []byte) bool {
 	return len(rest) == 0 || strings.IndexByte(blanks, rest[0]) >= 0
 }
 
-// decode returns the value of an item. A number that has lost digits by a decrement is padded with
-// blanks.
+// decode removes the guard, and the blanks after a number that has lost digits by a decrement.
 func decode(stored []byte, flags uint32) []byte {
 	if flags == guarded && len(stored) > 0 {
 		return stored[1:]
@@ -67,8 +66,8 @@ func digits(text []byte) int {
 // longest is the longest duration in seconds: memcached takes a larger number for a date.
 const longest = 30 * 24 * 60 * 60
 
-// expiry returns the expiration that makes memcached keep an item for at least ttl; 0 means never.
-// Its clock ticks once a second.
+// expiry makes memcached, whose clock ticks once a second, keep an item for at least ttl. 0 means
+// forever.
 func expiry(ttl time.Duration, now time.Time) int32 {
 	if ttl == 0 {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// atomic runs f on a view and commits its writes. It holds the lock throughout.
+// atomic holds the lock while f runs.
 func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -26,8 +26,7 @@ func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	return v.commit()
 }
 
-// view is a space that keeps changes apart until it commits them, and the store of the
-// transaction's function.
+// view is the space of a transaction: it keeps changes until it commits them.
 type view struct {
 	live
 	changed map[string]*item // nil: deleted

@@ -1,7 +1,5 @@
-// Package memkv is a store in memory. It is the specification: every other store is tested against
-// it.
-//
-// Its options can make it behave like a memcached that is short of memory.
+// Package memkv is a store in memory, and the specification: every other store is tested against
+// it. It can behave like a memcached that is short of memory.
 package memkv
 
 import (
@@ -28,11 +26,11 @@ type Options struct {
 	MaxItems int
 	Strict   bool
 
-	// Local makes the store private to a single DB, like a file. Without it several DBs may share
-	// the store, as on a server.
+	// Local makes the store private to one DB, like a file. Otherwise several may share it, as on a
+	// server.
 	Local bool
 
-	// Cache is the size, in bytes, of a cache for gets with [kv.Near]. 0 means none.
+	// Cache is the size in bytes of a cache for gets with [kv.Near]. 0 means none.
 	Cache int
 }
 
@@ -43,7 +41,7 @@ type Store struct {
 
 	mu     sync.Mutex
 	items  map[string]*item
-	cache  *kept.Cache // nil: no cache
+	cache  *kept.Cache // may be nil
 	clock  uint64      // counts versions and uses
 	closed bool
 }
@@ -57,7 +55,6 @@ type item struct {
 
 var _ kv.Store = (*Store)(nil)
 
-// New returns an empty store.
 func New(opts Options) *Store {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -101,21 +98,21 @@ func (s *Store) Close() error {
 
 func (s *Store) Powers() kv.Powers { return s.powers }
 
-// Len returns the number of items, expired ones until an op finds them.
+// Len returns the number of items, including expired ones until an op finds them.
 func (s *Store) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.items)
 }
 
-// Keys returns the keys of all items, in order, expired ones until an op finds them.
+// Keys returns the sorted keys of all items, including expired ones until an op finds them.
 func (s *Store) Keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.named("", "")
 }
 
-// named returns the keys that begin with begin and follow after. The caller holds mu.
+// The caller of named holds mu.
 func (s *Store) named(begin, after string) (keys []string) {
 	for key := range s.items {
 		if strings.HasPrefix(key, begin) && key > after {
@@ -260,7 +257,7 @@ func appendTo(op *kv.Op, it *item, sp space) error {
 	if len(op.Unless) > 0 && bytes.HasSuffix(it.value, op.Unless) {
 		return kv.ErrSealed
 	}
-	// Growing in place is safe: readers hold copies, and a transaction's view clips the capacity.
+	// Readers hold copies, and a view clips the capacity, so growing in place is safe.
 	return sp.put(op.Key, item{value: append(it.value, op.Value...), expires: it.expires})
 }
 
@@ -272,7 +269,7 @@ func increment(op *kv.Op, it *item, sp space) kv.Result {
 	if err != nil {
 		return kv.Result{Err: err}
 	}
-	// Compare before adding: the sum itself could overflow.
+	// The sum itself could overflow.
 	if op.Delta > kv.MaxNumber-n {
 		return kv.Result{Err: fmt.Errorf("%w: %d%+d is past the largest", kv.ErrNotNumber, n, op.Delta)}
 	}

@@ -10,14 +10,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// absent knows most absent keys of the store, by a filter of the existing ones. The store lists
-// these once and announces new ones. This process adds the keys it writes or reads itself, so it
-// never misses an item that it has seen.
+// absent has a filter of the keys that exist in the store, so it recognizes most absent ones. The
+// store lists its keys once and announces new ones. This process adds the keys it writes or reads
+// itself, so it never misses an item that it has seen.
 type absent struct {
 	powers kv.Powers
 	room   int
-	filter atomic.Pointer[filter] // nil: not available
-	again  chan struct{}          // holds a token if another filter is wanted
+	filter atomic.Pointer[filter]
+	again  chan struct{} // holds a token if another filter is wanted
 	ctx    context.Context
 	end    context.CancelFunc
 }
@@ -31,7 +31,7 @@ const (
 	// share: the filter takes 1/share of a Store's memory.
 	share = 16
 
-	// againAfter is the pause before the next filter if the store is not announcing its keys at the
+	// againAfter is the pause before the next filter if the store does not announce its keys at the
 	// moment, and againLater if it cannot list them, or has too many.
 	againAfter = time.Second
 	againLater = 10 * time.Minute

@@ -12,13 +12,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Options configure the size and age of a [Store]'s cache.
 type Options struct {
 	// Bytes bounds the cache: keys, values, and about 128 bytes for each.
 	Bytes int
 
-	// Age is the maximum age of an answer, required unless the store reports changes
-	// ([kv.Powers].Changes).
+	// Age is the maximum age of an answer, required unless the store reports changes.
 	Age time.Duration
 }
 
@@ -29,15 +27,15 @@ type Store struct {
 	kv.Store
 	powers kv.Powers
 	cache  *kept.Cache
-	absent *absent // nil: absent keys are not known
+	absent *absent // may be nil
 	age    time.Duration
 	began  time.Time
 	closed atomic.Bool
 
-	changes atomic.Uint64 // number of invalidations
+	changes atomic.Uint64 // counts invalidations
 }
 
-// New returns a store that caches items of s. It owns s: closing it closes s.
+// New returns a store that caches items of s. Closing it closes s.
 func New(s kv.Store, opts Options) (*Store, error) {
 	powers := kv.PowersOf(s)
 	switch {
@@ -85,7 +83,7 @@ func (n *Store) told(keys []string) {
 	}
 }
 
-// Memory returns the store, if it can answer under ctx.
+// Memory returns the store, or nil if it cannot answer.
 func (n *Store) Memory(ctx context.Context) (kv.Memory, string) {
 	if !n.answers(ctx) {
 		return nil, ""
@@ -114,7 +112,7 @@ func (n *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 	return n.changes.Load() == changes
 }
 
-// answer returns the item of the answer, too: nil if the key is known to be absent.
+// answer returns a nil item if the key is known to be absent.
 func (n *Store) answer(get kv.NearGet) (r kv.Result, it *kept.Item, ok bool) {
 	if it = n.known(get.Key); it == nil {
 		return kv.Result{Near: true, Err: kv.ErrNotFound}, nil, get.Sparse && n.absent.has(get.Key)
@@ -156,15 +154,15 @@ func areShown(ops []kv.Op) (near bool) {
 	for i := range ops {
 		op := &ops[i]
 		if op.Kind != kv.Get || op.TTL != 0 || len(op.Unless) > 0 {
-			return false // Some are not gets, or are invalid.
+			return false // or invalid
 		}
 		near = near || op.Near
 	}
 	return near
 }
 
-// recall answers ops from the cache. It returns the indexes of the others, and the item behind each
-// answer.
+// recall answers ops from memory. It returns the indexes of the others, and the items of the
+// answers.
 func (n *Store) recall(ops []kv.Op) (missing []int, items []*kept.Item) {
 	items = make([]*kept.Item, len(ops))
 	for i := range ops {
@@ -180,7 +178,6 @@ func (n *Store) recall(ops []kv.Op) (missing []int, items []*kept.Item) {
 	return missing, items
 }
 
-// askFor requests the missing ops.
 func (n *Store) askFor(ctx context.Context, ops []kv.Op, missing []int) error {
 	some := make([]kv.Op, len(missing))
 	for k, i := range missing {
@@ -194,7 +191,7 @@ func (n *Store) askFor(ctx context.Context, ops []kv.Op, missing []int) error {
 }
 
 // stand reports whether the items are still in memory. A server reports all earlier changes before
-// it answers, so items still there after an answer were current at the time of that answer.
+// it answers, so they were then current at the time of its answer.
 func (n *Store) stand(ops []kv.Op, items []*kept.Item) bool {
 	for i, it := range items {
 		if it == nil {
@@ -207,7 +204,6 @@ func (n *Store) stand(ops []kv.Op, items []*kept.Item) bool {
 	return n.isCurrent()
 }
 
-// clock returns the time since the store was made.
 func (n *Store) clock() int64 { return int64(time.Since(n.began)) }
 
 // ask carries out ops on the underlying store, and caches results of near gets.
@@ -247,7 +243,6 @@ func (n *Store) ask(ctx context.Context, ops []kv.Op) error {
 	return err
 }
 
-// answered reports whether r shows the state of a key: a value, or absence.
 func answered(r kv.Result) bool { return r.Err == nil || errors.Is(r.Err, kv.ErrNotFound) }
 
 // atomic drops the keys written by a transaction when it has ended.
@@ -257,7 +252,6 @@ func (n *Store) atomic(ctx context.Context, atomic func(context.Context, func(kv
 	return atomic(ctx, func(s kv.Store) error { return f(&writing{s, n.absent, &written}) })
 }
 
-// writing is the store of a transaction. It records the written keys.
 type writing struct {
 	kv.Store
 	absent *absent

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A user may be limited to some commands, and a server may have renamed some. A server checks a
-// command when it is queued in a transaction, and Open never executes that.
+// A user may be limited to some commands, and a server may have renamed some. Open queues each
+// needed command in a transaction, where the server checks it, and never executes that.
 
 // checkCommands returns an error that names the needed commands that the server refuses. A user
 // without write permission counts as read-only.
@@ -105,7 +105,7 @@ func isBroken(err error) bool {
 func isRefused(err error) bool {
 	no := refusal("")
 	_ = errors.As(err, &no)
-	// The reason of a failed EXEC follows EXECABORT.
+	// EXEC reports EXECABORT first, and then the reason.
 	return slices.ContainsFunc([]string{"NOPERM", "unknown command", "not allowed"}, func(why string) bool {
 		return strings.Contains(string(no), why)
 	})

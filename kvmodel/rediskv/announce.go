@@ -8,17 +8,17 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// announcements are the keys written by any client, as pushed on a separate connection, in no order
+// announcements are the keys written by any client, pushed on a connection of its own, in no order
 // relative to answers on the main one.
 type announcements struct {
 	option rueidis.ClientOption
-	client rueidis.Client // nil: there was no connection yet
-	breaks atomic.Int64   // how often it was lost; some keys may have been missed each time
-	ticked atomic.Int64   // breaks, and one more, when the server has last answered on it; 0: not yet
+	client rueidis.Client
+	breaks atomic.Int64 // how often it was lost; each time, keys may have been missed
+	ticked atomic.Int64 // breaks+1 after the last answered tick; 0: none
 }
 
-// Announce makes f be called with the keys that anyone writes, once the server is connected to in
-// the background. Not so on a cluster, where each server tells its own.
+// Announce makes f be called with the keys that anyone writes. It fails on a cluster, where each
+// server announces its own.
 func (c *changes) Announce(f func(keys []string)) bool {
 	s := c.store
 	if s.cluster {

@@ -67,8 +67,7 @@ func (s *Store) answerBlock(req request, msg rueidis.RedisMessage) {
 	}
 }
 
-// answerScript reads the script's answers. The server did not carry out the ops after one it
-// refused.
+// The server does not carry out the ops after one that it refused.
 func (s *Store) answerScript(req request, msg rueidis.RedisMessage) {
 	answers, err := msg.ToArray()
 	if err != nil || len(answers) > len(req.ops) {

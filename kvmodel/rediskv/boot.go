@@ -12,11 +12,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// bootKey holds the boot item of a single server. No caller can touch a key with braces.
+// bootKey holds the boot item of a single server. Callers cannot use keys with braces.
 const bootKey = "ringtree{b}"
 
-// newMemory checks the boot item of a single server, or those of a cluster, each of which
-// represents the master of its slot.
+// newMemory uses one boot item on a single server, and on a cluster several, each for the master of
+// its slot.
 func (s *Store) newMemory() *boot.Memory {
 	keys, names := []string{bootKey}, s.targets()
 	if s.cluster {
@@ -54,8 +54,8 @@ func (s *Store) doItems(ctx context.Context, ops []kv.Op, key func(name string) 
 	}
 }
 
-// dial connects to a server. After a connection is made or breaks, the boot items must be checked
-// again: the client itself replaces connections.
+// dial makes the boot items due for a check after a connection is made or breaks: the client
+// replaces connections itself.
 func (s *Store) dial(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
 	// The connection is shared, so it must outlive the call that made it.
 	conn, err := s.servers.Dial(context.WithoutCancel(ctx), addr)
@@ -111,8 +111,8 @@ func (s *Store) flyMet(ctx context.Context, pending []*kv.Op) {
 	}
 }
 
-// meet checks the servers of pending if that is due, fails the ops on others, and returns the ops
-// on servers that still have their memory.
+// meet checks the servers of pending if that is due, and fails the ops on servers that have lost
+// their memory or cannot be checked. It returns the others.
 func (s *Store) meet(ctx context.Context, pending []*kv.Op, unsent bool) []*kv.Op {
 	var unknown map[int]error
 	if due := s.due(pending); due != 0 {
@@ -138,8 +138,8 @@ func (s *Store) meet(ctx context.Context, pending []*kv.Op, unsent bool) []*kv.O
 	return met
 }
 
-// passes reports whether another check may succeed after err. A server that refuses connections is
-// not waited for.
+// passes reports whether another check may succeed: a server that refuses connections is not waited
+// for.
 func passes(err error) bool {
 	f, failed := errors.AsType[*failure](err)
 	return !failed || f.again
@@ -180,7 +180,6 @@ func (s *Store) anyLost(ops []*kv.Op) bool {
 	})
 }
 
-// standing returns the reason why op must not be sent, and whether that is a loss.
 func (s *Store) standing(op *kv.Op, unknown map[int]error) (why error, lost bool) {
 	s.serversOf(op, func(i int, server *boot.Server) {
 		_, _, err := server.Known()

@@ -16,9 +16,9 @@ const (
 )
 
 // changes reports the changes pushed by the servers. A server sends them on the connection of its
-// answers to gets, after reads from before the change and before reads from after it. So once a
-// later request is answered there, all earlier changes were reported. When the connection breaks,
-// any key may have changed.
+// answers to gets, after reads from before the change and before reads from after it. So the answer
+// to a later request follows all earlier changes. When the connection breaks, any key may have
+// changed.
 type changes struct {
 	store *Store
 
@@ -27,7 +27,7 @@ type changes struct {
 
 	ticked atomic.Int64 // start of the last tick that all servers answered
 
-	announced atomic.Pointer[announcements] // nil: not requested
+	announced atomic.Pointer[announcements]
 }
 
 func (c *changes) Tell(f func(keys []string)) {
@@ -46,8 +46,7 @@ func (c *changes) tell(keys []string) {
 
 func (c *changes) Current() bool { return time.Now().UnixNano()-c.ticked.Load() < int64(tickLasts) }
 
-// hear is called with changed keys, and with nil when a connection has broken or a server's keys
-// are all gone.
+// hear receives changed keys, or nil if a connection has broken or a server has removed all keys.
 func (c *changes) hear(messages []rueidis.RedisMessage) { c.tell(keysIn(messages)) }
 
 func keysIn(messages []rueidis.RedisMessage) []string {
@@ -65,7 +64,7 @@ func keysIn(messages []rueidis.RedisMessage) []string {
 	return keys
 }
 
-// tick checks the servers' boot items. If one does not answer or has changed, any key may have
+// tick checks the boot items. If a server does not answer or has another item, any key may have
 // changed.
 func (c *changes) tick() {
 	began := time.Now()

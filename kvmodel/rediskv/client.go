@@ -23,7 +23,6 @@ func (s *Store) connect(ctx context.Context) (rueidis.Client, error) {
 	return client, err
 }
 
-// newClient gives up if no server is reachable or ctx ends first.
 func (s *Store) newClient(ctx context.Context) (rueidis.Client, error) {
 	type connected struct {
 		client rueidis.Client
@@ -76,14 +75,14 @@ func (s *Store) clientOption() rueidis.ClientOption {
 		DisableCache:     true,
 		// One connection to a server batches more commands per write than several.
 		PipelineMultiplex: -1,
-		// Store.Do retries, since only it knows which ops are safe to repeat.
+		// Only Store.Do knows which ops are safe to repeat.
 		DisableRetry:  true,
 		ClusterOption: rueidis.ClusterOption{MaxMovedRedirections: 8},
 
 		ForceSingleClient: s.sentinels != nil,
 	}
 	if s.changes != nil {
-		// Not for the client's own cache, but for the server's messages.
+		// Not for the client's cache, but for the messages.
 		option.DisableCache, option.ClientTrackingOptions = false, []string{}
 		if s.picks {
 			option.ClientTrackingOptions = []string{"OPTIN"}

@@ -14,8 +14,8 @@ const (
 	lastPause  = 500 * time.Millisecond
 )
 
-// Do carries out ops in one flight, and retries those that are safe to repeat while the server
-// cannot serve them yet.
+// Do sends ops, and repeats those that were certainly not carried out, and gets, while the server
+// says that it cannot serve them yet.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	good := kv.Check(ops, s.Powers())
 	if good == 0 {
@@ -86,14 +86,14 @@ func (s *Store) giveUp(ops []*kv.Op, err error) {
 	}
 }
 
-// fly sends pending once, and again with the script's text if the server does not have the script.
+// fly sends pending, and again with the script's text if the server does not have the script.
 func (s *Store) fly(ctx context.Context, pending []*kv.Op) {
 	if unknown := s.flyOnce(ctx, pending, s.script.sha); unknown != nil {
 		s.flyOnce(ctx, unknown, "")
 	}
 }
 
-// flyOnce returns the ops whose script the server does not know by sha.
+// flyOnce returns the ops whose script the server does not know.
 func (s *Store) flyOnce(ctx context.Context, pending []*kv.Op, sha string) []*kv.Op {
 	f := s.newFlight(pending, sha)
 	if err := f.send(ctx); err != nil {
@@ -105,8 +105,7 @@ func (s *Store) flyOnce(ctx context.Context, pending []*kv.Op, sha string) []*kv
 	return unknown
 }
 
-// repeatable returns the ops that were not carried out and may be sent again. It notes the chains
-// broken by the others.
+// repeatable returns the ops that may be sent again. It notes the chains broken by the others.
 func repeatable(ops []*kv.Op, chains *kv.Chains) []*kv.Op {
 	var again []*kv.Op
 	for _, op := range ops {

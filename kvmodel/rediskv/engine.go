@@ -29,7 +29,7 @@ var Engine = kv.Engine{
 type kind struct {
 	port string
 
-	// place sets the options for path, the part of the URL after the hosts.
+	// place sets the options in path, the part of the URL after the hosts.
 	place func(opts *Options, path string) error
 }
 

@@ -23,7 +23,7 @@ type failure struct {
 	where    string
 	sentinel error
 	cause    error
-	again    bool // the op was not carried out and may be retried at once
+	again    bool // the op was not carried out, and may be retried at once
 }
 
 func (f *failure) Error() string {
@@ -51,7 +51,7 @@ func (s *Store) fail(req request, err error) {
 	}
 }
 
-// refuse fails ops that were not carried out. Of another op's failure, only the cause is reported.
+// refuse fails ops that were not carried out. Of another op's failure, it reports only the cause.
 func (s *Store) refuse(ops []*kv.Op, err error, again bool) {
 	if other, failed := err.(*failure); failed && other.sentinel == kv.ErrUnavailable {
 		err = other.cause
@@ -61,9 +61,9 @@ func (s *Store) refuse(ops []*kv.Op, err error, again bool) {
 	}
 }
 
-// lose fails ops that were sent and not answered. Gets among writes are not repeated: in an ordered
-// trip they would see later writes. Of another op's failure, such as a check of a boot item, only
-// the cause counts.
+// lose fails ops that were sent and not answered. It does not repeat gets among writes: in an
+// ordered trip they would see later writes. Of another op's failure, such as a check of a boot
+// item, it reports only the cause.
 func (s *Store) lose(ops []*kv.Op, err error) {
 	if other, failed := errors.AsType[*failure](err); failed {
 		err = other.cause
@@ -77,7 +77,7 @@ func (s *Store) lose(ops []*kv.Op, err error) {
 	}
 }
 
-// passing reports whether the reason for a refusal will pass, unlike full memory.
+// passing reports whether the reason of a refusal will pass, unlike full memory.
 func passing(reply *rueidis.RedisError) bool {
 	code, _, _ := strings.Cut(reply.Error(), " ")
 	switch code {
@@ -87,8 +87,7 @@ func passing(reply *rueidis.RedisError) bool {
 	return false
 }
 
-// brokeOff reports whether a script failed while it ran, so that some of its ops may have been
-// carried out.
+// brokeOff reports whether a script failed while it ran, perhaps after some ops.
 func brokeOff(reply *rueidis.RedisError) bool {
 	return strings.Contains(reply.Error(), "script") && !passing(reply)
 }

@@ -60,7 +60,6 @@ func (f *seen) lookAtClock(ctx context.Context, t *talk) error {
 	return err
 }
 
-// readClock reads an answer to TIME, requested at began.
 func (f *seen) readClock(answer any, began time.Time, took time.Duration) {
 	list, _ := answer.([]any)
 	if len(list) != 2 {

@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// On a single server a writing trip is split into flights of at most this size, to keep a run of
-// the script short, and far below the limit for a request.
+// Limits of a flight that writes to a single server keep a run of the script short, and a request
+// far below the server's limit.
 const (
 	maxFlightOps   = 1000
 	maxFlightBytes = 8 << 20
@@ -22,8 +22,8 @@ const (
 type request struct {
 	ops    []*kv.Op
 	cmd    rueidis.Completed
-	block  []rueidis.Completed // if not nil, replaces cmd; the last command has the reply
-	script bool                // the reply is the script's
+	block  []rueidis.Completed // replaces cmd if not nil; the last command has the reply
+	script bool
 	writes bool
 }
 
@@ -44,9 +44,9 @@ func (s *Store) flightLen(ops []*kv.Op) int {
 type flight struct {
 	store   *Store
 	reqs    []request
-	replies []rueidis.RedisResult // to each request; valid after sending
-	done    chan struct{}         // receives a token when a sender is done
-	ctx     endless               // the caller's context without its deadline
+	replies []rueidis.RedisResult
+	done    chan struct{} // receives a token when a sender is done
+	ctx     endless
 
 	// A flight of one request, the most common, is one allocation.
 	oneReq   [1]request
@@ -105,8 +105,8 @@ func get(b rueidis.Builder, ops []*kv.Op) rueidis.Completed {
 	return b.Mget().Key(keysOf(ops)...).Build()
 }
 
-// blind reports whether op ignores the current value of its key. Redis has commands for such ops,
-// and no value makes them fail.
+// blind reports whether op ignores the current value of its key. No value makes Redis's commands
+// for such ops fail.
 func blind(op *kv.Op) bool { return op.Kind == kv.Set || op.Kind == kv.Add || op.Kind == kv.Delete }
 
 func command(b rueidis.Builder, op *kv.Op) rueidis.Completed {
@@ -122,8 +122,8 @@ func command(b rueidis.Builder, op *kv.Op) rueidis.Completed {
 	}
 }
 
-// block returns commands that carry out blind ops together or, if one is refused, not at all. That
-// costs the server at most half as much as the script.
+// block carries out blind ops together or, if one is refused, not at all. It costs the server at
+// most half as much as the script.
 func block(b rueidis.Builder, ops []*kv.Op) []rueidis.Completed {
 	cmds := make([]rueidis.Completed, 0, len(ops)+2)
 	cmds = append(cmds, b.Multi().Build())
@@ -154,12 +154,12 @@ func ttl(op *kv.Op, before ...string) []string {
 	return append(before, strconv.FormatInt(int64(ms), 10))
 }
 
-// send returns when all requests are answered. If ctx ends first, it returns its error, and the
-// flight must not be used again.
+// send returns when all requests are answered, or with the error of ctx; then the flight must not
+// be used again.
 //
-// The client ignores ctx while it connects, and if ctx has a deadline it would close a connection
-// shared with others. So it gets ctx only on an existing connection, without the deadline;
-// otherwise a sender waits for it.
+// The client ignores ctx while it connects, and closes a connection shared with others if a
+// deadline passes. So it gets ctx only on an existing connection, without the deadline; otherwise a
+// sender waits for it.
 func (f *flight) send(ctx context.Context) error {
 	if ctx.Done() == nil {
 		f.sendAll(context.Background())
@@ -186,7 +186,6 @@ type endless struct{ context.Context }
 
 func (*endless) Deadline() (end time.Time, ok bool) { return end, false }
 
-// connected reports whether the server has answered on the current connection.
 func (s *Store) connected() bool { return s.answered.Load() == s.memory.Load().Doubts()+1 }
 
 func (f *flight) sendAll(ctx context.Context) {
@@ -205,8 +204,7 @@ func (f *flight) sendAll(ctx context.Context) {
 	}
 }
 
-// send returns the reply: for a block that of its last command, or the error that kept the server
-// from it.
+// send returns the reply, for a block that of its last command, or the error that prevented it.
 func (req request) send(ctx context.Context, client rueidis.Client) rueidis.RedisResult {
 	if req.block == nil {
 		return client.Do(ctx, req.cmd)
@@ -224,7 +222,6 @@ func (req request) send(ctx context.Context, client rueidis.Client) rueidis.Redi
 	return last
 }
 
-// sendForOthers is sendAll for callers that may leave.
 func (f *flight) sendForOthers() {
 	m := f.store.memory.Load()
 	doubts := m.Doubts()
@@ -267,8 +264,8 @@ func (f *flight) abandon(err error) {
 	}
 }
 
-// confirm sends a command and waits for the replicas. It uses a dedicated connection, since WAIT
-// covers the writes of its connection, on the node that received them.
+// confirm sends a command and waits for the replicas, on a dedicated connection, since WAIT covers
+// the writes of its connection.
 func (s *Store) confirm(cmd rueidis.Completed) rueidis.RedisResult {
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Patience+s.opts.WaitTimeout)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// An item's string in Redis is a head and the value. The head is a format byte, which begins no
-// text, and the version, of 64 random bits.
+// An item in Redis is a format byte, which begins no text, a version of 64 random bits, and the
+// value.
 const (
 	format  = 0xF5
 	headLen = 9

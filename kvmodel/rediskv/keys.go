@@ -14,7 +14,6 @@ const keysAtOnce = 1000
 
 var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "^", `\^`)
 
-// keys is the power Keys.
 func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
 	if !s.cluster {
 		return s.keysOf(ctx, s.client, begin, f)

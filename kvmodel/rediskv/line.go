@@ -96,8 +96,7 @@ func (l line) answersPlainly(ctx context.Context, addr string) <-chan struct{} {
 	return answers
 }
 
-// speaksTLS reports whether the server at addr speaks TLS, whatever certificates it has or
-// requires.
+// speaksTLS reports whether the server speaks TLS, whatever certificates it has or requires.
 func (l line) speaksTLS(ctx context.Context, addr string) bool {
 	raw, err := l.plain.DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -108,7 +107,6 @@ func (l line) speaksTLS(ctx context.Context, addr string) bool {
 	return err == nil || isAlert(err)
 }
 
-// isAlert reports whether err is a TLS alert from the server.
 func isAlert(err error) bool { return strings.Contains(err.Error(), "remote error: tls:") }
 
 // mistaken returns an error if a server speaks TLS and the store does not, or if it rejects the
@@ -128,8 +126,8 @@ func (l line) mistaken(ctx context.Context) error {
 	return nil
 }
 
-// turnedAway returns the error of the server at addr about this program's certificate. The server
-// may send it after the handshake, when a client that has already sent a command would miss it.
+// turnedAway returns the server's error about this program's certificate. It may come after the
+// handshake, when a client that has already sent a command would miss it.
 func (l line) turnedAway(ctx context.Context, addr string) error {
 	conn, err := l.dial(ctx, addr)
 	if err != nil {

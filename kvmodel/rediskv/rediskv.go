@@ -1,25 +1,23 @@
 // Package rediskv is a store on Redis or Valkey, a single server or a cluster. docs/redis.md
-// describes what happens when servers are away, fail over, or lose data.
+// describes outages, failovers and losses.
 //
-// Each item is one Redis string: a format byte, the item's version of eight random bytes, and the
-// value. A script implements the ops that Redis has no command for, so every op is atomic on its
-// key.
+// An item is a Redis string: a format byte, a version of eight random bytes, and the value. A
+// script implements the ops that Redis has no command for, so every op is atomic on its key.
 //
 // A trip is one flight of pipelined commands, even across the nodes of a cluster. On a single
-// server the ops of a writing trip take effect in order: if all of them set, add or delete, it is a
-// MULTI block, and otherwise one run of the script. A trip of more than a thousand ops or eight MiB
-// is several flights, each sent after the previous one was answered.
+// server the ops of a writing trip take effect in order, in a MULTI block or one run of the script.
+// A trip of more than a thousand ops or eight MiB is several flights, each sent after the previous
+// one was answered.
 //
-// While a server says that it fails over or loads its data, a call keeps retrying gets, and ops
-// that were certainly not carried out. A write that was sent and not answered is never sent again.
+// While a server fails over or loads its data, a call retries gets, and ops that were certainly not
+// carried out. A write that was sent and not answered is never sent again.
 //
-// A server that has lost everything is noticed by its boot items: one on a server, and 64 on a
-// cluster, evenly spread over the slots. The store checks them on each new connection and every 15
-// seconds.
+// Boot items show that a server has lost everything: one on a server, and 64 on a cluster, evenly
+// spread over the slots. The store checks them on each new connection and every 15 seconds.
 //
-// A key with a value that is not an item is ErrUnavailable for all ops but Set and Delete, which
-// replace and remove it, and Add, which is ErrExists. In a trip of several gets to a single server,
-// a list or hash reads as absent, as in the reply of MGET.
+// A key with a foreign value is ErrUnavailable, except for Set, Delete and Add, which is ErrExists.
+// In a trip of several gets to a single server, a list or hash reads as absent, as in the reply of
+// MGET.
 package rediskv
 
 import (
@@ -46,20 +44,20 @@ type Options struct {
 	// Addrs holds the server's address, host:port, or those of some nodes of a cluster, or of the
 	// sentinels.
 	Addrs    []string
-	Sentinel *Sentinel // nil: no sentinels
+	Sentinel *Sentinel
 
 	Username, Password string
 	DB                 int         // on a single server
-	TLS                *tls.Config // nil means no TLS
+	TLS                *tls.Config // nil: no TLS
 
 	// Patience is how long a server may be silent before it counts as unavailable, and how long a
-	// call whose context has no deadline keeps retrying. 0 means 5 s.
+	// call without a deadline retries. 0 means 5 s.
 	Patience time.Duration
 
-	// WaitReplicas, if not 0, is the number of replicas that must confirm a trip's writes within
-	// WaitTimeout (0 means 1 s); otherwise these are ErrUnclear. Such a trip takes extra
-	// connections, in a cluster one for each write. A failover can still lose a confirmed write, if
-	// a replica takes over that did not confirm it or has restarted empty.
+	// WaitReplicas is the number of replicas that must confirm a trip's writes within WaitTimeout
+	// (0 means 1 s); otherwise they are ErrUnclear. Such a trip takes extra connections, on a
+	// cluster one for each write. A failover can still lose a confirmed write, to a replica that
+	// did not confirm it or has restarted empty.
 	WaitReplicas int
 	WaitTimeout  time.Duration
 
@@ -69,38 +67,37 @@ type Options struct {
 	// Unknown settings are logged.
 	Durable bool
 
-	// Volatile lets Open accept servers that evict items, for data that may be lost at any time.
+	// Volatile accepts servers that evict items, for data that may be lost at any time.
 	Volatile bool
 
-	// Log receives warnings about servers that may lose data; nil means slog.Default.
+	// Log receives warnings; nil means slog.Default.
 	Log *slog.Logger
 
-	// Track makes the servers report changes of items this process has read, for
-	// [github.com/ringtree/ringtree/kvmodel/nearkv]. A single server remembers the keys of the
-	// process's near reads, and each server of a cluster those of all its reads.
+	// Track makes the servers report changes, for [github.com/ringtree/ringtree/kvmodel/nearkv]. A
+	// single server remembers the keys of the process's near reads, and each server of a cluster
+	// those of all its reads.
 	Track bool
 }
 
 // Store is a kv.Store on Redis.
 type Store struct {
 	opts    Options
-	where   string // the addresses, for error messages
+	where   string // the addresses, for errors
 	client  rueidis.Client
 	line    line
 	servers *contact.Servers
 	cluster bool
 
-	sentinels *sentinels // nil: none
+	sentinels *sentinels
 	script    script
 	senders   senders
 	changes   *changes                    // nil without Track
 	picks     bool                        // the server tracks only reads after CLIENT CACHING YES
-	flights   sync.Pool                   // of *flight, for reuse
-	memory    atomic.Pointer[boot.Memory] // nil before Open has connected
+	flights   sync.Pool                   // of *flight
+	memory    atomic.Pointer[boot.Memory] // nil until Open has connected
 	closed    atomic.Bool
 
-	// answered is one more than the memory's number of doubts when a single server last answered a
-	// sender.
+	// answered is the memory's doubts plus one when a single server last answered a sender.
 	answered atomic.Uint64
 }
 
@@ -143,7 +140,6 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// strange adds a hint to err if the server is probably not Redis.
 func strange(err error) error {
 	if strings.Contains(err.Error(), "unknown message type") {
 		return fmt.Errorf("it is not a Redis server: %w", err)

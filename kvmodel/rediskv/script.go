@@ -20,7 +20,7 @@ type script struct {
 	sha  string
 }
 
-// billion splits a number into two parts for the script, whose own numbers are doubles.
+// billion splits a number into two parts for the script, whose numbers are doubles.
 const billion = 1_000_000_000
 
 func newScript() script {
@@ -46,7 +46,6 @@ func (sc script) run(b rueidis.Builder, ops []*kv.Op, sha string) rueidis.Comple
 	return b.Evalsha().Sha1(sha).Numkeys(n).Key(keysOf(ops)...).Arg(args...).Build()
 }
 
-// scriptKind returns the kind of op, preceded by its chain if it has one.
 func scriptKind(op *kv.Op) string {
 	if op.Chain == 0 {
 		return op.Kind.String()

@@ -2,12 +2,12 @@ package rediskv
 
 const maxIdle = 64
 
-// senders are goroutines that send flights for callers who may leave before the reply. They are
-// reused: starting one for each call would cost as much as the rest of the call.
+// senders are goroutines that send flights for callers who may leave before the reply. Starting one
+// for each call would cost as much as the rest of the call.
 type senders struct {
-	next chan *flight  // to an idle sender
+	next chan *flight
 	idle chan struct{} // one token per idle sender
-	quit chan struct{} // closed to end idle senders
+	quit chan struct{}
 }
 
 func newSenders() senders {

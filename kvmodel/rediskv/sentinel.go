@@ -17,19 +17,19 @@ import (
 
 // Sentinel configures the use of sentinels at [Options].Addrs.
 type Sentinel struct {
-	Master             string // the name of the master
+	Master             string
 	Username, Password string // at the sentinels; Options has those for the servers
 }
 
-// sentinels find the master of a group. Invariant: all connections lead to one server, the last one
-// named by most sentinels, and it has confirmed that it is a master.
+// sentinels find the master of a group. All connections lead to one server, the last one named by
+// most sentinels, and it has confirmed that it is a master.
 type sentinels struct {
 	line  line
 	name  string
-	every time.Duration // askEvery
+	every time.Duration
 
-	mu     sync.Mutex // never held during a trip
-	master string     // its address; "" before the first connection
+	mu     sync.Mutex // not held during a trip
+	master string     // "" before the first connection
 	held   map[*held]bool
 }
 
@@ -46,7 +46,6 @@ func (h *held) Close() error {
 }
 
 // askEvery is the interval of routine queries: a replaced master may not break its connections.
-// Tests shorten it.
 var askEvery = 5 * time.Second
 
 func newSentinels(l line) *sentinels {
@@ -72,7 +71,7 @@ func (s *sentinels) dial(ctx context.Context, _ string) (net.Conn, error) {
 	return s.hold(conn, addr)
 }
 
-// turnTo sets the address of the master, and closes the connections to another one.
+// turnTo sets the address of the master, and closes connections to another one.
 func (s *sentinels) turnTo(addr string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,8 +129,8 @@ type named struct {
 	err   error
 }
 
-// ask asks the sentinels for the master, until most of them have answered: a minority may be cut
-// off with a replaced master. The latest epoch counts.
+// ask returns the master of the latest epoch that most sentinels know: a minority may be cut off
+// with a replaced master.
 func (s *sentinels) ask(ctx context.Context) (string, error) {
 	all := s.line.opts.Addrs
 	ctx, cancel := context.WithCancel(ctx)

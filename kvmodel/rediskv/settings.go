@@ -14,7 +14,7 @@ import (
 
 const policyName = "maxmemory-policy"
 
-// wanted are the settings of a server that keeps acknowledged writes, and the effect of others.
+// wanted are the settings of a server that keeps acknowledged writes.
 var wanted = []struct{ name, value, otherwise string }{
 	{policyName, "noeviction", "it drops items that are in use when its memory is full"},
 	{"appendonly", "yes", "a restart loses what it holds"},
@@ -24,7 +24,7 @@ var wanted = []struct{ name, value, otherwise string }{
 type seen struct {
 	addr     string
 	values   map[string]string
-	unasked  []string // refused commands, whose answers are unknown
+	unasked  []string // commands that it refused
 	isMaster bool
 	replicas int // connected ones; -1: unknown
 
@@ -161,8 +161,7 @@ func (f *seen) faults() (errs []error) {
 	return errs
 }
 
-// waitFor makes trips wait for a replica, if the master has one. In a setup with failover, it must
-// have one.
+// waitFor makes trips wait for a replica, if the master has one. With failover, it must have one.
 func (s *Store) waitFor(master seen) error {
 	takesOver := s.cluster || s.sentinels != nil
 	switch {

@@ -32,8 +32,8 @@ var crcTable = sync.OnceValue(func() *[256]uint16 {
 	return table
 })
 
-// A cluster has a boot item in every spacing-th slot, so that each master with that many in a row
-// holds one.
+// A cluster has a boot item in every spacing-th slot, so each master with that many in a row holds
+// one.
 const (
 	itemsOfCluster = 64
 	spacing        = slots / itemsOfCluster
@@ -51,8 +51,7 @@ var clusterKeys = sync.OnceValue(func() []string {
 	return keys
 })
 
-// itemsOf returns the positions of the boot items on both sides of a slot: its master is likely to
-// hold one of them.
+// itemsOf returns the boot items on both sides of a slot: its master is likely to hold one.
 func itemsOf(slot int) (before, after int) {
 	before = slot / spacing
 	return before, (before + 1) % itemsOfCluster

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// talk is a connection for one command at a time, to query a server before the client uses it.
+// talk queries a server before the client uses it, one command at a time.
 type talk struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -24,8 +24,7 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// ask returns the answer: a string, an int64, nil, or a list of these as []any. The error may be a
-// refusal.
+// ask returns a string, an int64, nil, or a list of these as []any. The error may be a refusal.
 func (t *talk) ask(ctx context.Context, command ...string) (answer any, err error) {
 	end, _ := ctx.Deadline()
 	if err := t.conn.SetDeadline(end); err != nil {
