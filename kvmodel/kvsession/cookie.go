@@ -13,7 +13,6 @@ import (
 
 const secretSize = 32
 
-// hash is the binary form of an id.
 type hash [sha256.Size]byte
 
 func hashOf(secret []byte) hash { return sha256.Sum256(secret) }
@@ -28,8 +27,8 @@ func parseID(id string) (h hash, ok bool) {
 	return hash(b), true
 }
 
-// readCookie returns the secret in the request's cookie called name, nil if it is not valid, and whether
-// it was signed with the first key. The signature covers the name.
+// readCookie returns the secret in the request's cookie, or nil, and whether it was signed with the
+// first key. The signature covers the name.
 func (s *Store) readCookie(r *http.Request, name string) (secret []byte, current bool) {
 	cookie, err := r.Cookie(name)
 	if err != nil {
@@ -62,7 +61,7 @@ func dropCookie(w http.ResponseWriter, session *sessions.Session) {
 	setCookie(w, sessions.NewCookie(session.Name(), "", &options))
 }
 
-// setCookie sets a cookie in place of an earlier one of that name, so that a browser never sees two.
+// setCookie replaces an earlier cookie of that name, so that a browser never sees two.
 func setCookie(w http.ResponseWriter, cookie *http.Cookie) {
 	const header = "Set-Cookie"
 	before := w.Header()[header]

@@ -7,10 +7,9 @@
 // # Cookie
 //
 // The cookie holds a secret of 256 random bits, signed with the first of [Options.Keys]. So made-up
-// cookies cost no trip, and an attacker who can write to the store, but does not have the key, cannot
-// plant a session. A cookie is Secure, HttpOnly and SameSite=Lax unless the options say otherwise.
-// sessions.Session.ID is the hash of the secret, and may appear in errors and traces. No error
-// contains a value of a session.
+// cookies cost no trip, and write access to the store does not suffice to plant a session. By default
+// a cookie is Secure, HttpOnly and SameSite=Lax. sessions.Session.ID is the hash of the secret, and may
+// appear in errors and traces. No error contains a value of a session.
 //
 // # Values
 //
@@ -20,22 +19,20 @@
 //	[]string  []any  map[string]any
 //
 // where the elements of the last two are of these types again. A value keeps its type, and a time
-// comes back in UTC. For any other type Save returns an error: marshal such a value into bytes. All
-// values of a session together have up to about kv.MaxValue bytes. Every request reads them all: keep
-// ids in a session, not records.
+// comes back in UTC. Marshal other types into bytes: Save rejects them. All values together have up to
+// about kv.MaxValue bytes, and every request reads them all: keep ids in a session, not records.
 //
 // # Concurrent requests
 //
-// Save stores the changes of this request, key by key, and keeps all others that were saved meanwhile.
-// Of two changes to one key the last one saved wins, even if the value is a collection such as the
-// list of flashes. After Save, Values includes the changes of others. An ended session stays ended: a
-// late Save returns ErrEnded and touches neither the store nor the cookie.
+// Save stores the changes of this request, key by key. Of two changes to one key the last one saved
+// wins, even if the value is a collection such as the list of flashes. After Save, Values includes the
+// changes of others. An ended session stays ended: a late Save returns ErrEnded and changes nothing.
 //
 // # A password change during a sign-in
 //
-// A sign-in may have read the old password. So it reads the user's [Generation] first; a change of the
-// password is stored first, and RevokeAll called after it. Then no session that was checked against
-// the old password is signed in after RevokeAll has returned:
+// A sign-in may have read the old password. So read the user's [Generation] first, and call RevokeAll
+// after storing a new password. When RevokeAll has returned, no session that was checked against the
+// old password is signed in:
 //
 //	g, err := sessions.Generation(ctx, user)  // 1.
 //	...                                       // 2. read the password, and check it
@@ -44,16 +41,15 @@
 // # Outages
 //
 // If the store is unavailable, Get returns the error with an empty session that cannot be saved, so the
-// cookie outlives the outage. A cookie that is unknown, expired, altered or signed with a removed key
-// is no error: there is no session.
+// cookie outlives the outage. An unknown, expired or altered cookie is no error: there is no session.
 //
 // # Expiry
 //
 // A session ends when it is unused for [Options.Idle], and in any case after [Options.Lifetime]. Only
-// Save counts as use, so call it in each request. An unchanged session is written, and its cookie sent
-// again, only a tenth of the idle time after the last write, so it may end that much early.
-// Options.MaxAge of a session, in seconds, is its own idle time and is stored with it. 0 means a cookie
-// that ends with the browser; a negative MaxAge ends the session.
+// Save counts as use, so call it in each request. It writes an unchanged session, and sends its cookie
+// again, only after a tenth of the idle time, so a session may end that much early. The Options.MaxAge
+// of a session, in seconds, is its own idle time. 0 means a cookie that ends with the browser; a
+// negative MaxAge ends the session.
 //
 // # Trips
 //

@@ -9,8 +9,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// ErrRevoked means that RevokeAll was called for the user between Generation and SignInIf, which did
-// not sign in.
+// ErrRevoked means that RevokeAll was called for the user between Generation and SignInIf, which
+// did not sign in.
 var ErrRevoked = errors.New("kvsession: all sessions of the user were ended during the sign-in")
 
 // Generation is a generation of a user's sessions. Each RevokeAll begins the next.
@@ -22,8 +22,8 @@ type Generation struct {
 
 var generationKey = kv.NewClass("generation", 1)
 
-// Generation returns the current generation of user's sessions, for SignInIf. Read it before the data
-// that the user is checked against, such as the hash of the password.
+// Generation returns the current generation of user's sessions, for SignInIf. Read it before the
+// data that the user is checked against, such as the hash of the password.
 func (s *Store) Generation(ctx context.Context, user string) (Generation, error) {
 	g := Generation{user: user, read: time.Now().Round(0)}
 	result, err := kv.One(ctx, s.store, kv.OpGet(generationKey.Key(user)))

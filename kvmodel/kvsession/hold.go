@@ -8,16 +8,15 @@ import (
 	"github.com/gorilla/sessions"
 )
 
-// hold is what the store knows of a session in use. The zero hold is of one that is not stored.
+// hold is the store's knowledge of a session in use. The zero hold is of one that is not stored.
 type hold struct {
 	stored         // the state that Values was made from
 	secret  []byte // in the cookie
 	current bool   // the cookie is signed with the first key
-	err     error  // the reason why it must not be saved
+	err     error  // why it must not be saved
 }
 
-// holds keeps the holds of sessions in use. A sessions.Session has no room for one: Values belongs to
-// the app, which may clear it.
+// A sessions.Session has no room for its hold: Values belongs to the app, which may clear it.
 type holds struct {
 	mu sync.Mutex
 	of map[weak.Pointer[sessions.Session]]*hold

@@ -13,9 +13,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// KeyIn returns a key for Options.Keys from a file of 64 hex digits. It creates a missing file with a
-// random key, readable only by the user of the process. Of several processes one creates it, and all
-// return the same key.
+// KeyIn returns a key for Options.Keys from a file of 64 hex digits. It creates a missing file with
+// a random key, readable only by this user. Concurrent processes return the same key.
 func KeyIn(file string) ([]byte, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -31,8 +30,8 @@ func KeyIn(file string) ([]byte, error) {
 	return key, nil
 }
 
-// makeKey creates the file and returns its content, perhaps another process's. It links the complete
-// file, so no process reads a part.
+// makeKey creates the file and returns its content, perhaps another process's. It links the
+// complete file, so no process reads a part.
 func makeKey(file string) ([]byte, error) {
 	made, err := os.CreateTemp(filepath.Dir(file), "key") // with mode 0600
 	if err != nil {

@@ -19,7 +19,7 @@ type Options struct {
 	Keys [][]byte
 
 	Idle     time.Duration // life of an unused session; 0 means 14 days, at most Lifetime
-	Lifetime time.Duration // maximum life since the beginning or the last SignIn; 0 means 90 days
+	Lifetime time.Duration // life since the beginning or the last SignIn; 0 means 90 days
 
 	Path     string        // of the cookie; empty means /
 	Domain   string        // of the cookie; empty means the host alone
@@ -32,11 +32,12 @@ type Options struct {
 	// the oldest are ended until PerUser remain. 0 means 50.
 	PerUser int
 
-	// Label returns a description for List of a session being signed in, such as the browser's name.
+	// Label returns a description for List of a session being signed in, such as the browser's
+	// name.
 	Label func(*http.Request) string
 }
 
-// MaxLabel is the length of a label in bytes; longer ones are cut.
+// MaxLabel is the maximum length of a label in bytes.
 const MaxLabel = 200
 
 const minKey = 32
@@ -81,7 +82,6 @@ func (o *Options) check() error {
 	return nil
 }
 
-// cookie returns the options of a new session.
 func (o *Options) cookie() *sessions.Options {
 	return &sessions.Options{
 		Path: o.Path, Domain: o.Domain, SameSite: o.SameSite,

@@ -10,10 +10,10 @@ import (
 )
 
 // record is a stored session. Its key is added once and then changed only by compare-and-swap, so
-// nothing restores it after it is deleted.
+// nothing restores a deleted one.
 type record struct {
-	User    string    // signed in; constant for the life of a key
-	Label   string    // for List
+	User    string // signed in; constant for the life of a key
+	Label   string
 	Created time.Time // or signed in
 	Used    time.Time // last write
 	Ends    time.Time // even if in use
@@ -24,8 +24,7 @@ type record struct {
 
 var sessionKey = kv.NewClass("session", 1)
 
-// decodeRecord returns the record in data. The error is a codec.ErrCorrupt that contains nothing of
-// data.
+// decodeRecord's error is a codec.ErrCorrupt that contains nothing of data.
 func decodeRecord(data []byte) (record, error) {
 	var rec record
 	data, err := frame.Open(data)

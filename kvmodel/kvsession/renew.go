@@ -13,22 +13,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A session gets a new cookie in three steps. The first two are one trip:
+// A session gets a new cookie in three steps, of which the first two are one trip:
 //
-//  1. add its successor under a fresh id that is not known to anyone yet,
-//  2. and add that to the user's list;
+//  1. add its successor under a fresh id,
+//  2. add that to the user's list;
 //  3. mark the old session as replaced, if it is unchanged.
 //
 // Only then is the cookie sent. A crash before step 3 leaves the old session, and a successor that
 // nobody can use. If the old session ends before step 3, that step fails, and a later request finds
 // the successor in the list.
 //
-// SignInIf rereads the user's generation before step 3, and a RevokeAll begins the next generation
+// SignInIf rereads the user's generation before step 3, and RevokeAll begins the next generation
 // before it reads the list. So one of them sees the other.
 
-// SignIn gives the session a new cookie and binds it to user, for List and RevokeAll. The old cookie,
-// which an attacker may have planted, becomes worthless. Values stay, unless another user was signed
-// in: then only the values set by this request do. After checking a password, use SignInIf.
+// SignIn gives the session a new cookie and binds it to user. The old cookie, which an attacker may
+// have planted, becomes worthless. Values stay, unless another user was signed in: then only those
+// set by this request do. After checking a password, use SignInIf.
 //
 // The errors are those of Save. After an error the session and its cookie are unchanged; only after
 // kv.ErrUnclear may the old session have ended.
@@ -36,8 +36,8 @@ func (s *Store) SignIn(r *http.Request, w http.ResponseWriter, session *sessions
 	return s.signIn(r, w, session, user, always)
 }
 
-// SignInIf is SignIn for the user of g. It returns ErrRevoked if a RevokeAll for that user has begun
-// since g was read, or if that was half an hour ago.
+// SignInIf is SignIn for the user of g. It returns ErrRevoked if a RevokeAll for that user has
+// begun since g was read, or if that was half an hour ago.
 func (s *Store) SignInIf(r *http.Request, w http.ResponseWriter, session *sessions.Session, g Generation) error {
 	return s.signIn(r, w, session, g.user, func(ctx context.Context) error { return s.current(ctx, g) })
 }
@@ -57,8 +57,8 @@ func (s *Store) signIn(r *http.Request, w http.ResponseWriter, session *sessions
 	}, may)
 }
 
-// Regenerate gives the session a new cookie. Call it when the session's rights change. The errors are
-// those of SignIn.
+// Regenerate gives the session a new cookie. Call it when the session's rights change. The errors
+// are those of SignIn.
 func (s *Store) Regenerate(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
 	return s.renew(r, w, session, func(old record) record { return old }, always)
 }
@@ -68,9 +68,8 @@ type condition func(context.Context) error
 
 func always(context.Context) error { return nil }
 
-// SignOut ends the session, empties it and drops the cookie. The session may be used again, as a new
-// one. After an error the session and the cookie stay: the visitor is still signed in, except perhaps
-// after kv.ErrUnclear.
+// SignOut ends and empties the session and drops the cookie. The session may be used again, as a
+// new one. After an error the visitor is still signed in, except perhaps after kv.ErrUnclear.
 func (s *Store) SignOut(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
 	held := s.holds.get(session)
 	s.complete(session)
@@ -86,7 +85,6 @@ func (s *Store) SignOut(r *http.Request, w http.ResponseWriter, session *session
 	return nil
 }
 
-// end removes the session called id, if there is one.
 func (s *Store) end(ctx context.Context, id string) error {
 	for turn := new(turn); ; {
 		_, err := kv.One(ctx, s.store, kv.OpDelete(sessionKey.Key(id)))
@@ -113,7 +111,6 @@ func (s *Store) label(r *http.Request) string {
 	return strings.ToValidUTF8(text[:min(len(text), MaxLabel)], "")
 }
 
-// renew replaces the session with the result of become, under a new cookie, if may allows it.
 func (s *Store) renew(r *http.Request, w http.ResponseWriter, session *sessions.Session, become func(old record) record, may condition) error {
 	held := s.holds.get(session)
 	s.complete(session)
@@ -140,8 +137,8 @@ func (s *Store) renew(r *http.Request, w http.ResponseWriter, session *sessions.
 	return s.send(w, session, held)
 }
 
-// replace adds the result of become under a fresh id and retires old if may allows it. It starts over
-// if old was saved meanwhile.
+// replace adds the result of become under a fresh id and retires old if may allows it. It starts
+// over if old was saved meanwhile.
 func (s *Store) replace(ctx context.Context, old stored, become func(record) record, fresh func() hash, may condition) (stored, error) {
 	for turn := new(turn); ; {
 		var err error
@@ -179,7 +176,6 @@ func (s *Store) known(ctx context.Context, old stored) (stored, error) {
 	return old, nil
 }
 
-// add stores a session under a fresh id and adds it to its user's list.
 func (s *Store) add(ctx context.Context, id hash, rec record) error {
 	data, err := rec.encode()
 	if err != nil {
@@ -204,15 +200,14 @@ func (s *Store) add(ctx context.Context, id hash, rec record) error {
 	return nil
 }
 
-// drop removes a session whose cookie was never sent.
+// drop removes a session whose cookie was never sent. If it fails, the session expires unused.
 func (s *Store) drop(ctx context.Context, id hash) {
-	// If this fails, the session cannot be used, and it expires.
 	_, _ = kv.One(ctx, s.store, kv.OpDelete(sessionKey.Key(id.String())))
 }
 
-// retire marks old as replaced by the session called next. The error is ErrEnded if old has ended, and
-// kv.ErrConflict if it was saved. The mark outlives any running request: a RevokeAll that finds it looks
-// again for the replacement.
+// retire marks old as replaced by next. The error is ErrEnded if old has ended, and kv.ErrConflict
+// if it was saved. The mark outlives any running request: a RevokeAll that finds it looks again for
+// the replacement.
 func (s *Store) retire(ctx context.Context, old stored, next string) error {
 	if old.id == "" {
 		return nil

@@ -13,13 +13,12 @@ import (
 )
 
 // Save stores the changes of the session and, if necessary, sends its cookie, so call it before the
-// response is written. It does not store a new session without values. If Options.MaxAge is negative,
-// it is SignOut.
+// response is written. It does not store a new session without values. If Options.MaxAge is
+// negative, it is SignOut.
 //
-// The error is ErrEnded if the session has ended; the error of New if it could not be read; a
-// codec.ErrNotStorable or kv.ErrTooLarge for Values; kv.ErrConflict if it kept losing to concurrent
-// changes; or the store's. Unless it is kv.ErrUnclear, nothing was stored, and Save may be called
-// again.
+// The error is ErrEnded if the session has ended; that of New if it could not be read; a
+// codec.ErrNotStorable or kv.ErrTooLarge for Values; kv.ErrConflict if it kept losing races; or the
+// store's. Unless it is kv.ErrUnclear, nothing was stored, and Save may be called again.
 func (s *Store) Save(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
 	held := s.holds.get(session)
 	s.complete(session)
@@ -137,7 +136,6 @@ const (
 	maxUnclear   = 3
 )
 
-// again reports whether to retry after err, after a pause.
 func (t *turn) again(ctx context.Context, err error) bool {
 	switch {
 	case errors.Is(err, kv.ErrConflict):

@@ -15,8 +15,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// ErrEnded means that the session has been signed out, was revoked, got a new cookie or expired since
-// it was read. Nothing was stored.
+// ErrEnded means that the session has been signed out, was revoked, got a new cookie or expired
+// since it was read. Nothing was stored.
 var ErrEnded = errors.New("the session has ended")
 
 // Store keeps sessions in a kv.Store. It is safe for concurrent use; a session is not.
@@ -45,14 +45,15 @@ func (s *Store) patient(ctx context.Context) (context.Context, context.CancelFun
 	return kv.Patient(ctx, kv.PowersOf(s.store).Patience)
 }
 
-// Get returns the request's session called name, the same one each time. The errors are those of New.
+// Get returns the request's session called name, the same one each time. The errors are those of
+// New.
 func (s *Store) Get(r *http.Request, name string) (*sessions.Session, error) {
 	return sessions.GetRegistry(r).Get(s, name)
 }
 
-// New reads the request's session called name. Without a valid cookie, or if it has ended, the session
-// is empty and IsNew. If it cannot be read, New returns the error with an empty session that cannot be
-// saved or signed in; SignOut still ends it.
+// New reads the request's session called name. Without a valid cookie, or if it has ended, the
+// session is empty and IsNew. If it cannot be read, New returns the error with an empty session
+// that cannot be saved or signed in; SignOut still ends it.
 func (s *Store) New(r *http.Request, name string) (*sessions.Session, error) {
 	session := sessions.NewSession(s, name)
 	session.Options = s.options.cookie()
@@ -78,21 +79,20 @@ func (s *Store) New(r *http.Request, name string) (*sessions.Session, error) {
 	return session, nil
 }
 
-// overlap is how long after a session was replaced requests with its old cookie may arrive, which must
-// not replace the new cookie.
+// overlap is how long after a session was replaced requests with its old cookie may arrive. They
+// must not replace the new cookie.
 const overlap = time.Minute
 
 // User returns the signed-in user, or "".
 func (s *Store) User(session *sessions.Session) string { return s.holds.get(session).record.User }
 
-// stored is a session as it was read.
 type stored struct {
 	id      string // empty: not stored
 	record  record
-	version kv.Version // 0 if not known
+	version kv.Version // 0: unknown
 }
 
-// read returns the session called id. The error is ErrEnded if it is absent, replaced or expired.
+// read returns ErrEnded if the session is absent, replaced or expired.
 func (s *Store) read(ctx context.Context, id string) (stored, error) {
 	found := stored{id: id}
 	result, err := kv.One(ctx, s.store, kv.OpGet(sessionKey.Key(id)))
@@ -128,7 +128,6 @@ func (s *Store) swap(ctx context.Context, old stored, next record, ttl time.Dura
 	return named(err)
 }
 
-// named adds the package's name to err.
 func named(err error) error {
 	if err == nil {
 		return nil
@@ -136,7 +135,6 @@ func named(err error) error {
 	return fmt.Errorf("kvsession: %w", err)
 }
 
-// show sets the session to the stored state.
 func show(session *sessions.Session, found stored) error {
 	values, err := found.record.Values.decode()
 	if err != nil {

@@ -15,25 +15,25 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The list of a user's sessions is one value: seats in the order of their appends. A session is in it
-// before its cookie is sent. The seat of an ended session stays until a request tidies the list.
+// A user's list is one value: seats in the order of their appends. A session is in it before its
+// cookie is sent. The seat of an ended session stays until a request tidies the list.
 
 var listKey = kv.NewClass("sessions", 1)
 
-// seat is a session and the time it was added to a list.
+// seat is a session and the time it was added to a list, stored as a frame of the id and the
+// seconds since 1970.
 type seat struct {
 	id    hash
 	since time.Time
 }
 
-// A seat is a frame of the id and the time, in seconds since 1970.
 const (
 	seatPayload = len(hash{}) + 8
 	seatSize    = 1 + 1 + seatPayload + frame.Sum
 )
 
-// grace is how long to keep the seat of an absent session, which may be about to be added: longer than
-// any request.
+// grace is how long to keep the seat of an absent session, which may be about to be added: longer
+// than any request.
 const grace = time.Hour
 
 const maxPerUser = 1000
@@ -44,7 +44,7 @@ func (p seat) append(b []byte) []byte {
 	return frame.Append(b, payload[:])
 }
 
-// readSeats returns the seats in data, one for each session: with an ErrCorrupt, the readable ones.
+// readSeats returns one seat for each session: with an ErrCorrupt, the readable ones.
 func readSeats(data []byte) (seats []seat, err error) {
 	seen := map[hash]bool{}
 	for rest := data; len(rest) > 0; {
@@ -63,15 +63,15 @@ func readSeats(data []byte) (seats []seat, err error) {
 	return seats, err
 }
 
-// enlist returns the ops that add p to a user's list. One of the first two succeeds, or both, which is
-// harmless. The third reads the new length of the list.
+// enlist returns the ops that add p to a user's list. One of the first two succeeds, or both, which
+// is harmless. The third reads the new length of the list.
 func enlist(user string, p seat) []kv.Op {
 	key, data := listKey.Key(user), p.append(nil)
 	return []kv.Op{kv.OpAppend(key, data), kv.OpAdd(key, data), kv.OpGet(key)}
 }
 
-// enlisted checks the results of enlist. It sends the ops again if the list was full, or was created or
-// deleted meanwhile.
+// enlisted checks the results of enlist. It sends the ops again if the list was full, or was
+// created or deleted meanwhile.
 func (s *Store) enlisted(ctx context.Context, user string, ops []kv.Op) error {
 	err := listedBy(ops)
 	if errors.Is(err, kv.ErrNotStored) {
@@ -104,11 +104,11 @@ type Info struct {
 	ID       string // as in sessions.Session.ID, for Revoke
 	Label    string // from Options.Label at SignIn
 	SignedIn time.Time
-	Used     time.Time // time of the last write: its last use, or up to a tenth of the idle time earlier
+	Used     time.Time // its last use, or up to a tenth of the idle time earlier
 }
 
-// List returns the signed-in sessions of user, most recently used first. With a codec.ErrCorrupt, it
-// returns the undamaged ones.
+// List returns the signed-in sessions of user, most recently used first. With a codec.ErrCorrupt,
+// it returns the undamaged ones.
 func (s *Store) List(ctx context.Context, user string) ([]Info, error) {
 	seats, _, damaged := s.seats(ctx, user)
 	if len(seats) == 0 {
@@ -136,7 +136,7 @@ func (s *Store) List(ctx context.Context, user string) ([]Info, error) {
 	return infos, damaged
 }
 
-// Revoke ends the session of user called id. It does nothing if there is none.
+// Revoke ends the session of user called id, if there is one.
 func (s *Store) Revoke(ctx context.Context, user, id string) error {
 	h, ok := parseID(id)
 	if !ok {
@@ -154,8 +154,8 @@ func (s *Store) Revoke(ctx context.Context, user, id string) error {
 	return s.end(ctx, found.id)
 }
 
-// RevokeAll ends all signed-in sessions of user except those in keep: "sign out everywhere". It also
-// ends a session that is getting a new cookie at the same time, and a SignInIf with an earlier
+// RevokeAll ends all signed-in sessions of user except those in keep: "sign out everywhere". It
+// also ends a session that is getting a new cookie at the same time, and a SignInIf with an earlier
 // Generation. After an error some sessions may remain; call it again.
 func (s *Store) RevokeAll(ctx context.Context, user string, keep ...string) error {
 	ctx, cancel := s.patient(ctx)
@@ -237,7 +237,6 @@ func (s *Store) tidy(ctx context.Context, user string) error {
 	return s.fold(ctx, user, version, slices.DeleteFunc(kept, func(p seat) bool { return slices.Contains(oldest, p) }))
 }
 
-// fold stores seats as the user's list, if it still has version.
 func (s *Store) fold(ctx context.Context, user string, version kv.Version, seats []seat) error {
 	var data []byte
 	for _, p := range seats {
@@ -251,7 +250,6 @@ func (s *Store) fold(ctx context.Context, user string, version kv.Version, seats
 	return named(err)
 }
 
-// seats returns the list of a user and its version: with an ErrCorrupt, the readable part.
 func (s *Store) seats(ctx context.Context, user string) ([]seat, kv.Version, error) {
 	result, err := kv.One(ctx, s.store, kv.OpGet(listKey.Key(user)))
 	if errors.Is(err, kv.ErrNotFound) {

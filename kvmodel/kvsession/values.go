@@ -10,12 +10,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
-// entries are the values of a session by key, each in its stored form: a struct with one field
-// named after the value's type, or with no field for nil.
+// entries are the values of a session by key, each stored as a struct with one field named after
+// the value's type, or with none for nil.
 type entries map[string][]byte
 
-// encodeValues returns values in their stored form, or an ErrNotStorable that names the key and the
-// type.
+// encodeValues's error is an ErrNotStorable that names the key and the type.
 func encodeValues(values map[any]any) (entries, error) {
 	e := make(entries, len(values))
 	for key, value := range values {
@@ -46,10 +45,9 @@ func (e entries) decode() (map[any]any, error) {
 
 func (e entries) equal(other entries) bool { return maps.EqualFunc(e, other, bytes.Equal) }
 
-// changes are a request's changes of entries: the new form by key, or nil if the value was deleted.
+// changes are a request's changes of entries; nil: deleted.
 type changes map[string][]byte
 
-// changesOf returns the changes that turn base into now.
 func changesOf(base, now entries) changes {
 	c := changes{}
 	for name, data := range now {
@@ -65,7 +63,6 @@ func changesOf(base, now entries) changes {
 	return c
 }
 
-// on returns a changed copy of e.
 func (c changes) on(e entries) entries {
 	changed := make(entries, len(e)+len(c))
 	maps.Copy(changed, e)
@@ -85,7 +82,6 @@ func encodeValue(value any) ([]byte, error) {
 	return data, errors.Join(e.err, err)
 }
 
-// encoder writes one value; err is its first failure.
 type encoder struct{ err error }
 
 func (e *encoder) value(w *codec.Writer, v *any) {
