@@ -9,12 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// watched is a file that notes what is read of it.
 type watched struct {
 	io.ReaderAt
 	reads []int64
-	ended chan struct{} // closed with the first read that fails
-	wait  func()        // called with each read
+	ended chan struct{} // with the first failed read
+	wait  func()
 }
 
 func (w *watched) ReadAt(room []byte, at int64) (int, error) {
@@ -27,7 +26,7 @@ func (w *watched) ReadAt(room []byte, at int64) (int, error) {
 	return n, err
 }
 
-// openWatched opens a store that reads ahead from w, which reads the store's file if it has none.
+// openWatched reads ahead from w, which reads the store's file if it has none.
 func openWatched(t *testing.T, path string, w *watched) *Store {
 	t.Helper()
 	w.ended = make(chan struct{})
@@ -56,7 +55,6 @@ func TestOpen_ReadsTheFileAhead(t *testing.T) {
 	}
 }
 
-// endless is a file without an end.
 type endless struct{}
 
 func (endless) ReadAt(room []byte, _ int64) (int, error) { return len(room), nil }
@@ -65,7 +63,7 @@ func TestClose_EndsReadingAhead(t *testing.T) {
 	w := &watched{ReaderAt: endless{}}
 	begun, closing := make(chan struct{}), make(chan struct{})
 	w.wait = func() {
-		close(begun) // A second read would panic.
+		close(begun)
 		<-closing
 	}
 	s := openWatched(t, filepath.Join(t.TempDir(), "store.db"), w)

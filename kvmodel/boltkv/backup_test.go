@@ -12,7 +12,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// paced is a writer that asks before each write whether it may.
 type paced struct {
 	bytes.Buffer
 	ask, may chan struct{}
@@ -24,7 +23,6 @@ func (p *paced) Write(data []byte) (int, error) {
 	return p.Buffer.Write(data)
 }
 
-// backUp backs up the store while it is written to.
 func (r *rig) backUp() []byte {
 	r.t.Helper()
 	to := &paced{ask: make(chan struct{}), may: make(chan struct{})}
@@ -75,7 +73,6 @@ func TestStore_Backup_IsWhatTheStoreHeldAtOneMoment(t *testing.T) {
 	}
 }
 
-// writing is a writer that writes to the store whose backup it gets.
 type writing struct {
 	bytes.Buffer
 	*rig

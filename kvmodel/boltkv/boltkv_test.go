@@ -18,10 +18,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// unmoved leaves out of a comparison of Stats what the mover does in its own time.
+// The mover changes these in its own time.
 var unmoved = cmpopts.IgnoreFields(boltkv.Stats{}, "Unmoved", "Scrub", "Committing")
 
-// must returns v, or panics if err is not nil.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -29,14 +28,12 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// check panics if err is not nil.
 func check(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// open opens a store on a new file and closes it when the test ends.
 func open(t testing.TB, opts boltkv.Options) *boltkv.Store {
 	t.Helper()
 	return openAt(t, filepath.Join(t.TempDir(), "store.db"), opts)
@@ -54,7 +51,6 @@ func openAt(t testing.TB, path string, opts boltkv.Options) *boltkv.Store {
 	return s
 }
 
-// one carries out op and ends the test if it fails.
 func one(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 	t.Helper()
 	r, err := kv.One(context.Background(), s, op)
@@ -62,7 +58,7 @@ func one(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 	return r
 }
 
-// wantErr fails the test unless err is all of want.
+// wantErr fails the test unless err wraps all of want.
 func wantErr(t testing.TB, err error, want ...error) {
 	t.Helper()
 	for _, w := range want {
@@ -156,7 +152,7 @@ func TestStore_Do_WhatGathersIsOneCommit(t *testing.T) {
 			}))
 		})
 	}
-	// All of them wait for their turn well before this has passed.
+	// By then all of them wait for their turn.
 	time.Sleep(time.Second)
 	release()
 	writers.Wait()

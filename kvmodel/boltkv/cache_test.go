@@ -17,13 +17,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// number is a Decoder.
 func number(value []byte) (any, int, error) {
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	return n, 8, err
 }
 
-// shownAtOnce returns the numbers under keys, of one trip, as a page reads them.
 func shownAtOnce(t *testing.T, s kv.Store, keys ...string) []int64 {
 	t.Helper()
 	results, err := kv.GetDecoded(context.Background(), kv.Near(s), number, keys...)
@@ -34,7 +32,7 @@ func shownAtOnce(t *testing.T, s kv.Store, keys ...string) []int64 {
 	all := make([]int64, len(keys))
 	for i, r := range results {
 		if r.Err != nil {
-			continue // It is not there yet.
+			continue
 		}
 		n, err := kv.Decoder(number).Of(r)
 		if err != nil {
@@ -46,9 +44,8 @@ func shownAtOnce(t *testing.T, s kv.Store, keys ...string) []int64 {
 	return all
 }
 
-// Pairs of keys are raised together, by one writer each, on a store that has its tables moved to
-// its tree all the time, and whose cache has room for some of them. So readers find what they
-// ask for in all places.
+// Each writer raises a pair of keys together. The cache holds some, and the mover runs all the
+// time, so readers find keys in all places.
 func TestStore_Cache_NobodySeesWhatIsOlderThanACommit(t *testing.T) {
 	const pairs, readers = 40, 4
 	for _, cache := range []int{-1, 1 << 14, 1 << 20} {
@@ -146,7 +143,6 @@ func TestStore_Near_AnswersWithoutATripWhatItWouldByOne(t *testing.T) {
 	show("keys of the last commit", counted, 1, "[absent 4 4 <nil>]", "a", "c")
 }
 
-// tripping counts the trips to a Store.
 type tripping struct {
 	*Store
 	trips int

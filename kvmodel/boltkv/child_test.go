@@ -18,8 +18,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// children are what this test binary does instead of testing if the environment
-// names one of them and a path.
+// This test binary runs a child instead of tests if the environment names one and a path.
 var children = map[string]func(path string) error{
 	"write": writeForEver,
 	"ship":  shipForEver,
@@ -43,7 +42,6 @@ func childCommand(name, path string) *exec.Cmd {
 	return cmd
 }
 
-// writeForEver writes to a store that moves what it holds to the tree all the time.
 func writeForEver(path string) error {
 	s, err := boltkv.OpenQuick(path, boltkv.Options{}, new(atomic.Int64))
 	if err != nil {
@@ -52,7 +50,6 @@ func writeForEver(path string) error {
 	return crash.Write(s, os.Stdout)
 }
 
-// openShipping opens a store that moves what it holds to the tree all the time, and ships.
 func openShipping(path string, to boltkv.Folder) (*boltkv.Store, error) {
 	s, err := boltkv.OpenQuick(path, boltkv.Options{}, new(atomic.Int64))
 	if err != nil {
@@ -67,7 +64,6 @@ func openShipping(path string, to boltkv.Folder) (*boltkv.Store, error) {
 	return s, nil
 }
 
-// shipForEver is writeForEver for a store that ships to a folder beside it.
 func shipForEver(path string) error {
 	s, err := openShipping(path, boltkv.Dir(path+".shipped"))
 	if err != nil {
@@ -76,8 +72,8 @@ func shipForEver(path string) error {
 	return crash.Write(s, os.Stdout)
 }
 
-// openForAnother prints the error of opening a file that another process has
-// open. It fails if that took much longer than it waits for the other to end.
+// openForAnother prints the error of opening a file that is open in another process. It fails if
+// that took too long.
 func openForAnother(path string) error {
 	start := time.Now()
 	s, err := boltkv.Open(path, boltkv.Options{})
@@ -103,7 +99,6 @@ func TestOpen_SecondProcessIsToldWithinASecond(t *testing.T) {
 	}
 }
 
-// kills returns how many processes to kill.
 func kills() int {
 	switch {
 	case proof.All():
@@ -118,7 +113,6 @@ func TestLong_Ship_KilledProcessGoesOnWhereItWas(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	path := t.TempDir() + "/store.db"
 	folder := boltkv.Dir(path + ".shipped")
-	// The folder holds a snapshot before anything is written.
 	s := must(openShipping(path, folder))
 	until(t, func() bool { return !s.Stats().Shipping.Snapshot.IsZero() })
 	check(s.Close())

@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// sparseFile makes a closed store whose items have been mostly deleted.
+// sparseFile makes a closed store, most of whose items were deleted.
 func sparseFile(t *testing.T) (path string, kept kv.Result) {
 	t.Helper()
 	path = storeFile(t)

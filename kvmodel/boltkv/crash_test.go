@@ -18,7 +18,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// cutDisk keeps logs where a power cut can take what was not synced.
+// cutDisk keeps the logs on a powerDisk.
 type cutDisk struct{ *powerDisk }
 
 func (d cutDisk) open(path string, makes bool) (commitlog.File, error) {
@@ -33,11 +33,11 @@ func (d cutDisk) remove(path string) error { return d.Remove(filepath.Base(path)
 
 func (d cutDisk) syncDir(string) error { return d.SyncDir() }
 
-const rigKeys = 60 // that a rig writes, besides the number of its last commit
+const rigKeys = 60
 
 func rigKey(i int) string { return fmt.Sprint("key", i) }
 
-// rig is a store that is used by one writer and whose power is cut now and then.
+// rig is a store with one writer, whose power is cut now and then.
 type rig struct {
 	t       *testing.T
 	random  *rand.Rand
@@ -46,10 +46,10 @@ type rig struct {
 	disk    *powerDisk
 	store   *Store
 	commits int
-	history []map[string]string // what the store held after each commit
+	history []map[string]string // the items after each commit
 
-	relaxes bool // some writes are relaxed
-	synced  int  // the last commit that is not
+	relaxes bool
+	synced  int // the last commit that is not relaxed
 }
 
 func newRig(t *testing.T, seed uint64, durability Durability) *rig {
@@ -78,7 +78,6 @@ func (r *rig) open() {
 	r.store = s
 }
 
-// write makes one commit.
 func (r *rig) write() {
 	r.t.Helper()
 	now := maps.Clone(r.history[r.commits])
@@ -106,7 +105,7 @@ func (r *rig) write() {
 	r.history = append(r.history, now)
 }
 
-// cut takes the power away while the mover may be at work, and opens what is left.
+// cut cuts the power, perhaps during a move, and opens the rest.
 func (r *rig) cut() {
 	r.t.Helper()
 	r.disk.Gate.Lock()
@@ -123,7 +122,7 @@ func (r *rig) cut() {
 	r.open()
 }
 
-// holds returns what s holds, and how many commits of a rig that is.
+// holds returns the items of s, and the number of commits of its rig.
 func holds(t *testing.T, s kv.Store) (all map[string]string, commits int) {
 	t.Helper()
 	all = make(map[string]string)
@@ -141,7 +140,6 @@ func holds(t *testing.T, s kv.Store) (all map[string]string, commits int) {
 	return all, commits
 }
 
-// seeds is n, or many more if everything is proved.
 func seeds(n uint64) uint64 { return proof.Size(n, 50*n) }
 
 func TestStore_APowerCutLeavesABeginningAndWhatWasSynced(t *testing.T) {
@@ -178,7 +176,6 @@ func TestStore_APowerCutLeavesABeginningAndWhatWasSynced(t *testing.T) {
 	}
 }
 
-// need returns v, or panics if err is not nil.
 func need[T any](v T, err error) T {
 	must(err)
 	return v

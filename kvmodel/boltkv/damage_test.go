@@ -19,7 +19,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// listed returns the keys of s that begin with begin.
 func listed(t *testing.T, s *boltkv.Store, begin string) (keys map[string]bool, err error) {
 	t.Helper()
 	keys = make(map[string]bool)
@@ -127,7 +126,7 @@ func TestStore_Do_BesideDamagedPagesNothingIsLostAndNothingIsHeldUp(t *testing.T
 			if err := s.Stats().Trouble; err != nil {
 				t.Errorf("seed %d: it cannot be moved: %v", seed, err)
 			}
-			_ = s.Close() // The log stays, if there is anything that cannot be moved.
+			_ = s.Close() // The log stays if some items cannot be moved.
 		}
 		s = must(boltkv.Open(path, boltkv.Options{}))
 		for key, value := range want {
@@ -171,14 +170,13 @@ type flipped struct {
 	path    string
 	random  *rand.Rand
 	refused int // stores that could not be opened
-	corrupt int // items that were said to be damaged
-	absent  int // items that were said to be absent, and were not
-	older   int // that were what the key had held before
-	silent  int // items that were said to be absent while the scrub found nothing
+	corrupt int // items reported as damaged
+	absent  int // items wrongly reported as absent
+	older   int // earlier items of the key
+	silent  int // items wrongly reported as absent though the scrub found nothing
 	wrong   []string
 }
 
-// read opens the store and compares its answer for each key with the expected item.
 func (f *flipped) read(t *testing.T, want, was map[string]string) {
 	s, err := boltkv.OpenQuick(f.path, boltkv.Options{}, new(atomic.Int64))
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// busyDisk is a disk that, like that of Windows, removes no file that is open.
+// busyDisk, like that of Windows, removes no open file.
 type busyDisk struct {
 	osDisk
 	opened map[string]int
@@ -55,14 +55,12 @@ func (d *busyDisk) remove(path string) error {
 	return d.osDisk.remove(path)
 }
 
-// openBusy opens a store on a busyDisk.
 func openBusy(t *testing.T, path string) *Store {
 	t.Helper()
 	s := need(openWith(path, Options{}, func(s *Store) { s.disk = &busyDisk{opened: make(map[string]int)} }))
 	return s
 }
 
-// wantOnlyFile closes s, which has the key and no log then.
 func wantOnlyFile(t *testing.T, s *Store) {
 	t.Helper()
 	if _, err := kv.One(t.Context(), s, kv.OpGet("key")); err != nil {
@@ -77,7 +75,6 @@ func wantOnlyFile(t *testing.T, s *Store) {
 	}
 }
 
-// copyFiles copies the file of a store and its logs.
 func copyFiles(t *testing.T, from, to string) {
 	t.Helper()
 	all := need(filepath.Glob(from + "*"))
@@ -114,7 +111,6 @@ func TestStore_NoLogIsRemovedThatIsOpen(t *testing.T) {
 	wantOnlyFile(t, openBusy(t, filepath.Join(dir, "later.db")))
 }
 
-// The end of a log says only that there must be another one.
 func TestOpen_ALogThatLacksItsEndGoesOnInTheNext(t *testing.T) {
 	dir := t.TempDir()
 	path, left := filepath.Join(dir, "store.db"), filepath.Join(dir, "left.db")
@@ -151,7 +147,7 @@ func TestOpen_ALogThatLacksItsEndGoesOnInTheNext(t *testing.T) {
 	closes(t, again)
 }
 
-// cutTo returns the disk of a power cut that took only the names that were not synced.
+// cutTo returns the disk after a power cut that took only the names that were not synced.
 func (d *powerDisk) cutTo() *powerDisk {
 	left := &powerDisk{files: make(map[string]*powerFile)}
 	for name, f := range d.synced {
@@ -161,7 +157,7 @@ func (d *powerDisk) cutTo() *powerDisk {
 	return left
 }
 
-// hangingDisk is a disk whose first log is not synced until a test wants that.
+// hangingDisk's first log is not synced until the test allows it.
 type hangingDisk struct {
 	cutDisk
 	hangs atomic.Bool
@@ -188,7 +184,7 @@ func (f hangingLog) Sync() error {
 	return f.File.Sync()
 }
 
-// After a power cut that took the end of a log, the next one is of commits that are gone.
+// After a power cut that took the end of a log, the commits of the next one are gone.
 func TestOpen_ALogThatWasDroppedDoesNotComeBack(t *testing.T) {
 	power, path := new(powerDisk), filepath.Join(t.TempDir(), "store.db")
 	open := func(turn int) (*Store, *hangingDisk) {
@@ -198,7 +194,6 @@ func TestOpen_ALogThatWasDroppedDoesNotComeBack(t *testing.T) {
 		}))
 		return s, disk
 	}
-	// cut cuts the power of s, and leaves its files elsewhere.
 	cut := func(s *Store, disk *hangingDisk) {
 		tree := need(os.ReadFile(path))
 		power, path = power.cutTo(), filepath.Join(t.TempDir(), "store.db")

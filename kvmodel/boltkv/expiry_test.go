@@ -25,8 +25,8 @@ func fillExpiring(t *testing.T, s kv.Store, n int) {
 	check(s.Do(t.Context(), ops))
 }
 
-// quick returns a store that moves what it holds to the tree as soon as it rests, and
-// a count of the transactions of the tree.
+// quick returns a store that moves its table as soon as it rests, and a count of the transactions
+// of the tree.
 func quick(t testing.TB, path string, clock *proof.Clock) (*boltkv.Store, *atomic.Int64) {
 	t.Helper()
 	transactions := new(atomic.Int64)
@@ -35,7 +35,6 @@ func quick(t testing.TB, path string, clock *proof.Clock) (*boltkv.Store, *atomi
 	return s, transactions
 }
 
-// rests waits until the tree has all that s holds.
 func rests(t testing.TB, s *boltkv.Store) { until(t, s.Rests) }
 
 func until(t testing.TB, done func() bool) {

@@ -7,8 +7,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// OpenQuick opens a store that moves what it holds to the tree as soon as it rests, and
-// counts the transactions of the tree.
+// OpenQuick opens a store that moves its table as soon as it rests, and counts the transactions of
+// the tree.
 func OpenQuick(path string, opts Options, transactions *atomic.Int64) (*Store, error) {
 	return openWith(path, opts, func(s *Store) {
 		s.limits.idle, s.limits.tick = 0, 5*time.Millisecond
@@ -20,8 +20,8 @@ func OpenQuick(path string, opts Options, transactions *atomic.Int64) (*Store, e
 	})
 }
 
-// OpenFiltering is OpenQuick of a store whose filters have room for few keys. It counts the
-// transactions that read the tree.
+// OpenFiltering is OpenQuick of a store whose filters have room for few keys. It counts the read
+// transactions of the tree.
 func OpenFiltering(path string, opts Options, reads *atomic.Int64) (*Store, error) {
 	return openWith(path, opts, func(s *Store) {
 		s.limits.idle, s.limits.tick, s.limits.spare = 0, time.Millisecond, 10
@@ -33,8 +33,7 @@ func OpenFiltering(path string, opts Options, reads *atomic.Int64) (*Store, erro
 	})
 }
 
-// Filter returns which filter the store asks: nil if there is none, and as long as one that
-// is worn is asked.
+// Filter identifies the filter, or returns nil. It waits while a full one is in use.
 func (s *Store) Filter() any {
 	if f := s.filter.Load(); f != nil && !f.IsFull() {
 		return f
@@ -42,7 +41,7 @@ func (s *Store) Filter() any {
 	return nil
 }
 
-// Rests reports whether all that can be moved to the tree is there.
+// Rests reports whether the tree has all items that can be moved.
 func (s *Store) Rests() bool {
 	carried := s.Stats().Carried
 	s.mu.RLock()

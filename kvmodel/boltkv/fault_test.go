@@ -13,10 +13,9 @@ import (
 
 var errDisk = errors.New("the disk says no")
 
-// failing is a disk whose files write and sync as a test wants.
 type failing struct {
 	osDisk
-	write func(data []byte) (n int, err error) // nil: all is well
+	write func(data []byte) (n int, err error)
 	sync  func() error
 }
 
@@ -48,7 +47,6 @@ func (f failingFile) Sync() error {
 	return f.File.Sync()
 }
 
-// openOn returns a store whose logs are on disk.
 func openOn(t *testing.T, disk disk) *Store {
 	t.Helper()
 	s := need(openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) { s.disk = disk }))
@@ -137,7 +135,6 @@ func TestStore_Do_CanceledDuringItsCommitIsUnclearAndFinishes(t *testing.T) {
 		t.Errorf("it took %v to return", took)
 	}
 	close(goOn)
-	// The next commit comes after the abandoned one.
 	need(kv.One(t.Context(), s, kv.OpSet("b", nil)))
 	if _, err := kv.One(t.Context(), s, kv.OpGet("a")); err != nil {
 		t.Errorf("the abandoned write is not there: %v", err)

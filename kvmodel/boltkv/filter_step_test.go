@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// openStill opens a store that does nothing by itself.
 func openStill(t *testing.T, path string, change func(*Store)) *Store {
 	t.Helper()
 	s := need(openWith(path, Options{Durability: Unsynced}, func(s *Store) {
@@ -27,7 +26,6 @@ func openStill(t *testing.T, path string, change func(*Store)) *Store {
 	return s
 }
 
-// largeFile makes a store of so many items of 100 KB, closed.
 func largeFile(t *testing.T, n int) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "store.db")
@@ -41,7 +39,6 @@ func largeFile(t *testing.T, n int) (path string) {
 
 func largeKey(i int) string { return fmt.Sprintf("large:%03d", i) }
 
-// scrubStep reads the next items of the tree.
 func (s *Store) scrubStep(t *testing.T) {
 	t.Helper()
 	must(s.scrubSome())
@@ -63,7 +60,6 @@ func TestStore_Filter_IsNotAskedUntilAllKeysAreInIt(t *testing.T) {
 	}
 }
 
-// The key comes to the part of the tree that the scrub has passed.
 func TestStore_Filter_HasKeysThatAreMovedBehindTheScrub(t *testing.T) {
 	s := openStill(t, largeFile(t, 30), nil)
 	s.scrubStep(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// filtering opens a store with small filters, and counts how often the tree is read.
+// filtering opens a store with small filters, and counts the read transactions of the tree.
 func filtering(t *testing.T, path string) (*boltkv.Store, *atomic.Int64) {
 	t.Helper()
 	reads := new(atomic.Int64)
@@ -50,11 +50,11 @@ func TestStore_Get_OfAnAbsentKeyDoesNotReadTheTree(t *testing.T) {
 	}
 }
 
-// Writers make and remove keys, so that one filter after another is worn and made while the
-// tables are moved. Each of them knows what its own keys hold.
+// Writers make and remove keys, so that filters are replaced while tables are moved. Each writer
+// knows the values of its own keys.
 func TestStore_Filter_HidesNothingWhileFiltersAreMade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
-	for range 2 { // What an earlier process has left is in the tree.
+	for range 2 {
 		s, _ := filtering(t, path)
 		var made atomic.Int64
 		began := time.Now()
@@ -71,7 +71,7 @@ func TestStore_Filter_HidesNothingWhileFiltersAreMade(t *testing.T) {
 					if _, err := kv.One(t.Context(), s, kv.OpGet(held[rnd.IntN(len(held))])); err != nil {
 						t.Errorf("a get of a key that was set: %v", err)
 					}
-					if len(held) > 100 { // By now it is in the tree, or on its way there.
+					if len(held) > 100 {
 						one(t, s, kv.OpDelete(held[0]))
 						held = held[1:]
 					}
@@ -100,7 +100,7 @@ func TestStore_Filter_HidesNothingWhileFiltersAreMade(t *testing.T) {
 	}
 }
 
-// A key with a flipped bit is another key, and its item is found to be damaged.
+// A key with a flipped bit is another key, and its item is damaged.
 func TestStore_Scrub_CountsAKeyThatWasFlippedAndFillsNoFilter(t *testing.T) {
 	path := storeFile(t)
 	changeItems(path, func(items *bolt.Bucket) error {

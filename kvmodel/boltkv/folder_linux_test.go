@@ -26,8 +26,7 @@ func TestStore_Ship_FullDiskIsTroubleUntilThereIsRoom(t *testing.T) {
 	}
 }
 
-// fillDisk sets how large a file of this process may be, as on a full disk, and returns what
-// lifts that.
+// fillDisk limits the size of a file of this process, as on a full disk, until lift is called.
 func fillDisk(limit uint64) (lift func() error, err error) {
 	signal.Ignore(syscall.SIGXFSZ)
 	var old syscall.Rlimit
@@ -38,8 +37,6 @@ func fillDisk(limit uint64) (lift func() error, err error) {
 	return lift, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: old.Max})
 }
 
-// shipToFullDisk ships a store to a folder whose disk is full, and restores it to such a disk,
-// and both again when there is room.
 func shipToFullDisk(path string) error {
 	s, err := boltkv.Open(path, boltkv.Options{})
 	if err != nil {
@@ -73,7 +70,6 @@ func shipToFullDisk(path string) error {
 	for s.Stats().Shipping.Trouble != nil || s.Stats().Shipping.Shipped.IsZero() {
 		time.Sleep(time.Millisecond)
 	}
-	// The next Ship takes the snapshot, without waiting.
 	if err := errors.Join(s.Close(), <-ended); err != nil {
 		return err
 	}
@@ -135,8 +131,8 @@ func TestStore_Ship_ReadOnlyFolderIsTrouble(t *testing.T) {
 	}
 }
 
-// lockedDir returns a directory in which anyone may make files, and that nobody but root may
-// open, so that its entries cannot be synced.
+// lockedDir returns a directory in which anyone may create files and only root can sync the
+// entries.
 func lockedDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// stalling is a folder that does not get on with snapshots.
 type stalling struct {
 	*shelf
 	stalled chan struct{}
@@ -26,7 +25,7 @@ func (f stalling) PutNew(ctx context.Context, name string, from io.Reader) error
 	return ctx.Err()
 }
 
-// keptBytes returns how many bytes of logs r's store keeps that it needs no more.
+// keptBytes returns the bytes of logs retained beyond the two in use.
 func (r *rig) keptBytes() (n int64) {
 	r.store.mu.RLock()
 	defer r.store.mu.RUnlock()
@@ -38,14 +37,14 @@ func (r *rig) keptBytes() (n int64) {
 
 const (
 	keptAtMost = 50 << 10
-	oneLog     = 40 << 10 // with what it takes until it is turned
+	oneLog     = 40 << 10 // until it is turned
 )
 
-// writeUntil writes until done says so, and looks that no more logs are kept than may be.
+// writeUntil also checks that no more logs are kept than may be.
 func (r *rig) writeUntil(done func() bool) {
 	r.t.Helper()
 	for n := 0; !done(); n++ {
-		if n > 5000 { // What is to happen is on its way.
+		if n > 5000 { // The event is on its way.
 			time.Sleep(time.Millisecond)
 			continue
 		}
@@ -67,7 +66,7 @@ func TestStore_Ship_ASnapshotThatStallsIsGivenUpBeforeItsLogsFillTheDisk(t *test
 	if err := r.store.Stats().Shipping.Spoiled; !strings.Contains(err.Error(), "of logs") {
 		t.Errorf("want an error that says why the snapshot was given up, got %v", err)
 	}
-	// By now the shipper may have noticed that logs it needs are gone, which is said first.
+	// The shipper may already report missing logs.
 	said := regexp.MustCompile("warning (no snapshot of it could be taken: |it cannot be shipped .* the next snapshot will contain the commits between)")
 	if got := textOf(kv.PowersOf(r.store).Findings(t.Context())); !said.MatchString(got) {
 		t.Errorf("no snapshot could be taken, and the findings are\n%s", got)

@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Some keys are in the tree alone, some in the tables, some in both, and some are dropped there.
 func TestWalk_NamesWhatIsInTheTreeAndInTheTablesInOrder(t *testing.T) {
 	path, rng := filepath.Join(t.TempDir(), "file"), rand.New(rand.NewPCG(1, 1))
 	there := map[string]bool{}

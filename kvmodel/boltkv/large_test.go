@@ -19,10 +19,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// tripLimit is how much a trip may write in these tests.
 const tripLimit = 10_000
 
-// openLimited opens a store at path that refuses large trips.
 func openLimited(t *testing.T, path string) *Store {
 	t.Helper()
 	s := need(openWith(path, Options{}, func(s *Store) { s.limits.trip = tripLimit }))
@@ -30,7 +28,6 @@ func openLimited(t *testing.T, path string) *Store {
 	return s
 }
 
-// sets returns n sets that begin with name, of values of some bytes.
 func sets(name string, n, bytes int) (ops []kv.Op) {
 	for i := range n {
 		ops = append(ops, kv.OpSet(fmt.Sprint(name, i), make([]byte, bytes)))
@@ -38,7 +35,6 @@ func sets(name string, n, bytes int) (ops []kv.Op) {
 	return ops
 }
 
-// wantKeys compares the keys that s holds.
 func wantKeys(t *testing.T, s *Store, want ...string) {
 	t.Helper()
 	var got []string
@@ -48,7 +44,6 @@ func wantKeys(t *testing.T, s *Store, want ...string) {
 	}
 }
 
-// wantTooLarge wants err to name the size and the limit.
 func wantTooLarge(t *testing.T, err error) {
 	t.Helper()
 	if !errors.Is(err, kv.ErrTooLarge) || kv.Failed(err) || !strings.Contains(err.Error(), "at most 10000") {
@@ -65,7 +60,7 @@ func TestStore_Do_ATripOverTheLimitIsRefusedAndNothingOfItIsWritten(t *testing.T
 		"values":  sets("big", 11, 1000),
 		"keys":    sets(strings.Repeat("k", 200), 60, 0),
 		"deleted": append(sets("big", 11, 1000), kv.OpDelete("big0"), kv.OpDelete("big1")),
-		"appends": append(sets("big", 1, 1000), kv.OpAppend("old", make([]byte, 10))), // to what is there
+		"appends": append(sets("big", 1, 1000), kv.OpAppend("old", make([]byte, 10))),
 	} {
 		good := append(ops, kv.OpGet("old"))
 		ops = append(good, kv.OpSet("", nil))
@@ -181,7 +176,7 @@ func TestStore_Brake_NoCommitWaitsForTheMoverThatWaitsForOne(t *testing.T) {
 	s := openStill(t, filepath.Join(t.TempDir(), "store.db"), nil)
 	<-s.turn // The committer waits now.
 	s.moving, s.limits.turn, s.limits.full = newTable(), 0, 0
-	s.note(errDisk) // of the last try
+	s.note(errDisk)
 	s.carrying.Store(true)
 	if fail := s.full(); fail != nil {
 		t.Error(fail)

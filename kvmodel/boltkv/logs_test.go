@@ -26,10 +26,8 @@ func abandoned(t *testing.T, n int) (path string) {
 	return to
 }
 
-// logOf returns the path of the log that a store has which was opened once.
 func logOf(path string) string { return path + ".log1" }
 
-// files returns what the files of a store hold.
 func files(path string) map[string]string {
 	all := make(map[string]string)
 	for _, end := range []string{"", ".log0", ".log1"} {
@@ -40,7 +38,6 @@ func files(path string) map[string]string {
 	return all
 }
 
-// change changes the file at path by f.
 func change(path string, f func(data []byte) []byte) {
 	check(os.WriteFile(path, f(must(os.ReadFile(path))), 0o600))
 }

@@ -21,7 +21,6 @@ import (
 
 func keyAt(i int) string { return fmt.Sprintf("bench:%08d", i) }
 
-// storeFile makes a closed store of several hundred KiB and returns its path.
 func storeFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store.db")
@@ -41,8 +40,7 @@ func fillWith(t *testing.T, s kv.Store, n int) {
 	check(s.Do(t.Context(), ops))
 }
 
-// wantOpenErr wants Open to fail without long waiting with want, and to say which
-// file it is about and each of parts.
+// wantOpenErr wants Open to fail soon with want, and to name the file and parts.
 func wantOpenErr(t *testing.T, path string, want error, parts ...string) {
 	t.Helper()
 	start := time.Now()
@@ -211,8 +209,7 @@ func damageItems(t *testing.T, path string) {
 	clearPages(path, func(page []byte) bool { return bytes.Contains(page, []byte("bench:")) })
 }
 
-// clearPages overwrites the blocks of a closed store's file that are chosen, and returns how
-// many they were.
+// clearPages overwrites the chosen blocks of a closed store's file, and returns their number.
 func clearPages(path string, chosen func(page []byte) bool) (n int) {
 	file := must(os.ReadFile(path))
 	for page := range slices.Chunk(file, os.Getpagesize()) {

@@ -9,23 +9,20 @@ import (
 	"sync"
 )
 
-// powerDisk is a disk, of which a cut of the power takes what was not synced, in parts: files in
-// memory, by their names.
+// powerDisk is a disk with files in memory. A power cut takes parts of the unsynced data.
 type powerDisk struct {
-	// Gate is held for reading while anything is done. Who holds it for writing sees the
-	// disk at one moment.
+	// Gate is held for reading during each call. Its writer sees the disk at one moment.
 	Gate sync.RWMutex
 
 	mu     sync.Mutex
 	files  map[string]*powerFile
 	synced map[string]*powerFile // as of the last SyncDir
-	since  []nameChange          // of the names, since then
+	since  []nameChange          // since then
 }
 
-// nameChange is something that was done to the names of files.
 type nameChange func(files map[string]*powerFile)
 
-// do changes the names; its caller holds mu.
+// The caller of do holds mu.
 func (d *powerDisk) do(c nameChange) {
 	if d.files == nil {
 		d.files = make(map[string]*powerFile)
@@ -34,7 +31,6 @@ func (d *powerDisk) do(c nameChange) {
 	d.since = append(d.since, c)
 }
 
-// Open returns the file called name. If there is none, it makes one if makes is set.
 func (d *powerDisk) Open(name string, makes bool) (*powerFile, error) {
 	d.Gate.RLock()
 	defer d.Gate.RUnlock()
@@ -51,7 +47,6 @@ func (d *powerDisk) Open(name string, makes bool) (*powerFile, error) {
 	return made, nil
 }
 
-// Remove removes the file called name.
 func (d *powerDisk) Remove(name string) error {
 	d.Gate.RLock()
 	defer d.Gate.RUnlock()
@@ -64,7 +59,6 @@ func (d *powerDisk) Remove(name string) error {
 	return nil
 }
 
-// SyncDir makes the names that files have survive a cut.
 func (d *powerDisk) SyncDir() error {
 	d.Gate.RLock()
 	defer d.Gate.RUnlock()
@@ -74,9 +68,8 @@ func (d *powerDisk) SyncDir() error {
 	return nil
 }
 
-// Cut returns what a power cut at this moment may leave of the disk; its caller holds Gate.
-// Of the names it leaves those that were synced last, with a beginning of what was done to
-// them since.
+// Cut returns what a power cut at this moment may leave: the names synced last, with a prefix of
+// the later changes. The caller holds Gate.
 func (d *powerDisk) Cut(random *rand.Rand) *powerDisk {
 	names := make(map[string]*powerFile)
 	maps.Copy(names, d.synced)
@@ -91,9 +84,8 @@ func (d *powerDisk) Cut(random *rand.Rand) *powerDisk {
 	return left
 }
 
-// powerFile is a file of a powerDisk.
 type powerFile struct {
-	// Data is what the file holds. It may be changed while nothing else uses the file.
+	// Data may be changed while nothing else uses the file.
 	Data []byte
 
 	disk    *powerDisk
@@ -109,7 +101,6 @@ func (f *powerFile) enter() (leave func()) {
 	}
 }
 
-// ReadAt is that of an io.ReaderAt.
 func (f *powerFile) ReadAt(p []byte, at int64) (int, error) {
 	defer f.enter()()
 	if at >= int64(len(f.Data)) {
@@ -122,7 +113,6 @@ func (f *powerFile) ReadAt(p []byte, at int64) (int, error) {
 	return n, nil
 }
 
-// WriteAt is that of an io.WriterAt.
 func (f *powerFile) WriteAt(p []byte, at int64) (int, error) {
 	defer f.enter()()
 	f.Data = over(f.Data, p, int(at))
@@ -137,29 +127,25 @@ func over(data, p []byte, at int) []byte {
 	return data
 }
 
-// Sync makes what the file holds survive a cut.
 func (f *powerFile) Sync() error {
 	defer f.enter()()
 	f.durable = bytes.Clone(f.Data)
 	return nil
 }
 
-// Size returns how many bytes the file has.
 func (f *powerFile) Size() (int64, error) {
 	defer f.enter()()
 	return int64(len(f.Data)), nil
 }
 
-// Close does nothing.
 func (f *powerFile) Close() error { return nil }
 
 const sector = 512
 
-// cut returns the file as a power cut may leave it: each sector with its synced bytes or its
-// current ones.
+// cut returns each sector with its synced bytes or its current ones.
 func (f *powerFile) cut(of *powerDisk, random *rand.Rand) *powerFile {
 	left := bytes.Clone(f.durable)
-	all := random.IntN(4) == 0 // The system had written everything by chance.
+	all := random.IntN(4) == 0 // By chance the system had written everything.
 	for at := 0; at < len(f.Data); at += sector {
 		if all || random.IntN(2) == 0 {
 			left = over(left, f.Data[at:min(at+sector, len(f.Data))], at)

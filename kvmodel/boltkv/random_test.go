@@ -14,8 +14,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// restless is a store whose clock goes on with each trip. It carries out every third trip in a
-// transaction, of which every second one is given up, and is opened again after every 100 trips.
+// restless has a clock that advances with each trip. It carries out every third trip in a
+// transaction, undoes every second one of these, and reopens after every 100 trips.
 type restless struct {
 	kv.Store
 	clock  *proof.Clock
@@ -51,7 +51,6 @@ func TestStore_RandomOpsAnswerAsMemkvDoes(t *testing.T) {
 	quickly := false
 	file := &restless{Store: openAt(t, path, opts), clock: clock, reopen: func(s kv.Store) kv.Store {
 		check(s.Close())
-		// Every other store moves to the tree what it is given.
 		if quickly = !quickly; quickly {
 			return must(boltkv.OpenQuick(path, opts, new(atomic.Int64)))
 		}

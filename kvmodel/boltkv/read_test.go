@@ -12,11 +12,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// enough is how many bytes have a paused store move what it holds to its tree.
 const enough = 10_000
 
-// openPaused opens a store with a key of value 1 that it has not moved to its tree yet. Before
-// it reads the tree the next time it calls pause.
+// openPaused opens a store with a key of value 1 that is not moved yet. It calls pause before its
+// next read of the tree.
 func openPaused(t *testing.T, pause func()) *Store {
 	t.Helper()
 	var pauses atomic.Bool
@@ -40,8 +39,7 @@ func openPaused(t *testing.T, pause func()) *Store {
 	return s
 }
 
-// A growing file does the same: it waits for the readers of the tree, and new readers wait for
-// it.
+// A growing file does the same: it waits for the readers of the tree, and new readers wait for it.
 func TestStore_Do_AReaderThatWaitsForTheTreeHoldsNobodyUp(t *testing.T) {
 	waits, goOn := make(chan struct{}), make(chan struct{})
 	s := openPaused(t, func() {
@@ -74,7 +72,7 @@ func TestStore_Do_AReaderThatWaitsForTheTreeHoldsNobodyUp(t *testing.T) {
 func TestStore_Do_AReaderThatWasOvertakenByTheTreeBeginsAgain(t *testing.T) {
 	var s *Store
 	s = openPaused(t, func() {
-		// The reader has seen that key holds 1, and not yet what other holds.
+		// The reader has seen that key holds 1, and not yet the value of other.
 		for _, op := range []kv.Op{kv.OpSet("key", []byte("2")), kv.OpSet("other", []byte("2")), kv.OpSet("much", make([]byte, enough))} {
 			if _, err := kv.One(context.Background(), s, op); err != nil {
 				t.Error(err)

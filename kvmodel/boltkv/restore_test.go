@@ -18,7 +18,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// backup returns a backup of s.
 func backup(t *testing.T, s *boltkv.Store) []byte {
 	t.Helper()
 	var buf bytes.Buffer
@@ -26,7 +25,6 @@ func backup(t *testing.T, s *boltkv.Store) []byte {
 	return buf.Bytes()
 }
 
-// restored returns the store that data is a backup of, and what the backup says of itself.
 func restored(t *testing.T, data []byte, opts boltkv.Options) (*boltkv.Store, boltkv.Snapshot) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "restored.db")
@@ -84,7 +82,7 @@ func TestRestoreBackup_DamagedBackupLeavesNothing(t *testing.T) {
 			}
 			wantOnly(t, filepath.Dir(path))
 		}
-		clear(spoiled) // What is not left to chance was tried.
+		clear(spoiled)
 	}
 	if _, err := boltkv.VerifyBackup(t.Context(), bytes.NewReader(whole)); err != nil {
 		t.Error(err)
@@ -137,7 +135,6 @@ func TestStore_Backup_DamagedPageIsCorrupt(t *testing.T) {
 	wantErr(t, err, codec.ErrCorrupt)
 }
 
-// full is a writer that takes some bytes.
 type full struct{ left int }
 
 var errFull = errors.New("no space left")

@@ -16,8 +16,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// scrubbed opens the store at path and returns what its first scrub finds. Before, use
-// does something with the store, which is closed then, for its scrub may have begun earlier.
+// scrubbed opens the store at path, and again after use, and returns the result of its first scrub.
 func scrubbed(t *testing.T, path string, use func(s *boltkv.Store)) boltkv.Scrub {
 	t.Helper()
 	s, _ := quick(t, path, newClock())
@@ -32,14 +31,12 @@ func scrubbed(t *testing.T, path string, use func(s *boltkv.Store)) boltkv.Scrub
 	return found
 }
 
-// changeItems changes the items of a closed store behind its back.
 func changeItems(path string, change func(items *bolt.Bucket) error) {
 	db := must(bolt.Open(path, 0o600, nil))
 	check(db.Update(func(tx *bolt.Tx) error { return change(tx.Bucket([]byte("items"))) }))
 	check(db.Close())
 }
 
-// flip flips a bit in the value of the item that key holds in a closed store.
 func flip(path, key string) {
 	changeItems(path, func(items *bolt.Bucket) error {
 		buf := bytes.Clone(items.Get([]byte(key)))
@@ -118,8 +115,8 @@ func TestStore_Scrub_SaysThatItCannotReadAPage(t *testing.T) {
 	}
 }
 
-// A page that leads to others has another key than the first one of the page behind it. All items
-// stand in a row, and a get of that key goes astray.
+// The page that leads to others names another key than the first one of the page behind it. A
+// cursor finds all items, and a get of that key does not.
 func TestStore_Scrub_CountsItemsThatADamagedBranchHides(t *testing.T) {
 	path := storeFile(t)
 	hidden := 0

@@ -13,11 +13,9 @@ import (
 	"sync"
 )
 
-// errAway is what every call of a shelf returns that is away.
 var errAway = errors.New("the folder is away")
 
-// shelf is a folder in memory. It can be away, and its objects can be spoiled. The zero shelf is
-// an empty one.
+// shelf is a folder in memory that can be away. The zero shelf is empty.
 type shelf struct {
 	mu   sync.Mutex
 	all  *objects
@@ -27,7 +25,6 @@ type shelf struct {
 
 type objects map[string][]byte
 
-// call does something with the objects, if the shelf is not away.
 func (s *shelf) call(f func(objects) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +44,6 @@ func (s *shelf) objects() objects {
 	return *s.all
 }
 
-// PutNew is that of a folder.
 func (s *shelf) PutNew(_ context.Context, name string, from io.Reader) error {
 	data, err := io.ReadAll(from)
 	if err != nil {
@@ -62,7 +58,6 @@ func (s *shelf) PutNew(_ context.Context, name string, from io.Reader) error {
 	})
 }
 
-// Get is that of a folder.
 func (s *shelf) Get(_ context.Context, name string) (r io.ReadCloser, err error) {
 	err = s.call(func(all objects) error {
 		if all[name] == nil {
@@ -74,7 +69,6 @@ func (s *shelf) Get(_ context.Context, name string) (r io.ReadCloser, err error)
 	return r, err
 }
 
-// List is that of a folder.
 func (s *shelf) List(_ context.Context, begin string) (names []string, err error) {
 	err = s.call(func(all objects) error {
 		for name := range all {
@@ -88,22 +82,18 @@ func (s *shelf) List(_ context.Context, begin string) (names []string, err error
 	return names, err
 }
 
-// Delete is that of a folder.
 func (s *shelf) Delete(_ context.Context, name string) error {
 	return s.call(func(all objects) error { delete(all, name); return nil })
 }
 
-// String returns the name.
 func (s *shelf) String() string { return "the shelf" }
 
-// setAway says whether the shelf is away from now on.
 func (s *shelf) setAway(away bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.away, s.left = away, 0
 }
 
-// setCalls makes the shelf go away after so many calls.
 func (s *shelf) setCalls(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +108,6 @@ func (s *shelf) other() *shelf {
 	return &shelf{all: s.all}
 }
 
-// Clone returns a shelf of its own with the same objects, which is not away.
 func (s *shelf) clone() *shelf {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// named returns the names of the objects that begin with begin.
 func (r *shippedRig) named(begin string) []string {
 	r.t.Helper()
 	names := need(r.shelf.List(context.Background(), begin))
@@ -107,7 +106,7 @@ func TestRestore_NamesWhatIsMissingOrDamaged(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "restored.db")
 			done, err := Restore(t.Context(), spoiled, time.Time{}, path)
 			if err != nil {
-				gone := fault == "lost" // Then the error says what is missing instead.
+				gone := fault == "lost" // The error then says what is missing.
 				if !gone && (!errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), name)) {
 					t.Errorf("%s %s: want an ErrDamaged that names it, got %v", name, fault, err)
 				}

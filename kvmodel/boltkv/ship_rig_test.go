@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// shippedRig is a rig whose store ships to a shelf.
 type shippedRig struct {
 	*rig
 	shelf *shelf
@@ -29,7 +28,7 @@ func (r *shippedRig) ship() {
 	s, to, ended := r.store, r.shelf, make(chan error, 1)
 	r.ended = ended
 	go func() { ended <- s.Ship(context.Background(), to) }()
-	// Tables are so small here that some are moved before Ship holds its logs.
+	// Tables are so small that some are moved before Ship holds its logs.
 	for holds := 0; holds == 0; {
 		s.mu.RLock()
 		holds = len(s.holds)
@@ -41,10 +40,9 @@ func (r *shippedRig) write() {
 	r.t.Helper()
 	r.rig.write()
 	r.made = append(r.made, time.Now())
-	time.Sleep(time.Microsecond) // The next commit is of a later moment.
+	time.Sleep(time.Microsecond)
 }
 
-// crash cuts the power, and goes on with what is left.
 func (r *shippedRig) crash() {
 	r.t.Helper()
 	next := r.shelf.other()
@@ -62,7 +60,6 @@ func (r *shippedRig) crash() {
 	r.ship()
 }
 
-// restart closes the store and opens it again.
 func (r *shippedRig) restart() {
 	r.t.Helper()
 	must(r.store.Close())
@@ -73,7 +70,6 @@ func (r *shippedRig) restart() {
 	r.ship()
 }
 
-// shipped waits until all is in the folder.
 func (r *shippedRig) shipped() {
 	r.t.Helper()
 	now := time.Now()
@@ -93,7 +89,7 @@ func (r *shippedRig) shipped() {
 	}
 }
 
-// restored returns what a store holds that is restored as of a moment; nil if there is a gap.
+// restored returns the items as of a moment; nil if there is a gap.
 func (r *shippedRig) restored(until time.Time) (map[string]string, Restored) {
 	r.t.Helper()
 	path := filepath.Join(r.t.TempDir(), "restored.db")
@@ -110,7 +106,6 @@ func (r *shippedRig) restored(until time.Time) (map[string]string, Restored) {
 	return all, done
 }
 
-// wantRestored wants a store that is restored as of a commit to be what there was after it.
 func (r *shippedRig) wantRestored(commit int) {
 	r.t.Helper()
 	all, done := r.restored(r.made[commit])
@@ -145,7 +140,7 @@ func TestStore_Ship_RestoreIsWhatTheStoreHeldAtAnyMoment(t *testing.T) {
 			for seed := range seeds(2) {
 				r := newShippedRig(t, seed, durability)
 				r.shipped()
-				r.made[0] = time.Now() // Of before the first snapshot, nothing can be restored.
+				r.made[0] = time.Now() // Nothing from before the first snapshot can be restored.
 				for range 4 {
 					for range r.random.IntN(150) {
 						r.write()

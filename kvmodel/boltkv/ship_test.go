@@ -22,7 +22,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// counting is a folder that counts what is asked of it.
 type counting struct {
 	*shelf
 	mu    sync.Mutex
@@ -50,7 +49,6 @@ func (f *counting) List(ctx context.Context, begin string) ([]string, error) {
 	return f.shelf.List(ctx, begin)
 }
 
-// during returns what is asked of f in a time.
 func (f *counting) during(d time.Duration) map[string]int {
 	f.mu.Lock()
 	f.asked = make(map[string]int)
@@ -61,7 +59,6 @@ func (f *counting) during(d time.Duration) map[string]int {
 	return f.asked
 }
 
-// shipIn ships a store, of which change has changed the limits, in the time of a bubble.
 func shipIn(t *testing.T, change func(*limits)) (*Store, *counting) {
 	t.Helper()
 	s := need(openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) { change(&s.limits) }))
@@ -112,7 +109,6 @@ func TestStore_Ship_ASecondLaterACommitCanBeRestored(t *testing.T) {
 	})
 }
 
-// trying is a folder that a test makes slow, or refuse what it is given.
 type trying struct {
 	*shelf
 	put  func(ctx context.Context, name string, from io.Reader) error
@@ -225,7 +221,6 @@ func TestStore_Ship_NoSnapshotIsTakenOfWhatDidNotChange(t *testing.T) {
 	})
 }
 
-// checking is a folder that looks at pieces before it takes them.
 type checking struct {
 	*shelf
 	look func(end commitlog.Record)
@@ -266,7 +261,7 @@ func TestStore_Ship_ShipsNoCommitThatACrashCouldTakeFromTheStore(t *testing.T) {
 		go func() { ended <- s.Ship(context.Background(), folder) }()
 		time.Sleep(time.Minute)
 		disk.hangUp(t, s, "first")
-		set(t, s, "second") // It can be seen, and the sync on its way may miss it.
+		set(t, s, "second") // It is visible, and the sync in progress may miss it.
 		disk.release(nil)
 		time.Sleep(time.Minute)
 		if err := errors.Join(s.Close(), <-ended); err != nil || pieces == 0 {

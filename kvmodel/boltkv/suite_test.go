@@ -46,9 +46,8 @@ func TestStore_KeepsTheContractFromItsCache(t *testing.T) {
 	})
 }
 
-// copyStore copies the files of a store that is open, and not written to, to another path. It
-// reads them again and again until they stay the same, since the store may be moving what
-// it holds to its tree.
+// copyStore copies the files of an open store until they stay the same, since the store may be
+// moving its table.
 func copyStore(t testing.TB, from, to string) {
 	t.Helper()
 	last := files(from)

@@ -15,11 +15,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// hanging is a disk whose syncs hang while a test wants that.
 type hanging struct {
 	cutDisk
 	hangs   atomic.Bool
-	goOn    chan error // ends a sync that hangs
+	goOn    chan error
 	hung    atomic.Int32
 	closing atomic.Bool // a file was closed while a sync hung
 }
@@ -60,7 +59,6 @@ func (f hangingFile) Close() error {
 	return f.File.Close()
 }
 
-// openPeriodic opens a store whose logs are on disk.
 func openPeriodic(t *testing.T, path string, disk disk) *Store {
 	t.Helper()
 	s := need(openWith(path, Options{Durability: Periodic}, func(s *Store) {
@@ -70,7 +68,6 @@ func openPeriodic(t *testing.T, path string, disk disk) *Store {
 	return s
 }
 
-// closes closes s.
 func closes(t *testing.T, s *Store) {
 	t.Helper()
 	if err := s.Close(); err != nil {
@@ -78,7 +75,7 @@ func closes(t *testing.T, s *Store) {
 	}
 }
 
-// hangUp sets key, and lets the sync of that hang.
+// hangUp sets key, and waits until the sync of that hangs.
 func (d *hanging) hangUp(t *testing.T, s *Store, key string) {
 	t.Helper()
 	d.hangs.Store(true)
@@ -87,7 +84,7 @@ func (d *hanging) hangUp(t *testing.T, s *Store, key string) {
 	synctest.Wait()
 }
 
-// release ends the sync that hangs, and lets none hang any more.
+// release ends the hanging sync, and lets none hang any more.
 func (d *hanging) release(result error) {
 	d.hangs.Store(false)
 	d.goOn <- result
@@ -198,7 +195,6 @@ func TestStore_Close_WaitsForTheSyncAndSaysThatItFailed(t *testing.T) {
 	}
 }
 
-// A table does not grow without bound while its log is synced.
 func TestStore_TurnLog_WaitsForTheSyncOfALogWhoseTableIsFull(t *testing.T) {
 	s := need(openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) { s.limits.full = 1 }))
 	<-s.turn // The committer waits now.

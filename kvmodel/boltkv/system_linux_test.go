@@ -18,8 +18,7 @@ import (
 
 func init() { children["full"] = fillUp }
 
-// asNobody runs f without the rights of root, whom no file mode keeps out. It
-// runs f on a thread that ends with it.
+// asNobody runs f without the rights of root, on a thread that ends with it.
 func asNobody(f func()) {
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -85,8 +84,7 @@ func TestStore_Do_FullDiskIsUnavailableAndKeepsTheRest(t *testing.T) {
 	}
 }
 
-// fillUp writes to a store on a file that must not grow past a limit, as on a
-// full disk, and then lifts the limit. It changes the limit of its process.
+// fillUp fills a disk, and then makes room. It changes the limit of its process.
 func fillUp(path string) error {
 	s, err := boltkv.Open(path, boltkv.Options{})
 	if err != nil {

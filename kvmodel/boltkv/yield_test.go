@@ -10,8 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Readers that never wait let a writer have its turn and its commit. How often they read
-// meanwhile also depends on the machine, so the least of many writes counts.
+// How often readers read meanwhile also depends on the machine, so the least of many writes counts.
 func TestStore_BusyReadersDoNotHoldAWriterUp(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s := need(Open(filepath.Join(t.TempDir(), "store.db"), Options{Durability: Unsynced}))

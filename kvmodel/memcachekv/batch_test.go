@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
 
-// adds returns n ops that add keys of that name.
 func adds(name string, n int) (ops []kv.Op) {
 	for i := range n {
 		ops = append(ops, kv.OpAdd(fmt.Sprint(name, i), []byte("v")))
@@ -52,7 +51,6 @@ func TestBatch_WhereTheConnectionEndsHalfway_OnlyWhatHasNoAnswerIsUnclear(t *tes
 			t.Errorf("add %d ended in %v", i, err)
 		}
 	}
-	// A get is asked again on another connection.
 	if r := ops[6].Result; r.Err != nil || string(r.Value) != "v" {
 		t.Errorf("the get ended in %q, %v", r.Value, r.Err)
 	}
@@ -132,7 +130,7 @@ func TestBatch_ToASilentServer_EndsWithTheContext(t *testing.T) {
 			ops := append(adds("a", 600), kv.OpGet("k"))
 			within(t, 30*time.Second, func() { s.Do(ctx, ops) })
 			for i, op := range ops {
-				// What was to follow the answers to the first 500 was not sent.
+				// The writes after the first 500 were not sent.
 				want := kv.ErrUnclear
 				if i >= 500 {
 					want = kv.ErrUnavailable

@@ -99,10 +99,9 @@ func TestStore_Accept_OfAServerThatDoesNotAnswer_IsUnavailable(t *testing.T) {
 	one(t, t.Context(), s, kv.OpGet("k"), kv.ErrLost)
 }
 
-// patient are options with which a busy machine is no failure.
+// patient suits a busy machine.
 var patient = memcachekv.Options{Timeout: time.Minute}
 
-// soon returns a context that ends soon.
 func soon(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	t.Cleanup(cancel)
@@ -214,7 +213,6 @@ func TestFirstStart_NeedsAllServers(t *testing.T) {
 	one(t, soon(t), s, kv.OpSet(keyOn(s, a.Addr), nil), kv.ErrUnavailable)
 	b.Mute.Store(false)
 	one(t, t.Context(), s, kv.OpSet(keyOn(s, a.Addr), nil))
-	// From now on each is there for itself.
 	b.Stop()
 	later := open(t, patient, a.Addr, b.Addr)
 	one(t, t.Context(), later, kv.OpGet(keyOn(s, a.Addr)))

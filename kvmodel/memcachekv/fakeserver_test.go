@@ -13,20 +13,20 @@ import (
 	"testing"
 )
 
-// fake is a server that speaks the part of memcached's protocol that the store
-// uses, without expiry and limits. It misbehaves on request.
+// fake is a server that speaks the part of memcached's protocol that the store uses, without expiry
+// and limits. It misbehaves on request.
 type fake struct {
 	Addr string
 
-	Mute       atomic.Bool  // it takes requests and answers none
+	Mute       atomic.Bool  // it answers no requests
 	HangUp     atomic.Bool  // it ends the connection after its next request, unanswered
-	Says       atomic.Value // the string, if not empty, that is its next answer
-	Left       atomic.Int64 // unless 0: it ends the connection on which the request with this number comes
-	Unanswered atomic.Int64 // requests it took while mute
-	Reads      atomic.Int64 // how often it found something to read
+	Says       atomic.Value // its next answer, if not empty
+	Left       atomic.Int64 // it ends the connection of the request with this number; 0: none
+	Unanswered atomic.Int64 // requests while mute
+	Reads      atomic.Int64
 	Gets       atomic.Int64 // requests for items other than the boot item
-	Looks      atomic.Int64 // requests for that
-	Peak       atomic.Int64 // the most connections at once
+	Looks      atomic.Int64 // requests for the boot item
+	Peak       atomic.Int64 // most connections at once
 	cas        uint64
 	listener   net.Listener
 
@@ -67,7 +67,6 @@ func newFake(t testing.TB) *fake {
 	return f
 }
 
-// Stop ends all connections and takes no more.
 func (f *fake) Stop() {
 	f.listener.Close()
 	f.Disconnect()
@@ -81,7 +80,6 @@ func (f *fake) Restart() {
 	f.items, f.cas = map[string]fakeItem{}, 0
 }
 
-// Disconnect ends all connections.
 func (f *fake) Disconnect() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -138,7 +136,6 @@ func (f *fake) serve(conn net.Conn) {
 	}
 }
 
-// counted counts what is read.
 type counted struct {
 	io.Reader
 	n *atomic.Int64

@@ -9,7 +9,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// wantTold fails unless what was found, a finding a line, has all of texts.
 func wantTold(t *testing.T, found []kv.Finding, texts ...string) {
 	t.Helper()
 	var all strings.Builder

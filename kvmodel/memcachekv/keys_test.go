@@ -16,7 +16,8 @@ func TestStore_Keys_MissesNoneThatIsReadMeanwhile(t *testing.T) {
 	p, err := servers.Memcached()
 	must(t, err)
 	t.Cleanup(p.Stop)
-	// On a busy machine a server, its crawler and its readers may all wait for longer than a second.
+	// On a busy machine a server, its crawler and its readers may all wait for longer than a
+	// second.
 	s, err := memcachekv.OpenVolatile([]string{p.Addr}, patient)
 	must(t, err)
 	const n = 2000
@@ -32,7 +33,7 @@ func TestStore_Keys_MissesNoneThatIsReadMeanwhile(t *testing.T) {
 	for range 2 {
 		ends.Go(func() {
 			for ctx.Err() == nil {
-				_, _ = kv.GetAll(ctx, s, keys...) // What matters is that they are read.
+				_, _ = kv.GetAll(ctx, s, keys...)
 			}
 		})
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
 
-// one carries out op and wants it to end in all of wants, or to succeed.
+// one wants op to end in all of wants, or to succeed.
 func one(t *testing.T, ctx context.Context, s kv.Store, op kv.Op, wants ...error) kv.Result {
 	t.Helper()
 	r, err := kv.One(ctx, s, op)
@@ -40,7 +40,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// within fails the test if work takes longer than limit.
 func within(t *testing.T, limit time.Duration, work func()) {
 	t.Helper()
 	start := time.Now()
@@ -199,8 +198,7 @@ func TestStore_Do_AWriteWithoutAnAnswer_IsUnclear(t *testing.T) {
 					kv.OpSet("k", nil), kv.OpAdd("k", nil), kv.OpSwap("k", version, nil), kv.OpDelete("k"),
 					kv.OpDrop("k", version), kv.OpAppend("k", nil), kv.OpIncrement("k", 1),
 				} {
-					// The connection already exists, so it is the write itself that
-					// gets no answer.
+					// The connection already exists, so the write itself gets no answer.
 					f.Mute.Store(false)
 					one(t, t.Context(), s, kv.OpGet("k"))
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
@@ -255,7 +253,6 @@ func TestStore_Do_ManyWritesToASilentServer_WaitOnceAndHoldUpNoOne(t *testing.T)
 	}
 }
 
-// keyOn returns a key that lives on the server at addr.
 func keyOn(s *memcachekv.Store, addr string) string {
 	for i := 0; ; i++ {
 		if key := fmt.Sprint("on", i); s.ServerOf(key) == addr {

@@ -61,7 +61,7 @@ func TestLoss_RedisRestartedEmpty_IsKnownBeforeTheFirstAnswer(t *testing.T) {
 		}
 	}
 	lost(t, s, "k")
-	// One that starts later cannot know it: there was no other server.
+	// It cannot know: there was no other server.
 	later := openAt(t, p.Addr)
 	if r := do(t, later, kv.OpGet("k")); !errors.Is(r.Err, kv.ErrNotFound) {
 		t.Errorf("the newcomer: %v, want ErrNotFound", r.Err)
@@ -261,7 +261,6 @@ func TestLoss_AnEmptyReplicaThatIsPromoted_NeverLooksEmpty(t *testing.T) {
 	mustDo(t, s, kv.OpGet(elsewhere))
 }
 
-// keyIn returns a key in a slot from first to last.
 func keyIn(first, last int) string {
 	for n := 0; ; n++ {
 		key := fmt.Sprint("k", n)
@@ -271,7 +270,6 @@ func keyIn(first, last int) string {
 	}
 }
 
-// moveSlot moves a slot of the first master to the second, whose id is given.
 func moveSlot(t *testing.T, c *servers.Cluster, slot int, id string) {
 	t.Helper()
 	from, to := c.Node(0).Addr, c.Node(1).Addr

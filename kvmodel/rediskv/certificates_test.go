@@ -15,13 +15,12 @@ import (
 	"time"
 )
 
-// authority signs certificates.
 type authority struct {
 	t    testing.TB
 	dir  string
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
-	file string // with its own certificate
+	file string
 }
 
 func newAuthority(t testing.TB) *authority {
@@ -55,11 +54,8 @@ func (a *authority) write(name, kind string, der []byte) (file string) {
 	return file
 }
 
-// signed is the files of a certificate and its key.
 type signed struct{ cert, key string }
 
-// sign signs a certificate of that name that ends at a time. A server can use it and a
-// client.
 func (a *authority) sign(file, name string, ends time.Time) signed {
 	a.t.Helper()
 	form := &x509.Certificate{

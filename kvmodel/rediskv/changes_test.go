@@ -17,8 +17,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/nearkv"
 )
 
-// nearTo opens a store at addrs that keeps what it reads. All its gets may be answered
-// from memory.
+// nearTo opens a store with a cache. All its gets may be answered from memory.
 func nearTo(t testing.TB, addrs ...string) kv.Store {
 	t.Helper()
 	s := open(t, Options{Addrs: addrs, Track: true, Patience: time.Second})
@@ -28,7 +27,7 @@ func nearTo(t testing.TB, addrs ...string) kv.Store {
 	return kv.Near(near)
 }
 
-// read returns what key holds, "" for nothing, and whether memory has said so.
+// read returns the value of key, "" if absent, and whether memory answered.
 func read(s kv.Store, key string) (value string, near bool, err error) {
 	r, err := kv.One(context.Background(), s, kv.OpGet(key))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -37,7 +36,6 @@ func read(s kv.Store, key string) (value string, near bool, err error) {
 	return string(r.Value), r.Near, err
 }
 
-// eventually waits until done, a minute at most.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
@@ -47,7 +45,6 @@ func eventually(t testing.TB, what string, done func() bool) {
 	}
 }
 
-// becomesNear waits until memory answers that key holds value.
 func becomesNear(t *testing.T, s kv.Store, key, value string) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%s is %q, from memory", key, value), func() bool {
@@ -92,8 +89,8 @@ func TestChanges_OfAnotherProcessAreTold(t *testing.T) {
 	}
 }
 
-// A server whose memory of what was read is full is slow: it forgets other keys with each
-// request, and tells so.
+// A server whose table of tracked keys is full forgets other keys with each request, and announces
+// them.
 func TestChanges_AServerRemembersOnlyWhatIsReadNear(t *testing.T) {
 	server := ownServer(t)
 	s := open(t, Options{Addrs: []string{server.Addr}, Track: true})
@@ -118,14 +115,12 @@ func TestChanges_AServerRemembersOnlyWhatIsReadNear(t *testing.T) {
 	}
 }
 
-// killOthers has the server close all connections but that of s.
 func killOthers(t *testing.T, s *Store) {
 	t.Helper()
 	must(t, s.client.Do(t.Context(), s.client.B().ClientKill().TypeNormal().SkipmeYes().Build()).Error())
 }
 
-// knows waits until memory answers gets of keys that the process has never read: nothing stands
-// there.
+// knows waits until memory knows absent keys.
 func knows(t *testing.T, s kv.Store) {
 	t.Helper()
 	try := 0
@@ -179,7 +174,7 @@ func TestChanges_NothingWaitsForASilentConnectionOfAnnouncements(t *testing.T) {
 	knows(t, s)
 }
 
-// While it was cut off, the process has missed what was stored.
+// While it was cut off, the process has missed a write.
 func TestChanges_AfterABrokenConnectionWhatIsAbsentIsListedAgain(t *testing.T) {
 	addr := ownServer(t).Addr
 	other := open(t, Options{Addrs: []string{addr}})
@@ -243,8 +238,8 @@ func TestChanges_ALostMemoryIsNotAnsweredFor(t *testing.T) {
 	})
 }
 
-// Each process raises numbers and looks at all of them. The numbers it sees never go
-// back, and are never less than its own writes.
+// Each process raises numbers and reads all of them. They never go back, and are never less than
+// its own writes.
 func TestChanges_AProcessSeesNothingOlderThanItHasSeen(t *testing.T) {
 	addr, ctx := serverAddr(t), t.Context()
 	const processes, keys, looks = 4, 3, 300
@@ -282,8 +277,8 @@ func TestChanges_AProcessSeesNothingOlderThanItHasSeen(t *testing.T) {
 	group.Wait()
 }
 
-// badNetwork returns the address of a proxy before the server at addr. Once it is bad, it holds
-// some of what it carries, pauses and cuts connections, each for itself.
+// badNetwork returns a proxy of the server at addr. Once it is bad, it delays, pauses and cuts
+// connections.
 func badNetwork(t *testing.T, addr string, bad *atomic.Bool, cuts *atomic.Int64) string {
 	return proxy(t, addr, func([]byte) bool {
 		if !bad.Load() {
@@ -302,8 +297,8 @@ func badNetwork(t *testing.T, addr string, bad *atomic.Bool, cuts *atomic.Int64)
 	})
 }
 
-// Each process raises two numbers in one trip, adds keys, and looks at all of it from behind a
-// network of its own.
+// Each process raises two numbers in one trip, adds keys, and reads all of it through a network of
+// its own.
 func TestChanges_BehindABadNetworkNothingIsOlderThanSeenOrOfTwoMoments(t *testing.T) {
 	server := ownServer(t)
 	set(t, openAt(t, server.Addr), "left", "0")
@@ -342,7 +337,7 @@ func TestChanges_BehindABadNetworkNothingIsOlderThanSeenOrOfTwoMoments(t *testin
 	}
 }
 
-// onlooker is a process that knows what it has seen and written.
+// onlooker is a process that remembers what it has seen and written.
 type onlooker struct {
 	kv.Store
 	name string
@@ -350,7 +345,6 @@ type onlooker struct {
 	own  []string
 }
 
-// write raises the numbers, and stores a key of the process.
 func (l *onlooker) write(ctx context.Context, i int) {
 	key := fmt.Sprintf("own:%s:%d", l.name, i)
 	ops := []kv.Op{kv.OpIncrement("left", 1), kv.OpIncrement("right", 1), kv.OpSet(key, nil)}
@@ -359,8 +353,7 @@ func (l *onlooker) write(ctx context.Context, i int) {
 	}
 }
 
-// look returns an error if what the process sees cannot be, and counts in known what it knows.
-// What cannot be asked for says nothing.
+// look returns an error if the result is impossible, and counts answers from memory.
 func (l *onlooker) look(ctx context.Context, known *atomic.Int64) error {
 	if rand.IntN(2) == 0 {
 		_, _, _ = read(kv.Near(l.Store), "left") // Without the other one.

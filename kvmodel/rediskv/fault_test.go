@@ -20,8 +20,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// soon is how late a call may end on a busy machine. What these tests guard
-// against takes five seconds or more.
+// soon is how late a call may end on a busy machine. The faults guarded against take five seconds
+// or more.
 const soon = 4 * time.Second
 
 func freeze(t testing.TB, p *servers.Process) {
@@ -34,8 +34,8 @@ func thaw(t testing.TB, p *servers.Process) {
 	must(t, syscall.Kill(p.Pid(), syscall.SIGCONT))
 }
 
-// kill ends the server and lets s notice that its idle connections are broken: a
-// write on one of them would be unclear. Once it is refused, it has none left.
+// kill ends the server and lets s notice its broken connections, so that a write is certainly not
+// sent.
 func kill(t testing.TB, p *servers.Process, s *Store) {
 	t.Helper()
 	p.Kill()
@@ -50,13 +50,11 @@ func kill(t testing.TB, p *servers.Process, s *Store) {
 	t.Fatal("no connection is refused")
 }
 
-// back returns when the server, which answers again, is asked again.
 func back(t testing.TB, s *Store) {
 	t.Helper()
 	eventually(t, "a server that answers is asked", func() bool { return !kv.Failed(do(t, s, kv.OpGet("k")).Err) })
 }
 
-// wantErr fails the test unless err wraps all of want.
 func wantErr(t testing.TB, err error, want ...error) {
 	t.Helper()
 	for _, w := range want {
@@ -246,7 +244,7 @@ func TestDo_AWriteThatWasSentAndNotAnsweredIsUnclear(t *testing.T) {
 	s := openAt(t, p.Addr)
 	mustDo(t, s, kv.OpSet("k", nil))
 	freeze(t, p)
-	// Until then the write has long been sent.
+	// By then the write has been sent.
 	const sent = time.Second / 2
 	time.AfterFunc(sent, p.Kill)
 	start := time.Now()
@@ -308,7 +306,7 @@ func TestDo_ThousandsOfCallsToAFrozenServerAllEndInTime(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// One after another they would take a thousand seconds.
+	// In sequence they would take a thousand seconds.
 	if took := time.Since(start); took > time.Minute {
 		t.Errorf("the calls took %v", took)
 	}
@@ -450,7 +448,7 @@ func TestCluster_AMasterKilledUnderLoadIsReplaced(t *testing.T) {
 	}
 }
 
-// What a failover takes is for Redis to say, which promises none of the last writes.
+// Redis promises none of the last writes after a failover.
 func TestLong_FailoversEndInServiceAndTellWhatTheyHaveTaken(t *testing.T) {
 	if !proof.Long() {
 		return // A cluster and its failover take seconds.

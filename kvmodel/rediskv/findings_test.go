@@ -8,7 +8,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// told returns what s says of its servers, a finding a line.
 func told(t testing.TB, s *Store) string {
 	t.Helper()
 	var all strings.Builder

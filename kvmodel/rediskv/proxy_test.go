@@ -6,9 +6,7 @@ import (
 	"testing"
 )
 
-// proxy stands before the server at addr, and returns its own address. It asks passes about what
-// comes from either side, and cuts the connection unless that may pass. passes must return when
-// the test ends.
+// proxy returns a proxy of the server at addr. It cuts a connection unless its data passes.
 func proxy(t testing.TB, addr string, passes func(chunk []byte) bool) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -28,7 +28,6 @@ func through(g *servers.Group) Options {
 	return Options{Addrs: g.Addrs(), Sentinel: &Sentinel{Master: g.Name}}
 }
 
-// inTheEnd carries out op until it succeeds, and returns the result.
 func inTheEnd(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 	t.Helper()
 	var r kv.Result
@@ -70,8 +69,7 @@ func TestSentinel_StoreFollowsTheMaster(t *testing.T) {
 	}
 }
 
-// What was acknowledged is there after the master has died, and no read says otherwise on
-// the way.
+// No read reports an absence on the way, either.
 func TestSentinel_DurableStoreLosesNothingWhenTheMasterDies(t *testing.T) {
 	g := ownGroup(t, keeps...)
 	opts := through(g)
@@ -103,7 +101,7 @@ func TestSentinel_EmptyServerThatTakesOverIsALoss(t *testing.T) {
 	askOften(t)
 	of.say(2, b.Addr, 0, 1, 2)
 	go s.sentinels.watch(s.senders.quit)
-	// The old master can still be reached, and would go on answering.
+	// The old master is still reachable, and would go on answering.
 	eventually(t, "the loss is noticed", func() bool {
 		r := do(t, s, kv.OpGet("k"))
 		lost := errors.Is(r.Err, kv.ErrLost)
@@ -169,12 +167,11 @@ func askOften(t *testing.T) {
 	t.Cleanup(func() { askEvery = before })
 }
 
-// fakeSentinels say what they are told.
 type fakeSentinels struct {
 	addrs []string
 
 	mu       sync.Mutex
-	password string   // that they want; "": none
+	password string
 	master   []string // by sentinel; "": it knows none
 	epoch    []int
 }
@@ -199,7 +196,6 @@ func newFakeSentinels(t testing.TB, n int) *fakeSentinels {
 	return f
 }
 
-// say makes some sentinels name a master since an epoch.
 func (f *fakeSentinels) say(epoch int, master string, which ...int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -208,14 +204,12 @@ func (f *fakeSentinels) say(epoch int, master string, which ...int) {
 	}
 }
 
-// demand makes all sentinels want a password.
 func (f *fakeSentinels) demand(password string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.password = password
 }
 
-// wants reports whether password is the one that they want.
 func (f *fakeSentinels) wants(password string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -263,7 +257,6 @@ func (f *fakeSentinels) nameMaster(i int, out io.Writer) {
 	}
 }
 
-// readCommand reads a command, which is a list of texts.
 func readCommand(in *bufio.Reader) (command []string, err error) {
 	list, err := (&talk{in: in}).read()
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// said is what was logged.
 type said struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -34,8 +33,7 @@ func (s *said) String() string {
 
 func (s *said) log() *slog.Logger { return slog.New(slog.NewTextHandler(s, nil)) }
 
-// wantOpen opens a store, and wants an error that says all of want; if want is empty, it
-// wants a store, which it returns.
+// wantOpen wants an error that says all of want, or a store if want is empty.
 func wantOpen(t testing.TB, opts Options, want ...string) *Store {
 	t.Helper()
 	s, err := Open(within(t, time.Minute), opts)
@@ -187,7 +185,6 @@ func TestOpen_RefusesAServerThatDropsItems(t *testing.T) {
 	}
 }
 
-// orderAs is raw with a password.
 func orderAs(t testing.TB, addr, password string, command ...string) {
 	t.Helper()
 	l := newLine(Options{Patience: time.Minute})
@@ -199,7 +196,7 @@ func orderAs(t testing.TB, addr, password string, command ...string) {
 	}
 }
 
-// The replica is cut off some time before the master dies, and takes over.
+// The replica that takes over was cut off some time before the master dies.
 func TestOpen_DurableLosesNothingThatWasAcknowledged(t *testing.T) {
 	for _, durable := range []bool{false, true} {
 		master := ownServer(t, keeps...)
@@ -218,7 +215,6 @@ func TestOpen_DurableLosesNothingThatWasAcknowledged(t *testing.T) {
 	}
 }
 
-// absent returns how many of keys the server does not have.
 func absent(t testing.TB, addr string, keys []string) (n int) {
 	t.Helper()
 	l, ctx := newLine(Options{Patience: time.Minute}), t.Context()
@@ -235,8 +231,7 @@ func absent(t testing.TB, addr string, keys []string) (n int) {
 	return n
 }
 
-// writeAround has 8 writers write until 300 writes are acknowledged, calls event, has each
-// try some more, and returns the keys of what was acknowledged.
+// writeAround has 8 writers write, calls event after 300 writes, and returns the acknowledged keys.
 func writeAround(s kv.Store, event func()) (acknowledged []string) {
 	const before, after = 300, 5
 	var mu sync.Mutex

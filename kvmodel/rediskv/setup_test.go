@@ -13,8 +13,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The tests share one server and one cluster, except those that break theirs.
-// Each test uses keys of its own.
+// The tests share one server and one cluster, except those that break theirs. Each test uses keys
+// of its own.
 var (
 	server  = sync.OnceValues(func() (*servers.Process, error) { return servers.Redis() })
 	cluster = sync.OnceValues(servers.RedisCluster)
@@ -52,7 +52,6 @@ func clusterAddrs(t testing.TB) []string {
 	return c.Addrs()
 }
 
-// ownServer starts a server for one test.
 func ownServer(t testing.TB, args ...string) *servers.Process {
 	servers.Need(t, "redis-server")
 	p, err := servers.Redis(args...)
@@ -61,7 +60,7 @@ func ownServer(t testing.TB, args ...string) *servers.Process {
 	return p
 }
 
-// keepingServer is like ownServer, but a restart keeps the data.
+// keepingServer keeps its data over a restart.
 func keepingServer(t testing.TB) *servers.Process {
 	return ownServer(t, "--appendonly", "yes", "--appendfsync", "always")
 }
@@ -79,7 +78,6 @@ func openAt(t testing.TB, addrs ...string) *Store {
 	return open(t, Options{Addrs: addrs})
 }
 
-// bothStores returns a store on the server and one on the cluster.
 func bothStores(t testing.TB) map[string]*Store {
 	return map[string]*Store{
 		"server":  openAt(t, serverAddr(t)),
@@ -87,7 +85,6 @@ func bothStores(t testing.TB) map[string]*Store {
 	}
 }
 
-// raw sends a command to the server directly and returns the reply.
 func raw(t testing.TB, addr string, command ...string) rueidis.RedisResult {
 	t.Helper()
 	reply := order(t, addr, command...)
@@ -97,7 +94,7 @@ func raw(t testing.TB, addr string, command ...string) rueidis.RedisResult {
 	return reply
 }
 
-// order is like raw, but works in any goroutine: it does not end the test.
+// order is raw for any goroutine: it does not end the test.
 func order(t testing.TB, addr string, command ...string) rueidis.RedisResult {
 	c, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{addr}, ForceSingleClient: true, DisableCache: true,
@@ -120,14 +117,12 @@ func within(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// do carries out one op, with a minute to do so, and returns its result.
 func do(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 	t.Helper()
 	r, _ := kv.One(within(t, time.Minute), s, op)
 	return r
 }
 
-// mustDo is like do, but fails the test if the op fails.
 func mustDo(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 	t.Helper()
 	r := do(t, s, op)

@@ -9,8 +9,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// maker gives each store its own tenant on the servers at addrs. All tenants are
-// equally long, and new in each run.
+// maker gives each store its own tenant on the servers. All tenants are equally long, and new in
+// each run.
 func maker(addrs ...string) kvtest.Maker {
 	run := rand.Text()[:12]
 	return kvtest.Maker{

@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// openURL opens the store that url names.
 func openURL(t testing.TB, text string) (kv.Store, error) {
 	t.Helper()
 	name, rest, _ := strings.Cut(text, ":")
@@ -29,7 +28,6 @@ func openURL(t testing.TB, text string) (kv.Store, error) {
 	return nil, nil
 }
 
-// wantURL opens url, and wants to write and read there.
 func wantURL(t *testing.T, url string) {
 	t.Helper()
 	s, err := openURL(t, url)
@@ -45,7 +43,6 @@ func wantURL(t *testing.T, url string) {
 	}
 }
 
-// wantNoURL opens url, and wants an error that says what.
 func wantNoURL(t *testing.T, url, what string) {
 	t.Helper()
 	began := time.Now()
@@ -85,7 +82,7 @@ func TestEngine_SpeaksTLSWithTheFilesOfTheURL(t *testing.T) {
 	wantURL(t, "rediss://"+named+"?ca="+ca.file+"&server-name=redis.example.org")
 }
 
-// With a patience of a minute, an answer that comes earlier comes from looking.
+// With a patience of a minute, an earlier answer comes from asking the server.
 func TestEngine_TLSMistakeIsNamedAtOnce(t *testing.T) {
 	ca, other, hour := newAuthority(t), newAuthority(t), time.Now().Add(time.Hour)
 	plain := ownServer(t).Addr

@@ -2,7 +2,6 @@ package commitlog
 
 import "io"
 
-// memory is a file in memory.
 type memory struct{ Data []byte }
 
 func (f *memory) ReadAt(p []byte, at int64) (int, error) {

@@ -11,10 +11,9 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// failing is a file whose writes end as a test wants.
 type failing struct {
 	memory
-	write func(data []byte) (n int, err error) // nil: all is well
+	write func(data []byte) (n int, err error)
 }
 
 func (f *failing) WriteAt(data []byte, at int64) (int, error) {
@@ -39,7 +38,6 @@ func body(seq uint64) []byte {
 	return bytes.Repeat(fmt.Appendf(nil, "commit %d ", seq), int(1+seq%90))
 }
 
-// write appends n records, and syncs each if synced is set.
 func write(t testing.TB, l *Log, n int, synced bool) {
 	t.Helper()
 	for range n {
@@ -58,8 +56,7 @@ func write(t testing.TB, l *Log, n int, synced bool) {
 	}
 }
 
-// replay opens the log in file and returns the numbers of its records, which must be what
-// was written.
+// replay wants each record to be what was written, and returns their numbers.
 func replay(t testing.TB, file File) (l *Log, seqs []uint64, ended bool, dropped int, err error) {
 	t.Helper()
 	l, err = Open(file)
@@ -158,7 +155,7 @@ func TestLog_AnAppendThatFailsIsNotThere(t *testing.T) {
 		write(t, l, 3, true)
 		file.write = func(data []byte) (int, error) {
 			if len(data) == 8 {
-				return 8, nil // It is taken back.
+				return 8, nil
 			}
 			return min(written, len(data)), full
 		}
@@ -173,7 +170,7 @@ func TestLog_AnAppendThatFailsIsNotThere(t *testing.T) {
 	}
 }
 
-// tooLarge is a body that could not be read again. Nothing touches its memory.
+// tooLarge could not be read again. Nothing touches its memory.
 var tooLarge = make([]byte, MaxBody+1)
 
 func TestLog_ARecordThatCouldNotBeReadAgainIsNotWritten(t *testing.T) {

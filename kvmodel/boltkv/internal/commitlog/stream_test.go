@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// stream returns a stream of n commits.
 func stream(n int) []byte {
 	var buf bytes.Buffer
 	w := must(NewWriter(&buf, header))
@@ -22,7 +21,6 @@ func stream(n int) []byte {
 	return buf.Bytes()
 }
 
-// read returns how many records data has before the end.
 func read(data []byte) (n int, err error) {
 	r, err := NewReader(bytes.NewReader(data))
 	if err == nil {
