@@ -17,7 +17,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// itemsOn returns the memory of servers a, b and c whose items are on s, and counts its trips.
 func itemsOn(s kv.Store) (m *Memory, trips *atomic.Int64) {
 	trips = new(atomic.Int64)
 	return New(Config{Names: []string{"a", "b", "c"}, Do: func(ctx context.Context, ops []kv.Op) {
@@ -118,8 +117,8 @@ func TestPass_FinishesAnAcceptThatWasCutShort(t *testing.T) {
 	}
 }
 
-// begun returns the memory of the one server of a store with the given number of accepted losses,
-// as a running process knows it.
+// begun returns the memory of a lone server with the given number of accepted losses, as a running
+// process knows it.
 func begun(t *testing.T, s kv.Store, accepted uint64) *Memory {
 	t.Helper()
 	m := itemOn(s)
@@ -134,7 +133,6 @@ func begun(t *testing.T, s kv.Store, accepted uint64) *Memory {
 	return m
 }
 
-// itemOn returns the memory of a lone server whose item is on s.
 func itemOn(s kv.Store) *Memory {
 	return New(Config{Names: []string{"a"}, Do: func(ctx context.Context, ops []kv.Op) { _ = s.Do(ctx, ops) }})
 }

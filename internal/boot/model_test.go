@@ -9,13 +9,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The model of two servers, one process that runs on, one that restarts all the time, and an
+// The model has two servers, one process that keeps running, one that restarts all the time, and an
 // operator's Accept. Every get and every write is a step, any process may stop anywhere, servers
-// lose their memory, and one add may be late. The decisions of a process are made by the real code.
+// lose their memory, and one add may be late. The real code makes the decisions of a process.
 
 var modelNames = []string{"a", "b"}
 
-// modelItem is an item of a server, or the item as a process read it.
 type modelItem struct {
 	item    Item
 	version uint8
@@ -31,7 +30,7 @@ func (it modelItem) seen(x int) Seen {
 }
 
 type modelWrite struct {
-	to      uint8 // the server
+	to      uint8
 	version kv.Version
 	item    Item
 }
@@ -41,7 +40,7 @@ type modelProcess struct {
 	pc         uint8
 	at         uint8
 	last, seen [2]modelItem
-	passed     bool // last is a pass
+	passed     bool
 	n          uint8
 	todo       [2]modelWrite
 	known      Table
@@ -49,12 +48,11 @@ type modelProcess struct {
 	lost       [2]bool // Accept: the servers it read as lost
 }
 
-// The steps of a process.
 const (
 	reads uint8 = iota
 	writing
 	uses
-	says // ErrLost
+	says
 	settles
 	settling
 )
@@ -65,7 +63,7 @@ type modelState struct {
 	numbers  uint64
 	process  [2]modelProcess
 	accept   modelProcess
-	used     bool    // data was stored
+	used     bool
 	lost     [2]bool // with data in it, and not accepted
 	losses   uint8
 	hit      [2]bool // it lost its memory at least once
@@ -75,7 +73,6 @@ type modelState struct {
 	lates    uint8
 }
 
-// bootModel selects the events of the model.
 type bootModel struct {
 	losses, lates uint8
 	accepts       bool
@@ -86,7 +83,6 @@ type bootModel struct {
 	once  bool // one pass counts as two equal ones
 }
 
-// seenOf returns the items that were read, in the form of the code.
 func seenOf(items [2]modelItem) []Seen { return []Seen{items[0].seen(0), items[1].seen(1)} }
 
 func (s *modelState) number() uint64 {
@@ -94,7 +90,6 @@ func (s *modelState) number() uint64 {
 	return s.numbers
 }
 
-// write carries out w unless the item of the server has changed.
 func (m bootModel) write(s *modelState, w modelWrite) bool {
 	it := &s.servers[w.to]
 	changed := it.there != (w.version != 0) || it.there && kv.Version(it.version) != w.version
@@ -106,7 +101,6 @@ func (m bootModel) write(s *modelState, w modelWrite) bool {
 	return true
 }
 
-// plan makes ops the next writes of p.
 func (p *modelProcess) plan(ops []kv.Op) {
 	p.n, p.at, p.todo = uint8(len(ops)), 0, [2]modelWrite{}
 	for i, op := range ops {
@@ -118,7 +112,6 @@ func (p *modelProcess) plan(ops []kv.Op) {
 	}
 }
 
-// restart makes p begin a pass anew.
 func (p *modelProcess) restart() { *p = modelProcess{known: p.known} }
 
 func (m bootModel) steps(s modelState, step func(modelState, string, ...any)) {
@@ -149,7 +142,6 @@ func (m bootModel) steps(s modelState, step func(modelState, string, ...any)) {
 	}
 }
 
-// passes is the next step of process i.
 func (m bootModel) passes(s modelState, i int, step func(modelState, string, ...any)) {
 	p, n := s.process[i], s
 	q := &n.process[i]
@@ -208,7 +200,6 @@ func step1(last, seen []Seen, known Table, number func() uint64) (verdict, outco
 	return step(modelNames, last, seen, known, number)
 }
 
-// acceptSteps is the next step of Accept.
 func (m bootModel) acceptSteps(s modelState, step func(modelState, string, ...any)) {
 	p, n := s.accept, s
 	q := &n.accept
@@ -255,7 +246,6 @@ func (m bootModel) acceptSteps(s modelState, step func(modelState, string, ...an
 		w := p.todo[p.at]
 		done := m.write(&n, w)
 		if done && p.at == 0 {
-			// From now on the loss it read is accepted.
 			for x, it := range n.servers {
 				stands := it.there && (it.item.Next == p.next || it.item.Table == p.next)
 				n.lost[x] = n.lost[x] && !(p.lost[x] && stands)
@@ -268,7 +258,6 @@ func (m bootModel) acceptSteps(s modelState, step func(modelState, string, ...an
 	}
 }
 
-// propose is the proposal of Accept after two equal passes.
 func (s *modelState) propose() {
 	seen := seenOf(s.accept.seen)
 	v := judge(modelNames, seen, Table{})

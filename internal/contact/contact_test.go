@@ -20,8 +20,7 @@ import (
 
 const patience = 4 * time.Second
 
-// fake is a server that refuses, accepts and says nothing, or answers each request
-// after a while.
+// fake is a server that refuses, accepts and says nothing, or answers each request after a while.
 type fake struct {
 	refuses, mute atomic.Bool
 	unreachable   atomic.Bool  // connecting takes forever
@@ -64,7 +63,7 @@ func (f *fake) serve(c net.Conn) {
 	}
 }
 
-// run runs test with the servers of f, and with the outages that were reported.
+// run also passes the reported outages to test.
 func run(t *testing.T, test func(t *testing.T, f *fake, s *Servers, heard func() []string)) {
 	synctest.Test(t, func(t *testing.T) {
 		f := new(fake)
@@ -86,13 +85,11 @@ func run(t *testing.T, test func(t *testing.T, f *fake, s *Servers, heard func()
 			return all
 		})
 		s.Close()
-		// Let the connections of the fake end.
 		f.mute.Store(false)
 		time.Sleep(time.Minute)
 	})
 }
 
-// ask opens a connection and sends a request.
 func ask(s *Servers) error {
 	c, err := s.Dial(context.Background(), "a:1")
 	if err != nil {
@@ -301,7 +298,6 @@ func TestReach_AServerThatNoOneAsksForIsLeftAlone(t *testing.T) {
 		if n := f.dials.Load() - dials; n > 0 {
 			t.Errorf("%d tries", n)
 		}
-		// The outage goes on, so it is not reported again.
 		_ = ask(s)
 		wantHeard(t, heard(), "a:1: dial: connect: connection refused")
 	})

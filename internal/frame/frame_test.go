@@ -40,7 +40,6 @@ func TestOpen_OfAnyPrefixIsCorrupt(t *testing.T) {
 	}
 }
 
-// frames returns frames of payloads.
 func frames(payloads ...string) (data []byte) {
 	for _, p := range payloads {
 		data = frame.Append(data, []byte(p))
@@ -48,7 +47,6 @@ func frames(payloads ...string) (data []byte) {
 	return data
 }
 
-// read returns the payloads in data, and the number of damaged frames.
 func read(data []byte) (payloads []string, damaged int) {
 	for len(data) > 0 {
 		payload, rest, err := frame.Next(data)

@@ -9,7 +9,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// text is a Decoder that says that what it returns takes a kilobyte.
 func text(value []byte) (any, int, error) { return string(value), 1 << 10, nil }
 
 func newItem(value string, d kv.Decoder) *Item {
@@ -101,7 +100,7 @@ func TestCache_AGetThatBeganBehindADropFindsNothingOlder(t *testing.T) {
 	const keys, rounds = 600, 20
 	c := New(shards << 10)
 	key := func(n int) string { return fmt.Sprintf("key %0*d", n%80, n) }
-	var dropped [keys]atomic.Uint64 // up to which version
+	var dropped [keys]atomic.Uint64
 	var writers, readers sync.WaitGroup
 	var done atomic.Bool
 	found := 0

@@ -15,7 +15,6 @@ import (
 
 var ctx = context.Background()
 
-// appends sends the letters a to f to key k of s in two trips of three.
 func appends(s kv.Store) (ops []kv.Op, first, second error) {
 	for c := 'a'; c <= 'f'; c++ {
 		ops = append(ops, kv.OpAppend("k", []byte(string(c))))
@@ -27,7 +26,7 @@ func TestFaulty_TheNthOpAndNoOther(t *testing.T) {
 	for _, c := range []struct {
 		fault kvfault.Fault
 		err   error
-		done  bool // whether the op was carried out all the same
+		done  bool
 	}{
 		{kvfault.Unsent, kv.ErrUnavailable, false},
 		{kvfault.Lost, kv.ErrUnclear, false},

@@ -191,7 +191,6 @@ func TestStore_WithoutItsEngineSaysWhatToLink(t *testing.T) {
 	}
 }
 
-// What is said of engines that are not linked agrees with them.
 func TestMissing_IsWhatTheEnginesOpen(t *testing.T) {
 	var names, forms []string
 	for _, m := range missing {
@@ -227,8 +226,6 @@ func TestOpen_TakesEnginesAndOptionsSideBySide(t *testing.T) {
 	}
 }
 
-// FuzzStore_ErrorsHideThePassword puts a password into an otherwise arbitrary URL
-// and looks for it in the error about the URL.
 func FuzzStore_ErrorsHideThePassword(f *testing.F) {
 	f.Add("redis://user:", "host:1/0?timeout=1s")
 	f.Add("redsi://:", "host")

@@ -17,7 +17,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
-// wantCount opens url, increments a number there, and wants the sum.
 func wantCount(t *testing.T, url string, want int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

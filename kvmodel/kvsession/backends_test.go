@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
-// TestStore_WorksOnEveryStore walks through the life of a session on each.
 func TestStore_WorksOnEveryStore(t *testing.T) {
 	for name, backend := range map[string]func(testing.TB) kv.Store{
 		"memkv":      func(testing.TB) kv.Store { return newMem() },

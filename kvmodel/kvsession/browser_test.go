@@ -21,7 +21,6 @@ const cookieName = "app"
 
 var testKey = bytes.Repeat([]byte("k"), 32)
 
-// open returns a Store on store, with options changed by change.
 func open(t testing.TB, store kv.Store, change ...func(*kvsession.Options)) *kvsession.Store {
 	t.Helper()
 	options := kvsession.Options{Keys: [][]byte{testKey}}
@@ -35,10 +34,8 @@ func open(t testing.TB, store kv.Store, change ...func(*kvsession.Options)) *kvs
 
 func newMem() *memkv.Store { return memkv.New(memkv.Options{}) }
 
-// browser keeps the cookie that a response set last.
 type browser struct{ cookie *http.Cookie }
 
-// visit is one request that works with the session.
 type visit struct {
 	*sessions.Session
 	r *http.Request
@@ -47,7 +44,6 @@ type visit struct {
 	b *browser
 }
 
-// open begins a request. The error is that of Get.
 func (b *browser) open(ctx context.Context, s *kvsession.Store) (*visit, error) {
 	v := &visit{r: httptest.NewRequest("GET", "/", nil).WithContext(ctx), w: httptest.NewRecorder(), s: s, b: b}
 	if b.cookie != nil {
@@ -58,7 +54,6 @@ func (b *browser) open(ctx context.Context, s *kvsession.Store) (*visit, error) 
 	return v, err
 }
 
-// mustOpen begins a request, and fails the test if the store is down.
 func (b *browser) mustOpen(t testing.TB, s *kvsession.Store) *visit {
 	t.Helper()
 	v, err := b.open(t.Context(), s)
@@ -66,7 +61,6 @@ func (b *browser) mustOpen(t testing.TB, s *kvsession.Store) *visit {
 	return v
 }
 
-// received gives the response's cookies to the browser, and returns err.
 func (v *visit) received(err error) error {
 	for _, cookie := range v.cookies() {
 		v.b.cookie = cookie
@@ -87,12 +81,10 @@ func (v *visit) signOut() error    { return v.received(v.s.SignOut(v.r, v.w, v.S
 func (v *visit) user() string      { return v.s.User(v.Session) }
 func (v *visit) sentCookie() bool  { return len(v.cookies()) > 0 }
 
-// cookies returns the cookies that the response has set so far.
 func (v *visit) cookies() []*http.Cookie {
 	return (&http.Response{Header: v.w.Header()}).Cookies()
 }
 
-// set makes a request that sets one value and saves.
 func (b *browser) set(t testing.TB, s *kvsession.Store, key string, value any) {
 	t.Helper()
 	v := b.mustOpen(t, s)
@@ -100,13 +92,11 @@ func (b *browser) set(t testing.TB, s *kvsession.Store, key string, value any) {
 	must(t, v.save())
 }
 
-// values makes a request and returns all values of its session.
 func (b *browser) values(t testing.TB, s *kvsession.Store) map[any]any {
 	t.Helper()
 	return b.mustOpen(t, s).Values
 }
 
-// signedIn returns a browser in which user is signed in.
 func signedIn(t testing.TB, s *kvsession.Store, user string) *browser {
 	t.Helper()
 	b := new(browser)
@@ -114,7 +104,6 @@ func signedIn(t testing.TB, s *kvsession.Store, user string) *browser {
 	return b
 }
 
-// copied returns a second browser with the same cookie.
 func (b *browser) copied() *browser { c := *b; return &c }
 
 func must(t testing.TB, err error) {
@@ -131,7 +120,6 @@ func wantErr(t testing.TB, want, got error) {
 	}
 }
 
-// breaker is a store that can be down.
 type breaker struct {
 	kv.Store
 	mu   sync.Mutex
@@ -155,8 +143,7 @@ func (b *breaker) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Fail(ops, down)
 }
 
-// before is a store that calls happen once, before the first op of the given
-// kind.
+// before calls happen once, before the first op of a kind.
 type before struct {
 	kv.Store
 	kind   kv.Kind

@@ -27,8 +27,8 @@ func TestStore_SignInIf_CountsOnlyTheUsersOwnRevokeAll(t *testing.T) {
 	}
 }
 
-// The mark of a RevokeAll is there for an hour, so what is older than half of that does not
-// show that there was none.
+// The mark of a RevokeAll is kept for an hour, so with an older Generation its absence shows
+// nothing.
 func TestStore_SignInIf_TakesAGenerationForHalfAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := newMem()

@@ -6,7 +6,7 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// A session is swapped, its user's list leads to it, and a generation ends those of before.
+// A session is swapped, its user's list leads to it, and a generation ends earlier ones.
 func TestFaults_OfAStoreAreNoticed(t *testing.T) {
 	proof.Notices(t, "TestSweep_Regenerate_IsWholeOrNothingOnAServer", "blind cas session:")
 	proof.Notices(t, "TestSweep_RevokeAll_LeavesNothingThatWasBeingRenewed", "lost append sessions:")

@@ -437,8 +437,7 @@ func TestStore_Outage_LogsNoOneOut(t *testing.T) {
 			t.Errorf("List: want %v, got %v", down, err)
 		}
 		store.set(nil)
-		// A session that could not be read must not be saved even now: it would be
-		// another session.
+		// A session that could not be read must not be saved even now: it would be another session.
 		wantErr(t, down, v.save())
 		if v.sentCookie() || b.cookie != cookie {
 			t.Error("a cookie was sent")
@@ -469,7 +468,6 @@ func TestStore_ContextsAreHonored(t *testing.T) {
 	}
 }
 
-// No log line and no error shows a value or the secret.
 func TestStore_ShowsNoSecret(t *testing.T) {
 	const value = "s3cretvalue"
 	var shown strings.Builder

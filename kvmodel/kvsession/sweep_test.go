@@ -12,9 +12,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// The sweep lets one process give a session a new cookie while another saves the
-// old one and a third signs the user out everywhere, on a store where requests
-// fail, time out and arrive late, and a process may crash between any two steps.
+// One process gives a session a new cookie while another saves the old one and a third signs the
+// user out everywhere. Requests fail, time out and arrive late, and a process may crash between any
+// two steps.
 
 // renewal is what is known about a request that renews a session.
 type renewal struct {
@@ -22,7 +22,6 @@ type renewal struct {
 	err     error
 }
 
-// renew is the request of one process, which gets its answer unless it crashes.
 func renew(t testing.TB, store kv.Store, b *browser, how func(*visit) error) *renewal {
 	v, err := b.open(context.Background(), open(t, store))
 	switch {
@@ -35,8 +34,7 @@ func renew(t testing.TB, store kv.Store, b *browser, how func(*visit) error) *re
 	return &renewal{b, err}
 }
 
-// saveOld makes requests with the old cookie and returns the keys of those that
-// were acknowledged.
+// saveOld returns the keys of acknowledged saves.
 func saveOld(t testing.TB, store kv.Store, b *browser) (acked []string) {
 	s := open(t, store)
 	for n := range 3 {
@@ -200,7 +198,6 @@ func TestSweep_Save_WhatWasAcknowledgedStaysUntilTheSessionEnds(t *testing.T) {
 	})
 }
 
-// passwordKey is where the sweep keeps the password that sign-ins are checked against.
 const passwordKey = "password"
 
 func setPassword(store kv.Store, password string) error {
@@ -208,7 +205,6 @@ func setPassword(store kv.Store, password string) error {
 	return err
 }
 
-// signInWith signs jo in as an app does, if password is theirs.
 func signInWith(t testing.TB, store kv.Store, password string) (b *browser, err error) {
 	s, b := open(t, store), new(browser)
 	v, err := b.open(context.Background(), s)

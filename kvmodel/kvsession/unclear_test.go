@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A verb that says that nothing was done has done nothing, and never will.
 func TestStore_AnUnclearAnswer_IsNeverReportedAsNotDone(t *testing.T) {
 	verbs := map[string]func(v *visit) error{
 		"Save":       func(v *visit) error { v.Values["a"] = 2; return v.save() },

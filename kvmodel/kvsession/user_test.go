@@ -134,7 +134,6 @@ func TestStore_PerUser_TheOldestMakeRoomAndTheListStaysShort(t *testing.T) {
 	})
 }
 
-// listBytes returns the length of the only list in mem.
 func listBytes(t testing.TB, mem *memkv.Store) int {
 	t.Helper()
 	for _, key := range mem.Keys() {

@@ -95,7 +95,6 @@ func TestValues_HostileBytesAreCorrupt(t *testing.T) {
 	}
 }
 
-// eachFlip calls f with data after each of its bits has changed.
 func eachFlip(data []byte, f func(flipped []byte)) {
 	for i := range data {
 		for bit := range 8 {
@@ -129,8 +128,8 @@ func TestSeats_OfWhichABitHasChangedTheOtherIsRead(t *testing.T) {
 	})
 }
 
-// FuzzRecord checks that any bytes either are an ErrCorrupt, or are read as a
-// record that stores and reads back as the same.
+// FuzzRecord checks that any bytes either are an ErrCorrupt, or a record that stores and reads back
+// as the same.
 func FuzzRecord(f *testing.F) {
 	values := storedValues(f)
 	for _, data := range hostileValues {
@@ -172,8 +171,8 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// FuzzSeats checks that any bytes are either an ErrCorrupt or a list in which
-// each session occurs once, and which stores and reads back as the same.
+// FuzzSeats checks that any bytes are an ErrCorrupt, or a list in which each session occurs once,
+// and which stores and reads back as the same.
 func FuzzSeats(f *testing.F) {
 	p := seat{hash{1}, now()}
 	f.Add(p.append(p.append(nil)))
@@ -221,5 +220,4 @@ func TestHolds_ForgetASessionThatIsNotInUse(t *testing.T) {
 	}
 }
 
-// Seat returns a seat as it stands in a list.
 func Seat(id string, since time.Time) []byte { return seat{hash([]byte(id)), since}.append(nil) }

@@ -47,8 +47,6 @@ func TestSimulate_AFullStoreStillDeletes(t *testing.T) {
 	})
 }
 
-// A process that falls asleep between two of its ops carries out the second when it
-// wakes, and others go on.
 func TestSim_Sleep_AProcessGoesOnWhereItWas(t *testing.T) {
 	var sim *kvtest.Sim
 	world := kvtest.World{Fault: func(m kvtest.Moment) kvtest.Fault {

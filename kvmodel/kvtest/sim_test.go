@@ -20,8 +20,8 @@ import (
 
 var ctx = context.Background()
 
-// busy is a client that does a bit of everything: many ops in a trip, several
-// goroutines, a ticker, a deadline, retries with jitter, random names.
+// busy does a bit of everything: many ops in a trip, several goroutines, a ticker, a deadline,
+// retries with jitter, random names.
 func busy(s kv.Store) {
 	s = kv.Retry(s, 3, time.Second)
 	name := rand.Text()
@@ -49,7 +49,6 @@ func busy(s kv.Store) {
 	}
 }
 
-// traceOf runs three busy clients and returns what happened.
 func traceOf(t *testing.T, seed uint64, p kvtest.Powers) []string {
 	world := kvtest.Hostile(p)
 	world.Evict, world.SetBack = 0.01, 0.01
@@ -96,8 +95,7 @@ func TestSimulate_OtherSeedsAreOtherRuns(t *testing.T) {
 	}
 }
 
-// addOne adds one to the number under n by get and write, which loses updates
-// of others where write does not compare.
+// addOne loses updates of others if write does not compare.
 func addOne(s kv.Store, write func(r kv.Result, value []byte) kv.Op) {
 	for {
 		r, _ := kv.One(ctx, s, kv.OpGet("n"))
@@ -112,8 +110,7 @@ func bySet(_ kv.Result, value []byte) kv.Op { return kv.OpSet("n", value) }
 
 func bySwap(r kv.Result, value []byte) kv.Op { return kv.OpSwap("n", r.Version, value) }
 
-// sums returns how many of the seeds ended with each sum of three clients that
-// add one each.
+// sums returns how many of the seeds ended with each sum of three clients that add one each.
 func sums(t *testing.T, seeds int, write func(kv.Result, []byte) kv.Op) map[string]int {
 	found := make(map[string]int)
 	for seed := range uint64(seeds) {
@@ -133,7 +130,6 @@ func preset(sim *kvtest.Sim, key, value string) {
 	_, _ = kv.One(ctx, sim.Store(), kv.OpSet(key, []byte(value)))
 }
 
-// stored returns what key holds, or the error of asking.
 func stored(sim *kvtest.Sim, key string) string {
 	r, err := kv.One(ctx, sim.Store(), kv.OpGet(key))
 	if err != nil {
@@ -157,7 +153,6 @@ func TestSimulate_FindsNoFaultInASwapLoop(t *testing.T) {
 	}
 }
 
-// orders returns the orders in which three appends of one trip took effect.
 func orders(t *testing.T, world kvtest.World) []string {
 	seen := make(map[string]bool)
 	for seed := range uint64(100) {
@@ -234,8 +229,8 @@ func TestSimulate_AFailedOrderedTripTookEffectUpToSomewhere(t *testing.T) {
 	}
 }
 
-// scripted runs one Get and one Set of a client with the given fault on both,
-// and returns what is stored at once and in the end, and their errors.
+// scripted runs one Get and one Set of a client with the given fault on both, and returns what is
+// stored at once and in the end, and their errors.
 func scripted(t *testing.T, fault kvtest.Fault) (now, later string, set, get error) {
 	world := kvtest.World{Fault: func(kvtest.Moment) kvtest.Fault { return fault }}
 	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
@@ -333,7 +328,6 @@ func TestSimulate_ALateWriteKeepsNoMemoryOfItsCaller(t *testing.T) {
 	})
 }
 
-// wantCrashed checks that err is what the calls of a crashed process return.
 func wantCrashed(t *testing.T, err error) {
 	t.Helper()
 	if !errors.Is(err, kv.ErrUnavailable) || !errors.Is(err, kvtest.ErrCrashed) {
@@ -542,7 +536,6 @@ func TestSim_Steps_StopsThere(t *testing.T) {
 	})
 }
 
-// transfer moves one from a to b atomically, with a wait inside.
 func transfer(s kv.Store) error {
 	return kv.PowersOf(s).Atomic(ctx, func(s kv.Store) error {
 		_, err1 := kv.One(ctx, s, kv.OpIncrement("a", -1))

@@ -37,7 +37,6 @@ func TestStore_KeepsTheContract(t *testing.T) {
 
 var ctx = context.Background()
 
-// set stores a value under each of keys and returns how each ended.
 func set(s kv.Store, keys ...string) []error {
 	var errs []error
 	for _, key := range keys {
@@ -47,7 +46,6 @@ func set(s kv.Store, keys ...string) []error {
 	return errs
 }
 
-// wantKeys wants s to hold those keys and no others.
 func wantKeys(t *testing.T, s *memkv.Store, want ...string) {
 	t.Helper()
 	got := s.Keys()

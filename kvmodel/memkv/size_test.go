@@ -9,7 +9,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// heap returns how many bytes are in use.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()

@@ -11,8 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/nearkv"
 )
 
-// sparse returns a process that reads what is mostly absent of a hub that announces its keys.
-// When it is returned, it knows what is absent.
+// sparse returns a client that knows absent keys, of a hub that announces its keys.
 func sparse(t *testing.T, h *hub) client {
 	h.announces = true
 	c := newClient(t, h, nearkv.Options{Bytes: 1 << 20})
@@ -52,7 +51,6 @@ func TestStore_WhatIsAbsentIsAskedForWhereItMattersNow(t *testing.T) {
 	})
 }
 
-// What another process has written is not announced yet.
 func TestStore_AProcessDoesNotMissWhatItHasSeenOrWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub()

@@ -17,9 +17,9 @@ type hub struct {
 
 	mu    sync.Mutex
 	tells []func(keys []string)
-	late  bool // what has changed is told by tell, and not at once
+	late  bool // changes are told by tell, not at once
 	keys  []string
-	deaf  bool // it is not known whether all was told
+	deaf  bool // it is unknown whether all changes were told
 
 	announces bool // keys that anyone writes, unless mute
 	mute      bool
@@ -41,7 +41,6 @@ func (h *hub) Do(ctx context.Context, ops []kv.Op) error {
 	return err
 }
 
-// Powers returns those of memory, with a transaction whose changes are told.
 func (h *hub) Powers() kv.Powers {
 	p := h.Store.Powers()
 	atomic := p.Atomic
@@ -77,7 +76,6 @@ func (h *hub) Announce(f func(keys []string)) bool {
 
 func (h *hub) Announcing() bool { return h.announces }
 
-// announce announces keys, nil for any.
 func (h *hub) announce(keys []string) {
 	h.mu.Lock()
 	hears := slices.Clone(h.hears)
@@ -97,7 +95,6 @@ func (h *hub) changed(key string) {
 	}
 }
 
-// tell tells what was not told yet.
 func (h *hub) tell() {
 	h.mu.Lock()
 	keys := h.keys
@@ -117,8 +114,7 @@ func (h *hub) told(keys []string) {
 	}
 }
 
-// A client is a process that keeps what it reads. All its gets may be answered from
-// memory.
+// A client is a process with a cache. All its gets may be answered from memory.
 type client struct {
 	kv.Store
 	*kv.Meter
@@ -138,7 +134,7 @@ func newClient(t *testing.T, s kv.Store, opts nearkv.Options) client {
 	return client{kv.Near(kv.Count(near)), meter, ctx}
 }
 
-// wantGet checks what a get answers, "" for nothing, and how many trips it makes.
+// wantGet checks the answer, "" for an absence, and the number of trips.
 func (c client) wantGet(t *testing.T, key, want string, trips int) {
 	t.Helper()
 	before := c.Cost().Trips
@@ -156,7 +152,6 @@ func (c client) set(t *testing.T, key, value string) {
 	do(t, c, kv.OpSet(key, []byte(value)))
 }
 
-// knows sets key, and reads it once.
 func (c client) knows(t *testing.T, key, value string) {
 	t.Helper()
 	c.set(t, key, value)

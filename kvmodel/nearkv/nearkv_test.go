@@ -44,13 +44,12 @@ func TestStore_KeepsTheContract(t *testing.T) {
 			now = now.Add(d)
 			mu.Unlock()
 			for _, h := range hubs {
-				h.told(nil) // Redis tells of what has ended.
+				h.told(nil) // Redis announces expired items.
 			}
 		},
 	})
 }
 
-// kept is a client of a hub that others use after it is closed.
 type kept struct {
 	*hub
 	closed atomic.Bool
@@ -153,7 +152,6 @@ func TestStore_WhatAChangeRestsOnIsReadFromTheStore(t *testing.T) {
 	if r := do(t, kv.Past(one.Store), kv.OpGet("k")); string(r.Value) != "2" {
 		t.Errorf("the store shows %q", r.Value)
 	}
-	// The process has seen the new value now.
 	one.wantGet(t, "k", "2", 1)
 }
 
@@ -225,8 +223,7 @@ func TestStore_WhatWasReadBeforeAChangeIsNotKept(t *testing.T) {
 	}
 }
 
-// afterwards is a store that calls do once, after it has carried out its first ops and
-// before it says so.
+// afterwards calls do once, between its first ops and their answer.
 type afterwards struct {
 	kv.Store
 	do func()
@@ -244,7 +241,6 @@ func (a *afterwards) Do(ctx context.Context, ops []kv.Op) error {
 	return err
 }
 
-// silent is a store that does not tell what has changed.
 type silent struct{ kv.Store }
 
 func TestStore_WithAnAgeAnAnswerIsNotOlder(t *testing.T) {
@@ -267,7 +263,7 @@ func TestStore_WithAnAgeNothingOlderIsShownThanWasSeen(t *testing.T) {
 		slow := &afterwards{Store: silent{mem}}
 		c := newClient(t, slow, nearkv.Options{Age: time.Minute})
 		do(t, mem, kv.OpSet("k", []byte("1")))
-		// While a get of the old value is on its way, another shows the new one.
+		// While a get of the old value is in flight, another shows the new one.
 		slow.do = func() {
 			do(t, mem, kv.OpSet("k", []byte("2")))
 			c.wantGet(t, "k", "2", 1)
@@ -293,7 +289,6 @@ func TestStore_AnErrorIsNotKept(t *testing.T) {
 	c.wantGet(t, "k", "1", 1)
 }
 
-// telling is a store that tells what a hub tells.
 type telling struct {
 	kv.Store
 	hub *hub
@@ -337,7 +332,6 @@ func TestStore_AValueFromTheStoreBelongsToTheCaller(t *testing.T) {
 	}
 }
 
-// lossy is a store whose servers may lose their memory.
 type lossy struct {
 	*hub
 	watch func([]string, error)
@@ -377,7 +371,7 @@ func TestStore_HoldsNoMoreThanItMay(t *testing.T) {
 		do(t, h.Store, kv.OpSet(fmt.Sprint(i), []byte(value)))
 		c.wantGet(t, fmt.Sprint(i), value, 1)
 		if i > 0 {
-			c.wantGet(t, "0", value, 0) // What is read all the time stays.
+			c.wantGet(t, "0", value, 0)
 		}
 	}
 	known := 0
@@ -386,7 +380,7 @@ func TestStore_HoldsNoMoreThanItMay(t *testing.T) {
 		if _, err := kv.One(c.ctx, c, kv.OpGet(fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
-		// What was not known pushes others out.
+		// New keys push others out.
 		if c.Cost().Trips == before {
 			known++
 		}
