@@ -72,6 +72,7 @@ func (l *link) doItem(op kv.Op) kv.Result {
 	r := l.do(&op)
 	if l.broken && op.Kind == kv.Get {
 		// The old connection was broken; the library makes a new one now.
+		l.broken = false
 		r = l.do(&op)
 	}
 	if op.Kind == kv.Get && r.Err == nil && l.casID(r.Version) == 0 {

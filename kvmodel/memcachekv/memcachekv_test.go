@@ -290,6 +290,20 @@ func TestStore_Do_AGetOnABrokenConnection_IsAskedAgain(t *testing.T) {
 	})
 }
 
+func TestStore_Do_AConnectionThatBreaksDuringItsLook_RepeatsNoGet(t *testing.T) {
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		f := newFake(t)
+		s := open(t, opts, f.Addr)
+		one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+		s.AgeLooks()
+		f.HangUp.Store(true)
+		one(t, t.Context(), s, kv.OpGet("k"))
+		if n := f.Gets.Load(); n != 1 {
+			t.Errorf("the get was sent %d times, want once", n)
+		}
+	})
+}
+
 func TestStore_Do_OnceABrokenConnectionWasNoticed_WritesUseNewOnes(t *testing.T) {
 	f := newFake(t)
 	s := open(t, memcachekv.Options{}, f.Addr)
