@@ -1,4 +1,4 @@
-package boltkv_test
+package boltkv
 
 import (
 	"context"
@@ -14,35 +14,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // The mover changes these in its own time.
-var unmoved = cmpopts.IgnoreFields(boltkv.Stats{}, "Unmoved", "Scrub", "Committing")
+var unmoved = cmpopts.IgnoreFields(Stats{}, "Unmoved", "Scrub", "Committing")
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-func check(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
-func open(t testing.TB, opts boltkv.Options) *boltkv.Store {
+func open(t testing.TB, opts Options) *Store {
 	t.Helper()
 	return openAt(t, filepath.Join(t.TempDir(), "store.db"), opts)
 }
 
-func openAt(t testing.TB, path string, opts boltkv.Options) *boltkv.Store {
+func openAt(t testing.TB, path string, opts Options) *Store {
 	t.Helper()
-	s, err := boltkv.Open(path, opts)
-	check(err)
+	s, err := Open(path, opts)
+	must(err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -54,7 +40,7 @@ func openAt(t testing.TB, path string, opts boltkv.Options) *boltkv.Store {
 func one(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 	t.Helper()
 	r, err := kv.One(context.Background(), s, op)
-	check(err)
+	must(err)
 	return r
 }
 
@@ -75,7 +61,7 @@ func wantGone(t testing.TB, s kv.Store, key string) {
 }
 
 // holdTurn lets an atomic change hold the store until release is called.
-func holdTurn(t testing.TB, s *boltkv.Store) (release func()) {
+func holdTurn(t testing.TB, s *Store) (release func()) {
 	t.Helper()
 	held, free, over := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -97,27 +83,27 @@ func holdTurn(t testing.TB, s *boltkv.Store) (release func()) {
 func TestStore_Do_VersionsThatACrashTookBackAreNotGivenAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	seen := make(map[kv.Version]bool)
-	check(openAt(t, path, boltkv.Options{}).Close())
-	synced := must(os.ReadFile(path))
+	must(openAt(t, path, Options{}).Close())
+	synced := need(os.ReadFile(path))
 	for range 3 {
-		check(os.WriteFile(path, synced, 0o600))
-		s := openAt(t, path, boltkv.Options{Durability: boltkv.Unsynced})
+		must(os.WriteFile(path, synced, 0o600))
+		s := openAt(t, path, Options{Durability: Unsynced})
 		one(t, s, kv.OpSet("key", nil))
 		version := one(t, s, kv.OpGet("key")).Version
 		if seen[version] {
 			t.Errorf("version %d was given twice", version)
 		}
 		seen[version] = true
-		check(s.Close())
+		must(s.Close())
 	}
 }
 
 func TestStore_Do_LoneWriterCommitsEachTripAtOnce(t *testing.T) {
-	s := open(t, boltkv.Options{})
+	s := open(t, Options{})
 	for i := range 5 {
 		ops := []kv.Op{kv.OpSet("a", nil), kv.OpSet("b", nil)}
-		check(s.Do(t.Context(), ops))
-		want := boltkv.Stats{Commits: uint64(i + 1), Trips: uint64(i + 1), Ops: 2 * uint64(i+1)}
+		must(s.Do(t.Context(), ops))
+		want := Stats{Commits: uint64(i + 1), Trips: uint64(i + 1), Ops: 2 * uint64(i+1)}
 		if diff := cmp.Diff(want, s.Stats(), unmoved); diff != "" {
 			t.Errorf("Stats after %d trips mismatch (-want +got):\n%s", i+1, diff)
 		}
@@ -125,10 +111,10 @@ func TestStore_Do_LoneWriterCommitsEachTripAtOnce(t *testing.T) {
 }
 
 func TestStore_Disk_CountsAndTimesCommits(t *testing.T) {
-	s := open(t, boltkv.Options{})
+	s := open(t, Options{})
 	began := time.Now()
 	for range 5 {
-		must(kv.One(t.Context(), s, kv.OpSet("a", nil)))
+		need(kv.One(t.Context(), s, kv.OpSet("a", nil)))
 	}
 	took := time.Since(began)
 	if d := s.Powers().Disk(); d.Commits != 5 || d.Committing <= 0 || d.Committing > took || d.Trouble != nil {
@@ -137,16 +123,16 @@ func TestStore_Disk_CountsAndTimesCommits(t *testing.T) {
 }
 
 func TestStore_Do_WhatGathersIsOneCommit(t *testing.T) {
-	s := open(t, boltkv.Options{})
+	s := open(t, Options{})
 	release := holdTurn(t, s)
 	var writers sync.WaitGroup
 	for i := range 50 {
 		writers.Go(func() {
 			if i%2 == 0 {
-				must(kv.One(context.Background(), s, kv.OpSet(fmt.Sprint("k", i), nil)))
+				need(kv.One(context.Background(), s, kv.OpSet(fmt.Sprint("k", i), nil)))
 				return
 			}
-			check(s.Powers().Atomic(context.Background(), func(s kv.Store) error {
+			must(s.Powers().Atomic(context.Background(), func(s kv.Store) error {
 				_, err := kv.One(context.Background(), s, kv.OpSet(fmt.Sprint("k", i), nil))
 				return err
 			}))
@@ -156,14 +142,14 @@ func TestStore_Do_WhatGathersIsOneCommit(t *testing.T) {
 	time.Sleep(time.Second)
 	release()
 	writers.Wait()
-	want := boltkv.Stats{Commits: 1, Trips: 51, Ops: 50}
+	want := Stats{Commits: 1, Trips: 51, Ops: 50}
 	if diff := cmp.Diff(want, s.Stats(), unmoved); diff != "" {
 		t.Errorf("Stats mismatch (-want +got):\n%s", diff)
 	}
 }
 
 func TestStore_Do_TripThatChangesNothingCommitsNothing(t *testing.T) {
-	s := open(t, boltkv.Options{})
+	s := open(t, Options{})
 	_, err := kv.One(t.Context(), s, kv.OpDelete("absent"))
 	wantErr(t, err, kv.ErrNotFound)
 	if got := s.Stats().Commits; got != 0 {
@@ -172,18 +158,18 @@ func TestStore_Do_TripThatChangesNothingCommitsNothing(t *testing.T) {
 }
 
 func TestStore_Do_OneSnapshotForAllReads(t *testing.T) {
-	s := open(t, boltkv.Options{Durability: boltkv.Unsynced})
+	s := open(t, Options{Durability: Unsynced})
 	one(t, s, kv.OpSet("a", []byte("0")))
 	one(t, s, kv.OpSet("b", []byte("0")))
 	var writing sync.WaitGroup
 	writing.Go(func() {
 		for range 300 {
-			check(s.Do(context.Background(), []kv.Op{kv.OpIncrement("a", 1), kv.OpIncrement("b", 1)}))
+			must(s.Do(context.Background(), []kv.Op{kv.OpIncrement("a", 1), kv.OpIncrement("b", 1)}))
 		}
 	})
 	for range 1000 {
 		r, err := kv.GetAll(t.Context(), s, "a", "b")
-		check(err)
+		must(err)
 		if diff := cmp.Diff(r[0].Value, r[1].Value); diff != "" {
 			t.Fatalf("two halves of one trip differ (-a +b):\n%s", diff)
 		}
@@ -192,7 +178,7 @@ func TestStore_Do_OneSnapshotForAllReads(t *testing.T) {
 }
 
 func TestStore_Do_CanceledBeforeItsTurnIsNotCarriedOut(t *testing.T) {
-	s := open(t, boltkv.Options{})
+	s := open(t, Options{})
 	release := holdTurn(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
@@ -209,7 +195,7 @@ func TestStore_Do_CanceledBeforeItsTurnIsNotCarriedOut(t *testing.T) {
 }
 
 func TestStore_Atomic_ContextThatEndsInsideDropsTheChange(t *testing.T) {
-	s := open(t, boltkv.Options{})
+	s := open(t, Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	err := s.Powers().Atomic(ctx, func(s kv.Store) error {
 		one(t, s, kv.OpSet("before", nil))
@@ -224,7 +210,7 @@ func TestStore_Atomic_ContextThatEndsInsideDropsTheChange(t *testing.T) {
 }
 
 func TestStore_Atomic_GoexitLeavesTheStoreToOthers(t *testing.T) {
-	s := open(t, boltkv.Options{})
+	s := open(t, Options{})
 	var exiting sync.WaitGroup
 	exiting.Go(func() {
 		_ = s.Powers().Atomic(context.Background(), func(kv.Store) error {
@@ -238,9 +224,9 @@ func TestStore_Atomic_GoexitLeavesTheStoreToOthers(t *testing.T) {
 
 func TestStore_Close_LeavesNoGoroutineAndAnswersUnavailable(t *testing.T) {
 	before := runtime.NumGoroutine()
-	s := open(t, boltkv.Options{Durability: boltkv.Periodic})
+	s := open(t, Options{Durability: Periodic})
 	one(t, s, kv.OpSet("key", nil))
-	check(errors.Join(s.Close(), s.Close()))
+	must(errors.Join(s.Close(), s.Close()))
 	for _, op := range []kv.Op{kv.OpGet("key"), kv.OpSet("key", nil)} {
 		_, err := kv.One(t.Context(), s, op)
 		wantErr(t, err, kv.ErrUnavailable)

@@ -1,4 +1,4 @@
-package boltkv_test
+package boltkv
 
 import (
 	"context"
@@ -8,13 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/proof/crash"
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -43,15 +41,15 @@ func childCommand(name, path string) *exec.Cmd {
 }
 
 func writeForEver(path string) error {
-	s, err := boltkv.OpenQuick(path, boltkv.Options{}, new(atomic.Int64))
+	s, err := openQuick(path, Options{})
 	if err != nil {
 		return err
 	}
 	return crash.Write(s, os.Stdout)
 }
 
-func openShipping(path string, to boltkv.Folder) (*boltkv.Store, error) {
-	s, err := boltkv.OpenQuick(path, boltkv.Options{}, new(atomic.Int64))
+func openShipping(path string, to Folder) (*Store, error) {
+	s, err := openQuick(path, Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +63,7 @@ func openShipping(path string, to boltkv.Folder) (*boltkv.Store, error) {
 }
 
 func shipForEver(path string) error {
-	s, err := openShipping(path, boltkv.Dir(path+".shipped"))
+	s, err := openShipping(path, Dir(path+".shipped"))
 	if err != nil {
 		return err
 	}
@@ -76,7 +74,7 @@ func shipForEver(path string) error {
 // that took too long.
 func openForAnother(path string) error {
 	start := time.Now()
-	s, err := boltkv.Open(path, boltkv.Options{})
+	s, err := Open(path, Options{})
 	if err == nil {
 		return s.Close()
 	}
@@ -89,7 +87,7 @@ func openForAnother(path string) error {
 
 func TestOpen_SecondProcessIsToldWithinASecond(t *testing.T) {
 	path := t.TempDir() + "/store.db"
-	openAt(t, path, boltkv.Options{})
+	openAt(t, path, Options{})
 	out, err := childCommand("open", path).Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, err.(*exec.ExitError).Stderr)
@@ -112,10 +110,10 @@ func kills() int {
 func TestLong_Ship_KilledProcessGoesOnWhereItWas(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	path := t.TempDir() + "/store.db"
-	folder := boltkv.Dir(path + ".shipped")
-	s := must(openShipping(path, folder))
+	folder := Dir(path + ".shipped")
+	s := need(openShipping(path, folder))
 	until(t, func() bool { return !s.Stats().Shipping.Snapshot.IsZero() })
-	check(s.Close())
+	must(s.Close())
 	report, err := crash.Kill(kills(), seed,
 		func() *exec.Cmd { return childCommand("ship", path) },
 		func() (kv.Store, error) {
@@ -138,20 +136,20 @@ func TestLong_Ship_KilledProcessGoesOnWhereItWas(t *testing.T) {
 	for i := range kills() {
 		at := report.Steps[random.IntN(len(report.Steps))].Ended
 		restored := fmt.Sprint(path, ".restored", i)
-		_, err := boltkv.Restore(t.Context(), folder, at, restored)
-		if errors.Is(err, boltkv.ErrDamaged) && strings.Contains(err.Error(), "were not shipped") && gaps < kills()/2 {
+		_, err := Restore(t.Context(), folder, at, restored)
+		if errors.Is(err, ErrDamaged) && strings.Contains(err.Error(), "were not shipped") && gaps < kills()/2 {
 			gaps++
 			continue
 		}
 		if err != nil {
 			t.Fatalf("seed %d: restore as of %v: %v", seed, at, err)
 		}
-		s := must(boltkv.Open(restored, boltkv.Options{}))
+		s := need(Open(restored, Options{}))
 		if err := report.CheckMoment(t.Context(), s, at); err != nil {
 			t.Errorf("seed %d: restored as of %v: %v", seed, at, err)
 		}
-		check(s.Close())
-		check(os.Remove(restored))
+		must(s.Close())
+		must(os.Remove(restored))
 	}
 	t.Logf("seed %d: %d kills, %d acknowledged writes, %d moments in a gap", seed, report.Kills, report.Acked, gaps)
 }
@@ -161,7 +159,7 @@ func TestLong_KilledProcessLosesNothingItAcknowledged(t *testing.T) {
 	path := t.TempDir() + "/store.db"
 	report, err := crash.Kill(kills(), seed,
 		func() *exec.Cmd { return childCommand("write", path) },
-		func() (kv.Store, error) { return boltkv.Open(path, boltkv.Options{}) })
+		func() (kv.Store, error) { return Open(path, Options{}) })
 	if err == nil {
 		err = report.Err()
 	}

@@ -1,4 +1,4 @@
-package boltkv_test
+package boltkv
 
 import (
 	"errors"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -18,37 +17,37 @@ import (
 func sparseFile(t *testing.T) (path string, kept kv.Result) {
 	t.Helper()
 	path = storeFile(t)
-	s := must(boltkv.Open(path, boltkv.Options{}))
+	s := need(Open(path, Options{}))
 	var ops []kv.Op
 	for i := 1; i < 1000; i++ {
 		ops = append(ops, kv.OpDelete(keyAt(i)))
 	}
-	check(s.Do(t.Context(), ops))
+	must(s.Do(t.Context(), ops))
 	one(t, s, kv.OpSet("expires", nil).For(time.Hour))
 	kept = one(t, s, kv.OpGet(keyAt(0)))
-	check(s.Close())
+	must(s.Close())
 	return path, kept
 }
 
-func size(path string) int64 { return must(os.Stat(path)).Size() }
+func size(path string) int64 { return need(os.Stat(path)).Size() }
 
 func TestCompact_SmallerFileHoldsTheSame(t *testing.T) {
 	path, kept := sparseFile(t)
-	check(os.Chmod(path, 0o640))
-	check(os.WriteFile(path+".compact", []byte("left by a crash"), 0o600))
+	must(os.Chmod(path, 0o640))
+	must(os.WriteFile(path+".compact", []byte("left by a crash"), 0o600))
 	before := size(path)
-	done := must(boltkv.Compact(path))
+	done := need(Compact(path))
 	wantOnly(t, filepath.Dir(path), "store.db")
-	if diff := cmp.Diff(boltkv.Compaction{Before: before, After: size(path)}, done); diff != "" {
+	if diff := cmp.Diff(Compaction{Before: before, After: size(path)}, done); diff != "" {
 		t.Errorf("Compaction mismatch (-want +got):\n%s", diff)
 	}
 	if done.After*4 > done.Before {
 		t.Errorf("%d bytes became %d, want a quarter at most", done.Before, done.After)
 	}
-	if got := must(os.Stat(path)).Mode(); got != 0o640 {
+	if got := need(os.Stat(path)).Mode(); got != 0o640 {
 		t.Errorf("mode is %v, want that of before", got)
 	}
-	s := openAt(t, path, boltkv.Options{})
+	s := openAt(t, path, Options{})
 	if diff := cmp.Diff(kept, one(t, s, kv.OpGet(keyAt(0)))); diff != "" {
 		t.Errorf("item mismatch (-want +got):\n%s", diff)
 	}
@@ -63,10 +62,10 @@ func TestCompact_SmallerFileHoldsTheSame(t *testing.T) {
 func TestCompact_ExpiryGoesOn(t *testing.T) {
 	clock := newClock()
 	path := filepath.Join(t.TempDir(), "store.db")
-	s := must(boltkv.Open(path, boltkv.Options{Now: clock.Now}))
+	s := need(Open(path, Options{Now: clock.Now}))
 	fillExpiring(t, s, 2)
-	check(s.Close())
-	must(boltkv.Compact(path))
+	must(s.Close())
+	need(Compact(path))
 	s, _ = quick(t, path, clock)
 	one(t, s, kv.OpGet("k0"))
 	clock.Advance(time.Minute)
@@ -76,19 +75,19 @@ func TestCompact_ExpiryGoesOn(t *testing.T) {
 
 func TestCompact_OpenStoreIsInUse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
-	s := openAt(t, path, boltkv.Options{})
-	_, err := boltkv.Compact(path)
-	wantErr(t, err, boltkv.ErrInUse)
+	s := openAt(t, path, Options{})
+	_, err := Compact(path)
+	wantErr(t, err, ErrInUse)
 	one(t, s, kv.OpSet("key", nil))
 }
 
 func TestCompact_WhatIsNoStoreStaysAsItWas(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
-	check(os.WriteFile(path, []byte("not a store"), 0o600))
-	_, err := boltkv.Compact(path)
-	wantErr(t, err, boltkv.ErrDamaged)
-	if got := string(must(os.ReadFile(path))); got != "not a store" {
+	must(os.WriteFile(path, []byte("not a store"), 0o600))
+	_, err := Compact(path)
+	wantErr(t, err, ErrDamaged)
+	if got := string(need(os.ReadFile(path))); got != "not a store" {
 		t.Errorf("the file now holds %q", got)
 	}
 	wantOnly(t, dir, "file")
@@ -98,8 +97,8 @@ func TestCompact_DamagedStoreStaysAsItWas(t *testing.T) {
 	path := storeFile(t)
 	damageItems(t, path)
 	before := size(path)
-	_, err := boltkv.Compact(path)
-	wantErr(t, err, boltkv.ErrDamaged)
+	_, err := Compact(path)
+	wantErr(t, err, ErrDamaged)
 	if got := size(path); got != before {
 		t.Errorf("the file has %d bytes, had %d", got, before)
 	}
@@ -108,7 +107,7 @@ func TestCompact_DamagedStoreStaysAsItWas(t *testing.T) {
 
 func TestCompact_MissingFileIsNotMade(t *testing.T) {
 	dir := t.TempDir()
-	_, err := boltkv.Compact(filepath.Join(dir, "none.db"))
+	_, err := Compact(filepath.Join(dir, "none.db"))
 	wantErr(t, err, fs.ErrNotExist)
 	wantOnly(t, dir)
 }
@@ -123,8 +122,8 @@ func TestCompact_LinkStaysALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := size(path)
-	must(boltkv.Compact(link))
-	if must(os.Lstat(link)).Mode()&fs.ModeSymlink == 0 {
+	need(Compact(link))
+	if need(os.Lstat(link)).Mode()&fs.ModeSymlink == 0 {
 		t.Error("the link became a file")
 	}
 	if got := size(path); got >= before {
@@ -135,7 +134,7 @@ func TestCompact_LinkStaysALink(t *testing.T) {
 func wantOnly(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	var got []string
-	for _, entry := range must(os.ReadDir(dir)) {
+	for _, entry := range need(os.ReadDir(dir)) {
 		got = append(got, entry.Name())
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -1,4 +1,4 @@
-package boltkv_test
+package boltkv
 
 import (
 	"bytes"
@@ -9,17 +9,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/proof"
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-func listed(t *testing.T, s *boltkv.Store, begin string) (keys map[string]bool, err error) {
+func listed(t *testing.T, s *Store, begin string) (keys map[string]bool, err error) {
 	t.Helper()
 	keys = make(map[string]bool)
 	err = s.Powers().Keys(t.Context(), begin, func(some []string) error {
@@ -36,10 +34,10 @@ func listed(t *testing.T, s *boltkv.Store, begin string) (keys map[string]bool, 
 
 func TestStore_Keys_DamagedPagesAreCorruptAndAllOtherKeysAreListed(t *testing.T) {
 	path := storeFile(t)
-	s := openAt(t, path, boltkv.Options{})
+	s := openAt(t, path, Options{})
 	one(t, s, kv.OpSet("a", nil))
 	one(t, s, kv.OpSet("z", nil))
-	check(s.Close())
+	must(s.Close())
 	damaged := make(map[string]bool)
 	clearPages(path, func(page []byte) bool {
 		const isLeaf = 2
@@ -51,7 +49,7 @@ func TestStore_Keys_DamagedPagesAreCorruptAndAllOtherKeysAreListed(t *testing.T)
 		}
 		return true
 	})
-	s = openAt(t, path, boltkv.Options{})
+	s = openAt(t, path, Options{})
 	if keys, err := listed(t, s, "a"); err != nil || !keys["a"] {
 		t.Errorf("the keys of an intact page are %v, %v", keys, err)
 	}
@@ -71,15 +69,15 @@ func TestStore_Keys_DamagedPagesAreCorruptAndAllOtherKeysAreListed(t *testing.T)
 
 func TestStore_Do_WritesToADamagedPageStayInTheLogAndAllOthersAreMoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
-	s := openAt(t, path, boltkv.Options{})
+	s := openAt(t, path, Options{})
 	fillWith(t, s, 3)
-	check(s.Close())
+	must(s.Close())
 	damageItems(t, path)
 	for range 3 {
-		s = must(boltkv.OpenQuick(path, boltkv.Options{}, new(atomic.Int64)))
+		s = need(openQuick(path, Options{}))
 		one(t, s, kv.OpSet(keyAt(0), []byte("new")))
 		one(t, s, kv.OpSet(keyAt(1), []byte("new")))
-		check(s.Do(t.Context(), []kv.Op{kv.OpSet(keyAt(2), nil), kv.OpDelete(keyAt(2))}))
+		must(s.Do(t.Context(), []kv.Op{kv.OpSet(keyAt(2), nil), kv.OpDelete(keyAt(2))}))
 		until(t, func() bool { return s.Stats().Carried == 3 })
 		one(t, s, kv.OpDelete(keyAt(1)))
 		rests(t, s)
@@ -103,15 +101,15 @@ func TestStore_Do_BesideDamagedPagesNothingIsLostAndNothingIsHeldUp(t *testing.T
 		seed := uint64(time.Now().UnixNano())
 		random := rand.New(rand.NewPCG(seed, 0))
 		path := filepath.Join(t.TempDir(), "store.db")
-		s := openAt(t, path, boltkv.Options{Durability: boltkv.Unsynced})
+		s := openAt(t, path, Options{Durability: Unsynced})
 		fillWith(t, s, 1000)
-		check(s.Close())
+		must(s.Close())
 		clearPages(path, func(page []byte) bool {
 			return bytes.Contains(page, []byte("bench:")) && random.IntN(10) == 0
 		})
 		want := make(map[string]string)
 		for range 3 {
-			s := must(boltkv.OpenQuick(path, boltkv.Options{Durability: boltkv.Unsynced}, new(atomic.Int64)))
+			s := need(openQuick(path, Options{Durability: Unsynced}))
 			for i := range 1500 {
 				key, value := keyAt(random.IntN(1000)), ""
 				op := kv.OpDelete(key)
@@ -119,7 +117,7 @@ func TestStore_Do_BesideDamagedPagesNothingIsLostAndNothingIsHeldUp(t *testing.T
 					value = fmt.Sprint("value ", i)
 					op = kv.OpSet(key, []byte(value))
 				}
-				check(s.Do(t.Context(), []kv.Op{op}))
+				must(s.Do(t.Context(), []kv.Op{op}))
 				want[key] = value
 			}
 			rests(t, s)
@@ -128,7 +126,7 @@ func TestStore_Do_BesideDamagedPagesNothingIsLostAndNothingIsHeldUp(t *testing.T
 			}
 			_ = s.Close() // The log stays if some items cannot be moved.
 		}
-		s = must(boltkv.Open(path, boltkv.Options{}))
+		s = need(Open(path, Options{}))
 		for key, value := range want {
 			switch r, err := kv.One(t.Context(), s, kv.OpGet(key)); {
 			case value == "" && errors.Is(err, codec.ErrCorrupt): // All else on its page is gone, and a damaged one has its place.
@@ -144,21 +142,21 @@ func TestStore_Do_BesideDamagedPagesNothingIsLostAndNothingIsHeldUp(t *testing.T
 
 func TestStore_Sweep_ExpiredItemsOfADamagedPageHoldNothingUp(t *testing.T) {
 	path, clock := filepath.Join(t.TempDir(), "store.db"), newClock()
-	s := openAt(t, path, boltkv.Options{Now: clock.Now})
+	s := openAt(t, path, Options{Now: clock.Now})
 	for i := range 400 {
 		one(t, s, kv.OpSet(keyAt(i), bytes.Repeat([]byte("VALUE"), 100)).For(time.Duration(i+1)*time.Second))
 	}
-	check(s.Close())
+	must(s.Close())
 	cleared := clearPages(path, func(page []byte) bool {
 		return bytes.Contains(page, []byte("VALUE")) && rand.IntN(3) == 0
 	})
 	clock.Advance(time.Hour)
-	s = must(boltkv.OpenQuick(path, boltkv.Options{Now: clock.Now}, new(atomic.Int64)))
+	s = need(openQuick(path, Options{Now: clock.Now}))
 	one(t, s, kv.OpSet("other", []byte("new")))
 	rests(t, s)
 	until(t, func() bool { return s.Stats().Swept > 0 })
 	_ = s.Close() // If other belongs on a damaged page, the log stays.
-	s = must(boltkv.Open(path, boltkv.Options{}))
+	s = need(Open(path, Options{}))
 	defer func() { _ = s.Close() }()
 	if got := string(one(t, s, kv.OpGet("other")).Value); got != "new" || cleared == 0 {
 		t.Errorf("the key holds %q after %d pages were cleared", got, cleared)
@@ -178,9 +176,9 @@ type flipped struct {
 }
 
 func (f *flipped) read(t *testing.T, want, was map[string]string) {
-	s, err := boltkv.OpenQuick(f.path, boltkv.Options{}, new(atomic.Int64))
+	s, err := openQuick(f.path, Options{})
 	if err != nil {
-		if !errors.Is(err, boltkv.ErrDamaged) {
+		if !errors.Is(err, ErrDamaged) {
 			f.wrong = append(f.wrong, fmt.Sprint("Open: ", err))
 		}
 		f.refused++
@@ -240,7 +238,7 @@ func TestStore_Do_FlippedBitIsNeverServedAndWhatItHidIsCounted(t *testing.T) {
 	f := &flipped{path: filepath.Join(dir, "store.db"), random: rand.New(rand.NewPCG(seed, 0))}
 	for range flips {
 		for end, data := range all {
-			check(os.WriteFile(f.path+end, []byte(data), 0o600))
+			must(os.WriteFile(f.path+end, []byte(data), 0o600))
 		}
 		end := []string{"", "", "", ".log0", ".log1"}[f.random.IntN(5)]
 		change(f.path+end, func(data []byte) []byte {

@@ -1,4 +1,4 @@
-package boltkv_test
+package boltkv
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/ringtree/ringtree/internal/proof"
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -22,20 +21,43 @@ func fillExpiring(t *testing.T, s kv.Store, n int) {
 	for i := range ops {
 		ops[i] = kv.OpSet(fmt.Sprint("k", i), []byte("v")).For(time.Minute)
 	}
-	check(s.Do(t.Context(), ops))
+	must(s.Do(t.Context(), ops))
 }
 
-// quick returns a store that moves its table as soon as it rests, and a count of the transactions
-// of the tree.
-func quick(t testing.TB, path string, clock *proof.Clock) (*boltkv.Store, *atomic.Int64) {
+// openQuick opens a store that moves its table as soon as it rests.
+func openQuick(path string, opts Options, change ...func(*Store)) (*Store, error) {
+	return openWith(path, opts, func(s *Store) {
+		s.limits.idle, s.limits.tick, s.limits.ship = 0, 5*time.Millisecond, 5*time.Millisecond
+		for _, f := range change {
+			f(s)
+		}
+	})
+}
+
+// quick also counts the transactions of the tree.
+func quick(t testing.TB, path string, clock *proof.Clock) (*Store, *atomic.Int64) {
 	t.Helper()
 	transactions := new(atomic.Int64)
-	s := must(boltkv.OpenQuick(path, boltkv.Options{Now: clock.Now}, transactions))
-	t.Cleanup(func() { check(s.Close()) })
+	s := need(openQuick(path, Options{Now: clock.Now}, func(s *Store) {
+		s.commitTree = func(tx *bolt.Tx) error {
+			transactions.Add(1)
+			return tx.Commit()
+		}
+	}))
+	t.Cleanup(func() { must(s.Close()) })
 	return s, transactions
 }
 
-func rests(t testing.TB, s *boltkv.Store) { until(t, s.Rests) }
+// rests waits until the tree has all items that can be moved.
+func rests(t testing.TB, s *Store) {
+	t.Helper()
+	until(t, func() bool {
+		carried := s.Stats().Carried
+		s.mu.RLock()
+		defer s.mu.RUnlock()
+		return s.moving == nil && len(s.filling.items) <= int(carried)
+	})
+}
 
 func until(t testing.TB, done func() bool) {
 	t.Helper()
@@ -76,7 +98,7 @@ func TestStore_Sweep_SparesWhatWasWrittenAgain(t *testing.T) {
 	one(t, s, kv.OpSet("k1", []byte("kept")).For(time.Hour))
 	one(t, s, kv.OpDelete("k2"))
 	one(t, s, kv.OpAdd("k2", []byte("kept")))
-	check(s.Powers().Atomic(t.Context(), func(s kv.Store) error {
+	must(s.Powers().Atomic(t.Context(), func(s kv.Store) error {
 		one(t, s, kv.OpDelete("k3"))
 		one(t, s, kv.OpAdd("k3", []byte("kept")))
 		return nil
@@ -96,11 +118,11 @@ func TestStore_Sweep_SparesWhatWasWrittenAgain(t *testing.T) {
 
 func TestStore_Sweep_StrayEntryOfTheIndexHarmsNoItem(t *testing.T) {
 	path := storeFile(t)
-	db := must(bolt.Open(path, 0o600, nil))
-	check(db.Update(func(tx *bolt.Tx) error {
+	db := need(bolt.Open(path, 0o600, nil))
+	must(db.Update(func(tx *bolt.Tx) error {
 		return tx.Bucket([]byte("expiry")).Put(append([]byte{0, 0, 0, 0, 0, 0, 0, 1}, keyAt(0)...), nil)
 	}))
-	check(db.Close())
+	must(db.Close())
 	s, _ := quick(t, path, newClock())
 	until(t, func() bool { return s.Stats().Swept == 1 })
 	one(t, s, kv.OpGet(keyAt(0)))

@@ -54,7 +54,7 @@ func openOn(t *testing.T, disk disk) *Store {
 	return s
 }
 
-func wantErr(t *testing.T, err error, want, not error) {
+func wantErrNot(t *testing.T, err error, want, not error) {
 	t.Helper()
 	if !errors.Is(err, want) || errors.Is(err, not) {
 		t.Errorf("error is %v, want %v and not %v", err, want, not)
@@ -73,20 +73,20 @@ func TestStore_Do_CommitThatFailsWasNotCarriedOut(t *testing.T) {
 	ops := []kv.Op{
 		kv.OpSet("a", nil), kv.OpAdd("a", nil), kv.OpGet("a"), kv.OpDelete("b"), kv.OpSet("", nil),
 	}
-	wantErr(t, s.Do(t.Context(), ops), kv.ErrUnavailable, kv.ErrUnclear)
+	wantErrNot(t, s.Do(t.Context(), ops), kv.ErrUnavailable, kv.ErrUnclear)
 	for _, op := range ops[:4] {
 		// Even ErrExists was an answer about a write that then failed.
-		wantErr(t, op.Err(), kv.ErrUnavailable, kv.ErrExists)
-		wantErr(t, op.Err(), errDisk, kv.ErrNotFound)
+		wantErrNot(t, op.Err(), kv.ErrUnavailable, kv.ErrExists)
+		wantErrNot(t, op.Err(), errDisk, kv.ErrNotFound)
 	}
-	wantErr(t, ops[4].Err(), kv.ErrBadKey, kv.ErrUnavailable)
+	wantErrNot(t, ops[4].Err(), kv.ErrBadKey, kv.ErrUnavailable)
 
 	own := errors.New("taken")
 	err := s.atomic(t.Context(), func(s kv.Store) error {
 		_, err := kv.One(t.Context(), s, kv.OpSet("b", nil))
 		return err
 	})
-	wantErr(t, err, kv.ErrUnavailable, own)
+	wantErrNot(t, err, kv.ErrUnavailable, own)
 
 	disk.write = nil
 	for _, key := range []string{"a", "b"} {
@@ -101,15 +101,15 @@ func TestStore_Do_CommitOfUnknownFateIsUnclearAndTheLast(t *testing.T) {
 	s := openOn(t, disk)
 	disk.sync = func() error { return errDisk }
 	ops := []kv.Op{kv.OpSet("a", nil), kv.OpAdd("a", nil), kv.OpGet("a")}
-	wantErr(t, s.Do(t.Context(), ops), kv.ErrUnclear, kv.ErrUnavailable)
-	wantErr(t, ops[1].Err(), kv.ErrUnclear, kv.ErrExists)
-	wantErr(t, ops[2].Err(), kv.ErrUnavailable, kv.ErrUnclear)
+	wantErrNot(t, s.Do(t.Context(), ops), kv.ErrUnclear, kv.ErrUnavailable)
+	wantErrNot(t, ops[1].Err(), kv.ErrUnclear, kv.ErrExists)
+	wantErrNot(t, ops[2].Err(), kv.ErrUnavailable, kv.ErrUnclear)
 	for _, op := range []kv.Op{kv.OpSet("b", nil), kv.OpGet("a")} {
 		_, err := kv.One(t.Context(), s, op)
-		wantErr(t, err, kv.ErrUnavailable, kv.ErrUnclear)
-		wantErr(t, err, errDisk, kv.ErrNotFound)
+		wantErrNot(t, err, kv.ErrUnavailable, kv.ErrUnclear)
+		wantErrNot(t, err, errDisk, kv.ErrNotFound)
 	}
-	wantErr(t, s.atomic(t.Context(), func(kv.Store) error { return nil }), kv.ErrUnavailable, nil)
+	wantErrNot(t, s.atomic(t.Context(), func(kv.Store) error { return nil }), kv.ErrUnavailable, nil)
 }
 
 func TestStore_Do_CanceledDuringItsCommitIsUnclearAndFinishes(t *testing.T) {
@@ -128,9 +128,9 @@ func TestStore_Do_CanceledDuringItsCommitIsUnclearAndFinishes(t *testing.T) {
 	}()
 	ops := []kv.Op{kv.OpSet("a", []byte("v")), kv.OpGet("a")}
 	start := time.Now()
-	wantErr(t, s.Do(ctx, ops), kv.ErrUnclear, kv.ErrUnavailable)
-	wantErr(t, ops[0].Err(), context.Canceled, nil)
-	wantErr(t, ops[1].Err(), kv.ErrUnavailable, kv.ErrUnclear)
+	wantErrNot(t, s.Do(ctx, ops), kv.ErrUnclear, kv.ErrUnavailable)
+	wantErrNot(t, ops[0].Err(), context.Canceled, nil)
+	wantErrNot(t, ops[1].Err(), kv.ErrUnavailable, kv.ErrUnclear)
 	if took := time.Since(start); took > time.Minute {
 		t.Errorf("it took %v to return", took)
 	}
@@ -164,6 +164,6 @@ func TestStore_Atomic_ErrorThatRestsOnAFailedCommitIsNotGiven(t *testing.T) {
 		}
 		return nil
 	})
-	wantErr(t, <-first, kv.ErrUnavailable, nil)
-	wantErr(t, second, kv.ErrUnavailable, taken)
+	wantErrNot(t, <-first, kv.ErrUnavailable, nil)
+	wantErrNot(t, second, kv.ErrUnavailable, taken)
 }

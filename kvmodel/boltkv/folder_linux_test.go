@@ -1,4 +1,4 @@
-package boltkv_test
+package boltkv
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -38,7 +37,7 @@ func fillDisk(limit uint64) (lift func() error, err error) {
 }
 
 func shipToFullDisk(path string) error {
-	s, err := boltkv.Open(path, boltkv.Options{})
+	s, err := Open(path, Options{})
 	if err != nil {
 		return err
 	}
@@ -52,7 +51,7 @@ func shipToFullDisk(path string) error {
 	if err != nil {
 		return err
 	}
-	folder := boltkv.Dir(path + ".shipped")
+	folder := Dir(path + ".shipped")
 	ended := make(chan error, 1)
 	go func() { ended <- s.Ship(context.Background(), folder) }()
 	for done := s.Stats().Shipping; done.Trouble == nil || done.Spoiled == nil; done = s.Stats().Shipping {
@@ -88,9 +87,9 @@ func shipToFullDisk(path string) error {
 	return restoreToFullDisk(path, folder, n, limit)
 }
 
-func restoreToFullDisk(path string, folder boltkv.Folder, n int, limit uint64) error {
+func restoreToFullDisk(path string, folder Folder, n int, limit uint64) error {
 	restore := func() error {
-		_, err := boltkv.Restore(context.Background(), folder, time.Time{}, path+".restored")
+		_, err := Restore(context.Background(), folder, time.Time{}, path+".restored")
 		return err
 	}
 	lift, err := fillDisk(limit)
@@ -110,7 +109,7 @@ func restoreToFullDisk(path string, folder boltkv.Folder, n int, limit uint64) e
 	if err := restore(); err != nil {
 		return fmt.Errorf("with room again: %w", err)
 	}
-	s, err := boltkv.Open(path+".restored", boltkv.Options{})
+	s, err := Open(path+".restored", Options{})
 	if err != nil {
 		return err
 	}
@@ -119,13 +118,13 @@ func restoreToFullDisk(path string, folder boltkv.Folder, n int, limit uint64) e
 
 func TestStore_Ship_ReadOnlyFolderIsTrouble(t *testing.T) {
 	dir := t.TempDir()
-	check(os.Chmod(dir, 0o555))
-	defer func() { check(os.Chmod(dir, 0o755)) }()
+	must(os.Chmod(dir, 0o555))
+	defer func() { must(os.Chmod(dir, 0o755)) }()
 	asNobody(func() {
-		err := boltkv.Dir(dir).PutNew(t.Context(), "term-1", nil)
+		err := Dir(dir).PutNew(t.Context(), "term-1", nil)
 		wantErr(t, err, fs.ErrPermission)
 	})
-	names, err := boltkv.Dir(dir).List(t.Context(), "")
+	names, err := Dir(dir).List(t.Context(), "")
 	if err != nil || len(names) > 0 {
 		t.Errorf("there is %q, %v", names, err)
 	}
@@ -137,15 +136,15 @@ func lockedDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for up := filepath.Dir(dir); up != os.TempDir() && up != "/"; up = filepath.Dir(up) {
-		check(os.Chmod(up, 0o755))
+		must(os.Chmod(up, 0o755))
 	}
-	check(os.Chmod(dir, 0o333))
-	t.Cleanup(func() { check(os.Chmod(dir, 0o755)) })
+	must(os.Chmod(dir, 0o333))
+	t.Cleanup(func() { must(os.Chmod(dir, 0o755)) })
 	return dir
 }
 
 func TestDir_AnObjectWhoseNameIsNotOnTheDiskIsAnError(t *testing.T) {
-	folder := boltkv.Dir(lockedDir(t))
+	folder := Dir(lockedDir(t))
 	asNobody(func() {
 		err := folder.PutNew(t.Context(), "text", strings.NewReader("text"))
 		wantErr(t, err, fs.ErrPermission)

@@ -1,4 +1,4 @@
-package boltkv_test
+package boltkv
 
 import (
 	"fmt"
@@ -11,14 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 func TestWalk_NamesWhatIsInTheTreeAndInTheTablesInOrder(t *testing.T) {
 	path, rng := filepath.Join(t.TempDir(), "file"), rand.New(rand.NewPCG(1, 1))
 	there := map[string]bool{}
-	change := func(s *boltkv.Store, n int) {
+	change := func(s *Store, n int) {
 		var ops []kv.Op
 		for range n {
 			key := fmt.Sprintf("%c:%04d", 'a'+rng.IntN(3), rng.IntN(4000))
@@ -30,11 +29,11 @@ func TestWalk_NamesWhatIsInTheTreeAndInTheTablesInOrder(t *testing.T) {
 				ops = append(ops, kv.OpSet(key, []byte("v")))
 			}
 		}
-		check(s.Do(t.Context(), ops))
+		must(s.Do(t.Context(), ops))
 	}
 	for _, size := range []int{9000, 4000, 500} {
-		s, err := boltkv.Open(path, boltkv.Options{})
-		check(err)
+		s, err := Open(path, Options{})
+		must(err)
 		change(s, size)
 		for range 60 {
 			begin := []string{"", "a:", "b:", "b:1", "c:39", "d:"}[rng.IntN(6)]
@@ -51,6 +50,6 @@ func TestWalk_NamesWhatIsInTheTreeAndInTheTablesInOrder(t *testing.T) {
 				t.Fatalf("begin %q, after %q: %v (-want +got)\n%s", begin, after, err, diff)
 			}
 		}
-		check(s.Close())
+		must(s.Close())
 	}
 }

@@ -1,4 +1,4 @@
-package boltkv_test
+package boltkv
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -17,12 +16,12 @@ func abandoned(t *testing.T, n int) (path string) {
 	t.Helper()
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "open.db"), filepath.Join(dir, "store.db")
-	s := openAt(t, from, boltkv.Options{})
+	s := openAt(t, from, Options{})
 	for i := range n {
 		one(t, s, kv.OpSet(keyAt(i), fmt.Append(nil, "value ", i)))
 	}
 	copyStore(t, from, to)
-	check(s.Close())
+	must(s.Close())
 	return to
 }
 
@@ -39,7 +38,7 @@ func files(path string) map[string]string {
 }
 
 func change(path string, f func(data []byte) []byte) {
-	check(os.WriteFile(path, f(must(os.ReadFile(path))), 0o600))
+	must(os.WriteFile(path, f(need(os.ReadFile(path))), 0o600))
 }
 
 func TestOpen_LogThatDoesNotFitIsNamedAndNothingIsTouched(t *testing.T) {
@@ -48,37 +47,37 @@ func TestOpen_LogThatDoesNotFitIsNamedAndNothingIsTouched(t *testing.T) {
 		spoil func(t *testing.T, path string)
 		says  string
 	}{
-		"no log":               {func(_ *testing.T, path string) { check(os.Remove(logOf(path))) }, "store.db.log1, which has its last commits, is missing"},
-		"a log without a file": {func(_ *testing.T, path string) { check(os.Remove(path)) }, "the file is missing, but its log "},
+		"no log":               {func(_ *testing.T, path string) { must(os.Remove(logOf(path))) }, "store.db.log1, which has its last commits, is missing"},
+		"a log without a file": {func(_ *testing.T, path string) { must(os.Remove(path)) }, "the file is missing, but its log "},
 		"the log of another store": {func(t *testing.T, path string) {
-			check(os.WriteFile(logOf(path), must(os.ReadFile(logOf(abandoned(t, n)))), 0o600))
+			must(os.WriteFile(logOf(path), need(os.ReadFile(logOf(abandoned(t, n)))), 0o600))
 		}, "store.db.log1 is the log of another store"},
 		"the log of another time": {func(_ *testing.T, path string) {
-			log := must(os.ReadFile(logOf(path)))
-			check(must(boltkv.Open(path, boltkv.Options{})).Close())
-			s := must(boltkv.Open(path, boltkv.Options{}))
+			log := need(os.ReadFile(logOf(path)))
+			must(need(Open(path, Options{})).Close())
+			s := need(Open(path, Options{}))
 			copyStore(t, path, path+".again")
-			check(s.Close())
+			must(s.Close())
 			for end, data := range files(path + ".again") {
-				check(os.WriteFile(path+end, []byte(data), 0o600))
+				must(os.WriteFile(path+end, []byte(data), 0o600))
 			}
-			check(os.Remove(path + ".log0"))
-			check(os.WriteFile(logOf(path), log, 0o600))
+			must(os.Remove(path + ".log0"))
+			must(os.WriteFile(logOf(path), log, 0o600))
 		}, "is missing or of another time"},
 		"a closed file with a later log": {func(t *testing.T, path string) {
-			check(must(boltkv.Open(path, boltkv.Options{})).Close())
-			closed := must(os.ReadFile(path))
-			s := must(boltkv.Open(path, boltkv.Options{}))
+			must(need(Open(path, Options{})).Close())
+			closed := need(os.ReadFile(path))
+			s := need(Open(path, Options{}))
 			one(t, s, kv.OpSet("later", nil))
 			copyStore(t, path, path+".again")
-			check(s.Close())
+			must(s.Close())
 			for end, data := range files(path + ".again") {
-				check(os.WriteFile(path+end, []byte(data), 0o600))
+				must(os.WriteFile(path+end, []byte(data), 0o600))
 			}
-			check(os.WriteFile(path, closed, 0o600))
+			must(os.WriteFile(path, closed, 0o600))
 		}, "has 1 commits that it lacks"},
 		"text": {func(_ *testing.T, path string) {
-			check(os.WriteFile(logOf(path), bytes.Repeat([]byte("text\n"), 2000), 0o600))
+			must(os.WriteFile(logOf(path), bytes.Repeat([]byte("text\n"), 2000), 0o600))
 		}, "it does not begin with \"ringtree log v1\\n\""},
 		"a flipped header": {func(_ *testing.T, path string) {
 			change(logOf(path), func(data []byte) []byte { data[40] ^= 1; return data })
@@ -100,11 +99,11 @@ func TestOpen_LogThatDoesNotFitIsNamedAndNothingIsTouched(t *testing.T) {
 			path := abandoned(t, n)
 			test.spoil(t, path)
 			before := files(path)
-			s, err := boltkv.Open(path, boltkv.Options{})
+			s, err := Open(path, Options{})
 			if err == nil {
 				t.Fatalf("Open succeeded: %v", s.Close())
 			}
-			wantErr(t, err, boltkv.ErrDamaged)
+			wantErr(t, err, ErrDamaged)
 			if !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("the error is %q, want it to name %s and to say %q", err, path, test.says)
 			}
@@ -124,7 +123,7 @@ func TestOpen_TornEndOfALogIsDropped(t *testing.T) {
 		clear(data[at:])
 		return data
 	})
-	s := openAt(t, path, boltkv.Options{})
+	s := openAt(t, path, Options{})
 	one(t, s, kv.OpGet(keyAt(1)))
 	wantGone(t, s, keyAt(2))
 	one(t, s, kv.OpSet(keyAt(2), nil))
@@ -133,9 +132,9 @@ func TestOpen_TornEndOfALogIsDropped(t *testing.T) {
 func TestOpen_LogWhoseBeginningDidNotEndIsNone(t *testing.T) {
 	path := storeFile(t)
 	for _, log := range [][]byte{nil, make([]byte, 10), make([]byte, 64<<10)} {
-		check(os.WriteFile(path+".log0", log, 0o600))
-		s := openAt(t, path, boltkv.Options{})
+		must(os.WriteFile(path+".log0", log, 0o600))
+		s := openAt(t, path, Options{})
 		one(t, s, kv.OpGet(keyAt(1)))
-		check(s.Close())
+		must(s.Close())
 	}
 }

@@ -1,15 +1,13 @@
-package boltkv_test
+package boltkv
 
 import (
 	"context"
 	"errors"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/proof"
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -47,12 +45,12 @@ func (r *restless) Do(ctx context.Context, ops []kv.Op) error {
 
 func TestStore_RandomOpsAnswerAsMemkvDoes(t *testing.T) {
 	path, clock, other := filepath.Join(t.TempDir(), "store.db"), newClock(), newClock()
-	opts := boltkv.Options{Now: clock.Now, Durability: boltkv.Unsynced}
+	opts := Options{Now: clock.Now, Durability: Unsynced}
 	quickly := false
 	file := &restless{Store: openAt(t, path, opts), clock: clock, reopen: func(s kv.Store) kv.Store {
-		check(s.Close())
+		must(s.Close())
 		if quickly = !quickly; quickly {
-			return must(boltkv.OpenQuick(path, opts, new(atomic.Int64)))
+			return need(openQuick(path, opts))
 		}
 		return openAt(t, path, opts)
 	}}
@@ -61,5 +59,5 @@ func TestStore_RandomOpsAnswerAsMemkvDoes(t *testing.T) {
 	for i := range uint64(8) {
 		proof.Metamorphic(t, seed+i, 500, proof.Named{Name: "memkv", Store: mem}, proof.Named{Name: "boltkv", Store: file})
 	}
-	check(file.Close())
+	must(file.Close())
 }

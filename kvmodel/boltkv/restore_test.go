@@ -1,4 +1,4 @@
-package boltkv_test
+package boltkv
 
 import (
 	"bytes"
@@ -13,35 +13,34 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/proof"
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-func backup(t *testing.T, s *boltkv.Store) []byte {
+func backup(t *testing.T, s *Store) []byte {
 	t.Helper()
 	var buf bytes.Buffer
-	check(s.Backup(t.Context(), &buf))
+	must(s.Backup(t.Context(), &buf))
 	return buf.Bytes()
 }
 
-func restored(t *testing.T, data []byte, opts boltkv.Options) (*boltkv.Store, boltkv.Snapshot) {
+func restored(t *testing.T, data []byte, opts Options) (*Store, Snapshot) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "restored.db")
-	found, err := boltkv.RestoreBackup(t.Context(), bytes.NewReader(data), path)
-	check(err)
+	found, err := RestoreBackup(t.Context(), bytes.NewReader(data), path)
+	must(err)
 	return openAt(t, path, opts), found
 }
 
 func TestRestoreBackup_ItemsAreAsTheyWere(t *testing.T) {
 	began := time.Now()
 	path := storeFile(t)
-	s := openAt(t, path, boltkv.Options{})
+	s := openAt(t, path, Options{})
 	one(t, s, kv.OpSet("short", []byte("an hour")).For(time.Hour))
 	one(t, s, kv.OpSet(keyAt(3), []byte("new")))
 	one(t, s, kv.OpDelete(keyAt(4)))
 	clock := proof.NewClock(time.Now())
-	again, found := restored(t, backup(t, s), boltkv.Options{Now: clock.Now})
+	again, found := restored(t, backup(t, s), Options{Now: clock.Now})
 	if found.Items != 1000 || found.Commits != 3 || found.Damaged != 0 || found.Taken.Before(began) {
 		t.Errorf("the backup says of itself %+v", found)
 	}
@@ -64,7 +63,7 @@ func TestRestoreBackup_ItemsAreAsTheyWere(t *testing.T) {
 }
 
 func TestRestoreBackup_DamagedBackupLeavesNothing(t *testing.T) {
-	s := openAt(t, storeFile(t), boltkv.Options{})
+	s := openAt(t, storeFile(t), Options{})
 	one(t, s, kv.OpSet("key", nil))
 	whole := backup(t, s)
 	path := filepath.Join(t.TempDir(), "restored.db")
@@ -75,42 +74,42 @@ func TestRestoreBackup_DamagedBackupLeavesNothing(t *testing.T) {
 		flipped[rand.IntN(len(whole))] ^= 1 << rand.IntN(8)
 		spoiled["flipped"] = flipped
 		for name, data := range spoiled {
-			_, err := boltkv.VerifyBackup(t.Context(), bytes.NewReader(data))
-			_, again := boltkv.RestoreBackup(t.Context(), bytes.NewReader(data), path)
-			if !errors.Is(err, boltkv.ErrDamaged) || !errors.Is(again, boltkv.ErrDamaged) {
+			_, err := VerifyBackup(t.Context(), bytes.NewReader(data))
+			_, again := RestoreBackup(t.Context(), bytes.NewReader(data), path)
+			if !errors.Is(err, ErrDamaged) || !errors.Is(again, ErrDamaged) {
 				t.Fatalf("a backup that is %s: VerifyBackup returned %v, RestoreBackup %v", name, err, again)
 			}
 			wantOnly(t, filepath.Dir(path))
 		}
 		clear(spoiled)
 	}
-	if _, err := boltkv.VerifyBackup(t.Context(), bytes.NewReader(whole)); err != nil {
+	if _, err := VerifyBackup(t.Context(), bytes.NewReader(whole)); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestRestoreBackup_StoreThatIsThereStays(t *testing.T) {
-	s := openAt(t, storeFile(t), boltkv.Options{})
+	s := openAt(t, storeFile(t), Options{})
 	data, path := backup(t, s), storeFile(t)
 	before := files(path)
-	if _, err := boltkv.RestoreBackup(t.Context(), bytes.NewReader(data), path); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), path) {
+	if _, err := RestoreBackup(t.Context(), bytes.NewReader(data), path); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), path) {
 		t.Errorf("restoring over a store returned %v", err)
 	}
 	if files(path)[""] != before[""] {
 		t.Error("the store is another")
 	}
-	check(os.Rename(path, path+".log1"))
-	if _, err := boltkv.RestoreBackup(t.Context(), bytes.NewReader(data), path); !errors.Is(err, fs.ErrExist) {
+	must(os.Rename(path, path+".log1"))
+	if _, err := RestoreBackup(t.Context(), bytes.NewReader(data), path); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("restoring beside a log returned %v", err)
 	}
 }
 
 func TestRestoreBackup_CanceledLeavesNothing(t *testing.T) {
-	data := backup(t, openAt(t, storeFile(t), boltkv.Options{}))
+	data := backup(t, openAt(t, storeFile(t), Options{}))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	path := filepath.Join(t.TempDir(), "restored.db")
-	if _, err := boltkv.RestoreBackup(ctx, bytes.NewReader(data), path); !errors.Is(err, context.Canceled) {
+	if _, err := RestoreBackup(ctx, bytes.NewReader(data), path); !errors.Is(err, context.Canceled) {
 		t.Errorf("it returned %v", err)
 	}
 	wantOnly(t, filepath.Dir(path))
@@ -119,7 +118,7 @@ func TestRestoreBackup_CanceledLeavesNothing(t *testing.T) {
 func TestStore_Backup_DamageStaysAndIsCounted(t *testing.T) {
 	path := storeFile(t)
 	flip(path, keyAt(7))
-	again, found := restored(t, backup(t, openAt(t, path, boltkv.Options{})), boltkv.Options{})
+	again, found := restored(t, backup(t, openAt(t, path, Options{})), Options{})
 	if found.Damaged != 1 {
 		t.Errorf("%d items are damaged, want 1", found.Damaged)
 	}
@@ -131,7 +130,7 @@ func TestStore_Backup_DamageStaysAndIsCounted(t *testing.T) {
 func TestStore_Backup_DamagedPageIsCorrupt(t *testing.T) {
 	path := storeFile(t)
 	damageItems(t, path)
-	err := openAt(t, path, boltkv.Options{}).Backup(t.Context(), new(bytes.Buffer))
+	err := openAt(t, path, Options{}).Backup(t.Context(), new(bytes.Buffer))
 	wantErr(t, err, codec.ErrCorrupt)
 }
 
@@ -147,11 +146,11 @@ func (f *full) Write(data []byte) (int, error) {
 }
 
 func TestStore_Backup_ErrorOfTheWriterIsReturned(t *testing.T) {
-	s := openAt(t, storeFile(t), boltkv.Options{})
+	s := openAt(t, storeFile(t), Options{})
 	for _, left := range []int{0, 100, 100_000} {
 		wantErr(t, s.Backup(t.Context(), &full{left}), errFull)
 	}
 	one(t, s, kv.OpSet("still", []byte("well")))
-	check(s.Close())
+	must(s.Close())
 	wantErr(t, s.Backup(t.Context(), new(bytes.Buffer)), kv.ErrUnavailable)
 }

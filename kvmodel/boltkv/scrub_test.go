@@ -1,4 +1,4 @@
-package boltkv_test
+package boltkv
 
 import (
 	"bytes"
@@ -12,29 +12,28 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // scrubbed opens the store at path, and again after use, and returns the result of its first scrub.
-func scrubbed(t *testing.T, path string, use func(s *boltkv.Store)) boltkv.Scrub {
+func scrubbed(t *testing.T, path string, use func(s *Store)) Scrub {
 	t.Helper()
 	s, _ := quick(t, path, newClock())
 	if use != nil {
 		use(s)
-		check(s.Close())
+		must(s.Close())
 		s, _ = quick(t, path, newClock())
 	}
 	until(t, func() bool { return !s.Stats().Scrub.Ended.IsZero() })
 	found := s.Stats().Scrub
-	check(s.Close())
+	must(s.Close())
 	return found
 }
 
 func changeItems(path string, change func(items *bolt.Bucket) error) {
-	db := must(bolt.Open(path, 0o600, nil))
-	check(db.Update(func(tx *bolt.Tx) error { return change(tx.Bucket([]byte("items"))) }))
-	check(db.Close())
+	db := need(bolt.Open(path, 0o600, nil))
+	must(db.Update(func(tx *bolt.Tx) error { return change(tx.Bucket([]byte("items"))) }))
+	must(db.Close())
 }
 
 func flip(path, key string) {
@@ -50,11 +49,11 @@ func TestStore_Scrub_FindsNothingInAStoreThatIsInUse(t *testing.T) {
 	s, _ := quick(t, path, newClock())
 	const n = 10_000
 	fillWith(t, s, n)
-	check(s.Close())
+	must(s.Close())
 	s, _ = quick(t, path, newClock())
 	for i := 0; s.Stats().Scrub.Ended.IsZero(); i++ {
 		ops := []kv.Op{kv.OpSet(keyAt(rand.IntN(2*n)), fmt.Append(nil, i)), kv.OpDelete(keyAt(rand.IntN(2 * n)))}
-		check(s.Do(t.Context(), ops))
+		must(s.Do(t.Context(), ops))
 	}
 	if found := s.Stats().Scrub; !found.OK() || found.Items == 0 {
 		t.Errorf("the scrub found %+v", found)
@@ -69,7 +68,7 @@ func TestStore_Scrub_CountsDamagedItemsUntilTheyAreWrittenAgain(t *testing.T) {
 	if found := scrubbed(t, path, nil); found.Damaged != 3 || found.Missing != 0 || found.Items != 1000 {
 		t.Errorf("the scrub found %+v, want 3 damaged of 1000", found)
 	}
-	heal := func(s *boltkv.Store) {
+	heal := func(s *Store) {
 		one(t, s, kv.OpSet(keyAt(0), []byte("new")))
 		one(t, s, kv.OpSet(keyAt(100), []byte("new")))
 		one(t, s, kv.OpDelete(keyAt(200)))
@@ -95,9 +94,9 @@ func TestStore_Scrub_NoticesItemsThatVanishedOrCameBack(t *testing.T) {
 				gone = bytes.Clone(items.Get([]byte(keyAt(8))))
 				return nil
 			})
-			s := openAt(t, path, boltkv.Options{})
+			s := openAt(t, path, Options{})
 			one(t, s, kv.OpDelete(keyAt(8)))
-			check(s.Close())
+			must(s.Close())
 			changeItems(path, func(items *bolt.Bucket) error { return change(items, gone) })
 			if found := scrubbed(t, path, nil); found.Missing == 0 || found.OK() {
 				t.Errorf("the scrub found %+v", found)

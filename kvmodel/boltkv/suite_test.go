@@ -1,4 +1,4 @@
-package boltkv_test
+package boltkv
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
@@ -25,8 +24,8 @@ func TestStore_KeepsTheContract(t *testing.T) {
 			return copied
 		},
 		Open: func(t testing.TB, name string) kv.Store {
-			s, err := boltkv.Open(filepath.Join(dir, name), boltkv.Options{Now: clock.Now})
-			check(err)
+			s, err := Open(filepath.Join(dir, name), Options{Now: clock.Now})
+			must(err)
 			return s
 		},
 	})
@@ -39,8 +38,8 @@ func TestStore_KeepsTheContractFromItsCache(t *testing.T) {
 		Shown:   true,
 		Advance: clock.Advance,
 		Open: func(t testing.TB, name string) kv.Store {
-			s, err := boltkv.Open(filepath.Join(dir, name), boltkv.Options{Now: clock.Now, Durability: boltkv.Unsynced})
-			check(err)
+			s, err := Open(filepath.Join(dir, name), Options{Now: clock.Now, Durability: Unsynced})
+			must(err)
 			return s
 		},
 	})
@@ -59,6 +58,6 @@ func copyStore(t testing.TB, from, to string) {
 		last = now
 	}
 	for end, data := range last {
-		check(os.WriteFile(to+end, []byte(data), 0o600))
+		must(os.WriteFile(to+end, []byte(data), 0o600))
 	}
 }

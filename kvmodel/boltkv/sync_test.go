@@ -162,8 +162,8 @@ func TestStore_Periodic_ASyncThatFailsStopsTheStore(t *testing.T) {
 		synctest.Wait()
 		for _, op := range []kv.Op{kv.OpSet("c", nil), kv.OpGet("a")} {
 			_, err := kv.One(t.Context(), s, op)
-			wantErr(t, err, kv.ErrUnavailable, kv.ErrUnclear)
-			wantErr(t, err, errDisk, kv.ErrNotFound)
+			wantErrNot(t, err, kv.ErrUnavailable, kv.ErrUnclear)
+			wantErrNot(t, err, errDisk, kv.ErrNotFound)
 		}
 		disk.hangs.Store(false)
 		closes(t, s)

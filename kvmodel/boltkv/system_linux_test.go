@@ -1,4 +1,4 @@
-package boltkv_test
+package boltkv
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -24,7 +23,7 @@ func asNobody(f func()) {
 	done.Go(func() {
 		if os.Geteuid() == 0 {
 			runtime.LockOSThread()
-			check(syscall.Setfsuid(65534))
+			must(syscall.Setfsuid(65534))
 		}
 		f()
 	})
@@ -34,29 +33,29 @@ func asNobody(f func()) {
 func TestOpen_ReadOnlyFileIsPermissionDenied(t *testing.T) {
 	path := storeFile(t)
 	for dir := filepath.Dir(path); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
-		check(os.Chmod(dir, 0o777))
+		must(os.Chmod(dir, 0o777))
 	}
-	check(os.Chmod(path, 0o444))
+	must(os.Chmod(path, 0o444))
 	asNobody(func() { wantOpenErr(t, path, fs.ErrPermission, "permission denied") })
-	check(os.Chmod(path, 0o600))
-	one(t, openAt(t, path, boltkv.Options{}), kv.OpGet(keyAt(0)))
+	must(os.Chmod(path, 0o600))
+	one(t, openAt(t, path, Options{}), kv.OpGet(keyAt(0)))
 }
 
 func TestOpen_ReadOnlyDirectoryIsPermissionDenied(t *testing.T) {
 	dir := t.TempDir()
-	check(os.Chmod(dir, 0o555))
-	defer func() { check(os.Chmod(dir, 0o755)) }()
+	must(os.Chmod(dir, 0o555))
+	defer func() { must(os.Chmod(dir, 0o755)) }()
 	asNobody(func() {
 		wantOpenErr(t, filepath.Join(dir, "store.db"), fs.ErrPermission, "permission denied")
-		_, err := boltkv.Open(filepath.Join(dir, "sub", "store.db"), boltkv.Options{})
+		_, err := Open(filepath.Join(dir, "sub", "store.db"), Options{})
 		wantErr(t, err, fs.ErrPermission)
 	})
 }
 
 func TestOpen_PipeIsRefusedAndDoesNotBlock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
-	check(syscall.Mkfifo(path, 0o600))
-	wantOpenErr(t, path, boltkv.ErrDamaged, "not a regular file")
+	must(syscall.Mkfifo(path, 0o600))
+	wantOpenErr(t, path, ErrDamaged, "not a regular file")
 }
 
 func TestStore_Do_FileCutOffWhileOpenIsUnavailable(t *testing.T) {
@@ -64,13 +63,13 @@ func TestStore_Do_FileCutOffWhileOpenIsUnavailable(t *testing.T) {
 		for _, keep := range []int64{0, 8192} {
 			t.Run(fmt.Sprintf("%v-after-%d", op.Kind, keep), func(t *testing.T) {
 				path := storeFile(t)
-				s := must(boltkv.Open(path, boltkv.Options{}))
+				s := need(Open(path, Options{}))
 				// bbolt may panic with its locks held, until the process ends.
 				defer func() { _ = s.Close() }()
-				check(os.Truncate(path, keep))
+				must(os.Truncate(path, keep))
 				for range 2 {
 					_, err := kv.One(t.Context(), s, op)
-					wantErr(t, err, kv.ErrUnavailable, boltkv.ErrDamaged)
+					wantErr(t, err, kv.ErrUnavailable, ErrDamaged)
 				}
 			})
 		}
@@ -86,7 +85,7 @@ func TestStore_Do_FullDiskIsUnavailableAndKeepsTheRest(t *testing.T) {
 
 // fillUp fills a disk, and then makes room. It changes the limit of its process.
 func fillUp(path string) error {
-	s, err := boltkv.Open(path, boltkv.Options{})
+	s, err := Open(path, Options{})
 	if err != nil {
 		return err
 	}
@@ -110,7 +109,7 @@ func fillUp(path string) error {
 	if err := s.Close(); err != nil {
 		return err
 	}
-	if s, err = boltkv.Open(path, boltkv.Options{}); err != nil {
+	if s, err = Open(path, Options{}); err != nil {
 		return err
 	}
 	return errors.Join(wantStored(s, stored), s.Close())
