@@ -20,45 +20,30 @@ import (
 
 // busyDisk, like that of Windows, removes no open file.
 type busyDisk struct {
-	osDisk
+	fakeDisk
 	opened map[string]int
 }
 
-type busyFile struct {
-	commitlog.File
-	close func()
-}
-
-func (f busyFile) Close() error {
-	err := f.File.Close()
-	if err == nil {
-		f.close()
-	}
-	return err
-}
-
-var errBusy = errors.New("the file is open")
-
 func (d *busyDisk) open(path string, makes bool) (commitlog.File, error) {
-	f, err := d.osDisk.open(path, makes)
-	if err != nil {
-		return nil, err
+	f, err := d.fakeDisk.open(path, makes)
+	if err == nil {
+		d.opened[path]++
 	}
-	d.opened[path]++
-	return busyFile{f, func() { d.opened[path]-- }}, nil
+	return f, err
 }
 
 func (d *busyDisk) remove(path string) error {
 	if d.opened[path] > 0 {
-		return errBusy
+		return errors.New("the file is open")
 	}
-	return d.osDisk.remove(path)
+	return d.fakeDisk.remove(path)
 }
 
 func openBusy(t *testing.T, path string) *Store {
 	t.Helper()
-	s := need(openWith(path, Options{}, func(s *Store) { s.disk = &busyDisk{opened: make(map[string]int)} }))
-	return s
+	d := &busyDisk{fakeDisk{disk: osDisk{}}, make(map[string]int)}
+	d.close = func(path string) { d.opened[path]-- }
+	return need(openWith(path, Options{}, func(s *Store) { s.disk = d }))
 }
 
 func wantOnlyFile(t *testing.T, s *Store) {
@@ -157,68 +142,48 @@ func (d *powerDisk) cutTo() *powerDisk {
 	return left
 }
 
-// hangingDisk's first log is not synced until the test allows it.
-type hangingDisk struct {
-	cutDisk
-	hangs atomic.Bool
-	goOn  chan struct{}
-}
-
-type hangingLog struct {
-	commitlog.File
-	disk *hangingDisk
-}
-
-func (d *hangingDisk) open(path string, makes bool) (commitlog.File, error) {
-	f, err := d.cutDisk.open(path, makes)
-	if err == nil && strings.HasSuffix(path, ".log1") {
-		f = hangingLog{f, d}
-	}
-	return f, err
-}
-
-func (f hangingLog) Sync() error {
-	if f.disk.hangs.Load() {
-		<-f.disk.goOn
-	}
-	return f.File.Sync()
-}
-
 // After a power cut that took the end of a log, the commits of the next one are gone.
 func TestOpen_ALogThatWasDroppedDoesNotComeBack(t *testing.T) {
 	power, path := new(powerDisk), filepath.Join(t.TempDir(), "store.db")
-	open := func(turn int) (*Store, *hangingDisk) {
-		disk := &hangingDisk{cutDisk: cutDisk{power}, goOn: make(chan struct{})}
-		s := need(openWith(path, Options{Durability: Unsynced}, func(s *Store) {
+	var hangs atomic.Bool
+	var goOn chan struct{}
+	open := func(turn int) *Store {
+		goOn = make(chan struct{})
+		disk := &fakeDisk{disk: cutDisk{power}, sync: func(path string) error {
+			if hangs.Load() && strings.HasSuffix(path, ".log1") {
+				<-goOn
+			}
+			return nil
+		}}
+		return need(openWith(path, Options{Durability: Unsynced}, func(s *Store) {
 			s.disk, s.limits.tick, s.limits.turn = disk, time.Hour, turn
 		}))
-		return s, disk
 	}
-	cut := func(s *Store, disk *hangingDisk) {
+	cut := func(s *Store) {
 		tree := need(os.ReadFile(path))
 		power, path = power.cutTo(), filepath.Join(t.TempDir(), "store.db")
 		must(os.WriteFile(path, tree, 0o600))
-		disk.hangs.Store(false)
-		close(disk.goOn)
+		hangs.Store(false)
+		close(goOn)
 		closes(t, s)
 	}
-	s, disk := open(8 << 10)
+	s := open(8 << 10)
 	set(t, s, "first")
 	set(t, s, "second")
 	torn := s.log.Bytes()
-	disk.hangs.Store(true)
+	hangs.Store(true)
 	set(t, s, "third")
 	end := s.ended.Bytes() - 48
 	set(t, s, "fourth")
-	cut(s, disk)
+	cut(s)
 	for _, at := range []int64{torn, end} {
 		copy(power.files["store.db.log1"].Data[at:], make([]byte, 8))
 	}
-	s, disk = open(1 << 20)
+	s = open(1 << 20)
 	wantKeys(t, s, "first", "second")
 	set(t, s, "new") // It has the number of the third.
-	cut(s, disk)
-	s, _ = open(1 << 20)
+	cut(s)
+	s = open(1 << 20)
 	wantKeys(t, s, "first", "new", "second")
 	closes(t, s)
 }

@@ -13,23 +13,29 @@ import (
 
 var errDisk = errors.New("the disk says no")
 
-type failing struct {
-	osDisk
-	write func(data []byte) (n int, err error)
-	sync  func() error
+// fakeDisk calls its functions, if they are not nil, before those of the disk.
+type fakeDisk struct {
+	disk
+	write func(data []byte) (n int, err error) // n bytes are written
+	sync  func(path string) error
+	close func(path string)
 }
 
-func (d *failing) open(path string, makes bool) (commitlog.File, error) {
-	file, err := d.osDisk.open(path, makes)
-	return failingFile{file, d}, err
-}
-
-type failingFile struct {
+type fakeFile struct {
 	commitlog.File
-	disk *failing
+	disk *fakeDisk
+	path string
 }
 
-func (f failingFile) WriteAt(data []byte, at int64) (int, error) {
+func (d *fakeDisk) open(path string, makes bool) (commitlog.File, error) {
+	file, err := d.disk.open(path, makes)
+	if err != nil {
+		return nil, err
+	}
+	return fakeFile{file, d, path}, nil
+}
+
+func (f fakeFile) WriteAt(data []byte, at int64) (int, error) {
 	if f.disk.write == nil {
 		return f.File.WriteAt(data, at)
 	}
@@ -40,11 +46,20 @@ func (f failingFile) WriteAt(data []byte, at int64) (int, error) {
 	return n, err
 }
 
-func (f failingFile) Sync() error {
+func (f fakeFile) Sync() error {
 	if f.disk.sync != nil {
-		return f.disk.sync()
+		if err := f.disk.sync(f.path); err != nil {
+			return err
+		}
 	}
 	return f.File.Sync()
+}
+
+func (f fakeFile) Close() error {
+	if f.disk.close != nil {
+		f.disk.close(f.path)
+	}
+	return f.File.Close()
 }
 
 func openOn(t *testing.T, disk disk) *Store {
@@ -62,7 +77,7 @@ func wantErrNot(t *testing.T, err error, want, not error) {
 }
 
 func TestStore_Do_CommitThatFailsWasNotCarriedOut(t *testing.T) {
-	disk := new(failing)
+	disk := &fakeDisk{disk: osDisk{}}
 	s := openOn(t, disk)
 	disk.write = func(data []byte) (int, error) {
 		if len(data) == 8 {
@@ -97,9 +112,9 @@ func TestStore_Do_CommitThatFailsWasNotCarriedOut(t *testing.T) {
 }
 
 func TestStore_Do_CommitOfUnknownFateIsUnclearAndTheLast(t *testing.T) {
-	disk := new(failing)
+	disk := &fakeDisk{disk: osDisk{}}
 	s := openOn(t, disk)
-	disk.sync = func() error { return errDisk }
+	disk.sync = func(string) error { return errDisk }
 	ops := []kv.Op{kv.OpSet("a", nil), kv.OpAdd("a", nil), kv.OpGet("a")}
 	wantErrNot(t, s.Do(t.Context(), ops), kv.ErrUnclear, kv.ErrUnavailable)
 	wantErrNot(t, ops[1].Err(), kv.ErrUnclear, kv.ErrExists)
@@ -114,9 +129,9 @@ func TestStore_Do_CommitOfUnknownFateIsUnclearAndTheLast(t *testing.T) {
 
 func TestStore_Do_CanceledDuringItsCommitIsUnclearAndFinishes(t *testing.T) {
 	committing, goOn := make(chan struct{}, 9), make(chan struct{})
-	disk := new(failing)
+	disk := &fakeDisk{disk: osDisk{}}
 	s := openOn(t, disk)
-	disk.sync = func() error {
+	disk.sync = func(string) error {
 		committing <- struct{}{}
 		<-goOn
 		return nil
@@ -142,7 +157,7 @@ func TestStore_Do_CanceledDuringItsCommitIsUnclearAndFinishes(t *testing.T) {
 }
 
 func TestStore_Atomic_ErrorThatRestsOnAFailedCommitIsNotGiven(t *testing.T) {
-	disk := new(failing)
+	disk := &fakeDisk{disk: osDisk{}}
 	s := openOn(t, disk)
 	disk.write = func(data []byte) (int, error) { return 0, errDisk }
 	taken := errors.New("taken")

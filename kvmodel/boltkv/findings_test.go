@@ -1,7 +1,6 @@
 package boltkv
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,8 +63,7 @@ func TestFindings_OfAFolderThatCannotBeReachedAreNotFine(t *testing.T) {
 	inTheWay := filepath.Join(dir, "file")
 	must(os.WriteFile(inTheWay, nil, 0o600))
 	s := need(Open(filepath.Join(dir, "s.db"), Options{}))
-	followed := make(chan error, 1)
-	go func() { followed <- s.Ship(context.Background(), Dir(filepath.Join(inTheWay, "folder"))) }()
+	defer startShip(t, s, Dir(filepath.Join(inTheWay, "folder")))()
 	for s.Stats().Shipping.Trouble == nil {
 		time.Sleep(time.Millisecond)
 	}
@@ -73,8 +71,4 @@ func TestFindings_OfAFolderThatCannotBeReachedAreNotFine(t *testing.T) {
 	if !strings.Contains(got, "warning it cannot be shipped to its folder: ") || strings.Contains(got, "ok it is shipped") {
 		t.Errorf("it cannot be shipped, and the findings are\n%s", got)
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	<-followed
 }

@@ -11,20 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-type stalling struct {
-	*shelf
-	stalled chan struct{}
-}
-
-func (f stalling) PutNew(ctx context.Context, name string, from io.Reader) error {
-	if !strings.HasPrefix(name, snapshotBegin) {
-		return f.shelf.PutNew(ctx, name, from)
-	}
-	f.stalled <- struct{}{}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
 // keptBytes returns the bytes of logs retained beyond the two in use.
 func (r *rig) keptBytes() (n int64) {
 	r.store.mu.RLock()
@@ -58,10 +44,16 @@ func (r *rig) writeUntil(done func() bool) {
 func TestStore_Ship_ASnapshotThatStallsIsGivenUpBeforeItsLogsFillTheDisk(t *testing.T) {
 	r := newRig(t, 1, Unsynced)
 	r.store.limits.kept = keptAtMost
-	folder := stalling{new(shelf), make(chan struct{}, 10)}
-	ended := make(chan error, 1)
-	go func() { ended <- r.store.Ship(context.Background(), folder) }()
-	<-folder.stalled
+	stalled := make(chan struct{}, 10)
+	closes := startShip(t, r.store, &shelf{put: func(ctx context.Context, name string, _ io.Reader) error {
+		if !strings.HasPrefix(name, snapshotBegin) {
+			return nil
+		}
+		stalled <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	<-stalled
 	r.writeUntil(func() bool { return r.store.Stats().Shipping.Spoiled != nil })
 	if err := r.store.Stats().Shipping.Spoiled; !strings.Contains(err.Error(), "of logs") {
 		t.Errorf("want an error that says why the snapshot was given up, got %v", err)
@@ -71,10 +63,7 @@ func TestStore_Ship_ASnapshotThatStallsIsGivenUpBeforeItsLogsFillTheDisk(t *test
 	if got := textOf(kv.PowersOf(r.store).Findings(t.Context())); !said.MatchString(got) {
 		t.Errorf("no snapshot could be taken, and the findings are\n%s", got)
 	}
-	must(r.store.Close())
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	closes()
 }
 
 func TestStore_Backup_ThatStallsIsGivenUpBeforeItsLogsFillTheDisk(t *testing.T) {

@@ -11,23 +11,31 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 var errAway = errors.New("the folder is away")
 
 // shelf is a folder in memory that can be away. The zero shelf is empty.
 type shelf struct {
-	mu   sync.Mutex
-	all  *objects
-	away bool
-	left int // calls until it is away, if above 0
+	put func(ctx context.Context, name string, from io.Reader) error // called first by PutNew, if not nil
+
+	mu    sync.Mutex
+	all   *objects
+	asked map[string]int // calls by their names
+	away  bool
+	left  int // calls until it is away, if above 0
 }
 
 type objects map[string][]byte
 
-func (s *shelf) call(f func(objects) error) error {
+func (s *shelf) call(name string, f func(objects) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.asked == nil {
+		s.asked = make(map[string]int)
+	}
+	s.asked[name]++
 	if s.away {
 		return errAway
 	}
@@ -44,12 +52,17 @@ func (s *shelf) objects() objects {
 	return *s.all
 }
 
-func (s *shelf) PutNew(_ context.Context, name string, from io.Reader) error {
+func (s *shelf) PutNew(ctx context.Context, name string, from io.Reader) error {
+	if s.put != nil {
+		if err := s.put(ctx, name, from); err != nil {
+			return err
+		}
+	}
 	data, err := io.ReadAll(from)
 	if err != nil {
 		return err
 	}
-	return s.call(func(all objects) error {
+	return s.call("put", func(all objects) error {
 		if all[name] != nil {
 			return fs.ErrExist
 		}
@@ -59,7 +72,7 @@ func (s *shelf) PutNew(_ context.Context, name string, from io.Reader) error {
 }
 
 func (s *shelf) Get(_ context.Context, name string) (r io.ReadCloser, err error) {
-	err = s.call(func(all objects) error {
+	err = s.call("get", func(all objects) error {
 		if all[name] == nil {
 			return fmt.Errorf("%s: %w", name, fs.ErrNotExist)
 		}
@@ -70,7 +83,7 @@ func (s *shelf) Get(_ context.Context, name string) (r io.ReadCloser, err error)
 }
 
 func (s *shelf) List(_ context.Context, begin string) (names []string, err error) {
-	err = s.call(func(all objects) error {
+	err = s.call("list", func(all objects) error {
 		for name := range all {
 			if strings.HasPrefix(name, begin) {
 				names = append(names, name)
@@ -83,10 +96,21 @@ func (s *shelf) List(_ context.Context, begin string) (names []string, err error
 }
 
 func (s *shelf) Delete(_ context.Context, name string) error {
-	return s.call(func(all objects) error { delete(all, name); return nil })
+	return s.call("delete", func(all objects) error { delete(all, name); return nil })
 }
 
 func (s *shelf) String() string { return "the shelf" }
+
+// during returns the calls made in a time.
+func (s *shelf) during(d time.Duration) map[string]int {
+	s.mu.Lock()
+	s.asked = nil
+	s.mu.Unlock()
+	time.Sleep(d)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
 
 func (s *shelf) setAway(away bool) {
 	s.mu.Lock()

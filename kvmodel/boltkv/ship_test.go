@@ -1,7 +1,6 @@
 package boltkv
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -22,54 +20,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-type counting struct {
-	*shelf
-	mu    sync.Mutex
-	asked map[string]int
-}
-
-func (f *counting) count(what string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.asked[what]++
-}
-
-func (f *counting) PutNew(ctx context.Context, name string, from io.Reader) error {
-	f.count("put")
-	return f.shelf.PutNew(ctx, name, from)
-}
-
-func (f *counting) Get(ctx context.Context, name string) (io.ReadCloser, error) {
-	f.count("get")
-	return f.shelf.Get(ctx, name)
-}
-
-func (f *counting) List(ctx context.Context, begin string) ([]string, error) {
-	f.count("list")
-	return f.shelf.List(ctx, begin)
-}
-
-func (f *counting) during(d time.Duration) map[string]int {
-	f.mu.Lock()
-	f.asked = make(map[string]int)
-	f.mu.Unlock()
-	time.Sleep(d)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.asked
-}
-
-func shipIn(t *testing.T, change func(*limits)) (*Store, *counting) {
-	t.Helper()
-	s := need(openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) { change(&s.limits) }))
-	folder := &counting{shelf: new(shelf), asked: map[string]int{}}
+// startShip ships s to a folder, until closes is called.
+func startShip(t *testing.T, s *Store, to Folder) (closes func()) {
 	ended := make(chan error, 1)
-	go func() { ended <- s.Ship(context.Background(), folder) }()
-	t.Cleanup(func() {
+	go func() { ended <- s.Ship(context.Background(), to) }()
+	return func() {
+		t.Helper()
 		if err := errors.Join(s.Close(), <-ended); err != nil {
 			t.Error(err)
 		}
-	})
+	}
+}
+
+func shipIn(t *testing.T, change func(*limits)) (*Store, *shelf) {
+	t.Helper()
+	s, folder := need(openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) { change(&s.limits) })), new(shelf)
+	t.Cleanup(startShip(t, s, folder))
 	folder.during(time.Minute)
 	return s, folder
 }
@@ -82,7 +48,7 @@ func TestStore_Ship_AnIdleStoreSendsNothing(t *testing.T) {
 		if diff := cmp.Diff(map[string]int{"get": 1, "put": 1}, folder.during(9*time.Second)); diff != "" {
 			t.Errorf("asked of the folder for a commit mismatch (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(map[string]int{}, folder.during(time.Hour)); diff != "" {
+		if diff := cmp.Diff(map[string]int(nil), folder.during(time.Hour)); diff != "" {
 			t.Errorf("asked of the folder in an idle hour mismatch (-want +got):\n%s", diff)
 		}
 		if behind := time.Since(s.Stats().Shipping.Shipped); behind > time.Second {
@@ -109,21 +75,6 @@ func TestStore_Ship_ASecondLaterACommitCanBeRestored(t *testing.T) {
 	})
 }
 
-type trying struct {
-	*shelf
-	put  func(ctx context.Context, name string, from io.Reader) error
-	well atomic.Bool // put is not called any more
-}
-
-func (f *trying) PutNew(ctx context.Context, name string, from io.Reader) error {
-	if !f.well.Load() {
-		if err := f.put(ctx, name, from); err != nil {
-			return err
-		}
-	}
-	return f.shelf.PutNew(ctx, name, from)
-}
-
 func TestStore_Ship_AfterAnHourOfTroubleAllIsInTheFolder(t *testing.T) {
 	for what, put := range map[string]func(ctx context.Context, name string, from io.Reader) error{
 		"gone":     func(context.Context, string, io.Reader) error { return errAway },
@@ -141,9 +92,14 @@ func TestStore_Ship_AfterAnHourOfTroubleAllIsInTheFolder(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := need(Open(filepath.Join(t.TempDir(), "store.db"), Options{}))
-				folder := &trying{shelf: new(shelf), put: put}
-				ended := make(chan error, 1)
-				go func() { ended <- s.Ship(context.Background(), folder) }()
+				var well atomic.Bool
+				folder := &shelf{put: func(ctx context.Context, name string, from io.Reader) error {
+					if well.Load() {
+						return nil
+					}
+					return put(ctx, name, from)
+				}}
+				closes := startShip(t, s, folder)
 				var made []time.Time
 				for n := range 60 {
 					need(kv.One(t.Context(), s, kv.OpSet("n", []byte(strconv.Itoa(n)))))
@@ -153,14 +109,12 @@ func TestStore_Ship_AfterAnHourOfTroubleAllIsInTheFolder(t *testing.T) {
 				if err := s.Stats().Shipping.Trouble; err == nil && what != "slow" {
 					t.Error("Stats says of no trouble")
 				}
-				folder.well.Store(true)
+				well.Store(true)
 				time.Sleep(5 * time.Minute)
 				if now := s.Stats().Shipping; now.Trouble != nil || now.Spoiled != nil || time.Since(now.Shipped) > time.Minute {
 					t.Errorf("the folder is well again, and Stats says %+v", now)
 				}
-				if err := errors.Join(s.Close(), <-ended); err != nil {
-					t.Error(err)
-				}
+				closes()
 				path := filepath.Join(t.TempDir(), "restored.db")
 				done := need(Restore(t.Context(), folder, time.Time{}, path))
 				again := need(Open(path, Options{}))
@@ -179,14 +133,12 @@ func TestStore_Ship_ASnapshotThatTakesTooLongIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := need(Open(filepath.Join(t.TempDir(), "store.db"), Options{}))
 		deaf := make(chan struct{}) // It does not hear that it is to end.
-		folder := &trying{shelf: new(shelf), put: func(_ context.Context, name string, _ io.Reader) error {
+		closes := startShip(t, s, &shelf{put: func(_ context.Context, name string, _ io.Reader) error {
 			if strings.HasPrefix(name, snapshotBegin) {
 				<-deaf
 			}
 			return nil
-		}}
-		ended := make(chan error, 1)
-		go func() { ended <- s.Ship(context.Background(), folder) }()
+		}})
 		time.Sleep(6*time.Hour + 30*time.Second)
 		if err := s.Stats().Shipping.Spoiled; err == nil || !strings.Contains(err.Error(), "takes longer than 6h") {
 			t.Errorf("want an error that says so, got %v", err)
@@ -197,9 +149,7 @@ func TestStore_Ship_ASnapshotThatTakesTooLongIsGivenUp(t *testing.T) {
 		}
 		s.mu.RUnlock()
 		close(deaf)
-		if err := errors.Join(s.Close(), <-ended); err != nil {
-			t.Error(err)
-		}
+		closes()
 	})
 }
 
@@ -221,51 +171,36 @@ func TestStore_Ship_NoSnapshotIsTakenOfWhatDidNotChange(t *testing.T) {
 	})
 }
 
-type checking struct {
-	*shelf
-	look func(end commitlog.Record)
-}
-
-func (f checking) PutNew(ctx context.Context, name string, from io.Reader) error {
-	data, err := io.ReadAll(from)
-	if err != nil {
-		return err
-	}
-	if strings.HasPrefix(name, pieceBegin) {
-		r, err := commitlog.NewReader(bytes.NewReader(data))
-		if err != nil {
-			return err
-		}
-		end, err := r.Each(func(commitlog.Record) error { return nil })
-		if err != nil {
-			return err
-		}
-		f.look(end)
-	}
-	return f.shelf.PutNew(ctx, name, bytes.NewReader(data))
-}
-
 func TestStore_Ship_ShipsNoCommitThatACrashCouldTakeFromTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		disk, pieces := newHanging(), 0
+		disk := newHanging()
 		s := need(openWith(filepath.Join(t.TempDir(), "store.db"), Options{Durability: Unsynced}, func(s *Store) {
 			s.disk, s.limits.idle = disk, 24*time.Hour
 		}))
-		folder := checking{new(shelf), func(end commitlog.Record) {
-			pieces++
-			if synced := s.durable.Load(); synced < end.Seq {
-				t.Errorf("commits up to %d are shipped, and those up to %d are synced", end.Seq, synced)
+		synced := make(map[string]uint64)
+		folder := &shelf{put: func(_ context.Context, name string, _ io.Reader) error {
+			if strings.HasPrefix(name, pieceBegin) {
+				synced[name] = s.durable.Load()
 			}
+			return nil
 		}}
-		ended := make(chan error, 1)
-		go func() { ended <- s.Ship(context.Background(), folder) }()
+		closes := startShip(t, s, folder)
 		time.Sleep(time.Minute)
 		disk.hangUp(t, s, "first")
 		set(t, s, "second") // It is visible, and the sync in progress may miss it.
 		disk.release(nil)
 		time.Sleep(time.Minute)
-		if err := errors.Join(s.Close(), <-ended); err != nil || pieces == 0 {
-			t.Errorf("%d pieces were shipped, %v", pieces, err)
+		closes()
+		to := &history{Folder: folder}
+		for _, first := range need(to.pieces(t.Context())) {
+			name := pieceName(first)
+			end := need(to.each(t.Context(), name, first, func(commitlog.Record) error { return nil }))
+			if synced[name] < end.Seq {
+				t.Errorf("commits up to %d are shipped, and those up to %d are synced", end.Seq, synced[name])
+			}
+		}
+		if len(synced) == 0 {
+			t.Error("no piece was shipped")
 		}
 	})
 }

@@ -11,12 +11,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
+// hanging is a disk whose syncs can hang.
 type hanging struct {
-	cutDisk
+	fakeDisk
+	power   *powerDisk
 	hangs   atomic.Bool
 	goOn    chan error
 	hung    atomic.Int32
@@ -24,48 +25,30 @@ type hanging struct {
 }
 
 func newHanging() *hanging {
-	return &hanging{cutDisk: cutDisk{new(powerDisk)}, goOn: make(chan error)}
-}
-
-func (d *hanging) open(path string, makes bool) (commitlog.File, error) {
-	file, err := d.cutDisk.open(path, makes)
-	if err != nil {
-		return nil, err
+	d := &hanging{power: new(powerDisk), goOn: make(chan error)}
+	d.disk = cutDisk{d.power}
+	d.sync = func(string) error {
+		if !d.hangs.Load() {
+			return nil
+		}
+		d.hung.Add(1)
+		defer d.hung.Add(-1)
+		return <-d.goOn
 	}
-	return hangingFile{file, d}, nil
-}
-
-type hangingFile struct {
-	commitlog.File
-	disk *hanging
-}
-
-func (f hangingFile) Sync() error {
-	if f.disk.hangs.Load() {
-		f.disk.hung.Add(1)
-		err := <-f.disk.goOn
-		f.disk.hung.Add(-1)
-		if err != nil {
-			return err
+	d.close = func(string) {
+		if d.hung.Load() > 0 {
+			d.closing.Store(true)
 		}
 	}
-	return f.File.Sync()
-}
-
-func (f hangingFile) Close() error {
-	if f.disk.hung.Load() > 0 {
-		f.disk.closing.Store(true)
-	}
-	return f.File.Close()
+	return d
 }
 
 func openPeriodic(t *testing.T, path string, disk disk) *Store {
 	t.Helper()
-	s := need(openWith(path, Options{Durability: Periodic}, func(s *Store) {
+	return need(openWith(path, Options{Durability: Periodic}, func(s *Store) {
 		s.disk = disk
 		s.limits.turn, s.limits.idle = 8<<10, 24*time.Hour
 	}))
-	return s
 }
 
 func closes(t *testing.T, s *Store) {
@@ -137,9 +120,9 @@ func TestStore_Periodic_ASecondLaterACommitIsOnTheDisk(t *testing.T) {
 		set(t, s, "later")
 
 		tree := need(os.ReadFile(path))
-		disk.Gate.Lock()
-		left := disk.Cut(rand.New(rand.NewPCG(1, 1)))
-		disk.Gate.Unlock()
+		disk.power.Gate.Lock()
+		left := disk.power.Cut(rand.New(rand.NewPCG(1, 1)))
+		disk.power.Gate.Unlock()
 		disk.release(nil)
 		must(s.Close())
 		again := filepath.Join(t.TempDir(), "store.db")
