@@ -30,9 +30,7 @@ func openAt(t testing.TB, path string, opts Options) *Store {
 	s, err := Open(path, opts)
 	must(err)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		closes(t, s)
 	})
 	return s
 }
@@ -98,23 +96,17 @@ func TestStore_Do_VersionsThatACrashTookBackAreNotGivenAgain(t *testing.T) {
 	}
 }
 
-func TestStore_Do_LoneWriterCommitsEachTripAtOnce(t *testing.T) {
+func TestStore_Do_LoneWriterCommitsEachChangingTripAtOnce(t *testing.T) {
 	s := open(t, Options{})
-	for i := range 5 {
-		ops := []kv.Op{kv.OpSet("a", nil), kv.OpSet("b", nil)}
-		must(s.Do(t.Context(), ops))
-		want := Stats{Commits: uint64(i + 1), Trips: uint64(i + 1), Ops: 2 * uint64(i+1)}
+	began := time.Now()
+	_, err := kv.One(t.Context(), s, kv.OpDelete("absent"))
+	wantErr(t, err, kv.ErrNotFound)
+	for i := range uint64(5) {
+		must(s.Do(t.Context(), []kv.Op{kv.OpSet("a", nil), kv.OpSet("b", nil)}))
+		want := Stats{Commits: i + 1, Trips: i + 2, Ops: 2*i + 3}
 		if diff := cmp.Diff(want, s.Stats(), unmoved); diff != "" {
 			t.Errorf("Stats after %d trips mismatch (-want +got):\n%s", i+1, diff)
 		}
-	}
-}
-
-func TestStore_Disk_CountsAndTimesCommits(t *testing.T) {
-	s := open(t, Options{})
-	began := time.Now()
-	for range 5 {
-		need(kv.One(t.Context(), s, kv.OpSet("a", nil)))
 	}
 	took := time.Since(began)
 	if d := s.Powers().Disk(); d.Commits != 5 || d.Committing <= 0 || d.Committing > took || d.Trouble != nil {
@@ -146,35 +138,6 @@ func TestStore_Do_WhatGathersIsOneCommit(t *testing.T) {
 	if diff := cmp.Diff(want, s.Stats(), unmoved); diff != "" {
 		t.Errorf("Stats mismatch (-want +got):\n%s", diff)
 	}
-}
-
-func TestStore_Do_TripThatChangesNothingCommitsNothing(t *testing.T) {
-	s := open(t, Options{})
-	_, err := kv.One(t.Context(), s, kv.OpDelete("absent"))
-	wantErr(t, err, kv.ErrNotFound)
-	if got := s.Stats().Commits; got != 0 {
-		t.Errorf("%d commits for a delete of an absent key, want 0", got)
-	}
-}
-
-func TestStore_Do_OneSnapshotForAllReads(t *testing.T) {
-	s := open(t, Options{Durability: Unsynced})
-	one(t, s, kv.OpSet("a", []byte("0")))
-	one(t, s, kv.OpSet("b", []byte("0")))
-	var writing sync.WaitGroup
-	writing.Go(func() {
-		for range 300 {
-			must(s.Do(context.Background(), []kv.Op{kv.OpIncrement("a", 1), kv.OpIncrement("b", 1)}))
-		}
-	})
-	for range 1000 {
-		r, err := kv.GetAll(t.Context(), s, "a", "b")
-		must(err)
-		if diff := cmp.Diff(r[0].Value, r[1].Value); diff != "" {
-			t.Fatalf("two halves of one trip differ (-a +b):\n%s", diff)
-		}
-	}
-	writing.Wait()
 }
 
 func TestStore_Do_CanceledBeforeItsTurnIsNotCarriedOut(t *testing.T) {

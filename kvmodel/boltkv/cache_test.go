@@ -93,9 +93,7 @@ func TestStore_Cache_NobodySeesWhatIsOlderThanACommit(t *testing.T) {
 			writers.Wait()
 			close(ended)
 			reading.Wait()
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
+			closes(t, s)
 		})
 	}
 }

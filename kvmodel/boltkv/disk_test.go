@@ -51,9 +51,7 @@ func wantOnlyFile(t *testing.T, s *Store) {
 	if _, err := kv.One(t.Context(), s, kv.OpGet("key")); err != nil {
 		t.Error(err)
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	closes(t, s)
 	all := need(filepath.Glob(s.path + "*"))
 	if diff := cmp.Diff([]string{s.path}, all); diff != "" {
 		t.Errorf("files mismatch (-want +got):\n%s", diff)

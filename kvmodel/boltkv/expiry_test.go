@@ -118,11 +118,7 @@ func TestStore_Sweep_SparesWhatWasWrittenAgain(t *testing.T) {
 
 func TestStore_Sweep_StrayEntryOfTheIndexHarmsNoItem(t *testing.T) {
 	path := storeFile(t)
-	db := need(bolt.Open(path, 0o600, nil))
-	must(db.Update(func(tx *bolt.Tx) error {
-		return tx.Bucket([]byte("expiry")).Put(append([]byte{0, 0, 0, 0, 0, 0, 0, 1}, keyAt(0)...), nil)
-	}))
-	must(db.Close())
+	changeTree(path, func(tx *bolt.Tx) error { return tx.Bucket(expiryBucket).Put(expiryKey(1, []byte(keyAt(0))), nil) })
 	s, _ := quick(t, path, newClock())
 	until(t, func() bool { return s.Stats().Swept == 1 })
 	one(t, s, kv.OpGet(keyAt(0)))

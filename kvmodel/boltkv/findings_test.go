@@ -31,9 +31,7 @@ func TestFindings_SayWhatACrashTakesAndWhatIsFree(t *testing.T) {
 				t.Errorf("want %q in\n%s", text, got)
 			}
 		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		closes(t, s)
 	}
 }
 

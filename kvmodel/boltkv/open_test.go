@@ -120,39 +120,50 @@ func TestOpen_FileThatLacksItsEndIsDamaged(t *testing.T) {
 	one(t, openAt(t, path, Options{}), kv.OpGet(keyAt(999)))
 }
 
-func TestOpen_FileThatIsNoStoreIsDamagedAndLeftAlone(t *testing.T) {
-	for name, content := range map[string][]byte{
-		"text":   bytes.Repeat([]byte("This is not a store.\n"), 2000),
-		"zeroes": make([]byte, 1<<16),
-		"short":  []byte("x"),
+func changeTree(path string, change func(tx *bolt.Tx) error) {
+	db := need(bolt.Open(path, 0o600, nil))
+	must(errors.Join(db.Update(change), db.Close()))
+}
+
+func TestOpen_WhatIsNoStoreIsDamagedAndLeftAlone(t *testing.T) {
+	holding := func(content []byte) func(string) {
+		return func(path string) { must(os.WriteFile(path, content, 0o600)) }
+	}
+	headersAnd := func(rest byte) func(string) {
+		file := need(os.ReadFile(storeFile(t)))
+		for i := 2 * os.Getpagesize(); i < len(file); i++ {
+			file[i] = rest
+		}
+		return holding(file)
+	}
+	for name, test := range map[string]struct {
+		make func(path string)
+		says string
+	}{
+		"text":              {holding(bytes.Repeat([]byte("This is not a store.\n"), 2000)), "not a ringtree store"},
+		"zeroes":            {holding(make([]byte, 1<<16)), "not a ringtree store"},
+		"short":             {holding([]byte("x")), "not a ringtree store"},
+		"headers and zeros": {headersAnd(0), "not a ringtree store"},
+		"headers and ones":  {headersAnd(0xff), "not a ringtree store"},
+		"headers and text":  {headersAnd('x'), "not a ringtree store"},
+		"another program's": {func(path string) {
+			changeTree(path, func(tx *bolt.Tx) error { _, err := tx.CreateBucket(itemsBucket); return err })
+		}, "a bolt file of another program"},
+		"a later format": {func(path string) {
+			holding(need(os.ReadFile(storeFile(t))))(path)
+			changeTree(path, func(tx *bolt.Tx) error { return tx.Bucket(metaBucket).Put(formatKey, []byte("4")) })
+		}, `its format is "4", this program reads "3"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "store.db")
-			must(os.WriteFile(path, content, 0o600))
-			wantOpenErr(t, path, ErrDamaged, "not a ringtree store")
+			test.make(path)
+			content := need(os.ReadFile(path))
+			wantOpenErr(t, path, ErrDamaged, test.says)
 			if got := need(os.ReadFile(path)); !bytes.Equal(content, got) {
 				t.Error("Open changed the file")
 			}
 		})
 	}
-}
-
-func TestOpen_BoltFileOfAnotherProgramIsLeftAlone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
-	db := need(bolt.Open(path, 0o600, nil))
-	must(db.Update(func(tx *bolt.Tx) error { _, err := tx.CreateBucket([]byte("items")); return err }))
-	must(db.Close())
-	wantOpenErr(t, path, ErrDamaged, "a bolt file of another program")
-}
-
-func TestOpen_FormatOfALaterVersionIsRefused(t *testing.T) {
-	path := storeFile(t)
-	db := need(bolt.Open(path, 0o600, nil))
-	must(db.Update(func(tx *bolt.Tx) error {
-		return tx.Bucket([]byte("ringtree")).Put([]byte("format"), []byte("4"))
-	}))
-	must(db.Close())
-	wantOpenErr(t, path, ErrDamaged, `its format is "4", this program reads "3"`)
 }
 
 func TestOpen_DirectoryIsNotAStore(t *testing.T) {
@@ -177,28 +188,6 @@ func TestOpen_BadArgumentsAreNamed(t *testing.T) {
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it left a file: %v", err)
-	}
-}
-
-// damage overwrites all of a closed store's file but bbolt's two headers.
-func damage(t *testing.T, path string, with byte) {
-	t.Helper()
-	file := need(os.ReadFile(path))
-	for i := 2 * os.Getpagesize(); i < len(file); i++ {
-		file[i] = with
-	}
-	must(os.WriteFile(path, file, 0o600))
-}
-
-func TestOpen_FileWithDamagedDataIsDamaged(t *testing.T) {
-	for _, with := range []byte{0, 0xff, 'x'} {
-		path := storeFile(t)
-		damage(t, path, with)
-		s, err := Open(path, Options{})
-		if err == nil {
-			t.Fatalf("Open of a file full of %#x succeeded: %v", with, s.Close())
-		}
-		wantErr(t, err, ErrDamaged)
 	}
 }
 
@@ -233,6 +222,11 @@ func TestStore_Do_DamagedItemIsCorruptAndAllElseWorks(t *testing.T) {
 			t.Errorf("the error is %v, want it to name %s", op.Err(), want)
 		}
 	}
+	must(s.atomic(t.Context(), func(s kv.Store) error {
+		_, err := kv.One(t.Context(), s, kv.OpGet(keyAt(500)))
+		wantErr(t, err, codec.ErrCorrupt)
+		return nil
+	}))
 	one(t, s, kv.OpSet(keyAt(500), []byte("new")))
 	one(t, s, kv.OpSwap(keyAt(503), ops[0].Result.Version, []byte("swapped")))
 	one(t, s, kv.OpSet("other", []byte("new")))
@@ -249,15 +243,4 @@ func TestStore_Do_DamagedItemIsCorruptAndAllElseWorks(t *testing.T) {
 	s = need(Open(path, Options{}))
 	wantGone(t, s, keyAt(500))
 	_ = s.Close()
-}
-
-func TestStore_Atomic_DamagedItemIsCorrupt(t *testing.T) {
-	path := storeFile(t)
-	damageItems(t, path)
-	s := openAt(t, path, Options{})
-	must(s.Powers().Atomic(t.Context(), func(s kv.Store) error {
-		_, err := kv.One(t.Context(), s, kv.OpGet(keyAt(500)))
-		wantErr(t, err, codec.ErrCorrupt)
-		return nil
-	}))
 }

@@ -3,6 +3,8 @@ package boltkv
 import (
 	"context"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,9 +34,7 @@ func openPaused(t *testing.T, pause func()) *Store {
 	need(kv.One(t.Context(), s, kv.OpSet("key", []byte("1"))))
 	pauses.Store(true)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		closes(t, s)
 	})
 	return s
 }
@@ -86,5 +86,37 @@ func TestStore_Do_AReaderThatWasOvertakenByTheTreeBeginsAgain(t *testing.T) {
 	must(s.Do(t.Context(), ops))
 	if key, other := string(ops[0].Result.Value), string(ops[1].Result.Value); key != "2" || other != "2" {
 		t.Errorf("key holds %q and other %q, which was never so", key, other)
+	}
+}
+
+// How often readers read meanwhile also depends on the machine, so the least of many writes counts.
+func TestStore_BusyReadersDoNotHoldAWriterUp(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	s := need(Open(filepath.Join(t.TempDir(), "store.db"), Options{Durability: Unsynced}))
+	set(t, s, "a")
+	var reads atomic.Int64
+	var ended atomic.Bool
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for !ended.Load() {
+				if _, err := kv.One(t.Context(), s, kv.OpGet("a")); err != nil {
+					t.Error(err)
+				}
+				reads.Add(1)
+			}
+		})
+	}
+	least := int64(1 << 62)
+	for range 20 {
+		before := reads.Load()
+		set(t, s, "b")
+		least = min(least, reads.Load()-before)
+	}
+	ended.Store(true)
+	readers.Wait()
+	closes(t, s)
+	if least > 500 {
+		t.Errorf("4 readers read at least %d times while a write was under way, want at most 500", least)
 	}
 }

@@ -31,9 +31,7 @@ func scrubbed(t *testing.T, path string, use func(s *Store)) Scrub {
 }
 
 func changeItems(path string, change func(items *bolt.Bucket) error) {
-	db := need(bolt.Open(path, 0o600, nil))
-	must(db.Update(func(tx *bolt.Tx) error { return change(tx.Bucket([]byte("items"))) }))
-	must(db.Close())
+	changeTree(path, func(tx *bolt.Tx) error { return change(tx.Bucket(itemsBucket)) })
 }
 
 func flip(path, key string) {

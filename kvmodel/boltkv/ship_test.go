@@ -20,8 +20,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// startShip ships s to a folder, until closes is called.
-func startShip(t *testing.T, s *Store, to Folder) (closes func()) {
+// startShip ships s to a folder, until end closes it.
+func startShip(t *testing.T, s *Store, to Folder) (end func()) {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Ship(context.Background(), to) }()
 	return func() {
@@ -99,7 +99,7 @@ func TestStore_Ship_AfterAnHourOfTroubleAllIsInTheFolder(t *testing.T) {
 					}
 					return put(ctx, name, from)
 				}}
-				closes := startShip(t, s, folder)
+				end := startShip(t, s, folder)
 				var made []time.Time
 				for n := range 60 {
 					need(kv.One(t.Context(), s, kv.OpSet("n", []byte(strconv.Itoa(n)))))
@@ -114,16 +114,14 @@ func TestStore_Ship_AfterAnHourOfTroubleAllIsInTheFolder(t *testing.T) {
 				if now := s.Stats().Shipping; now.Trouble != nil || now.Spoiled != nil || time.Since(now.Shipped) > time.Minute {
 					t.Errorf("the folder is well again, and Stats says %+v", now)
 				}
-				closes()
+				end()
 				path := filepath.Join(t.TempDir(), "restored.db")
 				done := need(Restore(t.Context(), folder, time.Time{}, path))
 				again := need(Open(path, Options{}))
 				if got, err := kv.One(t.Context(), again, kv.OpGet("n")); string(got.Value) != "59" || done.Known.Before(made[59]) {
 					t.Errorf("restored: want 59, got %q, %v; %+v", got.Value, err, done)
 				}
-				if err := again.Close(); err != nil {
-					t.Error(err)
-				}
+				closes(t, again)
 			})
 		})
 	}
@@ -133,7 +131,7 @@ func TestStore_Ship_ASnapshotThatTakesTooLongIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := need(Open(filepath.Join(t.TempDir(), "store.db"), Options{}))
 		deaf := make(chan struct{}) // It does not hear that it is to end.
-		closes := startShip(t, s, &shelf{put: func(_ context.Context, name string, _ io.Reader) error {
+		end := startShip(t, s, &shelf{put: func(_ context.Context, name string, _ io.Reader) error {
 			if strings.HasPrefix(name, snapshotBegin) {
 				<-deaf
 			}
@@ -149,7 +147,7 @@ func TestStore_Ship_ASnapshotThatTakesTooLongIsGivenUp(t *testing.T) {
 		}
 		s.mu.RUnlock()
 		close(deaf)
-		closes()
+		end()
 	})
 }
 
@@ -184,13 +182,13 @@ func TestStore_Ship_ShipsNoCommitThatACrashCouldTakeFromTheStore(t *testing.T) {
 			}
 			return nil
 		}}
-		closes := startShip(t, s, folder)
+		end := startShip(t, s, folder)
 		time.Sleep(time.Minute)
 		disk.hangUp(t, s, "first")
 		set(t, s, "second") // It is visible, and the sync in progress may miss it.
 		disk.release(nil)
 		time.Sleep(time.Minute)
-		closes()
+		end()
 		to := &history{Folder: folder}
 		for _, first := range need(to.pieces(t.Context())) {
 			name := pieceName(first)

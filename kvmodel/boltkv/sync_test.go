@@ -51,7 +51,7 @@ func openPeriodic(t *testing.T, path string, disk disk) *Store {
 	}))
 }
 
-func closes(t *testing.T, s *Store) {
+func closes(t testing.TB, s *Store) {
 	t.Helper()
 	if err := s.Close(); err != nil {
 		t.Error(err)

@@ -6,16 +6,19 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-func init() { children["full"] = fillUp }
+func init() { children["full"], children["shipfull"] = fillUp, shipToFullDisk }
 
 // asNobody runs f without the rights of root, on a thread that ends with it.
 func asNobody(f func()) {
@@ -76,10 +79,12 @@ func TestStore_Do_FileCutOffWhileOpenIsUnavailable(t *testing.T) {
 	}
 }
 
-func TestStore_Do_FullDiskIsUnavailableAndKeepsTheRest(t *testing.T) {
-	out, err := childCommand("full", filepath.Join(t.TempDir(), "store.db")).CombinedOutput()
-	if err != nil {
-		t.Errorf("%v: %s", err, out)
+func TestStore_AFullDiskIsTroubleUntilThereIsRoomAndTakesNothing(t *testing.T) {
+	for _, child := range []string{"full", "shipfull"} {
+		out, err := childCommand(child, filepath.Join(t.TempDir(), "store.db")).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v: %s", child, err, out)
+		}
 	}
 }
 
@@ -132,4 +137,130 @@ func wantStored(s kv.Store, n int) error {
 		}
 	}
 	return nil
+}
+
+// fillDisk limits the size of a file of this process, as on a full disk, until lift is called.
+func fillDisk(limit uint64) (lift func() error, err error) {
+	signal.Ignore(syscall.SIGXFSZ)
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
+		return nil, err
+	}
+	lift = func() error { return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old) }
+	return lift, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: old.Max})
+}
+
+func shipToFullDisk(path string) error {
+	s, err := Open(path, Options{})
+	if err != nil {
+		return err
+	}
+	const n, limit = 50, 100_000
+	for i := range n {
+		if _, err := kv.One(context.Background(), s, kv.OpSet(keyAt(i), make([]byte, 10_000))); err != nil {
+			return err
+		}
+	}
+	lift, err := fillDisk(limit)
+	if err != nil {
+		return err
+	}
+	folder := Dir(path + ".shipped")
+	ended := make(chan error, 1)
+	go func() { ended <- s.Ship(context.Background(), folder) }()
+	for done := s.Stats().Shipping; done.Trouble == nil || done.Spoiled == nil; done = s.Stats().Shipping {
+		time.Sleep(time.Millisecond)
+	}
+	if done := s.Stats().Shipping; !errors.Is(done.Trouble, syscall.EFBIG) || !errors.Is(done.Spoiled, syscall.EFBIG) {
+		return fmt.Errorf("a full disk is said to be %w and %w", done.Trouble, done.Spoiled)
+	}
+	if err := wantStored(s, n); err != nil {
+		return err
+	}
+	if err := lift(); err != nil {
+		return err
+	}
+	for s.Stats().Shipping.Trouble != nil || s.Stats().Shipping.Shipped.IsZero() {
+		time.Sleep(time.Millisecond)
+	}
+	if err := errors.Join(s.Close(), <-ended); err != nil {
+		return err
+	}
+	if s, err = openShipping(path, folder); err != nil {
+		return err
+	}
+	for s.Stats().Shipping.Snapshot.IsZero() {
+		time.Sleep(time.Millisecond)
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	if left, err := filepath.Glob(path + ".shipped/.writing-*"); err != nil || len(left) > 0 {
+		return fmt.Errorf("%q is left in the folder, %w", left, err)
+	}
+	return restoreToFullDisk(path, folder, n, limit)
+}
+
+func restoreToFullDisk(path string, folder Folder, n int, limit uint64) error {
+	restore := func() error {
+		_, err := Restore(context.Background(), folder, time.Time{}, path+".restored")
+		return err
+	}
+	lift, err := fillDisk(limit)
+	if err != nil {
+		return err
+	}
+	made := restore()
+	if err := lift(); err != nil {
+		return err
+	}
+	if made == nil {
+		return errors.New("it was restored to a full disk")
+	}
+	if left, err := filepath.Glob(path + ".restored*"); err != nil || len(left) > 0 {
+		return fmt.Errorf("after %w there is %q, %w", made, left, err)
+	}
+	if err := restore(); err != nil {
+		return fmt.Errorf("with room again: %w", err)
+	}
+	s, err := Open(path+".restored", Options{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(wantStored(s, n), s.Close())
+}
+
+func TestStore_Ship_ReadOnlyFolderIsTrouble(t *testing.T) {
+	dir := t.TempDir()
+	must(os.Chmod(dir, 0o555))
+	defer func() { must(os.Chmod(dir, 0o755)) }()
+	asNobody(func() {
+		err := Dir(dir).PutNew(t.Context(), "term-1", nil)
+		wantErr(t, err, fs.ErrPermission)
+	})
+	names, err := Dir(dir).List(t.Context(), "")
+	if err != nil || len(names) > 0 {
+		t.Errorf("there is %q, %v", names, err)
+	}
+}
+
+// lockedDir returns a directory in which anyone may create files and only root can sync the
+// entries.
+func lockedDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for up := filepath.Dir(dir); up != os.TempDir() && up != "/"; up = filepath.Dir(up) {
+		must(os.Chmod(up, 0o755))
+	}
+	must(os.Chmod(dir, 0o333))
+	t.Cleanup(func() { must(os.Chmod(dir, 0o755)) })
+	return dir
+}
+
+func TestDir_AnObjectWhoseNameIsNotOnTheDiskIsAnError(t *testing.T) {
+	folder := Dir(lockedDir(t))
+	asNobody(func() {
+		err := folder.PutNew(t.Context(), "text", strings.NewReader("text"))
+		wantErr(t, err, fs.ErrPermission)
+	})
 }
