@@ -1,7 +1,6 @@
 package memcachekv_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -110,65 +109,51 @@ func TestBatch_AnItemNobodyHasAskedFor_MakesAllGetsUnavailable(t *testing.T) {
 }
 
 func TestBatch_ToASilentServer_EndsWithTheContext(t *testing.T) {
-	for name, end := range map[string]func() (context.Context, context.CancelFunc){
-		"deadline": func() (context.Context, context.CancelFunc) {
-			return context.WithTimeout(t.Context(), 200*time.Millisecond)
-		},
-		"cancel": func() (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(200*time.Millisecond, cancel)
-			return ctx, cancel
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFake(t)
-			s := open(t, memcachekv.Options{Timeout: time.Minute}, f.Addr)
-			one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
-			f.Mute.Store(true)
-			ctx, cancel := end()
-			defer cancel()
-			ops := append(adds("a", 600), kv.OpGet("k"))
-			within(t, 30*time.Second, func() { s.Do(ctx, ops) })
-			for i, op := range ops {
-				// The writes after the first 500 were not sent.
-				want := kv.ErrUnclear
-				if i >= 500 {
-					want = kv.ErrUnavailable
-				}
-				if err := op.Result.Err; !errors.Is(err, want) || !errors.Is(err, ctx.Err()) {
-					t.Fatalf("op %d ended in %v, want %v and %v", i, err, want, ctx.Err())
-				}
+	for end, begin := range ending(t, 200*time.Millisecond) {
+		f := newFake(t)
+		s := open(t, memcachekv.Options{Timeout: time.Minute}, f.Addr)
+		one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+		f.Mute.Store(true)
+		ops := append(adds("a", 600), kv.OpGet("k"))
+		ctx := begin()
+		within(t, 30*time.Second, func() { s.Do(ctx, ops) })
+		for i, op := range ops {
+			// The writes after the first 500 were not sent.
+			want := kv.ErrUnclear
+			if i >= 500 {
+				want = kv.ErrUnavailable
 			}
-		})
+			if err := op.Result.Err; !errors.Is(err, want) || !errors.Is(err, end) {
+				t.Fatalf("op %d ended in %v, want %v and %v", i, err, want, end)
+			}
+		}
 	}
 }
 
 func TestBatch_AWriteThatIsRefused_LeavesTheOthers(t *testing.T) {
-	s := open(t, memcachekv.Options{}, memcached(t, "-I", "512k").Addr)
-	ctx := t.Context()
-	one(t, ctx, s, kv.OpSet("k", []byte("old")))
-	version := one(t, ctx, s, kv.OpGet("k")).Version
-	large := make([]byte, 600_000)
-	copy(large[1000:], "\r\ndelete k\r\n")
-	ops := []kv.Op{
-		kv.OpAdd("a", []byte("1")),
-		kv.OpAdd("large", large),
-		kv.OpSet("k", large),
-		kv.OpSwap("k", version, large),
-		kv.OpAppend("k", large),
-		kv.OpIncrement("k", 1),
-		kv.OpAdd("b", []byte("2")),
-		kv.OpGet("k"),
-	}
-	s.Do(ctx, ops)
-	for i, want := range []error{nil, kv.ErrTooLarge, kv.ErrTooLarge, kv.ErrTooLarge, kv.ErrNotStored, kv.ErrNotNumber, nil, nil} {
-		if err := ops[i].Result.Err; !errors.Is(err, want) {
-			t.Errorf("op %d, %v %s, ended in %v, want %v", i, ops[i].Kind, ops[i].Key, err, want)
+	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		s := open(t, opts, memcached(t, "-I", "512k").Addr)
+		ctx := t.Context()
+		one(t, ctx, s, kv.OpSet("k", []byte("old")))
+		version := one(t, ctx, s, kv.OpGet("k")).Version
+		large := make([]byte, 600_000)
+		copy(large[1000:], "\r\ndelete k\r\n")
+		one(t, ctx, s, kv.OpSet("k", large), kv.ErrTooLarge)
+		one(t, ctx, s, kv.OpAppend("k", large), kv.ErrNotStored)
+		ops := []kv.Op{
+			kv.OpAdd("a", []byte("1")), kv.OpAdd("large", large), kv.OpSet("k", large), kv.OpSwap("k", version, large),
+			kv.OpAppend("k", large), kv.OpIncrement("k", 1), kv.OpAdd("b", []byte("2")), kv.OpGet("k"),
 		}
-	}
-	if got := string(ops[7].Result.Value); got != "old" {
-		t.Errorf("the value is %.20q, want old", got)
-	}
+		s.Do(ctx, ops)
+		for i, want := range []error{nil, kv.ErrTooLarge, kv.ErrTooLarge, kv.ErrTooLarge, kv.ErrNotStored, kv.ErrNotNumber, nil, nil} {
+			if err := ops[i].Result.Err; !errors.Is(err, want) {
+				t.Errorf("op %d, %v %s, ended in %v, want %v", i, ops[i].Kind, ops[i].Key, err, want)
+			}
+		}
+		if got := string(ops[7].Result.Value); got != "old" {
+			t.Errorf("the value is %.20q, want old", got)
+		}
+	})
 }
 
 func TestBatch_IncrementsPastTheLargestNumber_AreTakenBack(t *testing.T) {

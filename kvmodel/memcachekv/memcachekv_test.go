@@ -137,6 +137,22 @@ func TestStore_Do_AServerThatIsDown_MakesExactlyItsKeysUnavailable(t *testing.T)
 	}
 }
 
+// ending begins contexts that end after d, with these errors.
+func ending(t *testing.T, d time.Duration) map[error]func() context.Context {
+	return map[error]func() context.Context{
+		context.DeadlineExceeded: func() context.Context {
+			ctx, cancel := context.WithTimeout(t.Context(), d)
+			t.Cleanup(cancel)
+			return ctx
+		},
+		context.Canceled: func() context.Context {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(d, cancel)
+			return ctx
+		},
+	}
+}
+
 func TestStore_Do_ASilentServer_EndsWithTheContext(t *testing.T) {
 	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
 		f := newFake(t)
@@ -144,38 +160,16 @@ func TestStore_Do_ASilentServer_EndsWithTheContext(t *testing.T) {
 		s := open(t, opts, f.Addr)
 		one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
 		f.Mute.Store(true)
-		for _, end := range []struct {
-			name string
-			err  error
-			ctx  func() (context.Context, context.CancelFunc)
-		}{
-			{"deadline", context.DeadlineExceeded, func() (context.Context, context.CancelFunc) {
-				return context.WithTimeout(t.Context(), 30*time.Millisecond)
-			}},
-			{"cancel", context.Canceled, func() (context.Context, context.CancelFunc) {
-				ctx, cancel := context.WithCancel(t.Context())
-				time.AfterFunc(30*time.Millisecond, cancel)
-				return ctx, cancel
-			}},
-		} {
-			t.Run(end.name, func(t *testing.T) {
-				for _, try := range []struct {
-					ops  []kv.Op
-					want error
-				}{
-					{[]kv.Op{kv.OpGet("k")}, kv.ErrUnavailable},
-					{[]kv.Op{kv.OpGet("k"), kv.OpGet("l")}, kv.ErrUnavailable},
-				} {
-					ctx, cancel := end.ctx()
-					defer cancel()
-					within(t, 30*time.Second, func() { s.Do(ctx, try.ops) })
-					for _, op := range try.ops {
-						if err := op.Result.Err; !errors.Is(err, try.want) || !errors.Is(err, end.err) {
-							t.Errorf("%v %s ended in: %v\nwant: %v, %v", op.Kind, op.Key, err, try.want, end.err)
-						}
+		for _, ops := range [][]kv.Op{{kv.OpGet("k")}, {kv.OpGet("k"), kv.OpGet("l")}} {
+			for end, begin := range ending(t, 30*time.Millisecond) {
+				ctx := begin()
+				within(t, 30*time.Second, func() { s.Do(ctx, ops) })
+				for _, op := range ops {
+					if err := op.Result.Err; !errors.Is(err, kv.ErrUnavailable) || !errors.Is(err, end) {
+						t.Errorf("%v %s ended in: %v\nwant: %v, %v", op.Kind, op.Key, err, kv.ErrUnavailable, end)
 					}
 				}
-			})
+			}
 		}
 	})
 }
@@ -261,20 +255,6 @@ func keyOn(s *memcachekv.Store, addr string) string {
 	}
 }
 
-func TestStore_Do_AfterACancel_TheStoreIsAsGoodAsBefore(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
-		f := newFake(t)
-		s := open(t, opts, f.Addr)
-		one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
-		for range 200 {
-			ctx, cancel := context.WithCancel(t.Context())
-			go cancel()
-			kv.One(ctx, s, kv.OpGet("k"))
-			one(t, t.Context(), s, kv.OpGet("k"))
-		}
-	})
-}
-
 func TestStore_Do_AGetOnABrokenConnection_IsAskedAgain(t *testing.T) {
 	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
 		f := newFake(t)
@@ -350,25 +330,7 @@ func TestStore_Do_NeverUsesMoreConnectionsThanItMay(t *testing.T) {
 	})
 }
 
-func TestStore_Do_WhereAllConnectionsAreBusy_EndsUnsentWithTheContext(t *testing.T) {
-	f := newFake(t)
-	s := open(t, memcachekv.Options{Conns: 1, Timeout: time.Minute}, f.Addr)
-	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
-	f.Mute.Store(true)
-	holder, free := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer free()
-	wg.Go(func() { kv.One(holder, s, kv.OpGet("k")) })
-	for f.Unanswered.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
-	defer cancel()
-	one(t, ctx, s, kv.OpDelete("k"), kv.ErrUnavailable, context.DeadlineExceeded)
-}
-
-func TestStore_Do_WhereAllConnectionsStayBusy_WaitsForTheTimeoutAlone(t *testing.T) {
+func TestStore_Do_WhereAllConnectionsAreBusy_EndsUnsentInTime(t *testing.T) {
 	f := newFake(t)
 	const timeout = time.Second
 	s := open(t, memcachekv.Options{Conns: 1, Timeout: timeout}, f.Addr)
@@ -384,6 +346,12 @@ func TestStore_Do_WhereAllConnectionsStayBusy_WaitsForTheTimeoutAlone(t *testing
 				}
 			})
 		}
+		for f.Unanswered.Load() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		defer cancel()
+		one(t, ctx, s, kv.OpDelete("k"), kv.ErrUnavailable, context.DeadlineExceeded)
 		wg.Wait()
 	})
 	if unsent.Load() == 0 {

@@ -103,20 +103,6 @@ func TestMemcached_Full_RefusesAndKeepsWhatIsThere(t *testing.T) {
 	})
 }
 
-func TestMemcached_WithASmallerItemLimit_RefusesAndKeepsWhatIsThere(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
-		s := open(t, opts, memcached(t, "-I", "512k").Addr)
-		ctx := t.Context()
-		one(t, ctx, s, kv.OpSet("k", []byte("old")))
-		large := make([]byte, 600_000)
-		one(t, ctx, s, kv.OpSet("k", large), kv.ErrTooLarge)
-		one(t, ctx, s, kv.OpAppend("k", large), kv.ErrNotStored)
-		if got := string(one(t, ctx, s, kv.OpGet("k")).Value); got != "old" {
-			t.Errorf("the value is %.20q, want old", got)
-		}
-	})
-}
-
 func TestMemcached_WithoutCas_IsRefused(t *testing.T) {
 	s := open(t, memcachekv.Options{}, memcached(t, "-C").Addr)
 	_, err := kv.One(t.Context(), s, kv.OpAdd("k", nil))

@@ -175,11 +175,17 @@ func TestLooks_CostOneGetForEachConnectionAndSomeSeconds(t *testing.T) {
 
 func wantCalls(t *testing.T, p *servers.Process, command string, want int) {
 	t.Helper()
-	stats, err := raw(t, p.Addr, "INFO", "commandstats").ToString()
-	must(t, err)
+	stats := commands(t, p)
 	if calls := fmt.Sprintf("cmdstat_%s:calls=%d,", command, want); !strings.Contains(stats, calls) {
 		t.Errorf("want %s:\n%s", calls, stats)
 	}
+}
+
+func commands(t *testing.T, p *servers.Process) string {
+	t.Helper()
+	stats, err := raw(t, p.Addr, "INFO", "commandstats").ToString()
+	must(t, err)
+	return stats
 }
 
 func TestClusterKeys_LieInEvery256thSlot(t *testing.T) {

@@ -1,12 +1,10 @@
 package rediskv
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 func TestOpen_BadOptionsAreNamed(t *testing.T) {
@@ -69,67 +66,17 @@ func TestStore_Increment_IsExactUpToTheLargestNumber(t *testing.T) {
 		}
 		return random.Int64N(kv.MaxNumber) >> random.IntN(63)
 	}
-	var want, ops []kv.Op
-	for i := range 2000 {
-		key := fmt.Sprintf("exact:%d", i)
-		start := strings.Repeat("0", random.IntN(3)) + strconv.FormatInt(number(), 10)
-		delta := number()
+	s := openAt(t, serverAddr(t))
+	for range 2000 {
+		start, delta := number(), number()
 		if random.IntN(2) == 0 {
 			delta = -delta
 		}
-		ops = append(ops, kv.OpSet(key, []byte(start)), kv.OpIncrement(key, delta), kv.OpGet(key))
-	}
-	want = append(want, ops...)
-	ctx := within(t, 30*time.Second)
-	must(t, memkv.New(memkv.Options{}).Do(ctx, want))
-	must(t, openAt(t, serverAddr(t)).Do(ctx, ops))
-	for i := range ops {
-		compareResults(t, want[i], ops[i])
-	}
-}
-
-func TestStore_ATripOfThousandsIsCarriedOutInOrder(t *testing.T) {
-	for name, s := range bothStores(t) {
-		ops := []kv.Op{kv.OpSet("many", nil)}
-		must(t, s.Do(within(t, 10*time.Second), ops))
-		var want []byte
-		ops = ops[:0]
-		for i := range 3 * maxFlightOps {
-			word := strconv.AppendInt([]byte(" "), int64(i), 10)
-			want = append(want, word...)
-			ops = append(ops, kv.OpAppend("many", word))
-		}
-		if err := s.Do(within(t, 10*time.Second), ops); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		got := mustDo(t, s, kv.OpGet("many")).Value
-		if len(got) != len(want) {
-			t.Errorf("%s: %d bytes were appended, want %d", name, len(got), len(want))
-		}
-		if s.Powers().Ordered && !bytes.Equal(want, got) {
-			t.Errorf("%s: the appends of one trip are out of order", name)
-		}
-	}
-}
-
-func TestStore_TheLargestValuesFitInOneTrip(t *testing.T) {
-	for name, s := range bothStores(t) {
-		value := bytes.Repeat([]byte{0xff}, kv.MaxValue)
-		var sets, gets []kv.Op
-		for i := range 12 {
-			key := fmt.Sprintf("large:%d", i)
-			sets = append(sets, kv.OpSet(key, value).For(time.Minute))
-			gets = append(gets, kv.OpGet(key))
-		}
-		for _, ops := range [][]kv.Op{sets, gets} {
-			if err := s.Do(within(t, 30*time.Second), ops); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-		}
-		for i := range gets {
-			if !bytes.Equal(value, gets[i].Result.Value) {
-				t.Errorf("%s: value %d came back as %d other bytes", name, i, len(gets[i].Result.Value))
-			}
+		ops := []kv.Op{kv.OpSet("exact", fmt.Appendf(nil, "%s%d", strings.Repeat("0", random.IntN(3)), start)), kv.OpIncrement("exact", delta)}
+		must(t, s.Do(within(t, time.Minute), ops))
+		got := ops[1].Result
+		if tooLarge := delta > kv.MaxNumber-start; tooLarge != errors.Is(got.Err, kv.ErrNotNumber) || !tooLarge && got.Number != max(start+delta, 0) {
+			t.Errorf("%s and %d are %d, %v", ops[0].Value, delta, got.Number, got.Err)
 		}
 	}
 }
@@ -161,9 +108,7 @@ func TestStore_MoreThanOneGetIsOneCommand(t *testing.T) {
 		ops[i] = kv.OpGet(fmt.Sprintf("k:%d", i))
 	}
 	must(t, s.Do(within(t, time.Second), ops))
-	stats, err := raw(t, p.Addr, "INFO", "commandstats").ToString()
-	must(t, err)
-	if !strings.Contains(stats, "cmdstat_mget:calls=1,") || strings.Contains(stats, "cmdstat_get:") {
+	if stats := commands(t, p); !strings.Contains(stats, "cmdstat_mget:calls=1,") || strings.Contains(stats, "cmdstat_get:") {
 		t.Errorf("a trip of 20 gets was not one MGET:\n%s", stats)
 	}
 }
@@ -184,9 +129,7 @@ func TestStore_ATripThatOnlySetsAddsAndDeletesRunsNoScript(t *testing.T) {
 			t.Errorf("%v %s ended in %v, want %v", ops[i].Kind, ops[i].Key, err, want)
 		}
 	}
-	stats, err := raw(t, p.Addr, "INFO", "commandstats").ToString()
-	must(t, err)
-	if !strings.Contains(stats, "cmdstat_exec:calls=1,") || strings.Contains(stats, "cmdstat_eval") {
+	if stats := commands(t, p); !strings.Contains(stats, "cmdstat_exec:calls=1,") || strings.Contains(stats, "cmdstat_eval") {
 		t.Errorf("the trip was not one block:\n%s", stats)
 	}
 	for key, want := range map[string]string{"k": "1", "l": "2", "there": "3", "list": "4"} {
@@ -274,25 +217,5 @@ func TestStore_AnOrderedTripStopsAtTheFirstOpThatFails(t *testing.T) {
 	}
 	if !errors.Is(ops[2].Result.Err, kv.ErrUnavailable) || ops[0].Result.Err != nil {
 		t.Errorf("results are %v and %v, want nil and ErrUnavailable", ops[0].Result.Err, ops[2].Result.Err)
-	}
-}
-
-func compareResults(t *testing.T, want, got kv.Op) {
-	t.Helper()
-	type result struct {
-		Value  string
-		Number int64
-		Err    error
-	}
-	kind := func(err error) error {
-		if errors.Is(err, kv.ErrNotNumber) {
-			return kv.ErrNotNumber
-		}
-		return err
-	}
-	w := result{string(want.Result.Value), want.Result.Number, kind(want.Result.Err)}
-	g := result{string(got.Result.Value), got.Result.Number, kind(got.Result.Err)}
-	if w != g {
-		t.Errorf("%v %s (value %q, delta %d): want %+v, got %+v", got.Kind, got.Key, got.Value, got.Delta, w, g)
 	}
 }
