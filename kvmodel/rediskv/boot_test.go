@@ -23,55 +23,51 @@ func lost(t *testing.T, s *Store, key string) {
 	}
 }
 
-func TestLoss_RedisFlushed_IsLostUntilAccepted(t *testing.T) {
-	p := ownServer(t)
-	s := openAt(t, p.Addr)
-	mustDo(t, s, kv.OpSet("k", []byte("v")))
-	raw(t, p.Addr, "FLUSHDB")
-	s.doubt() // As after 15 seconds.
-	lost(t, s, "k")
-	r := do(t, s, kv.OpGet("k"))
-	if !strings.Contains(r.Err.Error(), p.Addr) {
-		t.Errorf("%v: want an error that names %s", r.Err, p.Addr)
-	}
-	accepted, err := s.Powers().Losses.Accept(within(t, time.Minute))
-	if diff := cmp.Diff([]string{p.Addr}, accepted); err != nil || diff != "" {
-		t.Errorf("Accept: %v, servers (-want +got):\n%s", err, diff)
-	}
-	if r := do(t, s, kv.OpGet("k")); !errors.Is(r.Err, kv.ErrNotFound) {
-		t.Errorf("after Accept: %v, want ErrNotFound", r.Err)
-	}
-	mustDo(t, s, kv.OpAdd("k", nil))
-	mustDo(t, openAt(t, p.Addr), kv.OpGet("k"))
+func accept(t *testing.T, s *Store) (servers []string) {
+	t.Helper()
+	servers, err := s.Powers().Losses.Accept(within(t, time.Minute))
+	must(t, err)
+	return servers
 }
 
-func TestLoss_RedisRestartedEmpty_IsKnownBeforeTheFirstAnswer(t *testing.T) {
-	p := ownServer(t)
-	s := openAt(t, p.Addr)
-	mustDo(t, s, kv.OpSet("k", []byte("v")))
-	p.Kill()
-	must(t, p.Start())
-	for range 100 {
-		r := do(t, s, kv.OpGet("k"))
-		if !kv.Failed(r.Err) {
-			t.Fatalf("an empty server answered %v", r.Err)
-		}
-		if errors.Is(r.Err, kv.ErrLost) {
-			break
-		}
+func TestLoss_OfRedis_IsKnownBeforeTheFirstAnswerAndUntilAccepted(t *testing.T) {
+	for name, lose := range map[string]func(p *servers.Process, s *Store){
+		"flushed": func(p *servers.Process, s *Store) {
+			raw(t, p.Addr, "FLUSHDB")
+			s.doubt() // As after 15 seconds.
+		},
+		"restarted": func(p *servers.Process, _ *Store) {
+			p.Kill()
+			must(t, p.Start())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := ownServer(t)
+			s := openAt(t, p.Addr)
+			mustDo(t, s, kv.OpSet("k", []byte("v")))
+			lose(p, s)
+			r := do(t, s, kv.OpGet("k"))
+			for n := 0; n < 100 && !errors.Is(r.Err, kv.ErrLost) && kv.Failed(r.Err); n++ {
+				r = do(t, s, kv.OpGet("k"))
+			}
+			if !errors.Is(r.Err, kv.ErrLost) || !strings.Contains(r.Err.Error(), p.Addr) {
+				t.Fatalf("an empty server answered %v, want ErrLost with its address", r.Err)
+			}
+			later := openAt(t, p.Addr)
+			if r := do(t, later, kv.OpGet("k")); !errors.Is(r.Err, kv.ErrNotFound) {
+				t.Errorf("a newcomer, who cannot know: %v, want ErrNotFound", r.Err)
+			}
+			lost(t, s, "k")
+			if diff := cmp.Diff([]string{p.Addr}, accept(t, s)); diff != "" {
+				t.Errorf("accepted servers (-want +got):\n%s", diff)
+			}
+			if r := do(t, s, kv.OpGet("k")); !errors.Is(r.Err, kv.ErrNotFound) {
+				t.Errorf("after Accept: %v, want ErrNotFound", r.Err)
+			}
+			mustDo(t, s, kv.OpAdd("k", nil))
+			mustDo(t, later, kv.OpGet("k"))
+		})
 	}
-	lost(t, s, "k")
-	// It cannot know: there was no other server.
-	later := openAt(t, p.Addr)
-	if r := do(t, later, kv.OpGet("k")); !errors.Is(r.Err, kv.ErrNotFound) {
-		t.Errorf("the newcomer: %v, want ErrNotFound", r.Err)
-	}
-	lost(t, s, "k")
-	if _, err := s.Powers().Losses.Accept(within(t, time.Minute)); err != nil {
-		t.Error(err)
-	}
-	mustDo(t, s, kv.OpAdd("k", nil))
-	mustDo(t, later, kv.OpGet("k"))
 }
 
 func TestLoss_RedisRestartedEmptyUnderLoad_NeverLooksEmpty(t *testing.T) {
@@ -133,9 +129,7 @@ func TestLoss_RedisGoneBack_IsKnownToAllUntilAccepted(t *testing.T) {
 	for _, s := range []*Store{s, other, later} {
 		lost(t, s, "k")
 	}
-	if _, err := later.Powers().Losses.Accept(within(t, time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	accept(t, later)
 	s.doubt()
 	other.doubt()
 	for _, s := range []*Store{s, other, later} {
@@ -202,10 +196,7 @@ func TestClusterKeys_LieInEvery256thSlot(t *testing.T) {
 }
 
 func TestLoss_OfAClusterMaster_IsKnownToOneThatStartsLater(t *testing.T) {
-	c, err := servers.RedisCluster()
-	servers.Need(t, "redis-server")
-	must(t, err)
-	t.Cleanup(c.Stop)
+	c := ownCluster(t)
 	s := openAt(t, c.Addrs()...)
 	// The first master has the slots from 0 to 5460, and the last one those from 10922.
 	first, last := keyIn(0, 5000), keyIn(11300, 16000)
@@ -222,9 +213,7 @@ func TestLoss_OfAClusterMaster_IsKnownToOneThatStartsLater(t *testing.T) {
 		t.Errorf("%d of 64 items are lost, want 22", n)
 	}
 
-	if _, err := later.Powers().Losses.Accept(within(t, time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	accept(t, later)
 	s.doubt()
 	for _, s := range []*Store{later, s, openAt(t, c.Addrs()...)} {
 		if r := do(t, s, kv.OpGet(first)); !errors.Is(r.Err, kv.ErrNotFound) {
@@ -240,10 +229,7 @@ func TestLoss_OfAClusterMaster_IsKnownToOneThatStartsLater(t *testing.T) {
 }
 
 func TestLoss_AnEmptyReplicaThatIsPromoted_NeverLooksEmpty(t *testing.T) {
-	c, err := servers.RedisCluster()
-	servers.Need(t, "redis-server")
-	must(t, err)
-	t.Cleanup(c.Stop)
+	c := ownCluster(t)
 	s := openAt(t, c.Addrs()...)
 	// The first replica is that of the first master, which has these slots.
 	key, elsewhere := keyIn(0, 5000), keyIn(11300, 16000)

@@ -12,20 +12,28 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-func TestDo_AfterManyCallsAtOnceFewSendersStay(t *testing.T) {
+func TestDo_ThousandsOfCallsToAFrozenServerEndInTimeAndFewSendersStay(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
 	mustDo(t, s, kv.OpSet("k", nil))
 	const others = 10 // the client starts some of its own
 	before := runtime.NumGoroutine()
 	freeze(t, p)
-	var wg sync.WaitGroup
-	ctx := within(t, 10*time.Second)
-	for range 4 * maxIdle {
-		wg.Go(func() { kv.One(ctx, s, kv.OpGet("k")) })
-	}
-	time.AfterFunc(200*time.Millisecond, func() { thaw(t, p) })
-	wg.Wait()
+	ends(t, time.Minute, func() { // In sequence they would take a thousand seconds.
+		var wg sync.WaitGroup
+		for range 2000 {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+				defer cancel()
+				if _, err := kv.One(ctx, s, kv.OpSet("k", nil)); !kv.Failed(err) {
+					t.Errorf("a frozen server answered: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+	})
+	thaw(t, p)
+	back(t, s)
 	for end := time.Now().Add(time.Minute); runtime.NumGoroutine() > before+maxIdle+others; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d goroutines, %d before: at most %d more may stay", runtime.NumGoroutine(), before, maxIdle+others)

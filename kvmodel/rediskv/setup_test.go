@@ -60,6 +60,14 @@ func ownServer(t testing.TB, args ...string) *servers.Process {
 	return p
 }
 
+func ownCluster(t testing.TB) *servers.Cluster {
+	servers.Need(t, "redis-server")
+	c, err := servers.RedisCluster()
+	must(t, err)
+	t.Cleanup(c.Stop)
+	return c
+}
+
 // keepingServer keeps its data over a restart.
 func keepingServer(t testing.TB) *servers.Process {
 	return ownServer(t, "--appendonly", "yes", "--appendfsync", "always")
