@@ -3,8 +3,13 @@ package boltkv
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"runtime"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
@@ -181,4 +186,186 @@ func TestStore_Atomic_ErrorThatRestsOnAFailedCommitIsNotGiven(t *testing.T) {
 	})
 	wantErrNot(t, <-first, kv.ErrUnavailable, nil)
 	wantErrNot(t, second, kv.ErrUnavailable, taken)
+}
+
+// hanging is a disk whose syncs can hang.
+type hanging struct {
+	fakeDisk
+	power   *powerDisk
+	hangs   atomic.Bool
+	goOn    chan error
+	hung    atomic.Int32
+	closing atomic.Bool // a file was closed while a sync hung
+}
+
+func newHanging() *hanging {
+	d := &hanging{power: new(powerDisk), goOn: make(chan error)}
+	d.disk = cutDisk{d.power}
+	d.sync = func(string) error {
+		if !d.hangs.Load() {
+			return nil
+		}
+		d.hung.Add(1)
+		defer d.hung.Add(-1)
+		return <-d.goOn
+	}
+	d.close = func(string) {
+		if d.hung.Load() > 0 {
+			d.closing.Store(true)
+		}
+	}
+	return d
+}
+
+func openPeriodic(t *testing.T, path string, disk disk) *Store {
+	t.Helper()
+	return need(openWith(path, Options{Durability: Periodic}, func(s *Store) {
+		s.disk = disk
+		s.limits.turn, s.limits.idle = 8<<10, 24*time.Hour
+	}))
+}
+
+func closes(t testing.TB, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// hangUp sets key, and waits until the sync of that hangs.
+func (d *hanging) hangUp(t *testing.T, s *Store, key string) {
+	t.Helper()
+	d.hangs.Store(true)
+	set(t, s, key)
+	time.Sleep(s.limits.tick)
+	synctest.Wait()
+}
+
+// release ends the hanging sync, and lets none hang any more.
+func (d *hanging) release(result error) {
+	d.hangs.Store(false)
+	d.goOn <- result
+}
+
+func set(t *testing.T, s *Store, key string) {
+	t.Helper()
+	if _, err := kv.One(t.Context(), s, kv.OpSet(key, make([]byte, 3<<10))); err != nil {
+		t.Fatalf("set %s: %v", key, err)
+	}
+}
+
+func TestStore_Periodic_NoWriterWaitsForASync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := newHanging()
+		s := openPeriodic(t, filepath.Join(t.TempDir(), "store.db"), disk)
+		disk.hangUp(t, s, "a")
+		if disk.hung.Load() != 1 {
+			t.Fatalf("%d syncs hang after a second, want 1", disk.hung.Load())
+		}
+		set(t, s, "b")
+		set(t, s, "c") // From here on a commit wants to begin the next log.
+		time.Sleep(10 * s.limits.tick)
+		if disk.hung.Load() != 1 {
+			t.Errorf("%d syncs hang at the same time, want 1", disk.hung.Load())
+		}
+		if s.durable.Load() >= s.look().filling.seq {
+			t.Error("what is not synced counts as on the disk")
+		}
+		disk.release(nil)
+		set(t, s, "d")
+		time.Sleep(2 * s.limits.tick)
+		synctest.Wait()
+		if unmoved := s.Stats().Unmoved; unmoved >= int64(s.limits.turn) {
+			t.Errorf("the log that was not ended while it was synced was not ended since: %d bytes are not in the tree", unmoved)
+		}
+		closes(t, s)
+	})
+}
+
+func TestStore_Periodic_ASecondLaterACommitIsOnTheDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := newHanging()
+		path := filepath.Join(t.TempDir(), "store.db")
+		s := openPeriodic(t, path, disk)
+		set(t, s, "before")
+		time.Sleep(s.limits.tick)
+		synctest.Wait()
+		disk.hangUp(t, s, "under-way")
+		set(t, s, "later")
+
+		tree := need(os.ReadFile(path))
+		disk.power.Gate.Lock()
+		left := disk.power.Cut(rand.New(rand.NewPCG(1, 1)))
+		disk.power.Gate.Unlock()
+		disk.release(nil)
+		must(s.Close())
+		again := filepath.Join(t.TempDir(), "store.db")
+		must(os.WriteFile(again, tree, 0o600))
+		s = openPeriodic(t, again, cutDisk{left})
+		if _, err := kv.One(t.Context(), s, kv.OpGet("before")); err != nil {
+			t.Errorf("what was committed a second before the power was cut: %v", err)
+		}
+		closes(t, s)
+	})
+}
+
+func TestStore_Periodic_ASyncThatFailsStopsTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := newHanging()
+		s := openPeriodic(t, filepath.Join(t.TempDir(), "store.db"), disk)
+		disk.hangUp(t, s, "a")
+		set(t, s, "b")
+		disk.goOn <- errDisk
+		synctest.Wait()
+		for _, op := range []kv.Op{kv.OpSet("c", nil), kv.OpGet("a")} {
+			_, err := kv.One(t.Context(), s, op)
+			wantErrNot(t, err, kv.ErrUnavailable, kv.ErrUnclear)
+			wantErrNot(t, err, errDisk, kv.ErrNotFound)
+		}
+		disk.hangs.Store(false)
+		closes(t, s)
+	})
+}
+
+func TestStore_Close_WaitsForTheSyncAndSaysThatItFailed(t *testing.T) {
+	for _, result := range []error{nil, errDisk} {
+		synctest.Test(t, func(t *testing.T) {
+			disk := newHanging()
+			s := openPeriodic(t, filepath.Join(t.TempDir(), "store.db"), disk)
+			disk.hangUp(t, s, "a")
+			closed := make(chan error, 1)
+			go func() { closed <- s.Close() }()
+			synctest.Wait()
+			select {
+			case err := <-closed:
+				t.Fatalf("Close did not wait for the sync: %v", err)
+			default:
+			}
+			disk.release(result)
+			if err := <-closed; !errors.Is(err, result) {
+				t.Errorf("a sync that ended in %v: Close returned %v", result, err)
+			}
+			if disk.closing.Load() {
+				t.Error("a log was closed while it was synced")
+			}
+		})
+	}
+}
+
+func TestStore_TurnLog_WaitsForTheSyncOfALogWhoseTableIsFull(t *testing.T) {
+	s := need(openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) { s.limits.full = 1 }))
+	<-s.turn // The committer waits now.
+	epoch := s.log.Epoch
+	s.holding.Lock()
+	ended := make(chan error)
+	go func() { ended <- s.turnLog() }()
+	for range 100 {
+		runtime.Gosched()
+	}
+	s.holding.Unlock()
+	if err := <-ended; err != nil || s.log.Epoch != epoch+1 {
+		t.Errorf("the log is that of epoch %d, want %d: %v", s.log.Epoch, epoch+1, err)
+	}
+	s.back <- struct{}{}
+	closes(t, s)
 }

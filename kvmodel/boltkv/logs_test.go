@@ -2,12 +2,20 @@ package boltkv
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -137,4 +145,195 @@ func TestOpen_LogWhoseBeginningDidNotEndIsNone(t *testing.T) {
 		one(t, s, kv.OpGet(keyAt(1)))
 		must(s.Close())
 	}
+}
+
+// busyDisk, like that of Windows, removes no open file.
+type busyDisk struct {
+	fakeDisk
+	opened map[string]int
+}
+
+func (d *busyDisk) open(path string, makes bool) (commitlog.File, error) {
+	f, err := d.fakeDisk.open(path, makes)
+	if err == nil {
+		d.opened[path]++
+	}
+	return f, err
+}
+
+func (d *busyDisk) remove(path string) error {
+	if d.opened[path] > 0 {
+		return errors.New("the file is open")
+	}
+	return d.fakeDisk.remove(path)
+}
+
+func openBusy(t *testing.T, path string) *Store {
+	t.Helper()
+	d := &busyDisk{fakeDisk{disk: osDisk{}}, make(map[string]int)}
+	d.close = func(path string) { d.opened[path]-- }
+	return need(openWith(path, Options{}, func(s *Store) { s.disk = d }))
+}
+
+func wantOnlyFile(t *testing.T, s *Store) {
+	t.Helper()
+	if _, err := kv.One(t.Context(), s, kv.OpGet("key")); err != nil {
+		t.Error(err)
+	}
+	closes(t, s)
+	all := need(filepath.Glob(s.path + "*"))
+	if diff := cmp.Diff([]string{s.path}, all); diff != "" {
+		t.Errorf("files mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func copyFiles(t *testing.T, from, to string) {
+	t.Helper()
+	all := need(filepath.Glob(from + "*"))
+	for _, name := range all {
+		data, err := os.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(to+strings.TrimPrefix(name, from), data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestStore_NoLogIsRemovedThatIsOpen(t *testing.T) {
+	dir := t.TempDir()
+	path, left := filepath.Join(dir, "store.db"), filepath.Join(dir, "left.db")
+	s := openBusy(t, path)
+	need(kv.One(t.Context(), s, kv.OpSet("key", nil)))
+	copyFiles(t, path, left)
+	next := commitlog.Header{Store: s.id, Epoch: s.log.Epoch + 1, First: s.log.Next()}
+	wantOnlyFile(t, s)
+
+	// A crash came after the next log was begun, and before this one ended.
+	file := need(osDisk{}.open(left+".log0", true))
+	log := need(commitlog.Create(file, next))
+	must(log.Close())
+	copyFiles(t, left, filepath.Join(dir, "later.db"))
+	wantOnlyFile(t, openBusy(t, left))
+
+	// A crash came after the store was closed, and before its logs were removed.
+	must(os.Remove(filepath.Join(dir, "later.db")))
+	copyFiles(t, left, filepath.Join(dir, "later.db"))
+	wantOnlyFile(t, openBusy(t, filepath.Join(dir, "later.db")))
+}
+
+func TestOpen_ALogThatLacksItsEndGoesOnInTheNext(t *testing.T) {
+	dir := t.TempDir()
+	path, left := filepath.Join(dir, "store.db"), filepath.Join(dir, "left.db")
+	var stuck atomic.Bool
+	s := need(openWith(path, Options{}, func(s *Store) {
+		s.limits.tick, s.limits.turn = time.Hour, 8<<10
+		s.commitTree = func(tx *bolt.Tx) error {
+			if stuck.Load() {
+				return errDisk
+			}
+			return tx.Commit()
+		}
+	}))
+	stuck.Store(true)
+	for i := range 20 {
+		set(t, s, rigKey(i))
+	}
+	copyFiles(t, path, left)
+	ended := s.look().moving != nil && s.log.Next() > s.log.First
+	file, err := os.OpenFile(left+strings.TrimPrefix(s.logPath(s.ended.Epoch), path), os.O_RDWR, 0)
+	if err != nil || !ended {
+		t.Fatalf("two logs have commits: %t, %v", ended, err)
+	}
+	need(file.WriteAt(make([]byte, 8), s.ended.Bytes()-48))
+	must(file.Close())
+	stuck.Store(false)
+	closes(t, s)
+	again := need(Open(left, Options{}))
+	for i := range 20 {
+		if _, err := kv.One(t.Context(), again, kv.OpGet(rigKey(i))); err != nil {
+			t.Error(err)
+		}
+	}
+	closes(t, again)
+}
+
+// cutTo returns the disk after a power cut that took only the names that were not synced.
+func (d *powerDisk) cutTo() *powerDisk {
+	left := &powerDisk{files: make(map[string]*powerFile)}
+	for name, f := range d.synced {
+		left.files[name] = &powerFile{Data: bytes.Clone(f.Data), durable: bytes.Clone(f.Data), disk: left}
+	}
+	left.synced = maps.Clone(left.files)
+	return left
+}
+
+// After a power cut that took the end of a log, the commits of the next one are gone.
+func TestOpen_ALogThatWasDroppedDoesNotComeBack(t *testing.T) {
+	power, path := new(powerDisk), filepath.Join(t.TempDir(), "store.db")
+	var hangs atomic.Bool
+	var goOn chan struct{}
+	open := func(turn int) *Store {
+		goOn = make(chan struct{})
+		disk := &fakeDisk{disk: cutDisk{power}, sync: func(path string) error {
+			if hangs.Load() && strings.HasSuffix(path, ".log1") {
+				<-goOn
+			}
+			return nil
+		}}
+		return need(openWith(path, Options{Durability: Unsynced}, func(s *Store) {
+			s.disk, s.limits.tick, s.limits.turn = disk, time.Hour, turn
+		}))
+	}
+	cut := func(s *Store) {
+		tree := need(os.ReadFile(path))
+		power, path = power.cutTo(), filepath.Join(t.TempDir(), "store.db")
+		must(os.WriteFile(path, tree, 0o600))
+		hangs.Store(false)
+		close(goOn)
+		closes(t, s)
+	}
+	s := open(8 << 10)
+	set(t, s, "first")
+	set(t, s, "second")
+	torn := s.log.Bytes()
+	hangs.Store(true)
+	set(t, s, "third")
+	end := s.ended.Bytes() - 48
+	set(t, s, "fourth")
+	cut(s)
+	for _, at := range []int64{torn, end} {
+		copy(power.files["store.db.log1"].Data[at:], make([]byte, 8))
+	}
+	s = open(1 << 20)
+	wantKeys(t, s, "first", "second")
+	set(t, s, "new") // It has the number of the third.
+	cut(s)
+	s = open(1 << 20)
+	wantKeys(t, s, "first", "new", "second")
+	closes(t, s)
+}
+
+func TestStore_Do_KeyThatIsWrittenOverAndOverFillsNoDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s := need(openWith(path, Options{Durability: Unsynced}, func(s *Store) { s.limits.turn, s.limits.full = 1<<20, 2<<20 }))
+	for range 1000 {
+		need(kv.One(t.Context(), s, kv.OpSet("key", make([]byte, 16<<10))))
+	}
+	wantFiles := func(n int, most int64) {
+		t.Helper()
+		all := need(filepath.Glob(path + "*"))
+		if len(all) > n {
+			t.Errorf("want at most %d files, got %q", n, all)
+		}
+		for _, name := range all {
+			if size := need(os.Stat(name)).Size(); size > most {
+				t.Errorf("%s has %d bytes, want at most %d", name, size, most)
+			}
+		}
+	}
+	wantFiles(3, 5<<20)
+	closes(t, s)
+	wantFiles(1, 1<<20)
 }

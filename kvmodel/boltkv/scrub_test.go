@@ -2,16 +2,21 @@ package boltkv
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/ringtree/ringtree/internal/bloom"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -129,5 +134,196 @@ func TestStore_Scrub_CountsItemsThatADamagedBranchHides(t *testing.T) {
 	})
 	if found := scrubbed(t, path, nil); hidden == 0 || found.Missing == 0 || found.OK() {
 		t.Errorf("%d keys were changed, and the scrub found %+v", hidden, found)
+	}
+}
+
+// filtering opens a store with small filters, and counts the read transactions of the tree.
+func filtering(t *testing.T, path string) (*Store, *atomic.Int64) {
+	t.Helper()
+	reads := new(atomic.Int64)
+	s := need(openWith(path, Options{Durability: Unsynced}, func(s *Store) {
+		s.limits.idle, s.limits.tick, s.limits.spare = 0, time.Millisecond, 10
+		begin := s.beginRead
+		s.beginRead = func() (*bolt.Tx, error) {
+			reads.Add(1)
+			return begin()
+		}
+	}))
+	t.Cleanup(func() { must(s.Close()) })
+	return s, reads
+}
+
+// goodFilter returns nil while there is no filter, or a full one.
+func (s *Store) goodFilter() *bloom.Filter {
+	if f := s.filter.Load(); f != nil && !f.IsFull() {
+		return f
+	}
+	return nil
+}
+
+func TestStore_Get_OfAnAbsentKeyDoesNotReadTheTree(t *testing.T) {
+	path := storeFile(t)
+	s, reads := filtering(t, path)
+	until(t, func() bool { return s.goodFilter() != nil })
+	const n = 1000
+	for i := range n {
+		if _, err := kv.One(t.Context(), s, kv.OpGet(keyAt(n+i))); !errors.Is(err, kv.ErrNotFound) {
+			t.Fatal(err)
+		}
+		if _, err := kv.One(t.Context(), s, kv.OpReplace(keyAt(n+i), 1, nil)); !errors.Is(err, kv.ErrNotFound) {
+			t.Fatal(err)
+		}
+	}
+	if got := reads.Load(); got > n/20 {
+		t.Errorf("%d gets and replacements of absent keys read the tree %d times", n, got)
+	}
+	reads.Store(0)
+	for i := range n {
+		one(t, s, kv.OpGet(keyAt(i)))
+	}
+	if got := reads.Load(); got != n {
+		t.Errorf("of %d gets of keys in the tree %d read it", n, got)
+	}
+}
+
+// Writers make and remove keys, so that filters are replaced while tables are moved. Each writer
+// knows the values of its own keys.
+func TestStore_Filter_HidesNothingWhileFiltersAreMade(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	for range 2 {
+		s, _ := filtering(t, path)
+		var made atomic.Int64
+		began := time.Now()
+		var running sync.WaitGroup
+		for w := range 4 {
+			running.Go(func() {
+				rnd := rand.New(rand.NewPCG(uint64(w), 1))
+				var last *bloom.Filter
+				var held []string
+				for i := 0; made.Load() < 8 && time.Since(began) < time.Minute; i++ {
+					key := fmt.Sprintf("w%d:%d:%d", w, i, rnd.IntN(1<<30))
+					held = append(held, key)
+					one(t, s, kv.OpSet(key, []byte(key)))
+					if _, err := kv.One(t.Context(), s, kv.OpGet(held[rnd.IntN(len(held))])); err != nil {
+						t.Errorf("a get of a key that was set: %v", err)
+					}
+					if len(held) > 100 {
+						one(t, s, kv.OpDelete(held[0]))
+						held = held[1:]
+					}
+					if i%3 == 0 {
+						older := fmt.Sprintf("kept:%d:%d", w, rnd.IntN(50))
+						_, _ = kv.One(t.Context(), s, kv.OpAdd(older, nil))
+						if _, err := kv.One(t.Context(), s, kv.OpAdd(older, nil)); !errors.Is(err, kv.ErrExists) {
+							t.Errorf("%s is added twice: %v", older, err)
+						}
+					}
+					if now := s.goodFilter(); w == 0 && now != nil && now != last {
+						last = now
+						made.Add(1)
+					}
+				}
+			})
+		}
+		running.Wait()
+		if got := made.Load(); got < 8 {
+			t.Fatalf("%d filters were made in a minute", got)
+		}
+		for key := range need(listed(t, s, "")) {
+			one(t, s, kv.OpGet(key))
+		}
+		must(s.Close())
+	}
+}
+
+// A key with a flipped bit is another key, and its item is damaged.
+func TestStore_Scrub_CountsAKeyThatWasFlippedAndFillsNoFilter(t *testing.T) {
+	path := storeFile(t)
+	changeItems(path, func(items *bolt.Bucket) error {
+		buf := append([]byte(nil), items.Get([]byte(keyAt(7)))...)
+		if err := items.Delete([]byte(keyAt(7))); err != nil {
+			return err
+		}
+		return items.Put([]byte(keyAt(7)+"\x01"), buf)
+	})
+	s, _ := filtering(t, path)
+	until(t, func() bool { return !s.Stats().Scrub.Ended.IsZero() })
+	if found := s.Stats().Scrub; found.Damaged != 1 || s.goodFilter() != nil {
+		t.Errorf("the scrub found %+v, and the filter is %v", found, s.goodFilter())
+	}
+}
+
+func openStill(t *testing.T, path string, change func(*Store)) *Store {
+	t.Helper()
+	s := need(openWith(path, Options{Durability: Unsynced}, func(s *Store) {
+		s.limits.tick, s.limits.idle = time.Hour, time.Hour
+		if change != nil {
+			change(s)
+		}
+	}))
+	t.Cleanup(func() {
+		closes(t, s)
+	})
+	return s
+}
+
+func largeFile(t *testing.T, n int) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "store.db")
+	s := need(Open(path, Options{Durability: Unsynced}))
+	for i := range n {
+		need(kv.One(t.Context(), s, kv.OpSet(largeKey(i), make([]byte, 100_000))))
+	}
+	must(s.Close())
+	return path
+}
+
+func largeKey(i int) string { return fmt.Sprintf("large:%03d", i) }
+
+func (s *Store) scrubStep(t *testing.T) {
+	t.Helper()
+	must(s.scrubSome())
+}
+
+func TestStore_Filter_IsNotAskedUntilAllKeysAreInIt(t *testing.T) {
+	const n = 30
+	s := openStill(t, largeFile(t, n), nil)
+	steps := 0
+	for s.Stats().Scrub.Ended.IsZero() {
+		s.scrubStep(t)
+		steps++
+		if _, err := kv.One(t.Context(), s, kv.OpGet(largeKey(n-1))); err != nil {
+			t.Fatalf("after %d steps of the scrub: %v", steps, err)
+		}
+	}
+	if steps < 3 || s.filter.Load() == nil {
+		t.Errorf("after %d steps the filter is %v", steps, s.filter.Load())
+	}
+}
+
+func TestStore_Filter_HasKeysThatAreMovedBehindTheScrub(t *testing.T) {
+	s := openStill(t, largeFile(t, 30), nil)
+	s.scrubStep(t)
+	need(kv.One(t.Context(), s, kv.OpSet("a", []byte("1"))))
+	must(s.moveTable(s.filling, s.log, func(*state) {}))
+	for s.Stats().Scrub.Ended.IsZero() {
+		s.scrubStep(t)
+	}
+	if got := s.filter.Load().Lacks("a"); got {
+		t.Error("the filter lacks a key that was moved while it was filled")
+	}
+}
+
+func TestStore_Filter_IsNoneOfMoreKeysThanItMayHaveRoomFor(t *testing.T) {
+	s := openStill(t, largeFile(t, 3), func(s *Store) { s.limits.spare, s.limits.filter = 0, 5 })
+	s.scrubStep(t)
+	if s.Stats().Scrub.Ended.IsZero() || s.filter.Load() != nil {
+		t.Errorf("the scrub found %+v, and the filter is %v", s.Stats().Scrub, s.filter.Load())
+	}
+	if _, err := kv.One(t.Context(), s, kv.OpGet("absent")); !errors.Is(err, kv.ErrNotFound) {
+		t.Error(err)
+	}
+	if got := s.limits.newFilter(2); got == nil {
+		t.Error("a tree of 2 keys has no filter, with 5 bytes for 3")
 	}
 }

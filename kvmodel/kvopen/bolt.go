@@ -3,6 +3,7 @@ package kvopen
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/url"
 	"strings"
@@ -67,3 +68,21 @@ func startShipping(ctx context.Context, s *boltkv.Store, to boltkv.Folder) error
 		return nil
 	}
 }
+
+// VerifyBackup is [boltkv.VerifyBackup].
+func VerifyBackup(ctx context.Context, r io.Reader) (boltkv.Snapshot, error) {
+	return boltkv.VerifyBackup(ctx, r)
+}
+
+// RestoreBackup is [boltkv.RestoreBackup].
+func RestoreBackup(ctx context.Context, r io.Reader, path string) (boltkv.Snapshot, error) {
+	return boltkv.RestoreBackup(ctx, r, path)
+}
+
+// RestoreShipped is [boltkv.Restore] from a directory.
+func RestoreShipped(ctx context.Context, dir string, until time.Time, path string) (boltkv.Restored, error) {
+	return boltkv.Restore(ctx, boltkv.Dir(dir), until, path)
+}
+
+// Compact is [boltkv.Compact].
+func Compact(path string) (boltkv.Compaction, error) { return boltkv.Compact(path) }

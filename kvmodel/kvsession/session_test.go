@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +19,7 @@ import (
 	"github.com/gorilla/securecookie"
 	"github.com/gorilla/sessions"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
@@ -568,5 +572,79 @@ func TestStore_Tenants_KeepApart(t *testing.T) {
 	b := signedIn(t, open(t, one), "jo")
 	if v := b.mustOpen(t, open(t, two)); !v.IsNew {
 		t.Error("a session of one tenant is good at the other's")
+	}
+}
+
+func TestStore_AnUnclearAnswer_IsNeverReportedAsNotDone(t *testing.T) {
+	verbs := map[string]func(v *visit) error{
+		"Save":       func(v *visit) error { v.Values["a"] = 2; return v.save() },
+		"SignIn":     func(v *visit) error { return v.signIn("al") },
+		"Regenerate": func(v *visit) error { return v.regenerate() },
+		"SignOut":    func(v *visit) error { return v.signOut() },
+		"Revoke":     func(v *visit) error { return v.s.Revoke(v.r.Context(), "jo", v.ID) },
+		"RevokeAll":  func(v *visit) error { return v.s.RevokeAll(v.r.Context(), "jo") },
+	}
+	for name, verb := range verbs {
+		t.Run(name, func(t *testing.T) {
+			proof.EachStumble(t, func() kv.Store { return newMem() }, func(t *testing.T, s *proof.Stumble) {
+				synctest.Test(t, func(t *testing.T) {
+					b := new(browser)
+					v := b.mustOpen(t, open(t, s))
+					v.Values["a"] = 1
+					must(t, v.signIn("jo"))
+					old := b.copied()
+					v = b.mustOpen(t, open(t, s))
+					s.Begin()
+					err := verb(v)
+					time.Sleep(time.Second)
+					must(t, s.Rise())
+					now := old.mustOpen(t, open(t, s))
+					changed := now.IsNew || now.Values["a"] != 1
+					if proof.Denies(err) && changed || errors.Is(err, kv.ErrUnclear) && errors.Is(err, kv.ErrUnavailable) {
+						t.Errorf("changed: %t, after: %v", changed, err)
+					}
+				})
+			})
+		})
+	}
+}
+
+func TestKeyIn_GivesAllProcessesTheKeyThatOneHasMade(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "session.key")
+	var keys [8][]byte
+	var all sync.WaitGroup
+	for i := range keys {
+		all.Go(func() {
+			var err error
+			if keys[i], err = kvsession.KeyIn(file); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, key := range keys {
+		if len(key) != 32 || !bytes.Equal(key, keys[0]) {
+			t.Errorf("keys %x and %x, want one of 32 bytes", keys[0], key)
+		}
+	}
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the mode is %v, want 0600 (%v)", info.Mode(), err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(file)); len(left) != 1 {
+		t.Errorf("it leaves %v, want the key alone", left)
+	}
+}
+
+func TestKeyIn_RefusesWhatIsNoKey(t *testing.T) {
+	for _, text := range []string{"", "secret", strings.Repeat("00", 31)} {
+		file := filepath.Join(t.TempDir(), "session.key")
+		must(t, os.WriteFile(file, []byte(text), 0o600))
+		if key, err := kvsession.KeyIn(file); err == nil || !strings.Contains(err.Error(), "64 hex digits") {
+			t.Errorf("%q is the key %x (%v), want an error", text, key, err)
+		}
+	}
+	if _, err := kvsession.KeyIn(filepath.Join(t.TempDir(), "none", "key")); err == nil {
+		t.Error("a folder that is not there passes")
 	}
 }

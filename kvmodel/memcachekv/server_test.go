@@ -2,6 +2,7 @@ package memcachekv_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bradfitz/gomemcache/memcache"
+
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
@@ -124,4 +129,80 @@ func TestMemcached_FiveThousandLongKeys_AreOneTrip(t *testing.T) {
 			t.Errorf("the last key is %q, %v", got, ops[4999].Result.Err)
 		}
 	})
+}
+
+func TestStore_Get_AllocatesAtMostFourTimesMoreThanTheRawClient(t *testing.T) {
+	addr := memcached(t).Addr
+	client, s := memcache.New(addr), open(t, memcachekv.Options{}, addr)
+	t.Cleanup(func() { client.Close() })
+	if _, err := kv.One(context.Background(), s, kv.OpSet("page", bytes.Repeat([]byte("x"), 1024))); err != nil {
+		t.Fatal(err)
+	}
+	allocs := func(get func() error) float64 {
+		return proof.Allocs(500, func() {
+			if err := get(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	cancellable, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	raw := allocs(func() error { _, err := client.Get("page"); return err })
+	for name, ctx := range map[string]context.Context{"background": context.Background(), "cancellable": cancellable} {
+		store := allocs(func() error {
+			ops := [1]kv.Op{kv.OpGet("page")}
+			return s.Do(ctx, ops[:])
+		})
+		if store > raw+4 {
+			t.Errorf("%s context: %v allocations per get, the raw client has %v", name, store, raw)
+		}
+	}
+}
+
+func TestStore_Keys_MissesNoneThatIsReadMeanwhile(t *testing.T) {
+	servers.Need(t, "memcached")
+	p, err := servers.Memcached()
+	must(t, err)
+	t.Cleanup(p.Stop)
+	// On a busy machine a server, its crawler and its readers may all wait for longer than a
+	// second.
+	s, err := memcachekv.OpenVolatile([]string{p.Addr}, patient)
+	must(t, err)
+	const n = 2000
+	var keys []string
+	for i := range n {
+		keys = append(keys, fmt.Sprint("key-", i))
+		if _, err := kv.One(t.Context(), s, kv.OpSet(keys[i], make([]byte, 10*(i%100)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var ends sync.WaitGroup
+	for range 2 {
+		ends.Go(func() {
+			for ctx.Err() == nil {
+				_, _ = kv.GetAll(ctx, s, keys...)
+			}
+		})
+	}
+	for range 20 {
+		missing := make(map[string]bool)
+		for _, key := range keys {
+			missing[key] = true
+		}
+		err := kv.PowersOf(s).Keys(t.Context(), "key-", func(some []string) error {
+			for _, key := range some {
+				delete(missing, key)
+			}
+			return nil
+		})
+		if err != nil || len(missing) > 0 {
+			t.Errorf("%d of %d keys were not listed, %v", len(missing), n, err)
+		}
+	}
+	stop()
+	ends.Wait()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
 }

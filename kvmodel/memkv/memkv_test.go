@@ -3,6 +3,8 @@ package memkv_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -124,4 +126,31 @@ func TestStore_Evict_DropsWithoutATrace(t *testing.T) {
 	if _, err := kv.One(ctx, s, kv.OpGet("a")); !errors.Is(err, kv.ErrNotFound) {
 		t.Errorf("get ended in %v, want ErrNotFound", err)
 	}
+}
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func TestStore_HoldsARecordOf1KiBInLittleMore(t *testing.T) {
+	const n = 20_000
+	ctx := t.Context()
+	s := memkv.New(memkv.Options{})
+	before := heap()
+	value := make([]byte, 1024)
+	for i := range n {
+		if err := s.Do(ctx, []kv.Op{kv.OpSet(fmt.Sprint("r:Page:", i), value)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	each := (heap() - before) / n
+	t.Logf("%d bytes for each", each)
+	if each > 1300 {
+		t.Errorf("%d bytes for each, want at most 1300", each)
+	}
+	runtime.KeepAlive(s)
 }

@@ -2,7 +2,10 @@ package rediskv
 
 import (
 	"context"
+	"crypto/rand"
+	"net"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
 // The tests share one server and one cluster, except those that break theirs. Each test uses keys
@@ -146,3 +150,68 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// proxy returns a proxy of the server at addr. It cuts a connection unless its data passes.
+func proxy(t testing.TB, addr string, passes func(chunk []byte) bool) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	var all sync.WaitGroup
+	ended := make(chan struct{})
+	carry := func(to, from net.Conn) {
+		defer to.Close()
+		defer from.Close()
+		for buf := make([]byte, 64<<10); ; {
+			n, err := from.Read(buf)
+			if err != nil || !passes(buf[:n]) {
+				return
+			}
+			if _, err := to.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+	}
+	all.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", addr)
+			if err != nil {
+				client.Close()
+				continue
+			}
+			all.Go(func() { carry(server, client) })
+			all.Go(func() { carry(client, server) })
+			all.Go(func() { <-ended; client.Close(); server.Close() })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		close(ended)
+		all.Wait()
+	})
+	return l.Addr().String()
+}
+
+// maker gives each store its own tenant on the servers. All tenants are equally long, and new in
+// each run.
+func maker(addrs ...string) kvtest.Maker {
+	run := rand.Text()[:12]
+	return kvtest.Maker{
+		Open: func(t testing.TB, name string) kv.Store {
+			pad := strings.Repeat("-", kv.MaxTenant-len(run)-len(name))
+			s, err := kv.Prefix(openAt(t, addrs...), run+pad+name)
+			must(t, err)
+			return s
+		},
+		Shared: true,
+		Kept:   true,
+		Prefix: kv.MaxTenant + 1,
+	}
+}
+
+func TestStore_KeepsTheContractOnAServer(t *testing.T) { kvtest.Run(t, maker(serverAddr(t))) }
+
+func TestStore_KeepsTheContractOnACluster(t *testing.T) { kvtest.Run(t, maker(clusterAddrs(t)...)) }
