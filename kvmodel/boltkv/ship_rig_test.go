@@ -114,26 +114,6 @@ func (r *shippedRig) wantRestored(commit int) {
 	}
 }
 
-func TestStore_Ship_EachCommitCanBeRestored(t *testing.T) {
-	r := newShippedRig(t, 1, Synced)
-	r.shipped()
-	r.made[0] = time.Now()
-	for n := 1; n <= 100; n++ {
-		switch r.write(); {
-		case n%29 == 0:
-			r.restart()
-		case n%23 == 0:
-			r.shipped()
-			r.crash()
-		}
-	}
-	r.shipped()
-	for at := range 101 {
-		r.wantRestored(at)
-	}
-	must(errors.Join(r.store.Close(), <-r.ended))
-}
-
 func TestStore_Ship_RestoreIsWhatTheStoreHeldAtAnyMoment(t *testing.T) {
 	for _, durability := range []Durability{Synced, Unsynced} {
 		t.Run(durability.String(), func(t *testing.T) {
@@ -158,7 +138,7 @@ func TestStore_Ship_RestoreIsWhatTheStoreHeldAtAnyMoment(t *testing.T) {
 					}
 				}
 				r.shipped()
-				for range 6 {
+				for range 20 {
 					r.wantRestored(r.random.IntN(r.commits + 1))
 				}
 				if all, _ := r.restored(time.Time{}); !maps.Equal(all, r.history[r.commits]) {

@@ -15,52 +15,29 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
-func TestStore_MemHoldsWhatItIsGiven(t *testing.T) {
-	s, err := Store(t.Context(), "mem:")
+func TestOpen_AStoreHoldsWhatItIsGivenAndAFileKeepsIt(t *testing.T) {
+	file := "bolt:" + filepath.Join(t.TempDir(), "new", "app.db") + "?durability=unsynced"
+	for i, url := range []string{"mem:", file, file} {
+		s, err := Store(t.Context(), url)
+		must(t, err)
+		n, err := kv.Next(t.Context(), s, "n", 0, 1)
+		if want := int64(max(i, 1)); err != nil || n != want {
+			t.Errorf("%s: count: want %d, got %d, %v", url, want, n, err)
+		}
+		must(t, s.Close())
+	}
+	db, err := Open(t.Context(), file, kvmodel.Tenant("mine"))
+	must(t, err)
+	if n, err := kv.Next(t.Context(), db.Store(), "n", 0, 1); err != nil || n != 1 {
+		t.Errorf("a tenant's count: want 1, got %d, %v", n, err)
+	}
+	must(t, db.Close(t.Context()))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
-	}
-	defer s.Close()
-	if _, err := kv.One(t.Context(), s, kv.OpSet("k", []byte("v"))); err != nil {
-		t.Fatal(err)
-	}
-	r, err := kv.One(t.Context(), s, kv.OpGet("k"))
-	if err != nil || string(r.Value) != "v" {
-		t.Errorf("get: want v, got %q, %v", r.Value, err)
-	}
-}
-
-func TestStore_BoltKeepsWhatItIsGiven(t *testing.T) {
-	url := "bolt:" + filepath.Join(t.TempDir(), "new", "app.db") + "?durability=unsynced"
-	for _, want := range []int64{1, 2} {
-		s, err := Store(t.Context(), url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := kv.Next(t.Context(), s, "n", 0, 1)
-		if err != nil || n != want {
-			t.Errorf("count: want %d, got %d, %v", want, n, err)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-func TestOpen_DBWorksOnTheStoreOfItsURL(t *testing.T) {
-	url := "bolt:" + filepath.Join(t.TempDir(), "app.db") + "?durability=unsynced"
-	for _, want := range []int64{1, 2} {
-		db, err := Open(t.Context(), url, kvmodel.Tenant("mine"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := kv.Next(t.Context(), db.Store(), "n", 0, 1)
-		if err != nil || n != want {
-			t.Errorf("count: want %d, got %d, %v", want, n, err)
-		}
-		if err := db.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -74,12 +51,8 @@ func TestOpen_AfterAnErrorNothingStaysOpen(t *testing.T) {
 	}
 	// The file is locked while it is open.
 	db, err := Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must(t, err)
+	must(t, db.Close(t.Context()))
 }
 
 func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
@@ -214,9 +187,7 @@ func TestOpen_TakesEnginesAndOptionsSideBySide(t *testing.T) {
 		return Store(ctx, "mem:")
 	}}}
 	db, err := Open(t.Context(), "mine:here?a=b", kvmodel.ReadOnly(), opened)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close(t.Context())
 	if err := db.Writable(); !errors.Is(err, kvmodel.ErrReadOnly) {
 		t.Errorf("Writable: want an ErrReadOnly, got %v", err)

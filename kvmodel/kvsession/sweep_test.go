@@ -34,17 +34,17 @@ func renew(t testing.TB, store kv.Store, b *browser, how func(*visit) error) *re
 	return &renewal{b, err}
 }
 
-// saveOld returns the keys of acknowledged saves.
-func saveOld(t testing.TB, store kv.Store, b *browser) (acked []string) {
-	s := open(t, store)
+// saveOld returns the keys of saves that were acknowledged to a process that had not crashed.
+func saveOld(sim *kvtest.Sim, name string, store kv.Store, b *browser) (acked []string) {
+	s := open(sim.T(), store)
 	for n := range 3 {
 		v, err := b.copied().open(context.Background(), s)
 		if err != nil || v.IsNew {
 			continue
 		}
-		key := fmt.Sprint("q", n)
+		key := fmt.Sprint(name, n)
 		v.Values[key] = n
-		if v.save() == nil {
+		if v.save() == nil && !sim.Crashed(name) {
 			acked = append(acked, key)
 		}
 	}
@@ -70,7 +70,7 @@ func sweep(t *testing.T, powers kvtest.Powers, revoke bool) {
 		var acked []string
 		revokeErr := errors.New("not yet")
 		sim.Go("p", func(store kv.Store) { renewed = renew(t, store, old.copied(), (*visit).regenerate) })
-		sim.Go("q", func(store kv.Store) { acked = saveOld(t, store, old) })
+		sim.Go("q", func(store kv.Store) { acked = saveOld(sim, "q", store, old) })
 		if revoke {
 			sim.Go("r", func(store kv.Store) { revokeErr = open(t, store).RevokeAll(context.Background(), "jo") })
 		}
@@ -163,18 +163,7 @@ func TestSweep_Save_WhatWasAcknowledgedStaysUntilTheSessionEnds(t *testing.T) {
 		outErr := errors.New("not yet")
 		for _, name := range []string{"p", "q"} {
 			sim.Go(name, func(store kv.Store) {
-				s := open(t, store)
-				for n := range 3 {
-					v, err := b.copied().open(context.Background(), s)
-					if err != nil || v.IsNew {
-						continue
-					}
-					key := fmt.Sprint(name, n)
-					v.Values[key] = n
-					if v.save() == nil && !sim.Crashed(name) {
-						acked = append(acked, key)
-					}
-				}
+				acked = append(acked, saveOld(sim, name, store, b)...)
 			})
 		}
 		if ends {

@@ -176,22 +176,20 @@ func orders(t *testing.T, world kvtest.World) []string {
 
 var anyOrder = []string{"123", "132", "213", "231", "312", "321"}
 
-func TestSimulate_OpsOfATripTakeEffectInAnyOrder(t *testing.T) {
-	if diff := cmp.Diff(anyOrder, orders(t, kvtest.World{})); diff != "" {
-		t.Errorf("orders mismatch (-want +got):\n%s", diff)
-	}
-}
-
-func TestSimulate_OpsOfAnOrderedTripKeepTheirOrder(t *testing.T) {
-	if diff := cmp.Diff([]string{"123"}, orders(t, kvtest.World{Powers: kvtest.ServerPowers})); diff != "" {
-		t.Errorf("orders mismatch (-want +got):\n%s", diff)
-	}
-}
-
-func TestSimulate_ABrokenStoreNeedNotKeepTheOrderThatIsPromised(t *testing.T) {
-	world := kvtest.World{Powers: kvtest.ServerPowers, Broken: func(s kv.Store) kv.Store { return struct{ kv.Store }{s} }}
-	if diff := cmp.Diff(anyOrder, orders(t, world)); diff != "" {
-		t.Errorf("orders mismatch (-want +got):\n%s", diff)
+func TestSimulate_OnlyAnOrderedTripKeepsItsOrder(t *testing.T) {
+	// A broken store need not keep the order that is promised.
+	broken := kvtest.World{Powers: kvtest.ServerPowers, Broken: func(s kv.Store) kv.Store { return struct{ kv.Store }{s} }}
+	for name, test := range map[string]struct {
+		world kvtest.World
+		want  []string
+	}{
+		"no powers": {kvtest.World{}, anyOrder},
+		"ordered":   {kvtest.World{Powers: kvtest.ServerPowers}, []string{"123"}},
+		"broken":    {broken, anyOrder},
+	} {
+		if diff := cmp.Diff(test.want, orders(t, test.world)); diff != "" {
+			t.Errorf("%s: orders mismatch (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
