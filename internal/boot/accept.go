@@ -127,7 +127,6 @@ func (m *Memory) putThrough(ctx context.Context, next Table) error {
 	return m.put(ctx, ops)
 }
 
-// confirmation returns nil if some server lacks the proposal.
 func confirmation(seen []Seen, next Table, number func() uint64) []kv.Op {
 	for _, s := range seen {
 		if s.Version == 0 || s.Item.Next != next {

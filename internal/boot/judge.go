@@ -213,9 +213,9 @@ func (v *verdict) propose(seen []Seen, next Table) (ops []kv.Op) {
 
 func (s Seen) write(it Item) kv.Op { return kv.OpReplace(s.Name, s.Version, it.encode()) }
 
-// Table is the common part of all items. The zero Table is none.
+// Table is the common part of all items.
 type Table struct {
-	Edition uint64 // incremented by each Accept
+	Edition uint64
 	ID      uint64 // random
 	Names   string // of the servers, sorted, separated by commas
 }
@@ -232,13 +232,12 @@ const (
 	confirmed        // all servers can know that
 )
 
-// Item is stored on each server under a reserved key.
 type Item struct {
 	Name   string
 	Number uint64 // identifies the server's memory; 0: its loss is not accepted yet
 	Level  int
 	Table  Table
-	Next   Table // proposed by an Accept
+	Next   Table
 }
 
 func (it Item) encode() []byte {
@@ -278,10 +277,9 @@ func decode(value []byte) (it Item, err error) {
 	return it, err
 }
 
-// Seen is the result of a get of a server's item.
 type Seen struct {
 	Name    string
 	Item    Item
 	Version kv.Version // 0: absent
-	Err     error      // no answer, or an unreadable one
+	Err     error
 }

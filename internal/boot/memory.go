@@ -30,7 +30,6 @@ type Config struct {
 	// Do carries out ops on the items of the servers that their keys name.
 	Do func(ctx context.Context, ops []kv.Op)
 
-	// Of returns the position in Names of the server that holds key.
 	Of func(key string) int
 
 	// Passed, which may be nil, ends a series of Do calls. Versions must be valid within the
@@ -44,9 +43,9 @@ type Memory struct {
 	Config
 	servers []*Server
 	number  func() uint64
-	turn    chan struct{} // holds one token during a pass
-	passes  atomic.Int64  // passes that ended, except with the context
-	failed  error         // error of the last of them; guarded by turn
+	turn    chan struct{}
+	passes  atomic.Int64 // passes that ended, except with the context
+	failed  error        // error of the last of them; guarded by turn
 	doubts  atomic.Uint64
 
 	known atomic.Pointer[Table] // changed only with mu held
@@ -75,10 +74,10 @@ type Server struct {
 }
 
 type state struct {
-	number uint64    // of its memory; 0: not known
-	lost   error     // an ErrLost, or nil
-	due    time.Time // of the next look
-	doubt  uint64    // at the time of the look
+	number uint64 // of its memory; 0: not known
+	lost   error
+	due    time.Time
+	doubt  uint64
 }
 
 // Doubt makes the next op on every server read its item first, since a connection was lost or made.

@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	// tellAfter is the length of a silence that is an outage.
 	tellAfter = time.Second
 
 	// looks is how many times in a row a server must be found silent: a process that was not
@@ -28,24 +27,24 @@ type server struct {
 	all   *Servers
 	addr  string
 	every time.Duration // between two looks
-	turn  chan struct{} // holds a token during an attempt
+	turn  chan struct{}
 
 	asks    atomic.Uint64
 	answers atomic.Uint64
 	waiting atomic.Int64 // connections and attempts waiting for an answer
-	watched atomic.Bool  // look is called periodically
+	watched atomic.Bool
 
 	mu      sync.Mutex // not held while waiting for the server
 	closed  bool
 	conns   map[*conn]bool
 	timer   *time.Timer
-	asked0  uint64 // at the last look
+	asked0  uint64
 	heard0  uint64
 	silent  time.Duration // by the looks
 	away    error         // why nobody waits for it; nil: not away
 	refuses bool          // away, because nothing listens
-	trying  bool          // a goroutine tries to reach it
-	since   time.Time     // start of the reported outage; zero: none
+	trying  bool
+	since   time.Time // start of the reported outage; zero: none
 }
 
 func newServer(all *Servers, addr string) *server {
@@ -282,7 +281,6 @@ func (c *conn) lose(why error) {
 	_ = c.Close()
 }
 
-// reason returns err, or why the server's silence has ended c.
 func (c *conn) reason(op string, err error) error {
 	why := c.lost.Load()
 	if err == nil || why == nil {
@@ -292,11 +290,9 @@ func (c *conn) reason(op string, err error) error {
 }
 
 const (
-	// The pause between attempts grows from the first to the last.
 	firstPause = 20 * time.Millisecond
 	lastPause  = 500 * time.Millisecond
 
-	// forgetAfter is how long attempts continue for a server that nobody asks for.
 	forgetAfter = time.Minute
 )
 

@@ -16,7 +16,7 @@ import (
 // began, according to a Stamp from before.
 type Cache struct {
 	seed   maphash.Seed
-	epoch  atomic.Uint64 // counts calls of Empty
+	epoch  atomic.Uint64
 	shards [shards]shard
 }
 
@@ -58,7 +58,7 @@ type slot struct {
 	short [54]byte
 	Item
 	hash uint64
-	at   int // index in the table
+	at   int
 	long string
 }
 
@@ -151,7 +151,7 @@ func (c *Cache) Get(key string) *Item {
 	return &at.Item
 }
 
-// Decoded returns it, from Get for key, with its decoded value, and caches that.
+// Decoded returns it, from Get for key, decoded, and caches that.
 func (c *Cache) Decoded(key string, it *Item, d kv.Decoder) *Item {
 	if d == nil || it.Decoded != nil || it.Version == 0 {
 		return it
@@ -213,7 +213,7 @@ func (t *table) home(hash uint64) int { return int(hash) & (len(t.places) - 1) }
 
 func (t *table) next(i int) int { return (i + 1) & (len(t.places) - 1) }
 
-// put drops others if there is no room. The caller holds mu.
+// The caller of put holds mu.
 func (s *shard) put(key string, hash uint64, it *Item) {
 	s.remove(s.find(key, hash))
 	at := newSlot(key, hash, it)

@@ -20,7 +20,7 @@ type Options struct {
 	given url.Values
 	known []string
 	forms []string // as name=form
-	err   error    // about the first invalid value
+	err   error
 }
 
 func New(given url.Values) *Options { return &Options{given: given} }
@@ -57,7 +57,7 @@ func (o *Options) Bad(name, value, form string) {
 	}
 }
 
-// Number returns the value of an option in low..high, or 0 if it is not given.
+// Number returns a number in low..high, or 0 if it is not given.
 func (o *Options) Number(name string, low, high int) int {
 	form := fmt.Sprintf("%d..%d", low, high)
 	text, ok := o.Text(name, form)
@@ -72,7 +72,7 @@ func (o *Options) Number(name string, low, high int) int {
 	return n
 }
 
-// Duration returns the value of an option such as 500ms, or 0 if it is not given.
+// Duration returns a duration above 0, or 0 if it is not given.
 func (o *Options) Duration(name string) time.Duration {
 	text, ok := o.Text(name, "DURATION")
 	if !ok {
@@ -86,7 +86,7 @@ func (o *Options) Duration(name string) time.Duration {
 	return d
 }
 
-// Choice returns the index in names of an option's value, or 0 if it is not given.
+// Choice returns the index in names of the value, or 0 if it is not given.
 func (o *Options) Choice(name string, names ...string) int {
 	form := strings.Join(names, "|")
 	text, ok := o.Text(name, form)
@@ -115,7 +115,6 @@ func Suggest(text string, names []string) string {
 	return fmt.Sprintf(": did you mean %s?", best)
 }
 
-// distance is the edit distance in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

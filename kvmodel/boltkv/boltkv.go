@@ -63,11 +63,11 @@ type Store struct {
 	limits limits
 	id     [16]byte
 
-	turn    chan *batch // offers the open batch
+	turn    chan *batch
 	back    chan struct{}
 	closing chan struct{}
 	stopped chan struct{}
-	beside  sync.WaitGroup // goroutines that end when closing is closed
+	beside  sync.WaitGroup
 	close   func() error
 	last    func() // called by Close before the unlock; may be nil
 
@@ -82,7 +82,7 @@ type Store struct {
 	body     []byte
 	lastTime int64
 	used     time.Time
-	durable  atomic.Uint64 // last record known to be on disk
+	durable  atomic.Uint64
 
 	cache *kept.Cache
 
@@ -118,7 +118,7 @@ var (
 	_ kv.Recaller = (*Store)(nil)
 )
 
-// Stats counts the work of a Store since it was opened.
+// Stats counts the work since the store was opened.
 type Stats struct {
 	Commits uint64
 	Trips   uint64 // calls that wrote
@@ -285,7 +285,7 @@ func (s *Store) closer() func() error {
 		if stopped == nil {
 			return s.end()
 		}
-		if failed == nil { // No op has reported it.
+		if failed == nil {
 			defer func() { err = errors.Join(err, stopped) }()
 		}
 		done := make(chan error, 1)

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	maxTurns = 1000     // of a commit
-	maxBytes = 16 << 20 // above it, a commit takes no more writers
+	maxTurns = 1000 // of a commit
+	maxBytes = 16 << 20
 
 	keptRoom = 1 << 20
 )
@@ -219,7 +219,7 @@ func (s *Store) syncPeriodically() {
 }
 
 func (s *Store) syncSeen() *failure {
-	s.holding.Lock() // Keeps the logs open.
+	s.holding.Lock()
 	defer s.holding.Unlock()
 	s.mu.RLock()
 	log, last, ended := s.log, s.filling.seq, s.ended

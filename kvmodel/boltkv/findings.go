@@ -16,7 +16,6 @@ type room struct {
 	why  string
 }
 
-// leastFree is the free space to have beside a copy of the file: twice the size of the logs.
 const leastFree = 256 << 20
 
 func (s *Store) findings(context.Context) (all []kv.Finding) {

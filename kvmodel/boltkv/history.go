@@ -121,7 +121,7 @@ func (h *history) thin(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	from := uint64(0) // commits after it are kept
+	from := uint64(0)
 	var names []string
 	for i, sn := range snapshots {
 		age := now.Sub(sn.begun)

@@ -13,7 +13,7 @@ import (
 
 type hold struct {
 	*Store
-	from commitlog.Mark // everything before has been read
+	from commitlog.Mark
 
 	ctx context.Context // ends when too many logs are retained
 	end context.CancelCauseFunc

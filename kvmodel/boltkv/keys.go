@@ -75,8 +75,7 @@ func (s *Store) behind(from []byte) (key []byte) {
 	return nil
 }
 
-// inTables returns the sorted keys in the tables, and the deleted ones, which hide keys in the
-// tree.
+// gone hides keys in the tree.
 func (s *Store) inTables(begin string) (there []string, gone map[string]bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -109,7 +108,7 @@ func merge(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// keysFrom returns the next keys of the tree, and the key to continue at, nil at the end.
+// next is nil at the end.
 func (s *Store) keysFrom(ctx context.Context, from, begin []byte) (found []string, next []byte, fail *failure) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, unavailable(err)

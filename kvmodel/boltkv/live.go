@@ -59,12 +59,11 @@ type live struct {
 	bytes   int               // Of the current turn.
 
 	// Of the current turn.
-	undo   []undone // undoes its changes, last one first
-	before int      // bytes at its beginning
-	most   int      // most bytes written at one time
+	undo   []undone
+	before int
+	most   int // most bytes written at one time
 }
 
-// undone is the entry of a key in changes before a turn.
 type undone struct {
 	key  string
 	buf  []byte

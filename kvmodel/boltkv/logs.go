@@ -30,7 +30,6 @@ func (s *Store) beginLog(h commitlog.Header) (*commitlog.Log, error) {
 	return log, nil
 }
 
-// openLog returns nil if the file is missing, or holds no complete header.
 func (s *Store) openLog(path string) (*commitlog.Log, error) {
 	file, err := s.disk.open(path, false)
 	if isMissing(err) {
@@ -203,7 +202,6 @@ func about(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, damaged(err))
 }
 
-// disk is the file system of the logs.
 type disk interface {
 	open(path string, makes bool) (commitlog.File, error)
 	remove(path string) error

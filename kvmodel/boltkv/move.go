@@ -126,8 +126,7 @@ func (s *Store) moveTable(t *table, log *commitlog.Log, then func(*state)) error
 	return err
 }
 
-// moveItems moves the items of t to the tree, in order. left has the items that damaged pages
-// refused, with the error broken.
+// left has the items that damaged pages refused, with the error broken.
 func (s *Store) moveItems(t *table) (left map[string][]byte, broken, err error) {
 	left = make(map[string][]byte)
 	for keys := slices.Sorted(maps.Keys(t.items)); len(keys) > 0; {
@@ -155,7 +154,6 @@ func (s *Store) moveItems(t *table) (left map[string][]byte, broken, err error) 
 	return left, broken, nil
 }
 
-// carry commits left again, so that the next log has these items too.
 func (s *Store) carry(left map[string][]byte, broken error) error {
 	s.tell(func(st *Stats) { st.Carried = uint64(len(left)) })
 	if len(left) == 0 {
@@ -214,7 +212,6 @@ func (s *Store) updateTree(f func(*tree)) error {
 		return err
 	}
 	defer func() {
-		// Does nothing after a commit.
 		_ = tx.Rollback()
 	}()
 	id, t := tx.ID(), (*tree)(nil)

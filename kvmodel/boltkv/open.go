@@ -16,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/internal/durable"
 )
 
-// The file has three buckets. One without them belongs to another program.
 var (
 	metaBucket   = []byte("ringtree")
 	itemsBucket  = []byte("items")
@@ -29,7 +28,6 @@ var (
 	formatMark = []byte("3")
 )
 
-// lockWait is the wait for another process to close the file, as in a restart.
 const lockWait = 700 * time.Millisecond
 
 const smallest = 2 * 4096
@@ -294,7 +292,7 @@ func plainer(path string, err error) error {
 }
 
 const (
-	aheadMost   = 1 << 30   // the memory of a small machine
+	aheadMost   = 1 << 30
 	aheadAtOnce = 128 << 10 // per read
 )
 

@@ -31,7 +31,6 @@ func (s *Store) forget(changes map[string][]byte) {
 	}
 }
 
-// Memory returns the store, or nil if it cannot answer.
 func (s *Store) Memory(ctx context.Context) (kv.Memory, string) {
 	if s.cache == nil || s.failed.Load() != nil || ctx.Err() != nil {
 		return nil, ""
@@ -75,7 +74,7 @@ func (s *Store) giveWay() {
 type reading struct {
 	*Store
 	ops     []kv.Op
-	missing []answer // in neither the cache nor the tables
+	missing []answer
 	filling *table
 	fresh   []answer
 }

@@ -32,7 +32,7 @@ type scrub struct {
 	filter *bloom.Filter
 }
 
-const scrubbedBytes = 1 << 20 // of items, each tick
+const scrubbedBytes = 1 << 20
 
 func (sc *scrub) hasPassed(key []byte) bool { return sc.at != nil && bytes.Compare(key, sc.at) < 0 }
 

@@ -31,8 +31,8 @@ type Shipping struct {
 
 const (
 	callTime   = 30 * time.Second // of the folder
-	closeTime  = 5 * time.Second  // how long Close waits for the last commits
-	pieceBytes = 8 << 20          // a piece of this size takes no more commits
+	closeTime  = 5 * time.Second
+	pieceBytes = 8 << 20
 )
 
 // Ship ships the store to a folder until the store is closed, and then returns nil, or until ctx
@@ -65,13 +65,13 @@ func (s *Store) ship(ctx context.Context, to Folder) error {
 }
 
 type shipper struct {
-	*hold // of the commits that are not in the folder
-	to    *history
-	last  uint64
+	*hold
+	to   *history
+	last uint64
 
-	newest snapshot   // in the folder; may be zero
-	need   uint64     // a snapshot with all commits before this one is needed
-	taking chan taken // result of the running snapshot, or nil
+	newest snapshot // in the folder; may be zero
+	need   uint64   // a snapshot with all commits before this one is needed
+	taking chan taken
 	rest   time.Time
 	done   Shipping
 }
@@ -126,7 +126,7 @@ func (sh *shipper) tellDone() {
 }
 
 func (sh *shipper) shipAll(ctx context.Context) error {
-	if sh.ctx.Err() != nil { // It retained too many logs.
+	if sh.ctx.Err() != nil {
 		sh.hold = sh.Store.hold(context.Background())
 	}
 	for {

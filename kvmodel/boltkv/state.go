@@ -19,7 +19,6 @@ type state struct {
 	ships uint64 // identifies the folder of Ship, or 0
 }
 
-// point is the moment after a record of the logs.
 type point struct {
 	seq     uint64
 	time    int64

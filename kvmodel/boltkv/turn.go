@@ -10,7 +10,7 @@ import (
 
 // limits bound the tables and the timing. Tests lower them.
 type limits struct {
-	turn int // load at which the next table is begun
+	turn int
 	full int
 	idle time.Duration // time without a commit after which the table is moved
 	tick time.Duration
@@ -19,12 +19,12 @@ type limits struct {
 	trip   int // bytes written by a trip or an atomic change
 	copied int // bytes in a record of a backup
 
-	filter uint64 // bytes of a filter
+	filter uint64
 	spare  uint64 // keys a filter has room for, besides half as many as the tree has
 
 	ship     time.Duration
-	snapshot time.Duration // time to ship one
-	kept     int64         // bytes of logs retained for a reader
+	snapshot time.Duration
+	kept     int64
 }
 
 var defaultLimits = limits{

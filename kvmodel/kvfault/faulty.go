@@ -48,7 +48,7 @@ type faulty struct {
 	fault Fault
 
 	mu   sync.Mutex
-	left int // ops until the faulty one
+	left int
 }
 
 func (f *faulty) Powers() kv.Powers {

@@ -27,8 +27,7 @@ func parseID(id string) (h hash, ok bool) {
 	return hash(b), true
 }
 
-// readCookie returns the secret in the request's cookie, or nil, and whether it was signed with the
-// first key. The signature covers the name.
+// readCookie returns nil without a valid cookie. The signature covers the name.
 func (s *Store) readCookie(r *http.Request, name string) (secret []byte, current bool) {
 	cookie, err := r.Cookie(name)
 	if err != nil {

@@ -34,7 +34,6 @@ func (s *Store) Generation(ctx context.Context, user string) (Generation, error)
 	return g, nil
 }
 
-// current returns ErrRevoked if g is no longer the generation of its user.
 func (s *Store) current(ctx context.Context, g Generation) error {
 	now, err := s.Generation(ctx, g.user)
 	if err != nil {

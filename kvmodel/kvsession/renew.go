@@ -164,7 +164,6 @@ func (s *Store) replace(ctx context.Context, old stored, become func(record) rec
 	}
 }
 
-// known returns old with its version, or a new session if nothing is stored.
 func (s *Store) known(ctx context.Context, old stored) (stored, error) {
 	switch {
 	case old.id == "":

@@ -104,7 +104,6 @@ type edit struct {
 	aged   bool // maxAge is new
 }
 
-// editOf returns the app's changes since the session was read.
 func editOf(session *sessions.Session, held *hold) (edit, error) {
 	values, err := encodeValues(session.Values)
 	return edit{

@@ -31,7 +31,7 @@ type Store struct {
 
 var _ sessions.Store = (*Store)(nil)
 
-// New returns a Store that keeps sessions in store. The error names an invalid option.
+// New returns a Store on store. The error names an invalid option.
 func New(store kv.Store, o Options) (*Store, error) {
 	o = o.withDefaults()
 	if err := o.check(); err != nil {
@@ -94,7 +94,6 @@ type stored struct {
 	version kv.Version // 0: unknown
 }
 
-// read returns ErrEnded if the session is absent, replaced or expired.
 func (s *Store) read(ctx context.Context, id string) (stored, error) {
 	found := stored{id: id}
 	result, err := kv.One(ctx, s.store, kv.OpGet(sessionKey.Key(id)))
@@ -151,12 +150,12 @@ func show(session *sessions.Session, found stored) error {
 
 func now() time.Time { return time.Now().Truncate(time.Second) }
 
-// hold is the store's knowledge of a session in use. The zero hold is of one that is not stored.
+// The zero hold is of a session that is not stored.
 type hold struct {
 	stored         // the state that Values was made from
 	secret  []byte // in the cookie
 	current bool   // the cookie is signed with the first key
-	err     error  // why it must not be saved
+	err     error
 }
 
 // A sessions.Session has no room for its hold: Values belongs to the app, which may clear it.

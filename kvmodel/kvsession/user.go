@@ -20,8 +20,7 @@ import (
 
 var listKey = kv.NewClass("sessions", 1)
 
-// seat is a session and the time it was added to a list, stored as a frame of the id and the
-// seconds since 1970.
+// A seat is stored as a frame of the id and the seconds since 1970.
 type seat struct {
 	id    hash
 	since time.Time
@@ -189,7 +188,6 @@ func (s *Store) revokeListed(ctx context.Context, user string, keep []string) (e
 	return true, nil
 }
 
-// endAll removes sessions and returns those that existed.
 func (s *Store) endAll(ctx context.Context, seats []seat) (gone map[hash]bool, err error) {
 	if len(seats) == 0 {
 		return nil, nil

@@ -53,7 +53,7 @@ func (c Case) Check(t testing.TB, m Maker) {
 	c.run(f)
 }
 
-// leaves is a case in which ops, one after another, leave key k with the value want.
+// leaves wants ops, one after another, to leave key k with the value want.
 func leaves(name, rule, want string, ops ...kv.Op) Case {
 	return Case{name, rule, 0, func(f *fixture) {
 		f.ok(ops...)
@@ -61,7 +61,7 @@ func leaves(name, rule, want string, ops ...kv.Op) Case {
 	}}
 }
 
-// refuses is a case in which op, after others, ends in want and changes nothing.
+// refuses wants op, after others, to end in want and to change nothing.
 func refuses(name, rule string, want error, op kv.Op, before ...kv.Op) Case {
 	return Case{name, rule, 0, func(f *fixture) {
 		f.ok(before...)

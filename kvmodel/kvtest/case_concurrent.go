@@ -133,8 +133,7 @@ func (f *fixture) countsExactly(clients ...kv.Store) {
 	f.oneToN(slices.Concat(sums...), goroutines*rounds)
 }
 
-// oneWins carries out op(i) in goroutine i, expects one to succeed and the others to fail with
-// lost, and returns the winner.
+// oneWins wants one op to succeed and the others to fail with lost, and returns the winner.
 func (f *fixture) oneWins(lost error, op func(i int) kv.Op) int {
 	f.Helper()
 	ops := make([]kv.Op, goroutines)
@@ -193,7 +192,6 @@ func (f *fixture) appendsAll(clients ...kv.Store) {
 	f.allPieces("k", rounds)
 }
 
-// allPieces expects key to hold the pieces 0 to n-1 of each goroutine, in order.
 func (f *fixture) allPieces(key string, n int) {
 	f.Helper()
 	var next [goroutines]int

@@ -284,8 +284,7 @@ func (f *fixture) manyGets(n int) {
 	}
 }
 
-// onlyWinner expects one op to have succeeded and the others to have failed with lost, and returns
-// the winner.
+// onlyWinner wants one op to have succeeded and the others to have failed with lost.
 func (f *fixture) onlyWinner(ops []kv.Op, lost error) int {
 	f.Helper()
 	winner := -1
@@ -365,8 +364,7 @@ func (f *fixture) unsent(ctx context.Context, reason error) {
 	}
 }
 
-// cancelUnderWay increments a key under contexts that end at any moment. The sum must lie between
-// the number of certain increments and that plus the unclear ones.
+// The sum must lie between the number of certain increments and that plus the unclear ones.
 func (f *fixture) cancelUnderWay() {
 	f.Helper()
 	f.ok(kv.OpSet("k", []byte("0")))

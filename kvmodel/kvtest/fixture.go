@@ -116,7 +116,6 @@ func sameOp(a, b kv.Op) bool {
 		a.TTL == b.TTL && bytes.Equal(a.Unless, b.Unless) && a.Delta == b.Delta
 }
 
-// answer carries out op, expects the sentinel want, and returns the result.
 func (f *fixture) answer(op kv.Op, want error) kv.Result {
 	f.Helper()
 	r := f.do(op)[0].Result
@@ -149,7 +148,6 @@ func (f *fixture) ok(ops ...kv.Op) {
 	}
 }
 
-// refused carries out op, expects the error want, and an unchanged item.
 func (f *fixture) refused(op kv.Op, want error) {
 	f.Helper()
 	before := f.do(kv.OpGet(op.Key))[0].Result
@@ -198,7 +196,6 @@ func (f *fixture) number(op kv.Op, want int64) {
 	}
 }
 
-// together runs n goroutines, each of which calls work times times, until an error.
 func (f *fixture) together(n, times int, work func(i, round int) error) {
 	f.Helper()
 	var wg sync.WaitGroup
@@ -271,5 +268,4 @@ func (f *fixture) numberOf(s kv.Store, key string) (int64, error) {
 // slack is how long an item may outlive its TTL.
 const slack = 2 * time.Second
 
-// shortly is the TTL of items that expire while the suite waits.
 const shortly = 2 * time.Second

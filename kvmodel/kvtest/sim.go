@@ -48,7 +48,7 @@ type Sim struct {
 	arrivals     []*request
 	expired      []*request
 	running      int
-	transactions int // running functions of Atomic
+	transactions int
 	trace        trace
 }
 

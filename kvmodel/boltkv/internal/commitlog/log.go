@@ -40,10 +40,10 @@ type Log struct {
 	file File
 	salt uint32 // seeds the checksums of this use of the file
 
-	next uint64 // number of the next record
-	link uint32 // checksum of the last record
-	at   int64  // offset of the next record
-	size int64  // of the file; from at on it holds zeros, or leftovers of an earlier use
+	next uint64
+	link uint32
+	at   int64
+	size int64 // of the file; from at on it holds zeros, or leftovers of an earlier use
 	buf  []byte
 }
 
@@ -58,7 +58,7 @@ func Create(file File, h Header) (*Log, error) {
 	return Open(file)
 }
 
-// Open returns the log in file. Its records are read by Replay.
+// Open returns the log in file, to be replayed.
 func Open(file File) (*Log, error) {
 	size, err := file.Size()
 	if err != nil {
@@ -142,8 +142,8 @@ func (l *Log) isThere(record []byte) bool {
 
 type Header struct {
 	Store [16]byte
-	Epoch uint64 // one higher than in the previous log
-	First uint64 // number of its first record
+	Epoch uint64
+	First uint64
 }
 
 // In a file the header has a block of its own, so that no write of a record touches its sector.
@@ -153,7 +153,7 @@ const (
 	blockSize  = 4096
 )
 
-// encode returns h after magic, with random bytes and a checksum, which seeds those of the records.
+// encode adds random bytes and a checksum, which seeds those of the records.
 func (h *Header) encode(magic string) []byte {
 	buf := make([]byte, headerSize)
 	copy(buf, magic)

@@ -9,13 +9,13 @@ import (
 type Record struct {
 	Seq     uint64 // in an End of a log, the number of the next commit
 	Time    int64  // nanoseconds since 1970; never decreases
-	Version uint64 // the last one assigned
-	Durable uint64 // the last record known to be on disk when this one was written
+	Version uint64
+	Durable uint64 // known to be on disk when this one was written
 	End     bool   // not a commit: the log continues in the next one, or the stream is complete
 	Items   bool   // not a commit: items of a stream, as of somewhat earlier
 	Body    []byte
 
-	link uint32 // checksum of the record before
+	link uint32
 }
 
 // A record is its checksum, its length, and the checksummed rest, padded to a multiple of 8 bytes.
@@ -41,7 +41,6 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encode appends r to buf, whose length is a multiple of 8 bytes.
 func (r *Record) encode(buf []byte, salt uint32) []byte {
 	begin := len(buf)
 	buf = append(buf, make([]byte, recordSize)...)
@@ -65,8 +64,7 @@ func (r *Record) encode(buf []byte, salt uint32) []byte {
 
 func padding(length int) int { return -length & 7 }
 
-// decode returns the first record in data, its checksum and its size. ok is false if there is none.
-// The body shares data's memory.
+// decode returns ok false if data begins with no record. The body shares data's memory.
 func decode(data []byte, salt uint32) (r Record, sum uint32, size int64, ok bool) {
 	if len(data) < recordSize {
 		return r, 0, 0, false

@@ -44,8 +44,8 @@ func (l *Log) Replay(f func(Record) error) (ended bool, dropped int, err error) 
 
 func (l *Log) rest(data []byte) []byte { return data[min(l.at, int64(len(data))):] }
 
-// behind returns the number of whole records of this log in tail, and the last record that they say
-// is on disk.
+// behind returns the number of whole records of this log in tail, and the last one that they say is
+// on disk.
 func (l *Log) behind(tail []byte) (n int, durable uint64) {
 	for at := 8; at+recordSize <= len(tail); at += 8 {
 		// Most of tail is not records, and the number is the fastest check.

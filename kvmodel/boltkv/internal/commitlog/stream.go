@@ -11,8 +11,7 @@ import (
 
 const streamMagic = "ringtree data 1\n"
 
-// Writer writes records to a stream. The last one must be an End, so that missing records are
-// always detected.
+// Writer writes records to a stream. The last one must be an End.
 type Writer struct {
 	to         io.Writer
 	salt, link uint32
@@ -37,7 +36,6 @@ func (w *Writer) Write(r Record) error {
 	return err
 }
 
-// Reader reads the records of a stream, or of a part of a log.
 type Reader struct {
 	Header
 	from       *bufio.Reader
