@@ -1,4 +1,4 @@
-package memcachekv_test
+package memcachekv
 
 import (
 	"errors"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
 
 func adds(name string, n int) (ops []kv.Op) {
@@ -21,7 +20,7 @@ func adds(name string, n int) (ops []kv.Op) {
 
 func TestBatch_AServerReadsItsWritesAndGetsAtOnce(t *testing.T) {
 	f := newFake(t)
-	s := open(t, memcachekv.Options{}, f.Addr)
+	s := open(t, Options{}, f.Addr)
 	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
 	before := f.Reads.Load()
 	ops := append(adds("a", 10), kv.OpGet("k"), kv.OpDelete("a0"), kv.OpGet("absent"), kv.OpAppend("k", []byte("+")))
@@ -40,7 +39,7 @@ func TestBatch_AServerReadsItsWritesAndGetsAtOnce(t *testing.T) {
 
 func TestBatch_WhereTheConnectionEndsHalfway_OnlyWhatHasNoAnswerIsUnclear(t *testing.T) {
 	f := newFake(t)
-	s := open(t, memcachekv.Options{}, f.Addr)
+	s := open(t, Options{}, f.Addr)
 	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
 	f.Left.Store(4)
 	ops := append(adds("a", 6), kv.OpGet("k"))
@@ -64,7 +63,7 @@ func TestBatch_AnAnswerThatDoesNotFit_EndsTheConnection(t *testing.T) {
 	} {
 		t.Run(says, func(t *testing.T) {
 			f := newFake(t)
-			s := open(t, memcachekv.Options{}, f.Addr)
+			s := open(t, Options{}, f.Addr)
 			one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
 			f.Says.Store(says)
 			ops := append(adds("a", 2), kv.OpGet("k"))
@@ -89,7 +88,7 @@ func TestBatch_AnItemNobodyHasAskedFor_MakesAllGetsUnavailable(t *testing.T) {
 	} {
 		t.Run(says, func(t *testing.T) {
 			f := newFake(t)
-			s := open(t, memcachekv.Options{}, f.Addr)
+			s := open(t, Options{}, f.Addr)
 			one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
 			f.Says.Store(says)
 			results, err := kv.GetAll(t.Context(), s, "absent", "k")
@@ -111,7 +110,7 @@ func TestBatch_AnItemNobodyHasAskedFor_MakesAllGetsUnavailable(t *testing.T) {
 func TestBatch_ToASilentServer_EndsWithTheContext(t *testing.T) {
 	for end, begin := range ending(t, 200*time.Millisecond) {
 		f := newFake(t)
-		s := open(t, memcachekv.Options{Timeout: time.Minute}, f.Addr)
+		s := open(t, Options{Timeout: time.Minute}, f.Addr)
 		one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
 		f.Mute.Store(true)
 		ops := append(adds("a", 600), kv.OpGet("k"))
@@ -131,7 +130,7 @@ func TestBatch_ToASilentServer_EndsWithTheContext(t *testing.T) {
 }
 
 func TestBatch_AWriteThatIsRefused_LeavesTheOthers(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+	bothWays(t, func(t *testing.T, opts Options) {
 		s := open(t, opts, memcached(t, "-I", "512k").Addr)
 		ctx := t.Context()
 		one(t, ctx, s, kv.OpSet("k", []byte("old")))
@@ -157,7 +156,7 @@ func TestBatch_AWriteThatIsRefused_LeavesTheOthers(t *testing.T) {
 }
 
 func TestBatch_IncrementsPastTheLargestNumber_AreTakenBack(t *testing.T) {
-	s := open(t, memcachekv.Options{}, memcached(t).Addr)
+	s := open(t, Options{}, memcached(t).Addr)
 	ctx := t.Context()
 	largest := strconv.Itoa(kv.MaxNumber)
 	one(t, ctx, s, kv.OpSet("k", []byte(largest)))
@@ -177,7 +176,7 @@ func TestBatch_IncrementsPastTheLargestNumber_AreTakenBack(t *testing.T) {
 }
 
 func TestBatch_LargerThanAnyBuffer_IsCarriedOut(t *testing.T) {
-	s := open(t, memcachekv.Options{}, memcached(t, "-m", "256").Addr)
+	s := open(t, Options{}, memcached(t, "-m", "256").Addr)
 	ctx := t.Context()
 	var ops []kv.Op
 	for i := range 3000 {

@@ -1,4 +1,4 @@
-package memcachekv_test
+package memcachekv
 
 import (
 	"context"
@@ -11,11 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
 
 func TestStore_ARestartedServer_IsLostUntilAccepted(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+	bothWays(t, func(t *testing.T, opts Options) {
 		f, other := newFake(t), newFake(t)
 		s := open(t, opts, f.Addr, other.Addr)
 		ctx := t.Context()
@@ -34,7 +33,7 @@ func TestStore_ARestartedServer_IsLostUntilAccepted(t *testing.T) {
 			t.Errorf("many gets ended in %v, want ErrLost", err)
 		}
 
-		must(t, s.Accept(ctx))
+		must(t, accept(t, s))
 		one(t, ctx, s, kv.OpGet(key), kv.ErrNotFound)
 		one(t, ctx, s, kv.OpSet(key, []byte("new")))
 		// The server numbers its versions from the start, so these would be equal.
@@ -47,7 +46,7 @@ func TestStore_ARestartedServer_IsLostUntilAccepted(t *testing.T) {
 }
 
 func TestStore_AWriteOnAConnectionARestartBroke_IsUnclearAndTheNextIsLost(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+	bothWays(t, func(t *testing.T, opts Options) {
 		f := newFake(t)
 		s := open(t, opts, f.Addr)
 		one(t, t.Context(), s, kv.OpSet("k", nil))
@@ -62,13 +61,13 @@ func TestStore_AWriteOnAConnectionARestartBroke_IsUnclearAndTheNextIsLost(t *tes
 
 func TestStore_ALossThatAnotherProcessMetFirst_IsALossHere(t *testing.T) {
 	f := newFake(t)
-	s, other := open(t, memcachekv.Options{}, f.Addr), open(t, memcachekv.Options{}, f.Addr)
+	s, other := open(t, Options{}, f.Addr), open(t, Options{}, f.Addr)
 	ctx := t.Context()
 	one(t, ctx, s, kv.OpSet("k", nil))
 	f.Restart()
 	one(t, ctx, other, kv.OpGet("k"), kv.ErrNotFound)
 	one(t, ctx, s, kv.OpGet("k"), kv.ErrLost)
-	must(t, s.Accept(ctx))
+	must(t, accept(t, s))
 	// Both now know it by the same number, so their versions are the same.
 	one(t, ctx, other, kv.OpSet("k", nil))
 	version := one(t, ctx, other, kv.OpGet("k")).Version
@@ -77,30 +76,35 @@ func TestStore_ALossThatAnotherProcessMetFirst_IsALossHere(t *testing.T) {
 
 func TestStore_Accept_LeavesAloneWhatNoOperationHasSeen(t *testing.T) {
 	f := newFake(t)
-	s := open(t, memcachekv.Options{}, f.Addr)
+	s := open(t, Options{}, f.Addr)
 	ctx := t.Context()
 	one(t, ctx, s, kv.OpSet("k", nil))
 	f.Restart()
-	must(t, s.Accept(ctx))
+	must(t, accept(t, s))
 	one(t, ctx, s, kv.OpGet("k"), kv.ErrLost)
 }
 
 func TestStore_Accept_OfAServerThatDoesNotAnswer_IsUnavailable(t *testing.T) {
 	f := newFake(t)
-	s := open(t, memcachekv.Options{}, f.Addr)
+	s := open(t, Options{}, f.Addr)
 	one(t, t.Context(), s, kv.OpSet("k", nil))
 	f.Restart()
 	one(t, t.Context(), s, kv.OpGet("k"), kv.ErrLost)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.Accept(ctx); !errors.Is(err, kv.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+	if _, err := s.memory.Accept(ctx); !errors.Is(err, kv.ErrUnavailable) || !errors.Is(err, context.Canceled) {
 		t.Errorf("Accept returned %v, want ErrUnavailable and why", err)
 	}
 	one(t, t.Context(), s, kv.OpGet("k"), kv.ErrLost)
 }
 
+func accept(t *testing.T, s *Store) error {
+	_, err := s.memory.Accept(t.Context())
+	return err
+}
+
 // patient suits a busy machine.
-var patient = memcachekv.Options{Timeout: time.Minute}
+var patient = Options{Timeout: time.Minute}
 
 func soon(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -109,7 +113,7 @@ func soon(t *testing.T) context.Context {
 }
 
 // twoServers returns a store in use on two servers, with a key on each.
-func twoServers(t *testing.T) (a, b *fake, s *memcachekv.Store, onA, onB string) {
+func twoServers(t *testing.T) (a, b *fake, s *Store, onA, onB string) {
 	t.Helper()
 	a, b = newFake(t), newFake(t)
 	s = open(t, patient, a.Addr, b.Addr)
@@ -137,7 +141,7 @@ func TestLoss_OfOneServerOfTwo_IsKnownToOneThatStartsLater(t *testing.T) {
 				one(t, t.Context(), later, kv.OpAdd(onA, nil), kv.ErrLost)
 				one(t, t.Context(), later, kv.OpGet(onB))
 			}
-			running.AgeLooks()
+			running.memory.Doubt()
 			one(t, t.Context(), running, kv.OpGet(onA), kv.ErrLost)
 			one(t, t.Context(), running, kv.OpGet(onB))
 		})
@@ -161,7 +165,7 @@ func TestServers_AddedOrRemoved_NeedAnAcceptOnce(t *testing.T) {
 				t.Errorf("%v: want an error that says %s", r.Err, change.says)
 			}
 		}
-		accepted, err := kv.PowersOf(later).Losses.Accept(t.Context())
+		accepted, err := later.memory.Accept(t.Context())
 		if diff := cmp.Diff([]string{change.says}, accepted); err != nil || diff != "" {
 			t.Errorf("Accept: %v, what (-want +got):\n%s", err, diff)
 		}
@@ -170,7 +174,7 @@ func TestServers_AddedOrRemoved_NeedAnAcceptOnce(t *testing.T) {
 		}
 		one(t, t.Context(), open(t, patient, change.addrs...), kv.OpGet(keyOn(later, c.Addr)))
 		// One that runs with the old URL learns it from the servers it has left.
-		running.AgeLooks()
+		running.memory.Doubt()
 		one(t, t.Context(), running, kv.OpGet(onA), kv.ErrLost)
 		one(t, t.Context(), running, kv.OpGet(onB), kv.ErrLost)
 	}
@@ -180,15 +184,15 @@ func TestServers_AddedAgain_MustBeFlushedFirst(t *testing.T) {
 	a, b, _, _, onB := twoServers(t)
 	alone := open(t, patient, a.Addr)
 	one(t, t.Context(), alone, kv.OpGet(onB), kv.ErrLost)
-	must(t, alone.Accept(t.Context()))
+	must(t, accept(t, alone))
 	both := open(t, patient, a.Addr, b.Addr)
 	one(t, t.Context(), both, kv.OpGet(onB), kv.ErrLost)
-	if err := both.Accept(t.Context()); !errors.Is(err, kv.ErrLost) || !strings.Contains(err.Error(), "flush it first") {
+	if err := accept(t, both); !errors.Is(err, kv.ErrLost) || !strings.Contains(err.Error(), "flush it first") {
 		t.Errorf("Accept returned %v, want that the server must be flushed first", err)
 	}
 	one(t, t.Context(), both, kv.OpGet(onB), kv.ErrLost)
 	b.Forget("")
-	must(t, both.Accept(t.Context()))
+	must(t, accept(t, both))
 	one(t, t.Context(), both, kv.OpGet(onB), kv.ErrNotFound)
 }
 
@@ -232,7 +236,7 @@ func TestLoss_WhereNoOtherServerAnswers_IsUnavailable(t *testing.T) {
 func TestLosses_AreToldOnce(t *testing.T) {
 	a, _, s, onA, onB := twoServers(t)
 	var told []string
-	kv.PowersOf(s).Losses.Watch(func(servers []string, err error) {
+	s.memory.Watch(func(servers []string, err error) {
 		told = append(told, fmt.Sprint(servers[0] == a.Addr, len(servers), errors.Is(err, kv.ErrLost)))
 	})
 	a.Restart()
@@ -240,10 +244,10 @@ func TestLosses_AreToldOnce(t *testing.T) {
 		one(t, t.Context(), s, kv.OpGet(onA), kv.ErrLost)
 		one(t, t.Context(), s, kv.OpGet(onB))
 	}
-	if got := kv.PowersOf(s).Losses.Lost(); len(got) != 1 || !errors.Is(got[0], kv.ErrLost) {
+	if got := s.memory.Lost(); len(got) != 1 || !errors.Is(got[0], kv.ErrLost) {
 		t.Errorf("Lost returned %v, want one ErrLost", got)
 	}
-	must(t, s.Accept(t.Context()))
+	must(t, accept(t, s))
 	one(t, t.Context(), s, kv.OpGet(onA), kv.ErrNotFound)
 	if diff := cmp.Diff([]string{"true 1 true", "true 1 false"}, told); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
@@ -263,7 +267,7 @@ func TestLooks_CostOneGetForEachConnection(t *testing.T) {
 	if got := [2]int64{a.Looks.Load(), b.Looks.Load()}; got != [2]int64{2, 2} {
 		t.Errorf("%v looks, want 2 and 2", got)
 	}
-	s.AgeLooks()
+	s.memory.Doubt()
 	for range 100 {
 		one(t, t.Context(), s, kv.OpGet(onA))
 	}

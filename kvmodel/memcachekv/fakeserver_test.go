@@ -1,4 +1,4 @@
-package memcachekv_test
+package memcachekv
 
 import (
 	"bufio"

@@ -84,16 +84,9 @@ func TestFindings_OfAServerThatRuns(t *testing.T) {
 	servers.Need(t, "memcached")
 	found := func(start func(...string) (*servers.Process, error), args ...string) []kv.Finding {
 		p, err := start(args...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(p.Kill)
-		s, err := OpenVolatile([]string{p.Addr}, Options{Timeout: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { s.Close() })
-		return kv.PowersOf(s).Findings(t.Context())
+		return open(t, patient, p.Addr).findings(t.Context())
 	}
 	wantTold(t, found(servers.MemcachedThatEvicts, "-I", "512k"), "drops items when its memory is full, 0 so far: start it with -M",
 		"it accepts items of up to 524288 bytes", ": 0 % of its memory is used", ": its clock is that of this machine")
@@ -113,12 +106,8 @@ func TestFindings_WhatAServerDoesNotSayIsNotFine(t *testing.T) {
 		t.Errorf("want one finding, got %v", found)
 	}
 	wantTold(t, found, "unknown 127.0.0.1:11211: it does not report evictions, whether it evicts, item_size_max, bytes, maxbytes, time, so that could not be checked")
-	s, err := OpenVolatile([]string{"127.0.0.1:1"}, Options{Timeout: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	wantTold(t, kv.PowersOf(s).Findings(t.Context()), "unknown a server could not be checked: 127.0.0.1:1: ")
+	s := open(t, Options{Timeout: time.Second}, "127.0.0.1:1")
+	wantTold(t, s.findings(t.Context()), "unknown a server could not be checked: 127.0.0.1:1: ")
 }
 
 func TestFindings_AServerThatIsFullOrFarAwayOrLateHurts(t *testing.T) {

@@ -1,4 +1,4 @@
-package memcachekv_test
+package memcachekv
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
 
 // one wants op to end in all of wants, or to succeed.
@@ -52,16 +51,16 @@ func within(t *testing.T, limit time.Duration, work func()) {
 func TestOpenVolatile_RefusesWhatMakesNoSense(t *testing.T) {
 	for name, try := range map[string]struct {
 		servers []string
-		opts    memcachekv.Options
+		opts    Options
 		says    string
 	}{
-		"no servers":       {nil, memcachekv.Options{}, "no servers"},
-		"no port":          {[]string{"a:1", "b"}, memcachekv.Options{}, `"b"`},
-		"the same twice":   {[]string{"a:1", "a:1"}, memcachekv.Options{}, "twice"},
-		"negative timeout": {[]string{"a:1"}, memcachekv.Options{Timeout: -1}, "negative"},
-		"negative conns":   {[]string{"a:1"}, memcachekv.Options{Conns: -1}, "negative"},
+		"no servers":       {nil, Options{}, "no servers"},
+		"no port":          {[]string{"a:1", "b"}, Options{}, `"b"`},
+		"the same twice":   {[]string{"a:1", "a:1"}, Options{}, "twice"},
+		"negative timeout": {[]string{"a:1"}, Options{Timeout: -1}, "negative"},
+		"negative conns":   {[]string{"a:1"}, Options{Conns: -1}, "negative"},
 	} {
-		_, err := memcachekv.OpenVolatile(try.servers, try.opts)
+		_, err := OpenVolatile(try.servers, try.opts)
 		if err == nil || !strings.Contains(err.Error(), try.says) {
 			t.Errorf("%s: got error %v, want one that says %s", name, err, try.says)
 		}
@@ -69,7 +68,7 @@ func TestOpenVolatile_RefusesWhatMakesNoSense(t *testing.T) {
 }
 
 func TestStore_Do_SendsTheGetsForAServerAsOneRequest(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+	bothWays(t, func(t *testing.T, opts Options) {
 		a, b := newFake(t), newFake(t)
 		s := open(t, opts, a.Addr, b.Addr)
 		ctx := t.Context()
@@ -104,7 +103,7 @@ func TestStore_Do_SendsTheGetsForAServerAsOneRequest(t *testing.T) {
 func TestStore_Do_AServerThatIsDown_MakesExactlyItsKeysUnavailable(t *testing.T) {
 	up, stopped := newFake(t), newFake(t)
 	down := stopped.Addr
-	s := open(t, memcachekv.Options{}, up.Addr, down)
+	s := open(t, Options{}, up.Addr, down)
 	// The first op ever needs all servers.
 	one(t, t.Context(), s, kv.OpGet("k"), kv.ErrNotFound)
 	stopped.Stop()
@@ -122,14 +121,14 @@ func TestStore_Do_AServerThatIsDown_MakesExactlyItsKeysUnavailable(t *testing.T)
 	for _, op := range ops {
 		var want error
 		switch {
-		case s.ServerOf(op.Key) == down:
+		case s.addrOf(op.Key) == down:
 			want = kv.ErrUnavailable
 			failed++
 		case op.Kind == kv.Get:
 			want = kv.ErrNotFound
 		}
 		if diff := cmp.Diff(want, op.Result.Err, cmpopts.EquateErrors()); diff != "" {
-			t.Errorf("%v %s of server %s (-want +got):\n%s", op.Kind, op.Key, s.ServerOf(op.Key), diff)
+			t.Errorf("%v %s of server %s (-want +got):\n%s", op.Kind, op.Key, s.addrOf(op.Key), diff)
 		}
 	}
 	if failed == 0 || failed == len(ops) {
@@ -154,7 +153,7 @@ func ending(t *testing.T, d time.Duration) map[error]func() context.Context {
 }
 
 func TestStore_Do_ASilentServer_EndsWithTheContext(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+	bothWays(t, func(t *testing.T, opts Options) {
 		f := newFake(t)
 		opts.Timeout = time.Minute
 		s := open(t, opts, f.Addr)
@@ -175,7 +174,7 @@ func TestStore_Do_ASilentServer_EndsWithTheContext(t *testing.T) {
 }
 
 func TestStore_Do_AWriteWithoutAnAnswer_IsUnclear(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+	bothWays(t, func(t *testing.T, opts Options) {
 		opts.Timeout = time.Minute
 		for name, end := range map[string]func(f *fake, cancel func()){
 			"deadline": func(f *fake, _ func()) { f.Mute.Store(true) },
@@ -206,7 +205,7 @@ func TestStore_Do_AWriteWithoutAnAnswer_IsUnclear(t *testing.T) {
 }
 
 func TestStore_Do_ASilentServer_EndsWithTheTimeout(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+	bothWays(t, func(t *testing.T, opts Options) {
 		f := newFake(t)
 		opts.Timeout = time.Second / 2
 		s := open(t, opts, f.Addr)
@@ -222,7 +221,7 @@ func TestStore_Do_ASilentServer_EndsWithTheTimeout(t *testing.T) {
 func TestStore_Do_AServerThatNeverSpeaks_MakesWritesUnavailable(t *testing.T) {
 	f := newFake(t)
 	f.Mute.Store(true)
-	s := open(t, memcachekv.Options{Timeout: 30 * time.Millisecond}, f.Addr)
+	s := open(t, Options{Timeout: 30 * time.Millisecond}, f.Addr)
 	r := one(t, t.Context(), s, kv.OpSet("k", nil), kv.ErrUnavailable)
 	if errors.Is(r.Err, kv.ErrUnclear) {
 		t.Errorf("ended in %v, though the write was never sent", r.Err)
@@ -232,7 +231,7 @@ func TestStore_Do_AServerThatNeverSpeaks_MakesWritesUnavailable(t *testing.T) {
 func TestStore_Do_ManyWritesToASilentServer_WaitOnceAndHoldUpNoOne(t *testing.T) {
 	silent, well := newFake(t), newFake(t)
 	const timeout = time.Second
-	s := open(t, memcachekv.Options{Timeout: timeout, Conns: 2}, silent.Addr, well.Addr)
+	s := open(t, Options{Timeout: timeout, Conns: 2}, silent.Addr, well.Addr)
 	one(t, t.Context(), s, kv.OpSet(keyOn(s, silent.Addr), nil))
 	silent.Mute.Store(true)
 	var ops []kv.Op
@@ -241,22 +240,24 @@ func TestStore_Do_ManyWritesToASilentServer_WaitOnceAndHoldUpNoOne(t *testing.T)
 	}
 	within(t, 10*timeout, func() { s.Do(t.Context(), ops) })
 	for _, op := range ops {
-		if err := op.Result.Err; (err == nil) != (s.ServerOf(op.Key) == well.Addr) {
-			t.Errorf("set %s on %s ended in %v", op.Key, s.ServerOf(op.Key), err)
+		if err := op.Result.Err; (err == nil) != (s.addrOf(op.Key) == well.Addr) {
+			t.Errorf("set %s on %s ended in %v", op.Key, s.addrOf(op.Key), err)
 		}
 	}
 }
 
-func keyOn(s *memcachekv.Store, addr string) string {
+func (s *Store) addrOf(key string) string { return pick(s.servers, key).addr }
+
+func keyOn(s *Store, addr string) string {
 	for i := 0; ; i++ {
-		if key := fmt.Sprint("on", i); s.ServerOf(key) == addr {
+		if key := fmt.Sprint("on", i); s.addrOf(key) == addr {
 			return key
 		}
 	}
 }
 
 func TestStore_Do_AGetOnABrokenConnection_IsAskedAgain(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+	bothWays(t, func(t *testing.T, opts Options) {
 		f := newFake(t)
 		s := open(t, opts, f.Addr)
 		one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
@@ -271,11 +272,11 @@ func TestStore_Do_AGetOnABrokenConnection_IsAskedAgain(t *testing.T) {
 }
 
 func TestStore_Do_AConnectionThatBreaksDuringItsLook_RepeatsNoGet(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+	bothWays(t, func(t *testing.T, opts Options) {
 		f := newFake(t)
 		s := open(t, opts, f.Addr)
 		one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
-		s.AgeLooks()
+		s.memory.Doubt()
 		f.HangUp.Store(true)
 		one(t, t.Context(), s, kv.OpGet("k"))
 		if n := f.Gets.Load(); n != 1 {
@@ -286,7 +287,7 @@ func TestStore_Do_AConnectionThatBreaksDuringItsLook_RepeatsNoGet(t *testing.T) 
 
 func TestStore_Do_OnceABrokenConnectionWasNoticed_WritesUseNewOnes(t *testing.T) {
 	f := newFake(t)
-	s := open(t, memcachekv.Options{}, f.Addr)
+	s := open(t, Options{}, f.Addr)
 	write := func() {
 		var done sync.WaitGroup
 		for i := range 20 {
@@ -307,7 +308,7 @@ func TestStore_Do_OnceABrokenConnectionWasNoticed_WritesUseNewOnes(t *testing.T)
 }
 
 func TestStore_Do_NeverUsesMoreConnectionsThanItMay(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+	bothWays(t, func(t *testing.T, opts Options) {
 		f := newFake(t)
 		opts.Conns = 3
 		s := open(t, opts, f.Addr)
@@ -333,7 +334,7 @@ func TestStore_Do_NeverUsesMoreConnectionsThanItMay(t *testing.T) {
 func TestStore_Do_WhereAllConnectionsAreBusy_EndsUnsentInTime(t *testing.T) {
 	f := newFake(t)
 	const timeout = time.Second
-	s := open(t, memcachekv.Options{Conns: 1, Timeout: timeout}, f.Addr)
+	s := open(t, Options{Conns: 1, Timeout: timeout}, f.Addr)
 	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
 	f.Mute.Store(true)
 	var wg sync.WaitGroup
@@ -362,7 +363,7 @@ func TestStore_Do_WhereAllConnectionsAreBusy_EndsUnsentInTime(t *testing.T) {
 func TestStore_Close_EndsItsUseAndLeavesNoGoroutine(t *testing.T) {
 	f := newFake(t)
 	before := runtime.NumGoroutine()
-	s := open(t, memcachekv.Options{}, f.Addr)
+	s := open(t, Options{}, f.Addr)
 	var ops []kv.Op
 	for i := range 50 {
 		ops = append(ops, kv.OpSet(fmt.Sprint("k", i), nil), kv.OpGet(fmt.Sprint("k", i)))
@@ -384,7 +385,7 @@ func TestStore_Close_EndsItsUseAndLeavesNoGoroutine(t *testing.T) {
 
 func TestStore_AServerThatIsSilentIsAwayUntilItAnswers(t *testing.T) {
 	f := newFake(t)
-	s := open(t, memcachekv.Options{Timeout: 200 * time.Millisecond}, f.Addr)
+	s := open(t, Options{Timeout: 200 * time.Millisecond}, f.Addr)
 	ctx := t.Context()
 	outages := make(chan kv.Outage, 10)
 	s.Powers().Outages(func(o kv.Outage) { outages <- o })

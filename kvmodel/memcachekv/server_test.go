@@ -1,4 +1,4 @@
-package memcachekv_test
+package memcachekv
 
 import (
 	"bytes"
@@ -14,13 +14,11 @@ import (
 	"github.com/bradfitz/gomemcache/memcache"
 
 	"github.com/ringtree/ringtree/internal/proof"
-	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
 
 func TestMemcached_RestartedUnderLoad_NeverLooksEmpty(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+	bothWays(t, func(t *testing.T, opts Options) {
 		server := memcached(t)
 		s := open(t, opts, server.Addr)
 		ctx := t.Context()
@@ -79,7 +77,7 @@ func full(t *testing.T, s kv.Store, size int) {
 }
 
 func TestMemcached_Full_RefusesAndKeepsWhatIsThere(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+	bothWays(t, func(t *testing.T, opts Options) {
 		opts.Timeout = time.Minute // Nothing is silent here.
 		s := open(t, opts, memcached(t, "-m", "2").Addr)
 		ctx := t.Context()
@@ -109,7 +107,7 @@ func TestMemcached_Full_RefusesAndKeepsWhatIsThere(t *testing.T) {
 }
 
 func TestMemcached_WithoutCas_IsRefused(t *testing.T) {
-	s := open(t, memcachekv.Options{}, memcached(t, "-C").Addr)
+	s := open(t, Options{}, memcached(t, "-C").Addr)
 	_, err := kv.One(t.Context(), s, kv.OpAdd("k", nil))
 	if !errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), "-C") {
 		t.Errorf("ended in %v, want an ErrUnavailable that names the option", err)
@@ -117,7 +115,7 @@ func TestMemcached_WithoutCas_IsRefused(t *testing.T) {
 }
 
 func TestMemcached_FiveThousandLongKeys_AreOneTrip(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+	bothWays(t, func(t *testing.T, opts Options) {
 		s := open(t, opts, memcached(t).Addr)
 		ops := make([]kv.Op, 5000)
 		for i := range ops {
@@ -133,7 +131,7 @@ func TestMemcached_FiveThousandLongKeys_AreOneTrip(t *testing.T) {
 
 func TestStore_Get_AllocatesAtMostFourTimesMoreThanTheRawClient(t *testing.T) {
 	addr := memcached(t).Addr
-	client, s := memcache.New(addr), open(t, memcachekv.Options{}, addr)
+	client, s := memcache.New(addr), open(t, Options{}, addr)
 	t.Cleanup(func() { client.Close() })
 	if _, err := kv.One(context.Background(), s, kv.OpSet("page", bytes.Repeat([]byte("x"), 1024))); err != nil {
 		t.Fatal(err)
@@ -160,21 +158,14 @@ func TestStore_Get_AllocatesAtMostFourTimesMoreThanTheRawClient(t *testing.T) {
 }
 
 func TestStore_Keys_MissesNoneThatIsReadMeanwhile(t *testing.T) {
-	servers.Need(t, "memcached")
-	p, err := servers.Memcached()
-	must(t, err)
-	t.Cleanup(p.Stop)
 	// On a busy machine a server, its crawler and its readers may all wait for longer than a
 	// second.
-	s, err := memcachekv.OpenVolatile([]string{p.Addr}, patient)
-	must(t, err)
+	s := open(t, patient, memcached(t).Addr)
 	const n = 2000
 	var keys []string
 	for i := range n {
 		keys = append(keys, fmt.Sprint("key-", i))
-		if _, err := kv.One(t.Context(), s, kv.OpSet(keys[i], make([]byte, 10*(i%100)))); err != nil {
-			t.Fatal(err)
-		}
+		one(t, t.Context(), s, kv.OpSet(keys[i], make([]byte, 10*(i%100))))
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var ends sync.WaitGroup
@@ -202,7 +193,4 @@ func TestStore_Keys_MissesNoneThatIsReadMeanwhile(t *testing.T) {
 	}
 	stop()
 	ends.Wait()
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
 }

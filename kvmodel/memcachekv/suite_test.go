@@ -1,4 +1,4 @@
-package memcachekv_test
+package memcachekv
 
 import (
 	"bufio"
@@ -13,25 +13,24 @@ import (
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
-	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
 
 // TestStore_KeepsTheContract_OnTwoServers holds the store to the suite.
 func TestStore_KeepsTheContract_OnTwoServers(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+	bothWays(t, func(t *testing.T, opts Options) {
 		kvtest.Run(t, suiteMaker([]string{memcached(t).Addr, memcached(t).Addr}, opts))
 	})
 }
 
 // bothWays runs test with stores that leave to the library what they can, and with
 // stores that leave nothing to it.
-func bothWays(t *testing.T, test func(*testing.T, memcachekv.Options)) {
-	t.Run("pipeline=all", func(t *testing.T) { test(t, memcachekv.Options{}) })
-	t.Run("pipeline=writes", func(t *testing.T) { test(t, memcachekv.Options{PipelineWrites: true}) })
+func bothWays(t *testing.T, test func(*testing.T, Options)) {
+	t.Run("pipeline=all", func(t *testing.T) { test(t, Options{}) })
+	t.Run("pipeline=writes", func(t *testing.T) { test(t, Options{PipelineWrites: true}) })
 }
 
 // suiteMaker makes stores on the servers at addrs, with a tenant for each name.
-func suiteMaker(addrs []string, opts memcachekv.Options) kvtest.Maker {
+func suiteMaker(addrs []string, opts Options) kvtest.Maker {
 	salt := strconv.FormatUint(rand.Uint64(), 36)
 	return kvtest.Maker{
 		Open: func(t testing.TB, name string) kv.Store {
@@ -95,9 +94,9 @@ func memcached(t testing.TB, args ...string) *servers.Process {
 }
 
 // open returns a store on the servers at addrs and closes it when the test ends.
-func open(t testing.TB, opts memcachekv.Options, addrs ...string) *memcachekv.Store {
+func open(t testing.TB, opts Options, addrs ...string) *Store {
 	t.Helper()
-	s, err := memcachekv.OpenVolatile(addrs, opts)
+	s, err := OpenVolatile(addrs, opts)
 	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
