@@ -19,9 +19,7 @@ func adds(name string, n int) (ops []kv.Op) {
 }
 
 func TestBatch_AServerReadsItsWritesAndGetsAtOnce(t *testing.T) {
-	f := newFake(t)
-	s := open(t, Options{}, f.Addr)
-	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+	f, s := inUse(t, Options{})
 	before := f.Reads.Load()
 	ops := append(adds("a", 10), kv.OpGet("k"), kv.OpDelete("a0"), kv.OpGet("absent"), kv.OpAppend("k", []byte("+")))
 	must(t, s.Do(t.Context(), ops))
@@ -38,9 +36,7 @@ func TestBatch_AServerReadsItsWritesAndGetsAtOnce(t *testing.T) {
 }
 
 func TestBatch_WhereTheConnectionEndsHalfway_OnlyWhatHasNoAnswerIsUnclear(t *testing.T) {
-	f := newFake(t)
-	s := open(t, Options{}, f.Addr)
-	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+	f, s := inUse(t, Options{})
 	f.Left.Store(4)
 	ops := append(adds("a", 6), kv.OpGet("k"))
 	s.Do(t.Context(), ops)
@@ -62,9 +58,7 @@ func TestBatch_AnAnswerThatDoesNotFit_EndsTheConnection(t *testing.T) {
 		"END":                         kv.ErrUnclear,
 	} {
 		t.Run(says, func(t *testing.T) {
-			f := newFake(t)
-			s := open(t, Options{}, f.Addr)
-			one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+			f, s := inUse(t, Options{})
 			f.Says.Store(says)
 			ops := append(adds("a", 2), kv.OpGet("k"))
 			s.Do(t.Context(), ops)
@@ -87,9 +81,7 @@ func TestBatch_AnItemNobodyHasAskedFor_MakesAllGetsUnavailable(t *testing.T) {
 		"VALUE other 0 1 1\r\nv\r\nEND", "VALUE k 0 x 1\r\nv\r\nEND", "VALUE k 0 2147483648 1", "SERVER_ERROR out of memory",
 	} {
 		t.Run(says, func(t *testing.T) {
-			f := newFake(t)
-			s := open(t, Options{}, f.Addr)
-			one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+			f, s := inUse(t, Options{})
 			f.Says.Store(says)
 			results, err := kv.GetAll(t.Context(), s, "absent", "k")
 			if !errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), "does not match the request") {
@@ -109,9 +101,7 @@ func TestBatch_AnItemNobodyHasAskedFor_MakesAllGetsUnavailable(t *testing.T) {
 
 func TestBatch_ToASilentServer_EndsWithTheContext(t *testing.T) {
 	for end, begin := range ending(t, 200*time.Millisecond) {
-		f := newFake(t)
-		s := open(t, Options{Timeout: time.Minute}, f.Addr)
-		one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+		f, s := inUse(t, Options{Timeout: time.Minute})
 		f.Mute.Store(true)
 		ops := append(adds("a", 600), kv.OpGet("k"))
 		ctx := begin()

@@ -47,9 +47,7 @@ func TestStore_ARestartedServer_IsLostUntilAccepted(t *testing.T) {
 
 func TestStore_AWriteOnAConnectionARestartBroke_IsUnclearAndTheNextIsLost(t *testing.T) {
 	bothWays(t, func(t *testing.T, opts Options) {
-		f := newFake(t)
-		s := open(t, opts, f.Addr)
-		one(t, t.Context(), s, kv.OpSet("k", nil))
+		f, s := inUse(t, opts)
 		f.Restart()
 		r, _ := kv.One(t.Context(), s, kv.OpAdd("k", nil))
 		if !errors.Is(r.Err, kv.ErrUnclear) && !errors.Is(r.Err, kv.ErrUnavailable) {
@@ -75,19 +73,15 @@ func TestStore_ALossThatAnotherProcessMetFirst_IsALossHere(t *testing.T) {
 }
 
 func TestStore_Accept_LeavesAloneWhatNoOperationHasSeen(t *testing.T) {
-	f := newFake(t)
-	s := open(t, Options{}, f.Addr)
+	f, s := inUse(t, Options{})
 	ctx := t.Context()
-	one(t, ctx, s, kv.OpSet("k", nil))
 	f.Restart()
 	must(t, accept(t, s))
 	one(t, ctx, s, kv.OpGet("k"), kv.ErrLost)
 }
 
 func TestStore_Accept_OfAServerThatDoesNotAnswer_IsUnavailable(t *testing.T) {
-	f := newFake(t)
-	s := open(t, Options{}, f.Addr)
-	one(t, t.Context(), s, kv.OpSet("k", nil))
+	f, s := inUse(t, Options{})
 	f.Restart()
 	one(t, t.Context(), s, kv.OpGet("k"), kv.ErrLost)
 	ctx, cancel := context.WithCancel(t.Context())

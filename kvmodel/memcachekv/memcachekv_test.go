@@ -246,6 +246,15 @@ func TestStore_Do_ManyWritesToASilentServer_WaitOnceAndHoldUpNoOne(t *testing.T)
 	}
 }
 
+// inUse returns a store on one server, with the value v under k.
+func inUse(t *testing.T, opts Options) (f *fake, s *Store) {
+	t.Helper()
+	f = newFake(t)
+	s = open(t, opts, f.Addr)
+	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+	return f, s
+}
+
 func (s *Store) addrOf(key string) string { return pick(s.servers, key).addr }
 
 func keyOn(s *Store, addr string) string {
@@ -258,9 +267,7 @@ func keyOn(s *Store, addr string) string {
 
 func TestStore_Do_AGetOnABrokenConnection_IsAskedAgain(t *testing.T) {
 	bothWays(t, func(t *testing.T, opts Options) {
-		f := newFake(t)
-		s := open(t, opts, f.Addr)
-		one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+		f, s := inUse(t, opts)
 		f.HangUp.Store(true)
 		one(t, t.Context(), s, kv.OpGet("k"))
 		f.HangUp.Store(true)
@@ -273,9 +280,7 @@ func TestStore_Do_AGetOnABrokenConnection_IsAskedAgain(t *testing.T) {
 
 func TestStore_Do_AConnectionThatBreaksDuringItsLook_RepeatsNoGet(t *testing.T) {
 	bothWays(t, func(t *testing.T, opts Options) {
-		f := newFake(t)
-		s := open(t, opts, f.Addr)
-		one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
+		f, s := inUse(t, opts)
 		s.memory.Doubt()
 		f.HangUp.Store(true)
 		one(t, t.Context(), s, kv.OpGet("k"))
