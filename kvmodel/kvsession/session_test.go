@@ -223,23 +223,6 @@ func TestStore_Save_ALateOneNeverRevivesWhatHasEnded(t *testing.T) {
 	}
 }
 
-func TestStore_SignIn_TheCookieFromBeforeIsWorthNothing(t *testing.T) {
-	s, victim := open(t, newMem()), new(browser)
-	victim.set(t, s, "cart", "book")
-	attacker := victim.copied()
-
-	v := victim.mustOpen(t, s)
-	before := v.ID
-	must(t, v.signIn("jo"))
-	v = victim.mustOpen(t, s)
-	if v.user() != "jo" || v.Values["cart"] != "book" || v.ID == before {
-		t.Errorf("want jo with the book under a new id, got %q with %v", v.user(), v.Values["cart"])
-	}
-	if v := attacker.mustOpen(t, s); v.user() != "" || len(v.Values) > 0 {
-		t.Errorf("the attacker is %q and sees %v", v.user(), v.Values)
-	}
-}
-
 func TestStore_Save_ARequestUnderWayWithTheOldCookieDoesNotReplaceTheNewOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, b := open(t, newMem()), new(browser)
@@ -418,7 +401,8 @@ func TestStore_Outage_LogsNoOneOut(t *testing.T) {
 		s := open(t, store)
 		b := signedIn(t, s, "jo")
 		cookie := b.cookie
-		before := b.mustOpen(t, s)
+		before, anonymous := b.mustOpen(t, s), new(browser).mustOpen(t, s)
+		g := generation(t, s, "jo")
 
 		store.set(down)
 		v, err := b.open(t.Context(), s)
@@ -430,21 +414,26 @@ func TestStore_Outage_LogsNoOneOut(t *testing.T) {
 		before.Values["a"] = 1
 		for name, err := range map[string]error{
 			"Save of what could not be read": v.save(), "SignIn": v.signIn("jo"), "Regenerate": v.regenerate(),
-			"Save": before.save(), "SignOut": before.signOut(), "Regenerate of what was read": before.regenerate(),
+			"SignInIf": anonymous.signInIf(g),
+			"Save":     before.save(), "SignOut": before.signOut(), "Regenerate of what was read": before.regenerate(),
 			"RevokeAll": s.RevokeAll(t.Context(), "jo"), "Revoke": s.Revoke(t.Context(), "jo", before.ID),
 		} {
 			if !errors.Is(err, down) {
 				t.Errorf("%s: want %v, got %v", name, down, err)
 			}
 		}
-		if _, err := s.List(t.Context(), "jo"); !errors.Is(err, down) {
-			t.Errorf("List: want %v, got %v", down, err)
-		}
+		_, err = s.List(t.Context(), "jo")
+		wantErr(t, down, err)
+		_, err = s.Generation(t.Context(), "jo")
+		wantErr(t, down, err)
 		store.set(nil)
 		// A session that could not be read must not be saved even now: it would be another session.
 		wantErr(t, down, v.save())
 		if v.sentCookie() || b.cookie != cookie {
 			t.Error("a cookie was sent")
+		}
+		if anonymous.sentCookie() || anonymous.user() != "" {
+			t.Errorf("SignInIf: cookie %v, user %q", anonymous.sentCookie(), anonymous.user())
 		}
 		must(t, before.save())
 		if v := b.mustOpen(t, s); v.user() != "jo" || v.Values["a"] != 1 {

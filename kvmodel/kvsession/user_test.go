@@ -231,18 +231,3 @@ func TestStore_SignInIf_TakesAGenerationForHalfAnHour(t *testing.T) {
 		wantErr(t, kvsession.ErrRevoked, new(browser).mustOpen(t, s).signInIf(g))
 	})
 }
-
-func TestStore_SignInIf_AStoreThatIsDownSignsNobodyIn(t *testing.T) {
-	down := &breaker{Store: newMem()}
-	s := open(t, down)
-	g := generation(t, s, "jo")
-	v := new(browser).mustOpen(t, s)
-	down.set(kv.ErrUnavailable)
-	_, err := s.Generation(t.Context(), "jo")
-	wantErr(t, kv.ErrUnavailable, err)
-	wantErr(t, kv.ErrUnavailable, v.signInIf(g))
-	wantErr(t, kv.ErrUnavailable, s.RevokeAll(t.Context(), "jo"))
-	if v.sentCookie() || v.user() != "" {
-		t.Errorf("cookie %v, user %q", v.sentCookie(), v.user())
-	}
-}
