@@ -42,8 +42,7 @@ func TestLoss_OfRedis_IsKnownBeforeTheFirstAnswerAndUntilAccepted(t *testing.T) 
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := ownServer(t)
-			s := openAt(t, p.Addr)
+			p, s := ownStore(t)
 			mustDo(t, s, kv.OpSet("k", []byte("v")))
 			lose(p, s)
 			r := do(t, s, kv.OpGet("k"))
@@ -71,8 +70,7 @@ func TestLoss_OfRedis_IsKnownBeforeTheFirstAnswerAndUntilAccepted(t *testing.T) 
 }
 
 func TestLoss_RedisRestartedEmptyUnderLoad_NeverLooksEmpty(t *testing.T) {
-	p := ownServer(t)
-	s := openAt(t, p.Addr)
+	p, s := ownStore(t)
 	mustDo(t, s, kv.OpSet("k", []byte("v")))
 	mustDo(t, s, kv.OpSet("l", []byte("v")))
 	ended := make(chan error)
@@ -145,9 +143,7 @@ func TestStore_WithoutABootItem_IsNotLost(t *testing.T) {
 	mustDo(t, openAt(t, p.Addr), kv.OpSet("k", []byte("v")))
 	raw(t, p.Addr, "DEL", bootKey)
 	s := openAt(t, p.Addr)
-	if r := mustDo(t, s, kv.OpGet("k")); string(r.Value) != "v" {
-		t.Errorf("k is %q, want v", r.Value)
-	}
+	wantValue(t, s, "k", "v")
 }
 
 func TestLooks_CostOneGetForEachConnectionAndSomeSeconds(t *testing.T) {

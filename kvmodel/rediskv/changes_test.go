@@ -55,9 +55,15 @@ func becomesNear(t *testing.T, s kv.Store, key, value string) {
 
 func set(t *testing.T, s kv.Store, key, value string) {
 	t.Helper()
-	if _, err := kv.One(context.Background(), s, kv.OpSet(key, []byte(value))); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, s, kv.OpSet(key, []byte(value)))
+}
+
+func sees(t *testing.T, s kv.Store, key, want string) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%s is %q", key, want), func() bool {
+		value, _, err := read(s, key)
+		return err == nil && value == want
+	})
 }
 
 func TestChanges_OfAnotherProcessAreTold(t *testing.T) {
@@ -73,17 +79,13 @@ func TestChanges_OfAnotherProcessAreTold(t *testing.T) {
 				key := "changes:" + name + ":" + key
 				set(t, other, key, "7")
 				becomesNear(t, one, key, "7")
-				if _, err := kv.One(t.Context(), other, change(key)); err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, other, change(key))
 				want, _, err := read(other, key)
 				must(t, err)
 				becomesNear(t, one, key, want)
 			}
 			ending := "changes:" + name + ":ending"
-			if _, err := kv.One(t.Context(), other, kv.OpSet(ending, []byte("7")).For(time.Second)); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, other, kv.OpSet(ending, []byte("7")).For(time.Second))
 			becomesNear(t, one, ending, "")
 		})
 	}
@@ -99,16 +101,11 @@ func TestChanges_AServerRemembersOnlyWhatIsReadNear(t *testing.T) {
 	for i := range 100 {
 		key := fmt.Sprint("k", i)
 		set(t, near, key, "1")
-		if _, _, err := read(near, key); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, near, kv.OpGet(key))
 	}
-	if _, _, err := read(kv.Near(near), "k7"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := kv.GetAll(t.Context(), kv.Near(near), "k8", "k9", "absent"); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, kv.Near(near), kv.OpGet("k7"))
+	_, err = kv.GetAll(t.Context(), kv.Near(near), "k8", "k9", "absent")
+	must(t, err)
 	stats, err := s.client.Do(t.Context(), s.client.B().Info().Section("stats").Build()).ToString()
 	if err != nil || !strings.Contains(stats, "tracking_total_keys:4\r\n") {
 		t.Errorf("it does not remember 4 keys: %v\n%s", err, stats)
@@ -139,14 +136,9 @@ func TestChanges_WhatIsAbsentIsKnownUntilSomeoneStoresIt(t *testing.T) {
 		key := fmt.Sprint("announced:", i)
 		knows(t, s)
 		set(t, other, key, "1")
-		eventually(t, key+" is seen", func() bool {
-			value, _, err := read(s, key)
-			return err == nil && value == "1"
-		})
+		sees(t, s, key, "1")
 		set(t, s, key+":own", "2")
-		if value, _, err := read(s, key+":own"); err != nil || value != "2" {
-			t.Fatalf("the process sees %q, %v where it has stored 2", value, err)
-		}
+		wantValue(t, s, key+":own", "2")
 	}
 }
 
@@ -187,15 +179,10 @@ func TestChanges_AfterABrokenConnectionNothingIsKeptAndAbsentKeysAreListedAgain(
 		killOthers(t, other)
 		set(t, other, key, "1")
 		set(t, other, "k", now)
-		eventually(t, key+" is seen", func() bool {
-			value, _, err := read(s, key)
-			return err == nil && value == "1"
-		})
+		sees(t, s, key, "1")
 		becomesNear(t, one, "k", now)
 		knows(t, s)
-		if value, _, err := read(s, key); err != nil || value != "1" {
-			t.Fatalf("%s is %q, %v, after it was 1", key, value, err)
-		}
+		wantValue(t, s, key, "1")
 	}
 }
 

@@ -138,9 +138,7 @@ func TestDo_WhereNothingListensCallsFailAtOnceAndWorkAfterARestart(t *testing.T)
 	must(t, p.Start())
 	back(t, s)
 	mustDo(t, s, kv.OpSet("k", []byte("7")))
-	if got := mustDo(t, s, kv.OpIncrement("k", 1)).Number; got != 8 {
-		t.Errorf("the increment answered %d, want 8", got)
-	}
+	wantNumber(t, s, kv.OpIncrement("k", 1), 8)
 }
 
 func TestDo_RidesOutAServerThatIsReadOnlyForAWhile(t *testing.T) {
@@ -152,14 +150,11 @@ func TestDo_RidesOutAServerThatIsReadOnlyForAWhile(t *testing.T) {
 		"block":  {[]kv.Op{kv.OpSet("k", []byte("1")), kv.OpDelete("l"), kv.OpAdd("m", nil)}, "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := ownServer(t)
-			s := openAt(t, p.Addr)
+			p, s := ownStore(t)
 			raw(t, p.Addr, "REPLICAOF", "127.0.0.1", "1")
 			time.AfterFunc(200*time.Millisecond, func() { order(t, p.Addr, "REPLICAOF", "NO", "ONE") })
 			must(t, s.Do(within(t, time.Minute), test.ops))
-			if got := string(mustDo(t, s, kv.OpGet("k")).Value); got != test.want {
-				t.Errorf("the key holds %q, want %s", got, test.want)
-			}
+			wantValue(t, s, "k", test.want)
 		})
 	}
 }
@@ -182,9 +177,7 @@ func TestDo_RidesOutAServerThatIsBusyWithAScript(t *testing.T) {
 	}()
 	time.Sleep(200 * time.Millisecond)
 	time.AfterFunc(200*time.Millisecond, func() { order(t, p.Addr, "SCRIPT", "KILL") })
-	if got := mustDo(t, s, kv.OpIncrement("k", 1)).Number; got != 2 {
-		t.Errorf("the increment answered %d, want 2", got)
-	}
+	wantNumber(t, s, kv.OpIncrement("k", 1), 2)
 	<-killed
 }
 
@@ -230,8 +223,7 @@ func TestDo_ARestartUnderLoadEndsEveryCallAndTheServiceIsBack(t *testing.T) {
 }
 
 func TestDo_ACancelEndsTheWaitForAServerThatRefusesForAWhile(t *testing.T) {
-	p := ownServer(t)
-	s := openAt(t, p.Addr)
+	p, s := ownStore(t)
 	raw(t, p.Addr, "REPLICAOF", "127.0.0.1", "1")
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(200*time.Millisecond, cancel)
@@ -242,8 +234,7 @@ func TestDo_ACancelEndsTheWaitForAServerThatRefusesForAWhile(t *testing.T) {
 }
 
 func TestDo_AWriteThatWasSentAndNotAnsweredIsUnclear(t *testing.T) {
-	p := ownServer(t)
-	s := openAt(t, p.Addr)
+	p, s := ownStore(t)
 	mustDo(t, s, kv.OpSet("k", nil))
 	freeze(t, p)
 	// By then the write has been sent.
@@ -257,8 +248,7 @@ func TestDo_AWriteThatWasSentAndNotAnsweredIsUnclear(t *testing.T) {
 }
 
 func TestDo_ASlowServerEndsCallsAtTheirDeadlineOrCancel(t *testing.T) {
-	p := ownServer(t)
-	s := openAt(t, p.Addr)
+	p, s := ownStore(t)
 	mustDo(t, s, kv.OpSet("k", nil))
 	freeze(t, p)
 	const limit = time.Second / 2
@@ -331,9 +321,7 @@ func TestDo_AFullServerRefusesAndKeepsWhatItHas(t *testing.T) {
 	if r := mustDo(t, s, kv.OpGet("old")); string(r.Value) != "old" || r.Version != old.Version {
 		t.Errorf("the old item is now %.20q with another version", r.Value)
 	}
-	if r := mustDo(t, s, kv.OpGet("number")); string(r.Value) != "5" {
-		t.Errorf("the number is now %q, want 5", r.Value)
-	}
+	wantValue(t, s, "number", "5")
 	mustDo(t, s, kv.OpDelete("fill:0"))
 }
 
@@ -362,9 +350,7 @@ func TestWaitReplicas_WithoutAReplicaAWriteIsUnclear(t *testing.T) {
 	s := open(t, Options{Addrs: []string{serverAddr(t)}, WaitReplicas: 1, WaitTimeout: 50 * time.Millisecond})
 	wantErr(t, do(t, s, kv.OpSet("wait", []byte("1"))).Err, kv.ErrUnclear)
 	wantErr(t, do(t, s, kv.OpIncrement("wait", 1)).Err, kv.ErrUnclear)
-	if got := mustDo(t, s, kv.OpGet("wait")); string(got.Value) != "2" {
-		t.Errorf("the value is %q, want 2", got.Value)
-	}
+	wantValue(t, s, "wait", "2")
 }
 
 func TestWaitReplicas_InAClusterAReplicaConfirms(t *testing.T) {
@@ -374,9 +360,7 @@ func TestWaitReplicas_InAClusterAReplicaConfirms(t *testing.T) {
 		key := fmt.Sprintf("confirmed:%d", i)
 		ops = append(ops, kv.OpSet(key, []byte("1")), kv.OpGet("nothing"))
 		mustDo(t, s, kv.OpSet(key, []byte("1")))
-		if got := mustDo(t, s, kv.OpIncrement(key, 1)).Number; got != 2 {
-			t.Errorf("the increment answered %d, want 2", got)
-		}
+		wantNumber(t, s, kv.OpIncrement(key, 1), 2)
 	}
 	if err := s.Do(within(t, time.Minute), ops); err != nil {
 		t.Error(err)
@@ -461,8 +445,7 @@ func TestStore_SaysOnceThatItCannotBeAsked(t *testing.T) {
 }
 
 func TestDo_ThousandsOfCallsToAFrozenServerEndInTimeAndFewSendersStay(t *testing.T) {
-	p := ownServer(t)
-	s := openAt(t, p.Addr)
+	p, s := ownStore(t)
 	mustDo(t, s, kv.OpSet("k", nil))
 	const others = 10 // the client starts some of its own
 	before := runtime.NumGoroutine()
@@ -488,14 +471,11 @@ func TestDo_ThousandsOfCallsToAFrozenServerEndInTimeAndFewSendersStay(t *testing
 		}
 	}
 	mustDo(t, s, kv.OpSet("k", []byte("1")))
-	if got := string(mustDo(t, s, kv.OpGet("k")).Value); got != "1" {
-		t.Errorf("an idle sender's get is %q, want 1", got)
-	}
+	wantValue(t, s, "k", "1")
 }
 
 func TestDo_OnAConnectionThatIsThere_TakesNoGoroutineOfItsOwn(t *testing.T) {
-	p := ownServer(t)
-	s := openAt(t, p.Addr)
+	p, s := ownStore(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for range 2 {

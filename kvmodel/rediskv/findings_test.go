@@ -17,15 +17,6 @@ func told(t testing.TB, s *Store) string {
 	return all.String()
 }
 
-func wantTold(t testing.TB, got string, want ...string) {
-	t.Helper()
-	for _, text := range want {
-		if !strings.Contains(got, text) {
-			t.Errorf("want %q in\n%s", text, got)
-		}
-	}
-}
-
 func TestFindings_SayWhatASettingDoesAndWhatToDo(t *testing.T) {
 	p := ownServer(t, "--repl-diskless-sync-delay", "0")
 	s := wantOpen(t, Options{Addrs: []string{p.Addr}, Log: new(said).log()})
@@ -45,21 +36,21 @@ func TestFindings_SayWhatASettingDoesAndWhatToDo(t *testing.T) {
 		{"maxmemory", "100gb", "ok " + p.Addr + ": 0 % of its memory is used"},
 	} {
 		set(test.name, test.value)
-		wantTold(t, told(t, s), test.want)
+		wantText(t, told(t, s), test.want)
 	}
 	got := told(t, s)
-	wantTold(t, got, "ok "+p.Addr+": its clock is that of this machine")
+	wantText(t, got, "ok "+p.Addr+": its clock is that of this machine")
 	for _, not := range []string{"unknown", "TLS", "replica"} {
 		if strings.Contains(got, not) {
 			t.Errorf("of a server alone on this machine it says %q:\n%s", not, got)
 		}
 	}
 	replicaOf(t, p)
-	wantTold(t, told(t, s), "warning "+p.Addr+": no write waits for its replicas")
+	wantText(t, told(t, s), "warning "+p.Addr+": no write waits for its replicas")
 	waits := wantOpen(t, Options{Addrs: []string{p.Addr}, WaitReplicas: 1, Volatile: true, Log: new(said).log()})
-	wantTold(t, told(t, waits), "ok "+p.Addr+": writes wait for 1 of its 1 replicas")
+	wantText(t, told(t, waits), "ok "+p.Addr+": writes wait for 1 of its 1 replicas")
 	waits.opts.WaitReplicas = 2
-	wantTold(t, told(t, waits), "warning "+p.Addr+": 1 replicas are connected, and writes wait for 2")
+	wantText(t, told(t, waits), "warning "+p.Addr+": 1 replicas are connected, and writes wait for 2")
 }
 
 func TestFindings_WhatAServerDoesNotSayIsNotFine(t *testing.T) {
@@ -84,7 +75,7 @@ func TestFindings_ANodeOfAClusterWithoutAReplicaAndANetworkWithoutTLSHurt(t *tes
 	for _, f := range cluster.judge(&seen{addr: "10.0.0.7:6379", isMaster: true}) {
 		all = append(all, string(f.Is)+" "+f.Text)
 	}
-	wantTold(t, strings.Join(all, "\n"), "warning 10.0.0.7:6379: it has no connected replica", "warning 10.0.0.7:6379: it is used over a network without TLS")
+	wantText(t, strings.Join(all, "\n"), "warning 10.0.0.7:6379: it has no connected replica", "warning 10.0.0.7:6379: it is used over a network without TLS")
 }
 
 func TestFindings_TheClockIsReadFromTheMiddleOfTheTrip(t *testing.T) {

@@ -87,9 +87,7 @@ func TestStore_ScriptsAreLoadedAgainAfterTheServerForgotThem(t *testing.T) {
 	mustDo(t, s, kv.OpSet("forgot", []byte("1")))
 	mustDo(t, s, kv.OpIncrement("forgot", 1))
 	raw(t, addr, "SCRIPT", "FLUSH")
-	if got := mustDo(t, s, kv.OpIncrement("forgot", 1)).Number; got != 3 {
-		t.Errorf("the increment after SCRIPT FLUSH answered %d, want 3", got)
-	}
+	wantNumber(t, s, kv.OpIncrement("forgot", 1), 3)
 	raw(t, addr, "SCRIPT", "FLUSH")
 	ops := []kv.Op{kv.OpAppend("forgot", []byte("4")), kv.OpGet("forgot")}
 	must(t, s.Do(within(t, time.Second), ops))
@@ -99,8 +97,7 @@ func TestStore_ScriptsAreLoadedAgainAfterTheServerForgotThem(t *testing.T) {
 }
 
 func TestStore_MoreThanOneGetIsOneCommand(t *testing.T) {
-	p := ownServer(t)
-	s := openAt(t, p.Addr)
+	p, s := ownStore(t)
 	do(t, s, kv.OpGet("k"))
 	raw(t, p.Addr, "CONFIG", "RESETSTAT")
 	ops := make([]kv.Op, 20)
@@ -114,8 +111,7 @@ func TestStore_MoreThanOneGetIsOneCommand(t *testing.T) {
 }
 
 func TestStore_ATripThatOnlySetsAddsAndDeletesRunsNoScript(t *testing.T) {
-	p := ownServer(t)
-	s := openAt(t, p.Addr)
+	p, s := ownStore(t)
 	mustDo(t, s, kv.OpSet("there", nil))
 	raw(t, p.Addr, "RPUSH", "list", "x")
 	raw(t, p.Addr, "CONFIG", "RESETSTAT")
@@ -133,9 +129,7 @@ func TestStore_ATripThatOnlySetsAddsAndDeletesRunsNoScript(t *testing.T) {
 		t.Errorf("the trip was not one block:\n%s", stats)
 	}
 	for key, want := range map[string]string{"k": "1", "l": "2", "there": "3", "list": "4"} {
-		if got := string(mustDo(t, s, kv.OpGet(key)).Value); got != want {
-			t.Errorf("%s is %q, want %q", key, got, want)
-		}
+		wantValue(t, s, key, want)
 	}
 	if ttl, err := raw(t, p.Addr, "PTTL", "l").AsInt64(); err != nil || ttl <= 0 || ttl > time.Minute.Milliseconds() {
 		t.Errorf("l expires in %d ms, %v, want at most a minute", ttl, err)
@@ -143,8 +137,7 @@ func TestStore_ATripThatOnlySetsAddsAndDeletesRunsNoScript(t *testing.T) {
 }
 
 func TestStore_ABlockThatTheServerRefusesChangesNothing(t *testing.T) {
-	p := ownServer(t)
-	s := openAt(t, p.Addr)
+	p, s := ownStore(t)
 	mustDo(t, s, kv.OpSet("old", []byte("old")))
 	raw(t, p.Addr, "CONFIG", "SET", "maxmemory", "1")
 	ops := []kv.Op{kv.OpDelete("old"), kv.OpSet("new", nil), kv.OpDelete("old")}
@@ -192,9 +185,7 @@ func foreignKey(t *testing.T, s *Store, plant []string) {
 		t.Errorf("add = %v, want ErrExists", r.Err)
 	}
 	mustDo(t, s, kv.OpSet(key, []byte("mine")))
-	if got := mustDo(t, s, kv.OpGet(key)); string(got.Value) != "mine" {
-		t.Errorf("after a set, get = %q", got.Value)
-	}
+	wantValue(t, s, key, "mine")
 	put()
 	mustDo(t, s, kv.OpDelete(key))
 }

@@ -72,6 +72,12 @@ func ownCluster(t testing.TB) *servers.Cluster {
 	return c
 }
 
+func ownStore(t testing.TB) (*servers.Process, *Store) {
+	t.Helper()
+	p := ownServer(t)
+	return p, openAt(t, p.Addr)
+}
+
 // keepingServer keeps its data over a restart.
 func keepingServer(t testing.TB) *servers.Process {
 	return ownServer(t, "--appendonly", "yes", "--appendfsync", "always")
@@ -123,6 +129,15 @@ func order(t testing.TB, addr string, command ...string) rueidis.RedisResult {
 	return reply
 }
 
+// talkTo returns a connection to the server at addr.
+func talkTo(t testing.TB, addr, password string) *talk {
+	t.Helper()
+	talk, err := newLine(Options{Patience: time.Minute}).talkTo(within(t, time.Minute), addr, "", password)
+	must(t, err)
+	t.Cleanup(func() { talk.conn.Close() })
+	return talk
+}
+
 func within(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	t.Cleanup(cancel)
@@ -144,10 +159,33 @@ func mustDo(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 	return r
 }
 
+func wantValue(t testing.TB, s kv.Store, key, want string) {
+	t.Helper()
+	if got := string(mustDo(t, s, kv.OpGet(key)).Value); got != want {
+		t.Errorf("%s is %q, want %q", key, got, want)
+	}
+}
+
+func wantNumber(t testing.TB, s kv.Store, op kv.Op, want int64) {
+	t.Helper()
+	if got := mustDo(t, s, op).Number; got != want {
+		t.Errorf("%v %s answered %d, want %d", op.Kind, op.Key, got, want)
+	}
+}
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+func wantText(t testing.TB, got string, want ...string) {
+	t.Helper()
+	for _, text := range want {
+		if !strings.Contains(got, text) {
+			t.Errorf("want %q in\n%s", text, got)
+		}
 	}
 }
 

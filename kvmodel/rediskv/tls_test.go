@@ -47,9 +47,7 @@ func wantURL(t *testing.T, url string) {
 	defer s.Close()
 	key := "k" + fmt.Sprint(time.Now().UnixNano())
 	mustDo(t, s, kv.OpSet(key, []byte("v")))
-	if r := mustDo(t, s, kv.OpGet(key)); string(r.Value) != "v" {
-		t.Errorf("%s: get: want v, got %q", url, r.Value)
-	}
+	wantValue(t, s, key, "v")
 }
 
 func wantNoURL(t *testing.T, url, what string) {
