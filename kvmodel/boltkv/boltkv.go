@@ -98,12 +98,12 @@ type Store struct {
 
 	// Owned by the mover.
 	scrub  scrub
-	filter atomic.Pointer[bloom.Filter] // nil if there are too many keys
+	filter atomic.Pointer[bloom.Filter] // of the keys in the tree; nil: none
 
 	carrying   atomic.Bool // the mover waits for a commit, which must not wait for the mover
 	woken      chan struct{}
 	moverEnded chan struct{}
-	fills      bool                     // items come in order: fill the pages
+	fills      bool                     // fill the pages of the tree, since items come in order
 	commitTree func(*bolt.Tx) error     // replaced in tests
 	beginRead  func() (*bolt.Tx, error) // replaced in tests
 

@@ -132,6 +132,7 @@ func (s *Store) finish(b *batch) *failure {
 	return s.commit(b.in.changes, s.opts.Durability == Synced && !b.relaxed)
 }
 
+// commit appends changes to the log, and then lets the readers see them.
 func (s *Store) commit(changes map[string][]byte, synced bool) *failure {
 	began := time.Now()
 	if cap(s.body) > keptRoom {

@@ -10,8 +10,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// item is the value of a key, encoded as a mark, 8 bytes of version, 8 bytes of expiry, 4 bytes of
-// checksum over the key and the rest, and the value. Numbers are big-endian.
+// item is the value of a key. Its encoding is a mark, 8 bytes of version, 8 bytes of expiry, 4
+// bytes of checksum and the value; numbers are big-endian. The checksum covers the key and
+// everything else.
 type item struct {
 	value   []byte
 	version kv.Version
@@ -43,7 +44,7 @@ func sumOf[K string | []byte](key K, buf []byte) uint32 {
 	return crc32.Update(sum, castagnoli, buf[itemHeader:])
 }
 
-// decode returns an item whose value shares buf's memory.
+// decode returns the item in buf. The value shares buf's memory.
 func decode(key, buf []byte) item {
 	if len(buf) < itemHeader || buf[0] != itemMark || binary.BigEndian.Uint32(buf[17:]) != sumOf(key, buf) {
 		return damagedItem(key, buf, "its sum does not fit")

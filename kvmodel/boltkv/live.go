@@ -33,8 +33,8 @@ func (b *base) get(key string) (item, bool) {
 	return b.fromTree(key)
 }
 
-// fromTree returns the item of key in the tree. It must not leave its transaction open: the mover
-// waits for open ones when the file grows.
+// fromTree returns the item of key in the tree. It leaves no transaction open: the mover waits for
+// open ones when the file grows.
 func (s *Store) fromTree(key string) (it item, ok bool) {
 	tx, err := s.beginRead()
 	if err != nil {
@@ -56,7 +56,7 @@ func held(key string, buf []byte) (item, bool) {
 type live struct {
 	base
 	changes map[string][]byte // as in a table
-	bytes   int               // Of the current turn.
+	bytes   int               // maximum size of changes in a record
 
 	// Of the current turn.
 	undo   []undone

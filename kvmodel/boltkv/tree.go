@@ -15,9 +15,9 @@ type tree struct {
 	*Store
 	tx     *bolt.Tx
 	items  *bolt.Bucket
-	added  int64
-	passed int64 // the part of added that the scrub has read
-	swept  int
+	added  int64 // items added by the transaction, minus items removed
+	passed int64 // the same, in the part the scrub has read
+	swept  int   // expired items removed
 }
 
 func (s *Store) tree(tx *bolt.Tx) *tree {
