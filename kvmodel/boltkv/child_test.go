@@ -176,3 +176,12 @@ func TestLong_KilledProcessLosesNothingItAcknowledged(t *testing.T) {
 	t.Logf("seed %d: %d kills, %d acknowledged writes, %d lost, %d torn",
 		seed, report.Kills, report.Acked, len(report.Lost), len(report.Torn))
 }
+
+// Noise returns random bytes, which nothing can make shorter.
+func Noise(n int) []byte {
+	buf := make([]byte, n)
+	for i := range buf {
+		buf[i] = byte(rand.Uint32())
+	}
+	return buf
+}
