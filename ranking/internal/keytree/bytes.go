@@ -13,8 +13,8 @@ import (
 // Every value begins with magic and its kind, and ends with a checksum.
 const magic = "K1"
 
-// unseal returns the kind and the body of a stored value. ErrCorrupt: it is incomplete or has
-// another format.
+// unseal returns the kind and the body of a stored value. ErrCorrupt: it is damaged or has another
+// format.
 func unseal(value []byte) (kind byte, body reader, err error) {
 	payload, damaged := frame.Open(value)
 	switch {
@@ -46,7 +46,6 @@ func (r *reader) uint48() uint64 {
 
 func (r *reader) number() uint64 { return r.Number("number", math.MaxUint64) }
 
-// end returns ErrCorrupt after a failed read or with bytes remaining.
 func (r *reader) end(what string) error {
 	if r.Err != nil || len(r.Rest) > 0 {
 		return fmt.Errorf("%w: %s of a ranking", kvmodel.ErrCorrupt, what)

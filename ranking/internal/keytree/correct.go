@@ -14,17 +14,17 @@ import (
 // report is the new slot of a node in the router above it. Counts are absolute and carry the node's
 // sequence number, so a repeated, late or lost report does no lasting harm.
 type report struct {
-	name string // of the node
+	name string
 	slot slot
 }
 
 type update struct {
 	name   string
-	family []report // reports of children
-	known  bool     // the router is known; otherwise the update waits
+	family []report
+	known  bool // otherwise the update waits
 	old    node
-	next   *router // after the update; nil: not a router, or no change
-	up     bool    // next must be reported to the router above
+	next   *router // nil: not a router, or no change
+	up     bool    // report next to the router above
 }
 
 func (p *nodes) update(ctx context.Context, s kv.Store, updates []*update) []error {
@@ -43,7 +43,6 @@ func (p *nodes) update(ctx context.Context, s kv.Store, updates []*update) []err
 	if len(ops) == 0 {
 		return errs
 	}
-	// Each op has its own error.
 	_ = s.Do(ctx, ops)
 	for k, i := range changed {
 		if errs[i] = refused(ctx, ops[k].Err()); errs[i] == nil {
@@ -53,9 +52,8 @@ func (p *nodes) update(ctx context.Context, s kv.Store, updates []*update) []err
 	return errs
 }
 
-// After a lost report, or one that may be lost, a count stays wrong until the next report. In a
-// small tree, whose counts are exact, correct therefore reads the path to the node and sets each
-// slot to the count of the node below it.
+// After a report that may be lost, a count stays wrong until the next one. In a small tree, correct
+// therefore sets each slot on the path to the count of the node below it.
 
 const correctTries = 8
 
@@ -86,7 +84,7 @@ func (p *nodes) correctSome(ctx context.Context, s kv.Store, names []string) err
 			return err
 		}
 		if try == 0 {
-			continue // Read once more to check the writes.
+			continue // to check the writes
 		}
 		if err := pause(ctx, s, try); err != nil {
 			return err
@@ -96,8 +94,8 @@ func (p *nodes) correctSome(ctx context.Context, s kv.Store, names []string) err
 }
 
 // correctOnce reads the routers in ways with their children, and rewrites those with wrong counts.
-// It reports whether all were right. Routers in fence are written in any case, once: an earlier
-// write of an outdated count may still be on its way.
+// Routers in fence are written in any case, once: an earlier write of an outdated count may still
+// be on its way.
 func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways, fence map[string]bool) (exact bool, err error) {
 	read, err := p.readAround(ctx, s, ways)
 	if err != nil || read[""].router == nil {
@@ -128,7 +126,6 @@ func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways, fence map[str
 	return len(wrong) == 0, kv.Join(slices.DeleteFunc(errs, func(err error) bool { return err == nil || again(err) })...)
 }
 
-// readAround reads the named nodes and their children, and finishes running splits among them.
 func (p *nodes) readAround(ctx context.Context, s kv.Store, around map[string]bool) (map[string]node, error) {
 	names := slices.Sorted(maps.Keys(around))
 	names = uniq(append(names, p.namesBelow(names)...))
@@ -146,7 +143,6 @@ func (p *nodes) readAround(ctx context.Context, s kv.Store, around map[string]bo
 	return read, nil
 }
 
-// corrected returns r with the counts of its children, or r itself if they are right.
 func (p *nodes) corrected(name string, r *router, below func(i int) node) *router {
 	next := *r
 	for i := range next.slots {
@@ -171,8 +167,8 @@ func (p *nodes) corrected(name string, r *router, below func(i int) node) *route
 	return &next
 }
 
-// after returns the slot s after reading its node in state now. A slot with a later sequence number
-// keeps it; a slot just opened for a coming insert stays open.
+// after returns the slot s after reading its node in state now. A slot just opened for a coming
+// insert stays open.
 func (s slot) after(now slot) slot {
 	switch {
 	case now.seq > s.seq:

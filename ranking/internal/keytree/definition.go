@@ -22,7 +22,7 @@ func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 	works := []func(kv.Store) error{
 		func(s kv.Store) error { r, _ = kv.One(ctx, s, kv.OpGet(t.metaKey())); return nil },
 	}
-	if t.unseen() { // A process that does not know the tree needs the edge to tell that one was lost.
+	if t.unseen() { // Only the edge shows that a definition was lost.
 		works = append(works, func(s kv.Store) error { return t.readEdge(ctx, s) })
 	}
 	if err := together(ctx, s, works...); err != nil {
@@ -43,9 +43,8 @@ func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 	return m, nil
 }
 
-// create makes the tree, unless another process does, and returns its definition. The first epoch
-// is the current time, so that the tree does not adopt nodes of an earlier one whose definition was
-// lost.
+// create makes the tree, unless another process does. The first epoch is the current time, so that
+// the tree does not adopt nodes of an earlier one whose definition was lost.
 func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 	asked := t.Now()
 	m, err := t.begun(ctx, s)
@@ -97,16 +96,15 @@ func (t *Tree) addRoot(ctx context.Context, s kv.Store, m *meta, epoch uint64) e
 	}
 }
 
-// writeMeta replaces m with next. After errAgain, a read shows whether it did.
 func (t *Tree) writeMeta(ctx context.Context, s kv.Store, m, next *meta) error {
 	t.writing(s)
 	_, err := kv.One(ctx, s, kv.OpSwap(t.metaKey(), m.version, next.encode()).For(t.nodes(m, m.epoch).ttl()))
 	return refused(ctx, err)
 }
 
-// putBack stores a lost definition again, as the edge or this process has it, of two the later. It
-// returns nil if there was no tree, or nothing has a copy. broken is the version of a damaged
-// definition, 0 for none: without a copy, the tree then begins over as lost.
+// putBack stores a lost definition again, the later of the copies in the edge and in this process;
+// nil: there was no tree, or is no copy. broken is the version of a damaged definition, or 0. A
+// damaged tree without a copy begins over as lost.
 func (t *Tree) putBack(ctx context.Context, s kv.Store, broken kv.Version) (*meta, error) {
 	if broken == 0 && !t.missing() {
 		return nil, nil
@@ -130,7 +128,6 @@ func (t *Tree) putBack(ctx context.Context, s kv.Store, broken kv.Version) (*met
 		}
 		m.lost = true
 	}
-	// If the write fails or another process was first, the read below shows it.
 	_, _ = kv.One(ctx, s, kv.OpReplace(t.metaKey(), broken, m.encode()).For(t.nodes(m, m.epoch).ttl()))
 	r, _ := kv.One(ctx, s, kv.OpGet(t.metaKey()))
 	there, err := decodeMeta(r)
@@ -147,12 +144,12 @@ func (t *Tree) missing() bool {
 	return there && !t.ended()
 }
 
-// ended reports whether the tree expires so soon that its missing nodes may have expired.
+// ended reports whether missing nodes may have expired.
 func (t *Tree) ended() bool {
 	return !t.Expires.IsZero() && t.Expires.Sub(t.Now()) < time.Minute
 }
 
-// witness stores a copy of m in the edge, in the background, if it is not there yet.
+// witness stores a copy of m in the edge, in the background.
 func (t *Tree) witness(m *meta) {
 	if m == nil || t.Later == nil || t.ended() {
 		return
@@ -162,7 +159,7 @@ func (t *Tree) witness(m *meta) {
 		return
 	}
 	t.Later(func(ctx context.Context, s kv.Store) error {
-		e := t.knownEdge() // It may have changed since.
+		e := t.knownEdge()
 		if e.epoch != m.epoch {
 			e = edge{noted: e.noted}
 		}

@@ -12,11 +12,11 @@ import (
 type epochs struct {
 	read  *nodes // nil: no such tree yet
 	write []*nodes
-	lost  bool // a part of the tree is missing until a rebuild
+	lost  bool // until a rebuild
 }
 
-// epochs begins an operation. It runs beside in the trip that reads the definition, if any. A writer
-// creates the tree if needed.
+// epochs begins an operation. beside runs in the trip that reads the definition. A writer creates
+// the tree.
 func (t *Tree) epochs(ctx context.Context, s kv.Store, writes bool, beside ...func(kv.Store) error) (*epochs, error) {
 	began := t.Now()
 	m, err := t.definition(ctx, s, beside)
@@ -56,7 +56,7 @@ func (t *Tree) epochsOf(m *meta, began time.Time) *epochs {
 
 const beginTries = 8
 
-// begin does work as a writer, and again if the epochs were out of date or one has lost a node.
+// begin does work as a writer, again if the epochs were out of date or one has lost a node.
 func (t *Tree) begin(ctx context.Context, s kv.Store, work func(*epochs) error, beside ...func(kv.Store) error) error {
 	var err error
 	for range beginTries {
@@ -80,9 +80,8 @@ func (t *Tree) begin(ctx context.Context, s kv.Store, work func(*epochs) error, 
 	return err
 }
 
-// Distrust returns the epoch that a rebuild has to fill from all members, since a part of the tree
-// was lost; 0 if none was. If err, of another call, says that a node is missing, it checks that and
-// moves the tree on.
+// Distrust returns the epoch that a rebuild has to fill after a loss, or 0. If err, of another
+// call, says that a node is missing, it checks that and moves the tree on.
 func (t *Tree) Distrust(ctx context.Context, s kv.Store, err error) (epoch uint64, _ error) {
 	var loss *lossError
 	if errors.As(err, &loss) {

@@ -12,14 +12,14 @@ import (
 
 const MaxID = kvmodel.MaxID
 
-// Insert adds the entry of a member before the record that puts it in state to is written. It is
-// pending: it does not count until Tidy sees the written record.
+// Insert adds the entry of a member before the record that puts it in state to is written. It does
+// not count until Tidy sees the written record.
 func (t *Tree) Insert(ctx context.Context, s kv.Store, id string, to State) (*Due, error) {
 	return t.insert(ctx, s, nil, Insertion{id, to})
 }
 
-// InsertNow is Insert for many members in one transaction with the writes of their records: the
-// entries count at once, and replace older ones in their leaves.
+// InsertNow is for many members in one transaction with the writes of their records: the entries
+// count at once, and replace older ones in their leaves.
 func (t *Tree) InsertNow(ctx context.Context, s kv.Store, all ...Insertion) (*Due, error) {
 	known := make(knownStates)
 	for i := range all {
@@ -86,8 +86,8 @@ func (ep *epochs) tidy(ctx context.Context, s kv.Store, due *Due, id string, sco
 	return ep.tidyAll(ctx, s, due, []Tidying{{id, score, now}})
 }
 
-// tidyAll tidies, and adds entries that should be there: a process may have slept since it put them
-// in, and the tree may have moved to a fresh epoch without them.
+// tidyAll also adds missing entries: while a process slept, the tree may have moved to an epoch
+// without them.
 func (ep *epochs) tidyAll(ctx context.Context, s kv.Store, due *Due, all []Tidying) error {
 	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
 		edits := make([]*edit, len(all))
@@ -122,9 +122,9 @@ func (t *Tree) TidyAll(ctx context.Context, s kv.Store, all []Tidying) (*Due, er
 	return due, t.begin(ctx, s, func(ep *epochs) error { return ep.tidyAll(ctx, s, due, all) })
 }
 
-// Repair is Tidy after a crash. If the member's record, read in state now, puts it at score and it
-// has no entry there, Repair adds one. The reports correct the counts on the path in any case: a
-// dead process may have changed the leaf without a report.
+// Repair is Tidy after a crash. It adds the entry at score if the record, in state now, calls for
+// one, and corrects the counts on the path: a dead process may have changed the leaf without a
+// report.
 func (t *Tree) Repair(ctx context.Context, s kv.Store, id string, score Score, now State) (*Due, error) {
 	due := new(Due)
 	return due, t.repair(ctx, s, id, score, now, due)
@@ -149,9 +149,9 @@ func (p *nodes) repair(ctx context.Context, s kv.Store, id string, score Score, 
 	return err
 }
 
-// restore adds the missing entries of the members ids, and tidies there. It adds them pending and
-// rereads the records before it tidies: a record may have left the score since the first read, and
-// its change may have tidied before the entry was added.
+// restore adds missing entries as pending, and rereads the records before it tidies: a record may
+// have left the score since the first read, and its change may have tidied before the entry was
+// added.
 func (p *nodes) restore(ctx context.Context, s kv.Store, ids []string, due *reports) error {
 	began := p.now()
 	states, err := p.truth.States(ctx, s, ids)
@@ -189,14 +189,13 @@ func (ep *epochs) each(ctx context.Context, s kv.Store, due *Due, work func(kv.S
 	return each(ctx, s, ep.write, func(s kv.Store, _ int, p *nodes) error { return work(s, p, due.to(p)) })
 }
 
-// Due holds the remaining work of changes, mostly the reports of leaves, for after the reply.
+// Due holds the remaining work of changes for after the reply, mostly reports of leaves.
 type Due struct {
 	of    []dueIn
 	works []dueWork // run before the reports
 	done  []func()  // called after the reports
 }
 
-// dueWork runs one step and adds the reports that follow to the Due.
 type dueWork func(context.Context, kv.Store, *Due) error
 
 type dueIn struct {

@@ -11,17 +11,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Listing is one page of members. Next and Prev are the positions of the pages after and before it,
-// nil at the ends. Total and the ranks of Part are set only with Want.Placed.
+// Listing is one page. Next and Prev are positions, nil at the ends. Total and the ranks of Part
+// are set only with Want.Placed.
 type Listing struct {
 	Part
 	Total      int
 	Next, Prev []byte
 }
 
-// Page returns up to n members of b, from the highest down or from the lowest up, starting at a
-// position from a listing; nil is the beginning. A position from Prev returns the members before
-// it, in the same order. ErrBadCursor: at is not a position.
+// Page returns up to n members of b, from the highest down or from the lowest up, from a position
+// on; nil is the beginning. A position from Prev returns the members before it, in the same order.
+// ErrBadCursor: at is not a position.
 func (t *Tree) Page(ctx context.Context, s kv.Store, b Between, down bool, at []byte, n int, w Want) (Listing, error) {
 	from, back, err := decodePosition(at)
 	if err != nil || b.empty() || n <= 0 {
@@ -66,7 +66,6 @@ func (r *reading) rank(ctx context.Context, s kv.Store, l *Listing, down bool) e
 	return r.run(ctx, s, &l.Part, down)
 }
 
-// aim sets the start of a query, for the first trip of a process that has not read the tree.
 func (r *reading) aim(from point, hint edge, atEdge bool) {
 	switch {
 	case !atEdge:
@@ -98,8 +97,8 @@ func (r *reading) listing(f finding, from point, hasStart, back bool) Listing {
 }
 
 const (
-	backFlag = 1 << iota // it leads back
-	wordFlag             // it ends with a word
+	backFlag = 1 << iota
+	wordFlag
 )
 
 func encodePosition(p point, back bool) []byte {
@@ -140,10 +139,8 @@ func decodePosition(b []byte) (p point, back bool, err error) {
 	return p, back, nil
 }
 
-// edgeEvery is the minimum time between two writes of a moved edge by one process.
 const edgeEvery = time.Minute
 
-// outermost returns the first leaf with an entry in a direction; "" if it was not read.
 func (r *reading) outermost(down bool) (found string) {
 	r.eachLeaf(r.known, Between{}.stretch(down), func(name string, l *leaf) bool {
 		if l != nil && len(l.entries) > 0 {
@@ -154,7 +151,6 @@ func (r *reading) outermost(down bool) (found string) {
 	return found
 }
 
-// noteEdge stores the edge that r found, if the hint is wrong.
 func (t *Tree) noteEdge(r *reading, down bool) {
 	name := r.outermost(down)
 	e := t.knownEdge()
@@ -172,19 +168,18 @@ func (t *Tree) noteEdge(r *reading, down bool) {
 	if m == nil || m.epoch != r.epoch {
 		return
 	}
-	// putEdge keeps the rest once it is stored, since Later may drop the work.
+	// putEdge keeps the rest once it is stored: Later may drop the work.
 	e.noted = t.Now()
 	t.keepEdge(e)
 	*at = name
 	t.Later(func(ctx context.Context, s kv.Store) error { return t.putEdge(ctx, s, e, m) })
 }
 
-// scanAtOnce is some 50 leaves.
 const scanAtOnce = 32 * entryLimit
 
-// Scan calls f with the ids of all members that have an entry, from the lowest score up, some
-// thousands at a time, until f returns an error. A member may be passed twice, or without being in
-// the ranking. Scan may miss a member whose score falls while it runs.
+// Scan calls f with the ids of all entries, from the lowest score up, some thousands at a time. A
+// member may be passed twice, or without being in the ranking. Scan may miss one whose score falls
+// meanwhile.
 func (t *Tree) Scan(ctx context.Context, s kv.Store, f func(ids []string) error) error {
 	return t.query(ctx, s, func(r *reading) error { return r.scan(ctx, s, scanAtOnce, f) })
 }

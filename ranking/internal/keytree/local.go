@@ -6,21 +6,20 @@ import (
 	"sync/atomic"
 )
 
-// Local is a process's memory of any number of trees: known routers, and the edits waiting for each
-// node.
+// Local is a process's memory of any number of trees.
 type Local struct {
 	limit int
-	lost  atomic.Int64 // how often a tree had lost a node
+	lost  atomic.Int64
 	queues
 
 	mu      sync.Mutex // never held during a trip
 	routers map[string]*router
 	bytes   int
-	leaves  map[string]seenLeaf // recently read or written leaves
+	leaves  map[string]seenLeaf
 }
 
-// seenLeaf is a decoded leaf and its value. A version would not identify it: a server that lost its
-// memory may reuse a version, and a writer does not know that of its write.
+// seenLeaf has the stored value because a version would not identify it: a server that lost its
+// memory may reuse one.
 type seenLeaf struct {
 	*leaf
 	value []byte
@@ -28,13 +27,11 @@ type seenLeaf struct {
 
 const maxLeaves = 512
 
-// NewLocal returns a Local that keeps at most limit routers.
 func NewLocal(limit int) *Local {
 	return &Local{limit: limit, routers: make(map[string]*router), queues: queues{of: make(map[string]*queue)}}
 }
 
-// router returns the last seen router under key, nil for a leaf, and whether the node was seen. A
-// router stays a router; its counts may be old.
+// router returns the last seen router under key, nil for a leaf. Its counts may be old.
 func (l *Local) router(key string) (r *router, seen bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,8 +39,8 @@ func (l *Local) router(key string) (r *router, seen bool) {
 	return r, seen
 }
 
-// follow returns the number of bits that lead through known routers from root, a key, and whether
-// any node is known.
+// follow returns the number of bits that lead through known routers from root, and whether any node
+// is known.
 func (l *Local) follow(c Code, root, bits string) (n int, known bool) {
 	var room [longestKey]byte
 	key := append(room[:0], root...)
@@ -60,7 +57,7 @@ func (l *Local) follow(c Code, root, bits string) (n int, known bool) {
 
 const longestKey = 256
 
-// remember keeps r, or nil for a node that is not a router yet, unless a later state is known.
+// remember keeps r, or nil for a leaf, unless a later state is known.
 func (l *Local) remember(key string, r *router) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +93,6 @@ func (l *Local) makeRoom() {
 	}
 }
 
-// routerBytes is the approximate memory of a router and its map entry, without the key.
 const routerBytes = 128 + 40
 
 func (l *Local) leaf(key string, value []byte) *leaf {
@@ -118,7 +114,7 @@ func (l *Local) rememberLeaf(key string, p *leaf, value []byte) {
 	l.leaves[key] = seenLeaf{p, value}
 }
 
-// Lost returns how often this process has found that a tree had lost a node.
+// Lost returns how often this process has found a tree with a lost node.
 func (l *Local) Lost() int { return int(l.lost.Load()) }
 
 func (l *Local) Routers() (n, bytes int) {

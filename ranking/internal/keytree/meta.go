@@ -14,25 +14,23 @@ import (
 type phase byte
 
 const (
-	idle    phase = iota // one epoch
-	copying              // readers use epoch; writers also write other, which is being filled
-	drained              // readers use epoch; writers still write other, which some readers may use
+	idle    phase = iota
+	copying       // readers use epoch; writers also write other, which is being filled
+	drained       // readers use epoch; some may still use other, which is written too
 )
 
-// meta is the definition of a tree. A tree exists if it has one.
 type meta struct {
 	order
-	limit int // entries per leaf
+	limit int
 	epoch uint64
 	phase phase
-	other uint64   // the other epoch that is written, unless idle
-	lost  bool     // epoch is to be filled by a rebuild: those before it have lost something
-	old   []uint64 // of a tree that is lost: the epochs before, which the rebuild deletes
+	other uint64   // also written, unless idle
+	lost  bool     // epoch waits for a rebuild
+	old   []uint64 // lost epochs, which the rebuild deletes
 
 	version kv.Version
 }
 
-// maxOld bounds the lost epochs of a tree that a rebuild deletes.
 const maxOld = 16
 
 func (m *meta) oldAnd(epoch uint64) []uint64 {
@@ -42,7 +40,6 @@ func (m *meta) oldAnd(epoch uint64) []uint64 {
 	return append(slices.Clone(m.old), epoch)
 }
 
-// writes reports whether writers write epoch.
 func (m *meta) writes(epoch uint64) bool {
 	return epoch == m.epoch || m.phase != idle && epoch == m.other
 }
@@ -90,21 +87,19 @@ func decodeMeta(r kv.Result) (*meta, error) {
 	return m, body.end("definition")
 }
 
-// keepMeta is the Decoder of definitions.
 func keepMeta(value []byte) (any, int, error) {
 	m, err := decodeMeta(kv.Result{Value: value})
 	return m, int(unsafe.Sizeof(*m)), err
 }
 
-// edge names the highest and the lowest leaf with an entry, a hint for processes that have not read
-// the tree; an outdated one costs a few trips. It also proves that the tree exists, and holds a
-// copy of its definition.
+// edge proves that the tree exists, and names the outermost leaves with an entry, a hint for
+// processes that have not read the tree.
 type edge struct {
 	epoch   uint64
 	highest string
 	lowest  string
-	copy    *meta     // of the definition, in case that is lost; nil: unknown
-	noted   time.Time // by this process
+	copy    *meta // of the definition; nil: unknown
+	noted   time.Time
 }
 
 func (e *edge) encode() []byte {

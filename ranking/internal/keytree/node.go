@@ -10,50 +10,48 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Kinds of values.
 const (
 	leafKind      = 'L'
 	splittingKind = 'S'
 	routerKind    = 'R'
 
-	denseRouterKind = 'D' // a router that counts scores too
+	denseRouterKind = 'D'
 
 	metaKind   = 'M'
 	edgeKind   = 'E'
 	recordKind = 'I'
 	leaseKind  = 'C'
-	sealKind   = 'X' // in the place of the root of a tree that has lost a node
+	sealKind   = 'X' // root of a tree that has lost a node
 )
 
 const (
-	entryLimit = 128       // entries, by default
+	entryLimit = 128
 	softBytes  = 16 << 10  // a larger leaf is split
 	hardBytes  = 512 << 10 // maximum of a leaf that cannot be split
 
 	frozenBytes = 48 << 10 // maximum of a splitting leaf
 )
 
-// entry is one member in a leaf: a past, current or coming score, and the version of the record
-// with that score. It is the same whichever process adds it.
+// entry is a past, current or coming score of a member, and the version of the record with that
+// score.
 type entry struct {
 	score   Score
-	ver     uint64 // less than pendingBit
+	ver     uint64
 	id      string
-	pending bool // not yet confirmed by the record; it does not count
+	pending bool // not confirmed by the record; does not count
 }
 
 const pendingBit = 1 << 47
 
 type leaf struct {
-	splitting bool // frozen, until its entries are in nodes below
-	closed    bool // empty, and the way to it may be closed too
+	splitting bool
+	closed    bool // empty; the way to it may be closed too
 	seq       uint64
-	pushed    tally // last reported upward: the counted members
+	pushed    tally // last reported upward
 	entries   []entry
-	settled   bool // certainly, all entries count
+	settled   bool // all entries count
 }
 
-// slot is a router's view of one child.
 type slot struct {
 	tally
 	seq    uint64 // of the child when it had this tally
@@ -63,7 +61,7 @@ type slot struct {
 type router struct {
 	closed bool // all slots are
 	seq    uint64
-	pushed tally // the total last reported upward
+	pushed tally
 	slots  [4]slot
 }
 
@@ -75,7 +73,6 @@ func (r *router) members() int {
 	return n
 }
 
-// isDense reports whether r counts scores.
 func (r *router) isDense() bool {
 	return r.pushed.scores > 0 || slices.ContainsFunc(r.slots[:], func(s slot) bool { return s.scores > 0 })
 }
@@ -88,13 +85,12 @@ func (r *router) empty() bool {
 type node struct {
 	leaf    *leaf
 	router  *router
-	version kv.Version // 0: the key is absent
-	size    int        // stored size in bytes
+	version kv.Version // 0: absent
+	size    int
 }
 
 func (p node) missing() bool { return p.leaf == nil && p.router == nil }
 
-// closed reports whether the node is empty and stays so until it is opened.
 func (p node) closed() bool {
 	return p.leaf != nil && p.leaf.closed || p.router != nil && p.router.closed
 }
@@ -112,9 +108,9 @@ func (p node) seq() uint64 {
 const (
 	closedFlag = 1 << iota
 	_
-	tiesFlag  // each entry has its tie
-	denseFlag // of a leaf that counts scores, too
-	wordsFlag // each entry has its word in the place of its score
+	tiesFlag
+	denseFlag
+	wordsFlag
 )
 
 func flagsOf(closed bool) byte {
@@ -168,7 +164,6 @@ func (e entry) stored() uint64 {
 	return e.ver
 }
 
-// bytes returns the approximate encoded size of l.
 func (l *leaf) bytes() int {
 	n := 32
 	for _, e := range l.entries {
@@ -270,7 +265,7 @@ func decodeNode(r kv.Result) (node, error) {
 	return p, nil
 }
 
-// tally is the number of counted members and, in a tree with dense ranks only, of their scores.
+// tally counts members and, in a dense tree only, their scores.
 type tally struct{ members, scores int }
 
 func (t tally) plus(other tally) tally {

@@ -6,10 +6,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// open opens the path to the closed leaf at, before an entry is added to it. Afterwards no slot on
-// the path is closed, and no report in flight can close one, because the slots have later sequence
-// numbers. It works from the root down; the caller writes the leaf last. If a node on the path
-// changes, it returns errAgain.
+// open opens the path to the closed leaf at, from the root down, before an entry is added.
+// Afterwards no slot on the path is closed, and no report in flight can close one, because the
+// slots have later sequence numbers.
 func (p *nodes) open(ctx context.Context, s kv.Store, at *spot) error {
 	names := path(at.name)
 	way, err := p.get(ctx, s, names[:len(names)-1]...)
@@ -43,8 +42,7 @@ func (p *nodes) open(ctx context.Context, s kv.Store, at *spot) error {
 	return nil
 }
 
-// opened returns an open copy of r, with the child's slot open if the child is closed, or r itself
-// if nothing changes. errAgain: the child has changed since it was read.
+// opened returns r with the child's slot open, or r itself. errAgain: the child has changed.
 func (r *router) opened(i int, below node) (*router, error) {
 	next := *r
 	next.closed = false

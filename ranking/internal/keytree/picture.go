@@ -9,8 +9,8 @@ import (
 
 type Picture struct {
 	Root   *PictureNode // nil: no tree
-	Limit  int          // capacity of a leaf, in entries
-	Leaves []string     // the leaf name of each given member; "" if it is not in the tree
+	Limit  int
+	Leaves []string // of each given member; "" if it is not in the tree
 }
 
 type PictureNode struct {
@@ -19,9 +19,9 @@ type PictureNode struct {
 	Read   bool   // false: the values come from the router above
 	State  uint64 // differs after each change; 0: not read
 	Count  int
-	Bytes  int // 0: not read
+	Bytes  int
 	Closed bool
-	Below  []*PictureNode // of a router, highest first
+	Below  []*PictureNode // highest first
 }
 
 const picturedMost = 1024
@@ -71,8 +71,7 @@ func (r *reading) readTop(ctx context.Context, s kv.Store, limit int) error {
 	return nil
 }
 
-// likely returns the nodes of level and the remembered ones below, up to about most. So a known
-// tree is read in one trip.
+// likely adds the remembered nodes below level, so that a known tree is read in one trip.
 func (r *reading) likely(level []string, most int) []string {
 	all := slices.Clone(level)
 	for i := 0; i < len(all) && len(all) < most; i++ {
@@ -93,7 +92,6 @@ func (r *reading) below(level []string) []string {
 	return next
 }
 
-// openBelow returns the open children of the router called name, highest first.
 func openBelow(name string, r *router) (children []string) {
 	for i := 3; i >= 0; i-- {
 		if !r.slots[i].closed {
@@ -103,7 +101,6 @@ func openBelow(name string, r *router) (children []string) {
 	return children
 }
 
-// draw draws the node called name; at is its slot in the router above.
 func (r *reading) draw(name string, at slot) *PictureNode {
 	nd, read := r.seen.get(name)
 	n := &PictureNode{Name: r.keyName(name), Key: r.key(name), Read: read, State: uint64(nd.version), Count: at.members, Bytes: nd.size, Closed: at.closed}

@@ -11,9 +11,9 @@ import (
 const (
 	hashBytes = 16
 
-	perLevel = 2 // bits that each level adds to a node's name
+	perLevel = 2
 
-	// The maximum lengths of a node's name. A node with such a name is never split.
+	// The greatest lengths of a node's name. A node with such a name is never split.
 	maxBits     = 150
 	maxWordBits = 8*MaxWord + 88
 )
@@ -25,7 +25,7 @@ func (c Code) maxBits() int {
 	return maxBits
 }
 
-// point is a position in the order of all possible members: at a member, or just below or above it.
+// point is a position in the order of all possible members.
 type point struct {
 	score Score
 	hash  [hashBytes]byte
@@ -40,7 +40,6 @@ var (
 // before returns the point below all members with score s, whatever their ties.
 func before(s Score) point { return point{score: s.WithTie(0), side: -1} }
 
-// after returns the point above all members with score s, whatever their ties.
 func after(s Score) point {
 	p := point{score: s.WithTie(math.MaxUint64), side: 1}
 	for i := range p.hash {
@@ -61,14 +60,12 @@ func (p point) compare(q point) int {
 	return cmp.Or(p.score.Compare(q.score), bytes.Compare(p.hash[:], q.hash[:]), cmp.Compare(p.side, q.side))
 }
 
-// order maps members to points and points to bits. It is part of a tree's definition.
 type order struct {
 	code Code
 	salt [16]byte
 }
 
-// point returns the position of a member. The hash spreads members with equal scores over nodes;
-// the salt makes it unpredictable.
+// The hash spreads members with equal scores over nodes; the salt makes it unpredictable.
 func (o *order) point(s Score, id string) point {
 	p := point{score: s}
 	var room [128]byte
@@ -77,7 +74,6 @@ func (o *order) point(s Score, id string) point {
 	return p
 }
 
-// bits returns the bits of p, padded to the maximum length of a name.
 func (o *order) bits(p point) string {
 	var room [8*MaxWord + 8*hashBytes]byte
 	b := o.code.append(room[:0], p.score)
@@ -90,15 +86,15 @@ func (o *order) bits(p point) string {
 	return string(b[:o.code.maxBits()])
 }
 
-// child returns the child of the node called name that bits lead to: 0 to 3, from the lowest.
+// child returns the child of the node called name that bits lead to, 0 to 3.
 func child(name, bits string) int {
 	return int(bits[len(name)]-'0')<<1 | int(bits[len(name)+1]-'0')
 }
 
 func childName(name string, i int) string { return name + "00011011"[2*i:2*i+perLevel] }
 
-// appendName appends a node's name in the form used in keys: its bits or, for the long names of
-// words, a hexadecimal digit per two levels and one of ghij for an odd level.
+// appendName appends a node's name as in keys: its bits or, for the long names of words, a
+// hexadecimal digit per two levels and one of ghij for an odd level.
 func (c Code) appendName(dst []byte, name string) []byte {
 	if c != Words {
 		return append(dst, name...)

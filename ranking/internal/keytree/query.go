@@ -13,7 +13,7 @@ import (
 type Member struct {
 	ID    string
 	Score Score
-	Value any // read by Truth; nil if it was not read
+	Value any
 }
 
 type Want struct {
@@ -21,30 +21,29 @@ type Want struct {
 	// leftovers of a running or crashed change.
 	Unverified bool
 
-	Placed bool              // count the members before the page
-	Keep   func(Member) bool // selects members; nil: all
+	Placed bool // count the members before the page
+	Keep   func(Member) bool
 
-	// Beside, if not nil, reads a value for each member along with its record; nil leaves it out.
+	// Beside reads a value for each member along with its record; nil leaves it out.
 	Beside func(ctx context.Context, s kv.Store, ids []string) ([]any, error)
 
-	// Met, if not nil, is called for an entry to tidy: one that is stale, confirmed but still
-	// pending, dead, or left out by Beside. It must not use the store.
+	// Met is called for an entry to tidy: one that is stale, confirmed but still pending, dead, or
+	// left out by Beside. It must not use the store.
 	Met func(Doubt)
 
-	// Gone, if not nil, is called for a member with a value from Beside and a lost record, whose
-	// entry the query trusts. It must not use the store.
+	// Gone is called for a member with a value from Beside and a lost record, whose entry is
+	// trusted. It must not use the store.
 	Gone func(id string)
 }
 
 type finding struct {
 	members []Member
-	behind  point // the last point examined
-	more    bool  // more members may follow
+	behind  point // last point examined
+	more    bool
 }
 
-// list returns up to n members in st that Want keeps, in its direction; fewer after as many entries
-// as [plug.Ask] allows. A member that has moved is listed at its new position if that is in the
-// part just read, and otherwise not.
+// list returns up to n members in st; fewer after as many entries as [plug.Ask] allows. A member
+// that has moved is listed at its new position only if that is in the part just read.
 func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n int, w Want) (finding, error) {
 	r.trusting = w.Unverified
 	f := finding{behind: st.from, more: true}
@@ -87,7 +86,6 @@ func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n i
 	return f, nil
 }
 
-// scan is Scan for about atOnce entries at a time. It stops at a lost node.
 func (r *reading) scan(ctx context.Context, s kv.Store, atOnce int, f func(ids []string) error) error {
 	for st, all := (Between{}).stretch(false), false; !all; {
 		r.seen.clear() // The tree may be larger than memory.
@@ -159,8 +157,7 @@ func (p *nodes) sortMembers(members []Member, up bool) {
 	})
 }
 
-// counts reports whether id has an entry that counts, and sets st to the state confirmed by the
-// newest.
+// counts reports whether id has an entry that counts, and sets st to the state of the newest.
 func (p *nodes) counts(entries []entry, id string, st *State) bool {
 	for _, e := range entries {
 		if e.id == id && !e.pending && e.ver >= st.Ver {
@@ -191,7 +188,7 @@ func (t *Tree) statesOf(ctx context.Context, s kv.Store, ids []string, w Want) (
 
 // meet calls w.Met for the entries of id to tidy. An entry that only awaits confirmation is
 // probably being confirmed by its own process, so one call in eight is enough, unless id also has a
-// stale entry.
+// stale one.
 func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 	if w.Met == nil {
 		return
@@ -232,7 +229,6 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 	}
 }
 
-// try is a try of query. If it is not done, another one is needed.
 func (t *Tree) try(ctx context.Context, s kv.Store, first bool, work func(*reading) error, beside []func(kv.Store) error) (done bool, err error) {
 	room := rooms.Get().(*readingRoom)
 	defer room.leave()
@@ -286,8 +282,8 @@ func (b Between) empty() bool {
 
 func (o *order) pointOf(m Member) point { return o.point(m.Score, m.ID) }
 
-// Doubt is an entry to tidy. If Past is not 0, the version of the record must be raised to it
-// first. If Again is not nil, the record is damaged and must be rewritten as Again.
+// Doubt is an entry to tidy. First the record's version must be raised to Past, and a damaged
+// record rewritten as Again.
 type Doubt struct {
 	ID    string
 	Score Score
@@ -305,7 +301,7 @@ func (t *Tree) reading(r *readingRoom, m *meta) *reading {
 	return &r.reading
 }
 
-// shownDefinition is definition for displayed results: it may come from memory.
+// shownDefinition may come from memory.
 func (t *Tree) shownDefinition(ctx context.Context, s kv.Store, shown *memory, beside []func(kv.Store) error) (*meta, error) {
 	if shown.store == nil {
 		return t.definition(ctx, s, beside)

@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// edit changes one member's entries in the leaf of point: it adds an entry, or tidies, or both.
+// edit changes one member's entries in the leaf of point: it adds put, or tidies by known, or both.
 type edit struct {
 	point point
-	bits  string // of point
+	bits  string
 	id    string
 
-	put   *entry // the entry to add, or nil
-	known *State // the state of the record to tidy by, or nil
-	err   error  // the error, valid once its owner is done
+	put   *entry
+	known *State // the record's state
+	err   error
 
-	restores bool // add put only if the member has no entry at that score
+	restores bool // add put only if the member has no entry there
 
-	// began is the time when the operation began, or the read of the record that the edit relies
-	// on. Long after that, no other operation writes the edit along: it would bring back the entry
-	// of a record that has changed since, and its owner may be gone. Zero: it may take any time.
+	// began is the time of the operation, or of the read of the record that the edit relies on.
+	// Long after that, no other operation writes the edit along: it would bring back the entry of a
+	// record that has changed since.
 	began time.Time
 
 	// Guarded by the mutex of the queues:
-	queue *queue // the queue it waits in
-	seen  int    // the queue's writes at the last read of the node
-	done  bool   // written
+	queue *queue
+	seen  int // the queue's writes at the last read of the node
+	done  bool
 
-	absent bool // the written leaf has no entry, although the record tidied by is in
+	absent bool // the written leaf lacks the entry that known calls for
 }
 
 func (e *edit) misses(l *leaf) bool {
@@ -36,13 +36,13 @@ func (e *edit) misses(l *leaf) bool {
 }
 
 // queue holds the edits of one node that wait in a process to be written together; one by one, each
-// write would make the others fail once. A queue only saves work: after waiting long enough an edit
-// writes by itself, and the store decides.
+// write would make the others fail once. It only saves work: after a long wait an edit writes by
+// itself.
 type queue struct {
-	key     string // key of the node
+	key     string
 	waiting []*edit
-	busy    bool // a write is running
-	writes  int  // number of successful writes
+	busy    bool
+	writes  int
 }
 
 type queues struct {
@@ -104,10 +104,9 @@ func (q *queues) close(ln *queue) {
 	}
 }
 
-// lead begins a write of the node that edits wait for. It returns the edits to write: the first
-// unwritten one of edits, then all waiting ones that are not late. It returns none if all edits are
-// written, if another write has ended since the owner of edits read the node, or, with patient, if
-// another write is running.
+// lead begins a write of a node. It returns the first unwritten one of edits, then all waiting ones
+// that are not late; none if all edits are written, if another write has ended since the owner of
+// edits read the node, or, with patient, if one is running.
 func (q *queues) lead(edits []*edit, patient bool, late func(*edit) bool) (*queue, []*edit) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -18,7 +18,6 @@ const (
 	Dense               // 1, 2, 2, 3
 )
 
-// before returns the number of ranks above a member, given the tally before it.
 func (k Ranks) before(before tally) int {
 	if k == Dense {
 		return before.scores
@@ -33,9 +32,9 @@ type Standing struct {
 	Total  int
 }
 
-// Standing returns the position of the member id, counted from the highest or the lowest.
-// ErrNotFound: it is not in the ranking. It is as exact as the counts of routers: always in the
-// outermost leaf, and everywhere after Refresh until the next write.
+// Standing returns the position of the member id, counted from the highest or the lowest, or
+// ErrNotFound. It is as exact as the counts of routers: always in the outermost leaf, and
+// everywhere after Refresh until the next write.
 func (t *Tree) Standing(ctx context.Context, s kv.Store, id string, down bool, ranks Ranks) (Standing, error) {
 	var out Standing
 	var st State
@@ -96,9 +95,9 @@ func both(walks ...func(look) bool) func(look) bool {
 
 type Part struct {
 	Members []Member
-	Before  int // members before the first
+	Before  int
 
-	run tally // before the first member's score, if equal scores share a rank
+	run tally // before the first member's score
 }
 
 // Ranks returns the ranks of the members, from 1. of must be the Ranks of the query.
@@ -120,8 +119,8 @@ func (p Part) Ranks(of Ranks) []int {
 }
 
 // At returns up to n members starting at offset before. Without writers, consecutive parts contain
-// each member exactly once. If counts are not exact, or a change awaits tidying, a part may have a
-// few more or fewer members than n.
+// each member exactly once. While counts are not exact or a change awaits tidying, a part may have
+// a few more or fewer.
 func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down bool, ranks Ranks, w Want) (Part, error) {
 	part := Part{Before: before}
 	if before < 0 || n <= 0 {
@@ -132,7 +131,7 @@ func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down bool, ran
 		var st stretch
 		walk := both(r.skip(before, n+1, down, &st.from), r.skip(before+n, 1, down, &st.to))
 		if before == 0 {
-			// Nothing to skip, so this walk does not ask for leaves.
+			// This walk does not ask for leaves, since nothing is skipped.
 			walk = both(walk, r.reach(stretch{end(!down), end(down)}, n))
 		}
 		err := r.answer(ctx, s, walk)
@@ -150,7 +149,6 @@ func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down bool, ran
 
 const unlimited = math.MaxInt32
 
-// run counts the members before the score of the first member of part.
 func (r *reading) run(ctx context.Context, s kv.Store, part *Part, down bool) error {
 	if len(part.Members) == 0 {
 		return nil
@@ -160,8 +158,7 @@ func (r *reading) run(ctx context.Context, s kv.Store, part *Part, down bool) er
 	return r.answer(ctx, s, r.beyond(q, down, &part.run))
 }
 
-// Around returns the member id with up to n members before it and n after it. ErrNotFound: it is
-// not in the ranking.
+// Around returns the member id with up to n members before it and n after it, or ErrNotFound.
 func (t *Tree) Around(ctx context.Context, s kv.Store, id string, n int, down bool, ranks Ranks, w Want) (part Part, err error) {
 	var st State
 	err = t.query(ctx, s, func(r *reading) error {
@@ -196,7 +193,6 @@ func (t *Tree) bothSides(ctx context.Context, s kv.Store, r *reading, q point, n
 	from := q.beside(down)
 	var sides [2]finding
 	err = each(ctx, s, []stretch{{from, end(!down)}, {from, end(down)}}, func(s kv.Store, i int, st stretch) (err error) {
-		// The second side includes the member at q.
 		sides[i], err = t.list(ctx, s, r, st, n+i, w)
 		return err
 	})

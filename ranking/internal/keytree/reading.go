@@ -14,17 +14,17 @@ import (
 type reading struct {
 	*nodes
 	seen  nodeSet
-	lost  *lossError      // of a node that is missing; nil if none is
+	lost  *lossError
 	gone  map[string]bool // missing once
 	blind bool            // nothing is known of the tree
-	hint  []string        // nodes to read first if nothing is known
-	aims  string          // the bits of the point that the query looks for, if any
+	hint  []string        // nodes to read first if blind
+	aims  string          // bits of the point that the query looks for
 
-	memory // answers walks without a trip
+	memory
 
-	toLook look // is r.look
+	toLook look
 
-	trusting bool // entries are taken as they are
+	trusting bool
 }
 
 func (p *nodes) reading() *reading {
@@ -34,7 +34,7 @@ func (p *nodes) reading() *reading {
 	return r
 }
 
-// readingRoom is a reading with its nodes, in one reused piece of memory.
+// readingRoom is a reading with its nodes, reused.
 type readingRoom struct {
 	reading
 	of nodes
@@ -46,7 +46,6 @@ var rooms = sync.Pool{New: func() any {
 	return r
 }}
 
-// leave gives the room back. Nobody may use the reading afterwards.
 func (r *readingRoom) leave() {
 	r.seen.clear()
 	*r = readingRoom{reading: reading{toLook: r.toLook, seen: nodeSet{few: r.seen.few}}}
@@ -114,7 +113,6 @@ func (s *nodeSet) clear() {
 
 func (s *nodeSet) size() int { return len(s.few) + len(s.many) }
 
-// childName is childName without an allocation if the node is in s.
 func (s *nodeSet) childName(name string, i int) string {
 	for k := range s.few {
 		if is := s.few[k].name; len(is) == len(name)+perLevel && child(name, is) == i && strings.HasPrefix(is, name) {
@@ -129,7 +127,7 @@ func (s *nodeSet) router(name string) *router {
 	return p.router
 }
 
-// look returns the node called name to a walk, or false if the walk must stop there.
+// look returns a node to a walk, or false if the walk must stop there.
 type look func(name string) (node, bool)
 
 func (r *reading) known(name string) (node, bool) { return r.seen.get(name) }
@@ -138,12 +136,11 @@ type memory struct {
 	store  kv.Memory // nil: none
 	prefix string
 
-	inMemory string // the key of the root, with the prefix
+	inMemory string // key of the root, with the prefix
 	asked    [1]kv.NearGet
 	told     [1]kv.Result
 }
 
-// recall gets key, with its prefix, from memory. Decoded is nil if it is not there.
 func (m *memory) recall(key string, d kv.Decoder) kv.Result {
 	m.asked[0] = kv.NearGet{Key: key, Decode: d}
 	if !m.store.Recall(m.asked[:], m.told[:]) {
@@ -152,7 +149,6 @@ func (m *memory) recall(key string, d kv.Decoder) kv.Result {
 	return m.told[0]
 }
 
-// look returns a node that was read, or is in memory.
 func (r *reading) look(name string) (node, bool) {
 	if p, ok := r.seen.get(name); ok || r.store == nil {
 		return p, ok
@@ -209,7 +205,7 @@ func (r *reading) read(ctx context.Context, s kv.Store, names []string) error {
 }
 
 // miss handles a missing node. A child can be read before it is made and its router afterwards; one
-// that is missing twice is lost, and counts as empty. Nodes below a leaf are not expected to exist.
+// that is missing twice is lost, and counts as empty. Nodes below a leaf need not exist.
 func (r *reading) miss(name string) {
 	if name != "" && r.seen.router(parent(name)) == nil {
 		return
@@ -224,7 +220,6 @@ func (r *reading) miss(name string) {
 	r.gone[name] = true
 }
 
-// answer repeats walk, reading the nodes it lacks, until walk returns true.
 func (r *reading) answer(ctx context.Context, s kv.Store, walk func(look) bool) error {
 	for !walk(r.toLook) {
 		if err := r.read(ctx, s, uniq(r.lacking(walk))); err != nil {
@@ -254,8 +249,6 @@ func (r *reading) answerAll(ctx context.Context, s kv.Store, walks []func(look) 
 	}
 }
 
-// lacking returns the nodes that walk lacks, and likely next ones; none if they have come into
-// memory.
 func (r *reading) lacking(walk func(look) bool) []string {
 	f := &foresight{reading: r}
 	if walk(f.look); len(f.wanted) == 0 {
@@ -264,8 +257,8 @@ func (r *reading) lacking(walk func(look) bool) []string {
 	return r.widen(f.wanted)
 }
 
-// widen adds likely next nodes to names. The last name is the first unknown node. If it is likely a
-// router, widen adds the nodes on the path to the aim, or the two levels below.
+// widen adds likely next nodes to names. If the last name, the first unknown node, is likely a
+// router, these are the nodes on the path to the aim, or the two levels below.
 func (r *reading) widen(names []string) []string {
 	last := names[len(names)-1]
 	expected := r.expected(last)

@@ -12,15 +12,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Own is the Truth of a tree whose scores are in no other record: one record per member, for the
-// tree alone.
+// Own is the Truth of a tree whose scores are in no other record: one record per member.
 type Own struct {
 	keys    kv.Family
 	now     func() time.Time
 	expires time.Time
 
-	// Note, if not nil, journals coming changes, so that another process can Finish them if this
-	// one dies before it calls done. Without claims it only prepares for that.
+	// Note journals coming changes, so that another process can Finish them if this one dies before
+	// it calls done. Without claims it only prepares for that. Nil: no journal.
 	Note func(ctx context.Context, s kv.Store, claims []Claim) (done func(), err error)
 }
 
@@ -50,7 +49,7 @@ func (o *Own) States(ctx context.Context, s kv.Store, ids []string) ([]State, er
 	return states, nil
 }
 
-// Drops returns ops that remove the current records of ids that are not in the ranking.
+// Drops removes the records of those of ids that are not in the ranking.
 func (o *Own) Drops(ctx context.Context, s kv.Store, ids []string) (drops []kv.Op, err error) {
 	results, err := kv.GetAll(ctx, s, kv.Texts(ids, o.Key)...)
 	if err != nil {
@@ -66,7 +65,7 @@ func (o *Own) Drops(ctx context.Context, s kv.Store, ids []string) (drops []kv.O
 
 type record struct {
 	State
-	version kv.Version // 0: absent
+	version kv.Version
 }
 
 func (o *Own) read(ctx context.Context, s kv.Store, id string) (record, error) {
@@ -80,8 +79,8 @@ func (st State) same(other State) bool {
 	return st.Broken == nil && other.Broken == nil && st.In == other.In && (!st.In || st.Score == other.Score)
 }
 
-// nextState returns the record's next state, with to applied. Its version is above the old one, and
-// above all versions before the record was last absent.
+// nextState returns to with a version above the old one, and above all before the record was last
+// absent.
 func (o *Own) nextState(old record, to State) State {
 	return State{In: to.In, Score: to.Score, Ver: max(old.Ver+1, uint64(o.now().UnixMilli()))}
 }
@@ -95,8 +94,8 @@ func (o *Own) put(key string, old kv.Version, st State) kv.Op {
 	return kv.OpReplace(key, old, encodeState(st)).For(o.ttl(st))
 }
 
-// fence raises the version of the record of id to past, if it is lower, and returns its state. Then
-// a change prepared for an older version cannot commit. A damaged record stays as it is: see again.
+// fence raises the version of the record of id to past, so that a change prepared for an older
+// version cannot commit. A damaged record stays as it is: see again.
 func (o *Own) fence(ctx context.Context, s kv.Store, id string, past uint64) (st State, err error) {
 	err = kv.Change(o.Key(id), func() error {
 		r, err := o.read(ctx, s, id)
@@ -123,7 +122,7 @@ func (o *Own) again(ctx context.Context, s kv.Store, d Doubt) error {
 }
 
 // Finish completes the changes of a dead process: it makes uncommitted ones fail, tidies the
-// entries they touched, and corrects the counts there with the reports.
+// entries they touched, and corrects the counts there.
 func (t *Tree) Finish(ctx context.Context, s kv.Store, own *Own, claims []Claim, due *Due) error {
 	return each(ctx, s, claims, func(s kv.Store, _ int, c Claim) error {
 		now, err := own.fence(ctx, s, c.ID, c.Ver)
@@ -164,8 +163,8 @@ func (o *Own) ttl(st State) time.Duration {
 }
 
 const (
-	inFlag  = 1 << iota // the member is in the ranking
-	tieFlag             // its score has a tie
+	inFlag = 1 << iota
+	tieFlag
 )
 
 func encodeState(st State) []byte {
@@ -190,7 +189,6 @@ func recordIn(key string, r kv.Result) (record, error) {
 	return record{st, r.Version}, err
 }
 
-// stateIn decodes the result of a get of key. A damaged record is a State.
 func stateIn(key func() string, r kv.Result) (State, error) {
 	st, err := decodeState(r)
 	if wire.IsCorrupt(err) {

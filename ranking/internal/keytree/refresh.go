@@ -7,11 +7,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// sideBySide is the maximum number of members below a router whose nodes are read in parallel:
-// about 64 leaves.
+// sideBySide bounds the members below a router whose nodes are read in parallel.
 const sideBySide = 64 * entryLimit / 2
 
-// Refresh makes the counts of all routers exact, unless the tree changes while it runs.
+// Refresh makes the counts of all routers exact, unless the tree changes meanwhile.
 func (t *Tree) Refresh(ctx context.Context, s kv.Store) error {
 	ep, err := t.epochs(ctx, s, false)
 	if err != nil || ep.read == nil {
@@ -26,8 +25,6 @@ func (t *Tree) Refresh(ctx context.Context, s kv.Store) error {
 	return err
 }
 
-// refresh makes the counts below the node called name exact and returns its slot for the node
-// above.
 func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, error) {
 	got, err := p.get(ctx, s, name)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Score is a number or a word; greater scores are higher. Between equal scores the greater tie is
-// higher; it is 0 in most trees.
+// higher.
 type Score struct {
 	n, tie uint64
 	word   string // "" for a number; a tree has only numbers or only words
@@ -60,7 +60,7 @@ const tieBits = 62
 
 const MaxTie = 1<<tieBits - 1
 
-// TieAt returns the tie of a time: its nanoseconds since 1970, clamped to 1970 and 2116.
+// TieAt returns the nanoseconds since 1970, clamped to 1970 and 2116.
 func TieAt(t time.Time) uint64 {
 	switch {
 	case t.Before(time.Unix(0, 0)):
@@ -78,7 +78,6 @@ func (s Score) Tie() uint64 { return s.tie }
 // Equals ignores ties.
 func (s Score) Equals(other Score) bool { return s.n == other.n && s.word == other.word }
 
-// Compare orders by score and tie.
 func (s Score) Compare(other Score) int {
 	return cmp.Or(cmp.Compare(s.n, other.n), cmp.Compare(s.word, other.word), cmp.Compare(s.tie, other.tie))
 }
@@ -86,8 +85,7 @@ func (s Score) Compare(other Score) int {
 // Code encodes scores as bits. Codes sort like scores, and none is a prefix of another.
 type Code byte
 
-// Signed is for scores from FromInt, Unsigned for any numbers, Float for scores from FromFloat, Words
-// for those from FromWord. Small numbers have short codes, except with Float.
+// Small numbers have short codes, except with Float.
 const (
 	Signed   Code = 'i'
 	Unsigned Code = 'u'
@@ -95,13 +93,11 @@ const (
 	Words    Code = 't'
 )
 
-// tiesBit turns a small letter into a capital.
 const tiesBit = 'a' ^ 'A'
 
 // WithTies returns the variant of c that appends the tie.
 func (c Code) WithTies() Code { return c &^ tiesBit }
 
-// alone returns the variant of c without the tie.
 func (c Code) alone() Code { return c | tiesBit }
 
 func (c Code) known() bool { return strings.ContainsRune("iufIUFt", rune(c)) }
@@ -126,7 +122,7 @@ func (c Code) append(dst []byte, s Score) []byte {
 	}
 }
 
-// appendWord appends the bits of a word. A score with a number is above all words.
+// A score with a number is above all words.
 func appendWord(dst []byte, s Score) []byte {
 	if s.n > 0 {
 		return append(dst, strings.Repeat("1", 8*MaxWord)...)
@@ -180,5 +176,5 @@ func (c Code) hasWhole(bits []byte) bool {
 	return len(bits) >= magnitudeBegin+e
 }
 
-// magnitudeBegin is the number of bits before those of a magnitude: a sign, and six for the length.
+// magnitudeBegin bits come before those of a magnitude: a sign, and six for the length.
 const magnitudeBegin = 7

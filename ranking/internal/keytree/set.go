@@ -12,16 +12,14 @@ import (
 )
 
 // Change returns the new state of a member; its version is ignored. It must read its data after old
-// was read. It may be called more than once.
+// was read, and may be called again.
 type Change func(ctx context.Context, s kv.Store, old State) (to State, err error)
 
 const setTries = 16
 
-// Set changes the member id of a tree whose records are own. It adds the new entry, writes the
-// record, then tidies: only then does the new entry count, and the old one goes.
-//
-// After an error other than ErrUnclear the member is unchanged. If tidying fails, that is no error:
-// the rest is added to due, with the reports.
+// Set adds the new entry of the member id, writes its record, then tidies. After an error other
+// than ErrUnclear the member is unchanged. If only tidying fails, that is no error: the rest is
+// added to due.
 func (t *Tree) Set(ctx context.Context, s kv.Store, own *Own, id string, change Change, due *Due) error {
 	return t.SetAll(ctx, s, own, []Setting{{ID: id}}, OneByOne(func(int) Change { return change }), due)[0]
 }
@@ -31,11 +29,9 @@ type Setting struct {
 	Fence Fence
 }
 
-// Changes is a Change of several members: settings are their indexes. It returns an error for each,
-// or nil.
+// Changes is a Change of several members; settings are their indexes.
 type Changes func(ctx context.Context, s kv.Store, settings []int, old []State) (to []State, errs []error)
 
-// OneByOne returns Changes that run one change per setting, in parallel.
 func OneByOne(change func(setting int) Change) Changes {
 	return func(ctx context.Context, s kv.Store, settings []int, old []State) ([]State, []error) {
 		to := make([]State, len(settings))
@@ -47,7 +43,7 @@ func OneByOne(change func(setting int) Change) Changes {
 	}
 }
 
-// Fence selects whether the record of an unchanged member gets a new version. Then concurrent
+// Fence selects whether the record of an unchanged member gets a new version, so that concurrent
 // changes that read older data must read again.
 type Fence int
 
@@ -57,8 +53,7 @@ const (
 	FenceAll         // even without a record
 )
 
-// SetAll is Set for several members, with one write per leaf. It returns an error for each; a
-// failure does not affect the others.
+// SetAll is Set for several members, with one write per leaf. A failure does not affect the others.
 func (t *Tree) SetAll(ctx context.Context, s kv.Store, own *Own, settings []Setting, changes Changes, due *Due) []error {
 	all := make([]move, len(settings))
 	moves := make([]*move, len(settings))
@@ -112,7 +107,6 @@ func toTry(moves []*move) []*move {
 	return slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return !m.unfinished() })
 }
 
-// mustBegin returns an error in moves that requires the operation to begin again.
 func mustBegin(moves []*move) error {
 	for _, m := range moves {
 		if !again(m.err) && m.unfinished() {
@@ -124,18 +118,18 @@ func mustBegin(moves []*move) error {
 
 type move struct {
 	own     *Own
-	setting int // index of the setting
+	setting int
 	id      string
-	key     string // of the record
+	key     string
 	fence   Fence
 	old     record
-	stays   bool   // new is the member's current state
-	new     State  // made for the record from
-	from    record // the record before new
-	err     error  // result of the last try
+	stays   bool
+	new     State
+	from    record
+	err     error
 
-	touched []Score // scores where a try added an entry or removes one
-	past    uint64  // the greatest version of the tries
+	touched []Score // where a try added an entry or removes one
+	past    uint64  // greatest version of the tries
 }
 
 func (m *move) unfinished() bool {
@@ -147,7 +141,6 @@ func (m *move) unfinished() bool {
 }
 
 func (o *Own) readAll(ctx context.Context, s kv.Store, moves []*move) {
-	// Each result has its own error.
 	results, _ := kv.GetAll(ctx, s, kv.Texts(moves, func(m *move) string { return m.key })...)
 	for i, m := range moves {
 		old, err := recordIn(m.key, results[i])
@@ -157,9 +150,9 @@ func (o *Own) readAll(ctx context.Context, s kv.Store, moves []*move) {
 	}
 }
 
-// choose sets the new state to to, and reports whether the record must be written. If the record
-// has not changed since the last choice of the same state, that state and its entry are kept. The
-// version of a new state is above those of all earlier tries, so that it can tidy their leftovers.
+// choose sets the new state, and reports whether the record must be written. If neither the record
+// nor to has changed since the last try, state and entry are kept. A new version is above those of
+// all earlier tries, so that it can tidy their leftovers.
 func (m *move) choose(to State) bool {
 	m.stays = to.same(m.old.State)
 	if m.stays && !m.fences() {
@@ -237,7 +230,6 @@ func (b *batch) choose(ctx context.Context, s kv.Store, moves []*move) []*move {
 	return changing
 }
 
-// prepare adds the new entries of moves and notes the moves in the same trip.
 func (b *batch) prepare(ctx context.Context, s kv.Store, moves []*move) {
 	moves = slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return m.stays })
 	if len(moves) == 0 {
@@ -259,8 +251,7 @@ func (b *batch) prepare(ctx context.Context, s kv.Store, moves []*move) {
 	}
 }
 
-// unwritten converts an unclear error of a preparation: no record was written, so the move is
-// clear.
+// unwritten converts an unclear error of a preparation: no record was written.
 func unwritten(err error) error {
 	if errors.Is(err, kv.ErrUnclear) {
 		return fmt.Errorf("%w: %v", kv.ErrUnavailable, err)
@@ -268,7 +259,6 @@ func unwritten(err error) error {
 	return err
 }
 
-// note journals moves. No record may be written before it returns.
 func (b *batch) note(ctx context.Context, s kv.Store, moves []*move) error {
 	claims := make([]Claim, len(moves))
 	for i, m := range moves {
@@ -296,12 +286,11 @@ func (b *batch) insert(ctx context.Context, s kv.Store, moves []*move) {
 
 type tidyPlan struct {
 	edits []*edit
-	of    []*move // the move of each edit
-	at    []*spot // its leaf, as read by commit; nil after an error
+	of    []*move
+	at    []*spot // leaves of edits, as read by commit; nil after an error
 }
 
-// commit writes the records of moves and, in the same trip, reads the leaves that the moves touched
-// in each epoch. It returns the plans to tidy them.
+// commit writes the records of moves and, in the same trip, reads the leaves that they touched.
 func (b *batch) commit(ctx context.Context, s kv.Store, moves []*move) []*tidyPlan {
 	works := []func(kv.Store) error{func(s kv.Store) error { b.writeRecords(ctx, s, moves); return nil }}
 	all := make([]*tidyPlan, len(b.write))
@@ -331,7 +320,6 @@ func (b *batch) writeRecords(ctx context.Context, s kv.Store, moves []*move) {
 	for i, m := range moves {
 		ops[i] = m.write()
 	}
-	// Each op has its own error.
 	_ = s.Do(ctx, ops)
 	var unclear []*move
 	for i, m := range moves {
@@ -371,7 +359,6 @@ func (m *move) settle(ctx context.Context, s kv.Store) error {
 	return kv.ErrUnclear
 }
 
-// tidyAll tidies where committed moves touched the tree. Failed edits become due.
 func (b *batch) tidyAll(ctx context.Context, s kv.Store, moves []*move, all []*tidyPlan) {
 	_ = each(ctx, s, b.write, func(s kv.Store, epoch int, p *nodes) error {
 		t := all[epoch].committed()
@@ -409,7 +396,6 @@ func (b *batch) later(e *edit) dueWork {
 	}
 }
 
-// giveUp tidies where uncommitted moves touched the tree, and fences them. Failures become due.
 func (b *batch) giveUp(ctx context.Context, s kv.Store, moves []*move) {
 	lost := slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return len(m.touched) == 0 })
 	errs := kv.Each(ctx, s, lost, func(s kv.Store, _ int, m *move) error {

@@ -21,12 +21,11 @@ func (r *Report) Stray() (ids []string) {
 	return ids
 }
 
-// Base returns the prefix of the tree's keys.
 func (t *Tree) Base() string { return t.name }
 
 const shownAtMost = 100
 
-// Members returns the members that value, of a tree, names: those of a leaf.
+// Members returns the members of a leaf.
 func Members(value []byte) []string {
 	if nd, _ := decodeNode(kv.Result{Value: value}); nd.leaf != nil {
 		return idsOf(nd.leaf.entries)
@@ -34,7 +33,6 @@ func Members(value []byte) []string {
 	return nil
 }
 
-// Show describes value, stored under key.
 func Show(key string, value []byte) ([]string, error) {
 	lines, err := show(value)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 )
 
 // finishSplit adds the nodes below a frozen leaf and then turns it into a router. The result is a
-// function of the frozen leaf, so all processes do the same, and none can undo it. frozen.version
-// is 0 in the process that froze the leaf: it does not know the version yet.
+// function of the frozen leaf, so all processes do the same. frozen.version is 0 in the process
+// that froze the leaf: it does not know the version yet.
 func (p *nodes) finishSplit(ctx context.Context, s kv.Store, name string, frozen node) error {
 	r, below := p.below(name, frozen.leaf)
 	works := []func(kv.Store) error{func(s kv.Store) error { return p.add(ctx, s, below) }}
@@ -57,7 +57,6 @@ func (p *nodes) add(ctx context.Context, s kv.Store, nodes []grown) error {
 	for i, n := range nodes {
 		ops[i] = p.put(n.name, node{}, n.encode())
 	}
-	// Each op has its own error.
 	_ = s.Do(ctx, ops)
 	for i := range ops {
 		switch err := ops[i].Err(); {
@@ -71,8 +70,8 @@ func (p *nodes) add(ctx context.Context, s kv.Store, nodes []grown) error {
 }
 
 // below returns the router that replaces the frozen leaf called name, and all nodes below it, with
-// more routers if four leaves are too small for the entries. The router continues the sequence
-// numbers of the leaf, since the node above knows them.
+// more routers if four leaves are too small. The router continues the sequence numbers of the leaf,
+// since the node above knows them.
 func (p *nodes) below(name string, frozen *leaf) (*router, []grown) {
 	r := &router{seq: frozen.seq + 1, pushed: frozen.pushed}
 	var all []grown

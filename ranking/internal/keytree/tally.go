@@ -2,7 +2,6 @@ package keytree
 
 func (p *nodes) live(l *leaf) tally { return p.tally(l.counted()) }
 
-// tally counts entries, which all count and are in order.
 func (p *nodes) tally(entries []entry) tally {
 	t := tally{members: len(entries)}
 	if !p.dense {
@@ -30,8 +29,8 @@ func (p *nodes) some(name string, r *router, wanted func(child int) bool) tally 
 	return p.sum(name, parts)
 }
 
-// sum adds up the tallies of the four children of the node called name. A score is in two of them
-// only if its bits end in the name or in its next bit: then it is the only score there.
+// sum adds up the tallies of four children. A score is in two of them only if its bits end in the
+// name or in its next bit: then it is the only score there.
 func (p *nodes) sum(name string, parts [4]tally) (all tally) {
 	var room [maxBits + 1]byte
 	bits := append(room[:0], name...)
