@@ -44,7 +44,7 @@ func chosen(i int64) bool { return kv.Random()%uint64(i) == 0 }
 
 type change struct {
 	id string
-	at time.Time // when the period began; zero without periods
+	at time.Time // begin of the period; zero without periods
 }
 
 const (
@@ -62,13 +62,13 @@ type window struct {
 	db      plug.DB
 	due     plug.Latch // flushes the window
 	reports *reporter
-	size    func() int // the approximate number of members on its boards
+	size    func() int // about how many members are on its boards
 
 	// apply makes changes, one write per node, and returns an error for each.
 	apply func(context.Context, kv.Store, []change, *keytree.Due) []error
 
 	turn chan struct{} // taken by the flush that writes
-	most int           // windowMost
+	most int
 
 	mu       sync.Mutex // never held during a trip
 	gathered map[change]bool
@@ -116,8 +116,8 @@ func (w *window) put(c change) {
 	w.gathered[c] = true
 }
 
-// flush writes what was gathered, in batches, each twice as large as the last. What a batch has
-// written stays written. Nobody waits for the disk, since the counts are there before.
+// flush writes in batches, each twice as large as the last; a written batch stays written. Nobody
+// waits for the disk, since the counts are there before.
 func (w *window) flush(ctx context.Context) error {
 	ctx = kv.Relaxed(ctx)
 	select {
@@ -188,7 +188,7 @@ func (w *window) wrote(changes int) {
 // failures sums up the errors of many changes for a single log line.
 type failures struct {
 	n, of int
-	first []error // the first errors, up to toldFailures
+	first []error // up to toldFailures
 }
 
 const toldFailures = 3

@@ -38,14 +38,14 @@ func boardOf[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core
 
 // Page returns up to n records from the position of cursor, or the first ones for an empty cursor.
 // It skips records that a keep function rejects; after ten times n entries it returns a short page
-// with a Next. It takes two trips, and a few more if records are skipped, or one if the first page
-// still has the records this process last saw there.
+// with a Next. Two trips, a few more if records are skipped, or one if the first page still has the
+// records this process last saw there.
 func (b *Board[T, K, S]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	return pageOf(ctx, &b.part, cursor, n, keep)
 }
 
-// IDs is like Page, but returns only ids and does not check them: they may include leftovers of a
-// running change or a crash. One trip.
+// IDs is like Page, but does not check the ids: they may include leftovers of a running change or a
+// crash. One trip.
 func (b *Board[T, K, S]) IDs(ctx context.Context, cursor string, n int) (ids []K, next string, err error) {
 	l, next, _, err := b.part.members(ctx, "IDs", cursor, n, keytree.Want{Unverified: true})
 	if err != nil {
@@ -61,10 +61,10 @@ func (b *Board[T, K, S]) IDs(ctx context.Context, cursor string, n int) (ids []K
 	return ids, next, nil
 }
 
-// Table is a page of a board with the data for captions such as "3rd of 3,456".
+// Table is a page of a board with its ranks and length.
 type Table[T, S any] struct {
 	Places     []Place[T, S]
-	Len        int // of the board
+	Len        int
 	Next, Prev string
 }
 
@@ -97,15 +97,14 @@ func percentile(st keytree.Standing) float64 {
 	return 100 * float64(max(0, st.Total-st.Before-1)) / float64(max(1, st.Total))
 }
 
-// Rank returns the rank of the record with id, from 1, or ErrNotFound if it is not on the board.
-// Two trips.
+// Rank returns the rank of the record with id, from 1, or ErrNotFound. Two trips.
 func (b *Board[T, K, S]) Rank(ctx context.Context, id K) (int, error) {
 	st, err := b.part.standing(ctx, "Rank", b.key.Text(id))
 	return st.Rank, err
 }
 
 // Percentile returns the percentage of the board's records ranked below the one with id, or
-// ErrNotFound if it is not on the board. Two trips.
+// ErrNotFound. Two trips.
 func (b *Board[T, K, S]) Percentile(ctx context.Context, id K) (float64, error) {
 	st, err := b.part.standing(ctx, "Percentile", b.key.Text(id))
 	if err != nil {
@@ -115,9 +114,8 @@ func (b *Board[T, K, S]) Percentile(ctx context.Context, id K) (float64, error) 
 }
 
 // At returns n records, 1 to 1000, starting at the given rank, from 1. It counts positions even if
-// records share ranks: rank 3 means the third record. It takes two trips, one if it finds the
-// records this process last saw there, and one per level in a part of the tree that the process has
-// not read.
+// records share ranks: rank 3 means the third record. Two trips, one if it finds the records this
+// process last saw there, or one per level in a part of the tree that the process has not read.
 func (b *Board[T, K, S]) At(ctx context.Context, rank, n int) ([]Place[T, S], error) {
 	found, err := b.part.from(ctx, rank, n)
 	return b.places(found), err
@@ -144,7 +142,7 @@ func (b *Board[T, K, S]) RankOf(ctx context.Context, score S) (int, error) {
 }
 
 // Around returns the record with id, up to n records before it and up to n after it, n from 1 to
-// 1000, or ErrNotFound if it is not on the board. Three trips.
+// 1000, or ErrNotFound. Three trips.
 func (b *Board[T, K, S]) Around(ctx context.Context, id K, n int) ([]Place[T, S], error) {
 	found, err := b.part.around(ctx, b.key.Text(id), n)
 	return b.places(found), err
@@ -158,8 +156,7 @@ func (b *Board[T, K, S]) places(found keytree.Part) []Place[T, S] {
 	return places
 }
 
-// score returns the score of a member. Texts come from the record, since a tree holds only their
-// words.
+// score takes texts from the record, since a tree holds only their words.
 func (b *Board[T, K, S]) score(m keytree.Member) (score S) {
 	if !b.of.isText() {
 		return b.of.from(m.Score)

@@ -58,8 +58,8 @@ func (b *Board[T, K, S]) Refresh(ctx context.Context) error {
 }
 
 // Rebuild copies the board into new nodes, without empty or lost ones, and adds missing entries of
-// ids. The board can be read and written while it runs, 45 seconds longer than the copying. It
-// returns ErrConflict if another process is rebuilding the board.
+// ids. The board can be read and written while it runs, 45 seconds longer than the copying.
+// ErrConflict: another process is rebuilding the board.
 //
 // A board whose scores only rise leaves empty nodes behind, about a byte for each change. Rebuild
 // it when Verify counts more than a quarter as many leaves as members.

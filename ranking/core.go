@@ -16,13 +16,13 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// core is the common part of boards by a field and boards by a counter, without the types of ids,
-// scores and values.
+// core is the common part of boards by a field and by a counter, without the types of ids, scores
+// and values.
 type core struct {
 	*shelf
 	host    plug.Host
 	reports *reporter
-	losses  sync.Map     // by boardKey, the trees that a rebuild of the data class found to have lost a node
+	losses  sync.Map     // by boardKey, the trees in which a rebuild of the data class found a lost node
 	ahead   ahead.Memory // of first pages and numbered pages
 
 	name, def string
@@ -34,18 +34,17 @@ type core struct {
 	// where returns the values whose boards the record belongs on, and its place there, without by.
 	where  func(plug.Record) (by []string, p place)
 	ranks  keytree.Ranks
-	form   string                   // of the trees
-	order  string                   // the word order; "" except on boards of texts
+	form   string                   // suffix of tree names
+	order  string                   // of words; "" except on boards of texts
 	text   func(plug.Record) string // of a record, on a board of texts
 	scored bool                     // the score is the record's own
 	per    Period
 	keep   int
-	limit  int // leafLimit
+	limit  int
 
 	own bool // members have records of their own, since the model's do not hold the score
 
-	// catchUp moves members of a value's board to their current counts. It is nil without a
-	// counter.
+	// catchUp moves members to their current counts; nil without a counter.
 	catchUp func(ctx context.Context, by string, at time.Time, ids []string) error
 }
 
@@ -136,7 +135,6 @@ func (c *core) tree(by string, at time.Time) tree {
 	return tree{t, own}
 }
 
-// treeName returns the name of a tree without its value and period.
 func (c *core) treeName() string {
 	parts := []string{c.host.Model(), c.name + c.form}
 	if c.order != "" {
@@ -152,7 +150,7 @@ func (c *core) now(by string) tree { return c.tree(by, c.host.DB().Now()) }
 // boardKey identifies the board of a value in a period.
 type boardKey struct {
 	by string
-	at time.Time // when the period began; zero without periods
+	at time.Time // its begin; zero without periods
 }
 
 // time returns a time in the period that began at.
@@ -179,17 +177,15 @@ const (
 	membersAtOnce = 100
 )
 
-// leafLimit is the number of entries in a leaf; 0 means the default of the tree. Tests lower it.
+// Tests lower the number of entries in a leaf; 0: the default of the tree.
 var leafLimit = 0
 
 func (c *core) soon(work func(context.Context, kv.Store) error) {
 	c.host.DB().Soon(func(ctx context.Context) error { return work(ctx, c.host.Store()) })
 }
 
-// atomic reports whether the store changes a record and its entries in one transaction.
 func (c *core) atomic() bool { return kv.PowersOf(c.host.Store()).Atomic != nil }
 
-// stateOf returns the state of a member on the board of by, given its record.
 func stateOf(by string, rec *plug.Seen) keytree.State {
 	return stateIn(by, rec.Places, rec.Rev)
 }

@@ -18,11 +18,11 @@ import (
 // counted is a board by a counter, or by a method of records with a counter. Its members have
 // records of their own that hold their scores.
 //
-// Following always works the same way: read the member's record, then the counter and the model's
-// record, then move the member; the write fails if the member's record changed meanwhile. If the
-// member is already in place, following a change still writes the record, as a fence against
-// another process that read the counter before the change and is about to write. So the last
-// follower always has the last count.
+// To follow is to read the member's record, then the counter and the model's record, then to move
+// the member; the write fails if the member's record changed meanwhile. If the member is already in
+// place, following a change still writes the record, as a fence against another process that read
+// the counter before the change and is about to write. So the last follower always has the last
+// count.
 type counted struct {
 	*core
 	counter kvmodel.Counter
@@ -72,8 +72,7 @@ func (f *counted) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	return nil
 }
 
-// Beside follows if a rebuild is entering the record. If the member does not move, it adds a
-// missing entry.
+// Beside follows if a rebuild is entering the record, and adds a missing entry.
 func (f *counted) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !m.Rebuilds() {
 		return nil
@@ -105,8 +104,7 @@ func (f *counted) afterOne(ctx context.Context, s kv.Store, m *plug.Move) error 
 	return f.followAt(ctx, s, slices.Concat(m.Lost, m.Gained), m.ID, times, fence)
 }
 
-// After follows the boards that the records left or joined: new records of one board together, if
-// they left no board.
+// After follows the boards that the records left or joined: new records of one board together.
 func (f *counted) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	if len(moves) == 1 {
 		return f.afterOne(ctx, s, moves[0])
@@ -153,7 +151,6 @@ func (f *counted) followAt(ctx context.Context, s kv.Store, places []string, id 
 	})
 }
 
-// eachBoard runs step for the boards of places in the periods of times, in parallel.
 func (f *counted) eachBoard(ctx context.Context, s kv.Store, places []string, times []time.Time, step func(s kv.Store, by string, at time.Time) error) error {
 	boards, err := boardsIn(places)
 	if err != nil {
@@ -164,8 +161,7 @@ func (f *counted) eachBoard(ctx context.Context, s kv.Store, places []string, ti
 	})...))
 }
 
-// followThere follows ids on the board of by in the period that contains at. No change precedes it,
-// so it needs no fence.
+// followThere follows ids on one board. No change precedes it, so it needs no fence.
 func (f *counted) followThere(ctx context.Context, by string, at time.Time, ids []string) error {
 	for some := range slices.Chunk(ids, followAtOnce) {
 		var errs []error
@@ -189,8 +185,8 @@ func (f *counted) follow(ctx context.Context, s kv.Store, by string, at time.Tim
 	return t.SetAll(ctx, s, t.own, settings, f.toCounts(by, at, ids), due)
 }
 
-// toCounts returns the changes that move ids to their current counts. If reading them together
-// fails, it reads one at a time.
+// toCounts moves ids to their current counts. If reading them together fails, it reads one at a
+// time.
 func (f *counted) toCounts(by string, at time.Time, ids []string) keytree.Changes {
 	each := keytree.OneByOne(func(i int) keytree.Change { return f.toCount(by, at, ids[i]) })
 	return func(ctx context.Context, s kv.Store, settings []int, old []keytree.State) ([]keytree.State, []error) {
@@ -269,8 +265,8 @@ func (c *core) inPeriod(ctx context.Context, s kv.Store, ids []string, at time.T
 	return counts, nil
 }
 
-// mendCount resets the damaged count of id, in the period that contains at, to the score in old,
-// the last one the board followed. If there is none, counting starts over.
+// mendCount resets a damaged count of a period to the score in old, the last one the board
+// followed. If there is none, counting starts over.
 func (f *counted) mendCount(ctx context.Context, s kv.Store, id string, at time.Time, old keytree.State) error {
 	key := f.periodKey(id, at)
 	r, err := kv.One(ctx, s, kv.OpGet(key))
@@ -307,10 +303,9 @@ func (c *core) periodKey(id string, at time.Time) string {
 	return countKey.KeyOfText([]string{c.host.Model(), c.name, c.per.name(at)}, id)
 }
 
-// OnlyFollows reports whether the board has no counts of its own; boards with periods do.
+// OnlyFollows: boards with periods have counts of their own.
 func (f *counted) OnlyFollows() bool { return f.per == Forever }
 
-// Counting counts in the current period.
 func (f *counted) Counting(ctx context.Context, s kv.Store, id string, delta int64) error {
 	if f.per == Forever {
 		return nil

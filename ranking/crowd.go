@@ -14,7 +14,7 @@ type crowd struct {
 	turn chan struct{}                                   // held by the following caller
 
 	mu   sync.Mutex // never held during a trip
-	next *round     // the round to join; nil if none has joined since the last began
+	next *round     // nil if none has joined since the last began
 }
 
 type round struct {

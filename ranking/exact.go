@@ -80,7 +80,6 @@ func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return err
 }
 
-// touched returns the places for After to tidy: in a transaction, new entries need no tidying.
 func (x exact) touched(m *plug.Move) []string {
 	if x.atomic() { // New entries already count.
 		return m.Lost

@@ -11,7 +11,6 @@ import (
 
 var _ plug.Fitter = boardWindow{}
 
-// fittedMembers is the number of members Fit samples.
 const fittedMembers = 8
 
 // Fit warns about ties that make a tree deep, judging by the paths to some members of one board.

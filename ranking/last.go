@@ -51,8 +51,8 @@ func (p part) last(ctx context.Context, periods, n int) (first []keytree.Member,
 	return t.first(), t.off(), nil
 }
 
-// totals finds the n members with the highest totals over several periods. It reads each period
-// from its top. In each period, a member not read so far scores at most the last score read.
+// totals finds the n members with the highest totals. It reads each period from its top: a member
+// not read so far scores at most the last score read.
 type totals struct {
 	part
 	n       int
@@ -63,15 +63,15 @@ type totals struct {
 
 type summand struct {
 	at   time.Time
-	read int    // number of members read
-	next []byte // the position after the last one read
-	last int64  // the last score read; 0 at the end of the period
+	read int    // number of members
+	next []byte // position after the last one read
+	last int64  // last score read; 0 at the end of the period
 }
 
 type contender struct {
 	id    string
 	seen  map[*summand]int64 // scores read so far
-	sum   int64              // the sum of seen
+	sum   int64              // of seen
 	known bool               // total and value are set
 	total int64
 	tie   uint64
@@ -214,7 +214,7 @@ func (t *totals) off() int64 {
 	if t.n == 0 {
 		return 0
 	}
-	highest := t.limit(new(contender)) // the limit of a member not read in any period
+	highest := t.limit(new(contender)) // for a member not read in any period
 	for _, c := range t.met {
 		if !c.known {
 			highest = max(highest, t.limit(c))

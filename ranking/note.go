@@ -20,7 +20,7 @@ func noteName(board ...string) string { return "rank:" + kv.JoinText(board...) }
 
 type note struct {
 	by     string
-	at     time.Time // a time in the tree's period; zero without periods
+	at     time.Time // in the tree's period; zero without periods
 	claims []keytree.Claim
 }
 

@@ -16,7 +16,7 @@ import (
 type part struct {
 	*core
 	by      string
-	at      time.Time // a time in the period to read
+	at      time.Time // in the period to read; zero: the current one
 	between keytree.Between
 	up      bool // lowest score first
 }
@@ -71,7 +71,6 @@ func (p part) listing() string {
 	return name + "@" + p.per.name(p.when())
 }
 
-// want selects the records that keep accepts, all if it is nil.
 func (p part) want(keep func(plug.Record) bool) keytree.Want {
 	w := keytree.Want{Met: p.met}
 	if p.own {
@@ -82,8 +81,8 @@ func (p part) want(keep func(plug.Record) bool) keytree.Want {
 	return w
 }
 
-// records reads the model's records for a board whose members have records of their own. A member
-// counts only while its model's record belongs on the board.
+// records reads the model's records of members with records of their own. A member counts only
+// while its model's record belongs on the board.
 func (p part) records(ctx context.Context, s kv.Store, ids []string) ([]any, error) {
 	recs, err := p.host.See(ctx, s, ids...)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 // Period is a calendar period, in UTC.
 type Period int
 
-// The periods; a week begins on Monday.
+// A week begins on Monday.
 const (
 	Forever Period = iota
 	Hour

@@ -17,7 +17,7 @@ type Picture struct {
 // leaf.
 type Node struct {
 	Name   string // key0 and two digits for each level below the root: 1 is higher, 0 lower; for words see docs/internals/keys.md
-	Key    string // its key in the store
+	Key    string
 	Read   bool   // false: the values come from the router above
 	State  uint64 // changes with each write of the node itself; 0 if it was not read
 	Count  int    // records in or below it

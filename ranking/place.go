@@ -15,7 +15,7 @@ import (
 type place struct {
 	by    string        // the value's text; "" with a single board
 	score keytree.Score // 0 on a board by a counter, whose members have records of their own
-	wrong string        // the reason why the record cannot be on the board, if any
+	wrong string        // why the record cannot be on the board, if so
 }
 
 // No value's text contains these separators.
@@ -74,7 +74,6 @@ func badPlace(text string) error {
 	return fmt.Errorf("%w: place %q of a ranking", kvmodel.ErrCorrupt, text)
 }
 
-// err returns the reason why a record cannot be there, or nil.
 func (p place) err() error {
 	if p.wrong == "" {
 		return nil

@@ -12,7 +12,6 @@ func plugIn[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core,
 	c.join(records, spec.Counter, spec.Also, spec.Batch)
 }
 
-// join plugs c into records. If counter is not nil, c follows it and also.
 func (c *core) join(records plug.Model, counter kvmodel.Counter, also []kvmodel.Counter, batch Batch) {
 	if counter == nil {
 		records.Plug(exact{c}, c.open)

@@ -21,7 +21,7 @@ type reader struct {
 	between keytree.Between
 	down    bool // highest score first
 	ranks   keytree.Ranks
-	ahead   *ahead.Memory // of first pages and numbered pages
+	ahead   *ahead.Memory
 
 	cancel context.CancelFunc
 	end    func()
@@ -44,8 +44,7 @@ func (r *reader) close() {
 	r.end()
 }
 
-// page returns up to n members from the position of cursor, and the cursors of the pages after and
-// before them.
+// page returns up to n members from the position of cursor, and the cursors around them.
 func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want) (l keytree.Listing, next, prev string, err error) {
 	var at []byte
 	if err := kvmodel.CheckPage(r.name, n); err != nil {
@@ -68,8 +67,8 @@ func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want)
 	return l, r.cursor(l.Next), r.cursor(l.Prev), r.failure(err)
 }
 
-// look returns the store for reading n members after the first before ones. While it reads the
-// nodes, it prefetches the records of the last such look. The caller must call done at the end.
+// look returns the store for reading n members after the first before ones. It prefetches the
+// records of the last such look. The caller must call done at the end.
 func (r *reader) look(ctx context.Context, s kv.Store, before, n int) (_ kv.Store, done func()) {
 	listing := r.listing
 	if before > 0 {

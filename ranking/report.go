@@ -12,8 +12,8 @@ type Report struct {
 	Way                    int // total number of nodes on the paths to all entries
 	Bytes                  int // size of all nodes
 
-	Missing []string // texts of the given ids that should be on the board and are not
-	Damaged []string // texts of the ids with unreadable member records
+	Missing []string // given ids that should be on the board and are not
+	Damaged []string // ids with unreadable member records
 	Wrong   []string // a sentence for each broken invariant
 }
 

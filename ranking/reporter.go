@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// reporter sends the reports of nodes after the reply, one batch after another. Reports that arrive
-// during a write go into the next batch, which writes each node once.
+// reporter sends the reports of nodes after the reply, in batches. Reports that arrive during a
+// write go into the next batch, which writes each node once.
 type reporter struct {
 	db    plug.DB
 	latch plug.Latch // sends due reports in the background
@@ -21,7 +21,7 @@ type reporter struct {
 	mu      sync.Mutex // never held during a trip
 	due     *keytree.Due
 	added   int           // number of additions
-	made    int           // number of additions written
+	made    int           // of these, written
 	writing chan struct{} // closed when the running batch ends; nil: none is running
 }
 
@@ -44,12 +44,11 @@ func (r *reporter) now(ctx context.Context, due *keytree.Due) error {
 	return r.surely(ctx, r.put(due))
 }
 
-// longWay is the number of nodes on a long path: with a million members and distinct scores, a path
+// longWay is the number of nodes on a long path. With a million members and distinct scores, a path
 // has 8.
 const longWay = 16
 
-// nodeTime, the wait of together for each node on a path, limits writes to long paths to four nodes
-// per millisecond.
+// nodeTime limits writes to long paths to four nodes per millisecond.
 const nodeTime = time.Millisecond / 4
 
 // together is now for reports that no caller waits for. If due has a long path, it waits first, so
@@ -70,9 +69,9 @@ func (r *reporter) surely(ctx context.Context, wanted int) error {
 	return err
 }
 
-// finish has send make the reports that a step of a change left. err is how the step ended; what it
-// has written must be reported all the same. Until that is done, the line of the change must not be
-// complete. A transaction makes the reports itself.
+// finish sends the reports that a step of a change left, even if the step failed with err: its
+// writes must be reported before the line of the change is complete. A transaction makes the
+// reports itself.
 func (r *reporter) finish(ctx context.Context, s kv.Store, due *keytree.Due, err error, send func(context.Context, *keytree.Due) error) error {
 	switch atomic := kv.PowersOf(r.db.Store()).Atomic != nil; {
 	case atomic && err != nil:

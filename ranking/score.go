@@ -15,7 +15,7 @@ type ScoreOf[S any] struct {
 	to   func(S) (keytree.Score, error)
 	from func(keytree.Score) S
 
-	// none reports whether a score keeps its record off the board, as the zero time does; nil: none.
+	// none reports whether a score keeps its record off the board, as the zero time does.
 	none func(S) bool
 
 	// For texts alone, which cannot be restored from a score:
@@ -83,7 +83,7 @@ func Decimal[S ~float32 | ~float64](places int) ScoreOf[S] {
 		code: keytree.Signed,
 		to: func(s S) (keytree.Score, error) {
 			scaled := math.Round(float64(s) * factor)
-			// The comparison is false for NaN too.
+			// False for NaN too.
 			if !(scaled >= math.MinInt64 && scaled < math.MaxInt64) {
 				return keytree.Score{}, fmt.Errorf("%w: %v with %d decimals cannot be ranked", kvmodel.ErrInvalid, s, places)
 			}

@@ -28,7 +28,6 @@ func (t Ties) ranks() keytree.Ranks {
 	return keytree.Single
 }
 
-// byTime reports whether creation times break ties.
 func (t Ties) byTime() bool { return t == Newest || t == Oldest }
 
 // newerAbove reports whether the newer of two equal scores is higher in the tree. A board with the

@@ -28,8 +28,8 @@ type Value[V any] struct {
 var _ kvmodel.Lister[Value[string]] = (*Values[string])(nil)
 
 // NewValues returns the values of the lists described by spec, counted by count, and plugs them
-// into records. The lists must already be plugged in. Records that expire must not have such
-// values, since nothing counts them down.
+// into records. The lists must already be plugged in. The records must not expire, since nothing
+// would count them down.
 func NewValues[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], count *kvmodel.Derived) *Values[V] {
 	t := &valueTree{count: count}
 	plugValues(records, t, spec.Name, spec.Def, plug.Untyped(spec.Places))
@@ -38,8 +38,7 @@ func NewValues[T any, K comparable, V any](records *kvmodel.Records[T, K], spec 
 
 // Page returns up to n values, 1 to 1000, from the position of cursor, the most frequent first. It
 // skips values that a keep function rejects; after ten times n values it returns a short page with
-// a Next. It takes two trips, and a few more if values are skipped, or one if the first page still
-// has the values this process last saw there.
+// a Next. The trips are those of Board.Page.
 func (v *Values[V]) Page(ctx context.Context, cursor string, n int, keep ...func(*Value[V]) bool) (kvmodel.Listing[Value[V]], error) {
 	ctx, r, err := v.tree.open(ctx, "Page")
 	if err != nil {

@@ -56,10 +56,8 @@ func (x *valuesIndex) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error
 	return nil
 }
 
-// Beside does nothing: the list counts with the commit.
 func (x *valuesIndex) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
 
-// After does nothing: the list notifies the values.
 func (x *valuesIndex) After(context.Context, kv.Store, []*plug.Move) error { return nil }
 
 // Repair follows if a dead process may have counted. If its counts are wrong, the list recounts

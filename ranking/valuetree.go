@@ -22,7 +22,7 @@ type valueTree struct {
 	tree    tree
 	reports *reporter
 	crowd   *crowd
-	ahead   ahead.Memory // of first pages
+	ahead   ahead.Memory
 }
 
 var _ kvmodel.SureFollower = (*valueTree)(nil)
@@ -52,8 +52,8 @@ func (v *valueTree) atomic() func(context.Context, func(kv.Store) error) error {
 
 func (v *valueTree) failure(err error) error { return named(v.title, err) }
 
-// fits reports whether a value is short enough to be a member. Longer ones are rejected, but a list
-// may already have some.
+// fits reports whether a value is short enough. Longer ones are rejected, but a list may already
+// have some.
 func fits(id string) bool { return len(id) <= keytree.MaxID }
 
 // Follow moves the members ids to their numbers. In a transaction it uses s. Otherwise concurrent
@@ -117,8 +117,8 @@ func (v *valueTree) follow(ctx context.Context, s kv.Store, ids []string, fence 
 	return errs
 }
 
-// toNumbers returns the changes that move members to their numbers. A member with an unknown number
-// stays in place until that is recounted.
+// toNumbers moves members to their numbers. One with an unknown number stays in place until that is
+// recounted.
 func (v *valueTree) toNumbers(all []keytree.Setting) keytree.Changes {
 	return func(ctx context.Context, s kv.Store, settings []int, old []keytree.State) ([]keytree.State, []error) {
 		ids := kv.Texts(settings, func(i int) string { return all[i].ID })

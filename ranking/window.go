@@ -79,7 +79,7 @@ func isTreeEnd(rest string, code keytree.Code) bool {
 		rest == ":edge" || rest == ":lease" || strings.HasPrefix(rest, ":i:")
 }
 
-// at returns the board with the given tree base. place is a place on it, or "" if none is known.
+// at returns the board with the given tree base. place is a place on it, or "".
 func (c boardWindow) at(base, place string) (part, bool) {
 	begin := "rank:" + c.treeName()
 	by := ""

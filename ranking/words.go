@@ -99,7 +99,7 @@ type wordPage[V any] struct {
 	n    int
 	keep []func(*Value[V]) bool
 
-	from *V   // the position; nil: the beginning
+	from *V   // nil: the beginning
 	back bool // return the values before from
 
 	all []V // in order
@@ -112,7 +112,6 @@ const (
 
 func (p *wordPage[V]) name() string { return p.tree.title + " words" }
 
-// start sets the position to the value in cursor.
 func (p *wordPage[V]) start(cursor string) error {
 	b, err := kvmodel.ParseCursor(p.name(), cursor)
 	if err != nil {

@@ -45,8 +45,7 @@ var frequent = []struct {
 	{120, "あ", "ん"}, {120, "一", "龥"},
 }
 
-// letterCodes are the codes of letters. Their weights are looked up once, in the root order; most
-// letters have the same weight in other languages.
+// letterCodes takes weights from the root order; most letters have the same in other languages.
 var letterCodes = sync.OnceValue(func() []code {
 	root, classes := collate.New(language.Und), []class{{end, end, 100}}
 	weight := func(letter string) int {
@@ -64,12 +63,12 @@ var accentCodes = sync.OnceValue(func() []code {
 	return codesOf([]class{{end, end, 10}, {plainAccent, plainAccent, 90}, {plainAccent + 1, 0x7f, 20}}, 1<<16-1)
 })
 
-// caseCodes are the codes of the third level: small, capital, Hiragana, Katakana.
+// caseCodes are the codes of small, capital, Hiragana, Katakana.
 var caseCodes = sync.OnceValue(func() []code {
 	return codesOf([]class{{end, end, 10}, {plainCase, plainCase, 80}, {0x08, 0x08, 25}, {0x0e, 0x0e, 10}, {0x11, 0x11, 10}}, 1<<8-1)
 })
 
-// codesOf returns codes for all weights from end to most. Weights outside of classes are rare.
+// codesOf returns codes for all weights up to most. Weights outside of classes are rare.
 func codesOf(classes []class, most int) []code {
 	slices.SortFunc(classes, func(a, b class) int { return a.low - b.low })
 	var all []class

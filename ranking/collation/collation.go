@@ -2,9 +2,9 @@
 // The orders and their large tables are those of golang.org/x/text/collate.
 //
 // The word of a text is its collation key, compressed. A key has levels: the weights of letters,
-// then of accents, then of case, 16 bits or more each. Here frequent weights get short codes, from a
-// table that keeps the order: about five bits for a Latin letter. A plain level takes two bits. The
-// word ends after 64 bytes, about a hundred Latin letters.
+// then of accents, then of case, 16 bits or more each. Here frequent weights get short codes, from
+// a table that keeps the order: about five bits for a Latin letter. A plain level takes two bits.
+// The word ends after 64 bytes, about a hundred Latin letters.
 package collation
 
 import (
@@ -51,7 +51,6 @@ func (c *Collation) Name() string { return c.name }
 
 const mostRead = 4096
 
-// key calls f with the levels of the collation key of text.
 func (c *Collation) key(text string, f func(levels)) {
 	if len(text) > mostRead {
 		text = text[:mostRead]

@@ -49,7 +49,7 @@ func (w *writer) level(codes []code, weights []int, plain, n int) {
 	w.weight(codes, end)
 }
 
-// next returns the first word after all words with the written prefix, or "" if there is none.
+// next returns the first word after all words with the written prefix, or "".
 func (w *writer) next() string {
 	next := slices.Clone(w.bytes)
 	for at := w.n - 1; at >= 0; at-- {
