@@ -34,8 +34,8 @@ const (
 	Every
 )
 
-// interval returns I for a board of n members. Large counts need fewer changes followed, since
-// large differences decide their rank.
+// interval returns I for a board of n members. Large differences decide the rank of large counts,
+// so they need fewer changes followed.
 func interval(n int, count int64) int64 {
 	return max(int64(bits.Len(uint(max(n, 2)-1))), max(count, -count)/64)
 }
@@ -53,26 +53,26 @@ const (
 	smallBatch  = 1024
 )
 
-// windowMost is the number of changes that can wait while the store is down. Tests lower it.
+// windowMost bounds the changes that wait while the store is down. Tests lower it.
 var windowMost = 4 * windowLimit
 
 // window gathers the changes of a process and merges those of one member. It writes them when the
 // oldest is a second old or there are many.
 type window struct {
 	db      plug.DB
-	due     plug.Latch // flushes the window
+	due     plug.Latch
 	reports *reporter
 	size    func() int // about how many members are on its boards
 
 	// apply makes changes, one write per node, and returns an error for each.
 	apply func(context.Context, kv.Store, []change, *keytree.Due) []error
 
-	turn chan struct{} // taken by the flush that writes
+	turn chan struct{}
 	most int
 
 	mu       sync.Mutex // never held during a trip
 	gathered map[change]bool
-	writing  int // changes being written
+	writing  int
 	timer    *time.Timer
 }
 
@@ -82,8 +82,7 @@ func newWindow(db plug.DB, reports *reporter) *window {
 	return w
 }
 
-// add gathers c, and starts a write if many changes are waiting. If too many are, it drops c and
-// returns false.
+// add drops c and returns false if too many changes are waiting.
 func (w *window) add(c change) bool {
 	w.mu.Lock()
 	before := len(w.gathered)
@@ -107,7 +106,7 @@ func (w *window) keep(changes ...change) {
 	}
 }
 
-// put gathers c. The first change sets the timer. The caller holds mu.
+// The caller of put holds mu.
 func (w *window) put(c change) {
 	if w.gathered == nil {
 		w.gathered = make(map[change]bool)
@@ -145,7 +144,7 @@ func (w *window) flush(ctx context.Context) error {
 // firstBatch returns about as many changes as the existing nodes can take.
 func (w *window) firstBatch() int { return min(max(smallBatch, 2*w.size()), windowLimit) }
 
-// write writes changes together. Failed ones are gathered again.
+// write gathers failed changes again.
 func (w *window) write(ctx context.Context, changes []change) *failures {
 	errs := make([]error, len(changes))
 	err := w.reports.making(ctx, func(s kv.Store, due *keytree.Due) { copy(errs, w.apply(ctx, s, changes, due)) })
@@ -188,7 +187,7 @@ func (w *window) wrote(changes int) {
 // failures sums up the errors of many changes for a single log line.
 type failures struct {
 	n, of int
-	first []error // up to toldFailures
+	first []error
 }
 
 const toldFailures = 3

@@ -83,8 +83,7 @@ type Standing[S any] struct {
 	Score      S
 }
 
-// Standing returns the position of the record with id, or ErrNotFound if it is not on the board.
-// Two trips.
+// Standing returns the position of the record with id, or ErrNotFound. Two trips.
 func (b *Board[T, K, S]) Standing(ctx context.Context, id K) (Standing[S], error) {
 	st, err := b.part.standing(ctx, "Standing", b.key.Text(id))
 	if err != nil {

@@ -16,33 +16,32 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// core is the common part of boards by a field and by a counter, without the types of ids, scores
-// and values.
+// core is the part of boards without the types of ids, scores and values.
 type core struct {
 	*shelf
 	host    plug.Host
 	reports *reporter
-	losses  sync.Map     // by boardKey, the trees in which a rebuild of the data class found a lost node
-	ahead   ahead.Memory // of first pages and numbered pages
+	losses  sync.Map // by boardKey, the trees in which a rebuild of the data class found a lost node
+	ahead   ahead.Memory
 
 	name, def string
-	base      string // see treeName
+	base      string
 	code      keytree.Code
 	many      bool                    // one board for each value
-	tooMany   func(plug.Record) error // checks the number of values; nil: a single board
+	tooMany   func(plug.Record) error // nil: a single board
 
 	// where returns the values whose boards the record belongs on, and its place there, without by.
 	where  func(plug.Record) (by []string, p place)
 	ranks  keytree.Ranks
 	form   string                   // suffix of tree names
 	order  string                   // of words; "" except on boards of texts
-	text   func(plug.Record) string // of a record, on a board of texts
+	text   func(plug.Record) string // on a board of texts
 	scored bool                     // the score is the record's own
 	per    Period
 	keep   int
 	limit  int
 
-	own bool // members have records of their own, since the model's do not hold the score
+	own bool // members have records of their own, which hold the score
 
 	// catchUp moves members to their current counts; nil without a counter.
 	catchUp func(ctx context.Context, by string, at time.Time, ids []string) error
@@ -104,7 +103,6 @@ func (c *core) Limit(rec plug.Record) error {
 	return c.tooMany(rec)
 }
 
-// tree returns the tree of a value in the period that contains at.
 func (c *core) tree(by string, at time.Time) tree {
 	var room [128]byte
 	name := append(room[:0], c.base...)
@@ -147,7 +145,6 @@ func (c *core) noteName() string { return noteName(c.host.Model(), c.name+c.form
 
 func (c *core) now(by string) tree { return c.tree(by, c.host.DB().Now()) }
 
-// boardKey identifies the board of a value in a period.
 type boardKey struct {
 	by string
 	at time.Time // its begin; zero without periods
@@ -171,13 +168,12 @@ func (c *core) kept() []time.Time {
 	return times
 }
 
-// These many members are followed, and checked, in parallel.
 const (
 	followAtOnce  = 500
 	membersAtOnce = 100
 )
 
-// Tests lower the number of entries in a leaf; 0: the default of the tree.
+// Tests lower the number of entries in a leaf; 0: the default.
 var leafLimit = 0
 
 func (c *core) soon(work func(context.Context, kv.Store) error) {
@@ -229,7 +225,7 @@ type fieldTruth struct {
 	by string
 }
 
-// States reads the records of ids. An ErrCorrupt names the damaged ones.
+// An ErrCorrupt of States names the damaged records.
 func (ft fieldTruth) States(ctx context.Context, s kv.Store, ids []string) ([]keytree.State, error) {
 	recs, err := ft.c.host.See(ctx, s, ids...)
 	if err != nil && !wire.IsCorrupt(err) {

@@ -19,10 +19,9 @@ import (
 // records of their own that hold their scores.
 //
 // To follow is to read the member's record, then the counter and the model's record, then to move
-// the member; the write fails if the member's record changed meanwhile. If the member is already in
-// place, following a change still writes the record, as a fence against another process that read
-// the counter before the change and is about to write. So the last follower always has the last
-// count.
+// the member, unless its record changed meanwhile. If the member is already in place, following a
+// change still writes the record, as a fence against another process that read the counter before
+// the change. So the last follower always has the last count.
 type counted struct {
 	*core
 	counter kvmodel.Counter
@@ -48,7 +47,6 @@ func (f *counted) begin() {
 	f.host.DB().Finishes(f.noteName(), f.finish)
 }
 
-// finish completes changes noted by a dead process.
 func (f *counted) finish(ctx context.Context, s kv.Store, texts []string) error {
 	return f.failure(finishNotes(ctx, s, f.reports, texts, func(n note) tree {
 		if f.per != Forever && !f.per.add(n.at, f.keep).After(f.host.DB().Now()) {
@@ -72,7 +70,6 @@ func (f *counted) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	return nil
 }
 
-// Beside follows if a rebuild is entering the record, and adds a missing entry.
 func (f *counted) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !m.Rebuilds() {
 		return nil
@@ -87,8 +84,7 @@ func (f *counted) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// afterOne follows on the boards that the record left or joined, in all kept periods. A board that
-// the record left may not have entered it yet.
+// afterOne follows in all kept periods. A board that the record left may not have entered it yet.
 func (f *counted) afterOne(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if m.New && !f.scored {
 		return nil // Not counted yet, so it is on no board.
@@ -104,12 +100,11 @@ func (f *counted) afterOne(ctx context.Context, s kv.Store, m *plug.Move) error 
 	return f.followAt(ctx, s, slices.Concat(m.Lost, m.Gained), m.ID, times, fence)
 }
 
-// After follows the boards that the records left or joined: new records of one board together.
 func (f *counted) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	if len(moves) == 1 {
 		return f.afterOne(ctx, s, moves[0])
 	}
-	come := make(map[string][]string) // ids by board
+	come := make(map[string][]string)
 	var others []*plug.Move
 	for _, m := range moves {
 		if m.Base != 0 || len(m.Lost) > 0 || m.New && !f.scored {
@@ -138,7 +133,6 @@ func (f *counted) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places
 	return f.followAt(ctx, s, places, rec.ID, f.kept(), keytree.FenceAll)
 }
 
-// Check reports nothing: a board by a counter may lag.
 func (f *counted) Check(_ context.Context, _ kv.Store, recs []*plug.Seen) ([][]string, error) {
 	return nil, nil
 }
@@ -161,7 +155,7 @@ func (f *counted) eachBoard(ctx context.Context, s kv.Store, places []string, ti
 	})...))
 }
 
-// followThere follows ids on one board. No change precedes it, so it needs no fence.
+// followThere follows no change, so it needs no fence.
 func (f *counted) followThere(ctx context.Context, by string, at time.Time, ids []string) error {
 	for some := range slices.Chunk(ids, followAtOnce) {
 		var errs []error
@@ -185,8 +179,7 @@ func (f *counted) follow(ctx context.Context, s kv.Store, by string, at time.Tim
 	return t.SetAll(ctx, s, t.own, settings, f.toCounts(by, at, ids), due)
 }
 
-// toCounts moves ids to their current counts. If reading them together fails, it reads one at a
-// time.
+// If reading the counts together fails, toCounts reads one at a time.
 func (f *counted) toCounts(by string, at time.Time, ids []string) keytree.Changes {
 	each := keytree.OneByOne(func(i int) keytree.Change { return f.toCount(by, at, ids[i]) })
 	return func(ctx context.Context, s kv.Store, settings []int, old []keytree.State) ([]keytree.State, []error) {
@@ -215,7 +208,6 @@ func (f *counted) toCount(by string, at time.Time, id string) keytree.Change {
 	}
 }
 
-// look returns the states of ids on the board of by, by their records and counts.
 func (f *counted) look(ctx context.Context, s kv.Store, by string, at time.Time, ids []string) ([]keytree.State, error) {
 	var recs []*plug.Seen
 	var counts []int64
@@ -238,7 +230,6 @@ func (f *counted) look(ctx context.Context, s kv.Store, by string, at time.Time,
 	return to, nil
 }
 
-// counts returns the counts of ids, NoNumber for those that have none.
 func (f *counted) counts(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
 	if f.per == Forever {
 		return f.counter.Counts(ctx, s, ids)
@@ -266,7 +257,7 @@ func (c *core) inPeriod(ctx context.Context, s kv.Store, ids []string, at time.T
 }
 
 // mendCount resets a damaged count of a period to the score in old, the last one the board
-// followed. If there is none, counting starts over.
+// followed. Without one, counting starts over.
 func (f *counted) mendCount(ctx context.Context, s kv.Store, id string, at time.Time, old keytree.State) error {
 	key := f.periodKey(id, at)
 	r, err := kv.One(ctx, s, kv.OpGet(key))
@@ -303,7 +294,6 @@ func (c *core) periodKey(id string, at time.Time) string {
 	return countKey.KeyOfText([]string{c.host.Model(), c.name, c.per.name(at)}, id)
 }
 
-// OnlyFollows: boards with periods have counts of their own.
 func (f *counted) OnlyFollows() bool { return f.per == Forever }
 
 func (f *counted) Counting(ctx context.Context, s kv.Store, id string, delta int64) error {
@@ -315,7 +305,6 @@ func (f *counted) Counting(ctx context.Context, s kv.Store, id string, delta int
 	return f.failure(err)
 }
 
-// Counted follows the counter now, later, or by chance not at all.
 func (f *counted) Counted(ctx context.Context, id string, _, count int64) error {
 	changed := change{id: id, at: f.per.begin(f.window.db.Now())}
 	switch f.batch {
@@ -394,7 +383,6 @@ func (f *counted) boardsOf(ctx context.Context, s kv.Store, changes []change) ([
 	})
 }
 
-// boardsIn returns the values of places, each once.
 func boardsIn(places []string) (values []string, err error) {
 	for _, text := range places {
 		p, err := parsePlace(text)

@@ -7,11 +7,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// crowd follows members for many callers. Requests that arrive while it follows are merged into the
-// next round, which follows each member once.
+// crowd follows members for many callers. Requests that arrive meanwhile are merged into the next
+// round, which follows each member once.
 type crowd struct {
-	do   func(ctx context.Context, ids []string) []error // follows ids; an error for each
-	turn chan struct{}                                   // held by the following caller
+	do   func(ctx context.Context, ids []string) []error
+	turn chan struct{} // held by the following caller
 
 	mu   sync.Mutex // never held during a trip
 	next *round     // nil if none has joined since the last began
@@ -19,8 +19,8 @@ type crowd struct {
 
 type round struct {
 	ids  []string
-	at   map[string]int // positions in ids and errs
-	errs []error        // set when done is closed
+	at   map[string]int // in ids and errs
+	errs []error
 	done chan struct{}
 }
 
@@ -28,8 +28,7 @@ func newCrowd(do func(ctx context.Context, ids []string) []error) *crowd {
 	return &crowd{do: do, turn: make(chan struct{}, 1)}
 }
 
-// follow returns after a round that began after the call has followed ids, with the first of their
-// errors.
+// follow returns after a round that began after the call has followed ids.
 func (c *crowd) follow(ctx context.Context, ids []string) error {
 	r := c.join(ids)
 	select {
@@ -63,7 +62,7 @@ func (c *crowd) join(ids []string) *round {
 	return c.next
 }
 
-// run follows the ids of r, unless another caller already did. The caller has the turn.
+// The caller of run has the turn.
 func (c *crowd) run(ctx context.Context, r *round) {
 	c.mu.Lock()
 	begins := c.next == r

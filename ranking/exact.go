@@ -21,7 +21,7 @@ var (
 	_ plug.Bulk  = exact{}
 )
 
-// Prepare adds the entry of the new record. In a transaction it counts at once.
+// In a transaction the new entry counts at once.
 func (x exact) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if x.atomic() && !m.Rebuilds() {
 		return x.PrepareAll(ctx, s, []*plug.Move{m})
@@ -40,7 +40,7 @@ func (x exact) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 }
 
 func (x exact) PrepareAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
-	all := make(map[string][]keytree.Insertion) // by board
+	all := make(map[string][]keytree.Insertion)
 	for _, m := range moves {
 		for _, text := range m.Gained {
 			p, err := parsePlace(text)
@@ -87,10 +87,9 @@ func (x exact) touched(m *plug.Move) []string {
 	return slices.Concat(m.Lost, m.Gained)
 }
 
-// After tidies the places that the records left or joined, including those of an earlier try, one
-// board at a time.
+// After tidies also the places of an earlier try, one board at a time.
 func (x exact) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
-	all := make(map[string][]keytree.Tidying) // by board
+	all := make(map[string][]keytree.Tidying)
 	for _, m := range moves {
 		for _, text := range x.touched(m) {
 			p, err := parsePlace(text)
@@ -108,7 +107,6 @@ func (x exact) After(ctx context.Context, s kv.Store, moves []*plug.Move) error 
 	}))
 }
 
-// Repair tidies places, adds the entry of rec if it is missing, and makes the counts there exact.
 func (x exact) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	return x.eachPlace(ctx, s, places, func(s kv.Store, p place) error {
 		if p.wrong != "" {
@@ -148,9 +146,8 @@ func (x exact) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]st
 	return wrong, x.failure(err)
 }
 
-// checked are the records to check on one board.
 type checked struct {
-	at     []int // indexes into all records
+	at     []int // of the record
 	ids    []string
 	places []place
 	states []keytree.State

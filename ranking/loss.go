@@ -15,8 +15,8 @@ func (c *core) noteLoss(by string, at time.Time) {
 	}
 }
 
-// lookForLoss reads the tree of a board and distrusts it if a node to which no record led is lost.
-// On a board for each value, nobody knows which values there were.
+// lookForLoss distrusts a tree if a node to which no record led is lost. On a board for each value,
+// nobody knows which values there were.
 func (c *core) lookForLoss(ctx context.Context, s kv.Store) error {
 	if c.many {
 		return nil
@@ -34,7 +34,6 @@ func (c *core) lookForLoss(ctx context.Context, s kv.Store) error {
 
 var _ plug.Finisher = (*core)(nil)
 
-// Finish fills the trees that have lost a part.
 func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	if err := c.lookForLoss(ctx, s); err != nil {
 		return err
@@ -89,8 +88,8 @@ func (c *core) allOf(ctx context.Context, trees []boardKey) (map[string][]string
 
 const lossTries = 3
 
-// withAllIfLost does work with ids. If the board has lost a part, it does work with all records
-// that belong on the board, for the epoch lost of its tree, a few times if it loses more.
+// withAllIfLost does work with ids. If the board has lost a part, it does work with all its
+// records, for the epoch lost of its tree, a few times if it loses more.
 func (p part) withAllIfLost(ctx context.Context, ids []string, work func(ids []string, lost uint64) error) error {
 	tree, lost := p.tree(p.by, p.when()), uint64(0)
 	for try := 0; ; try++ {

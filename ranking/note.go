@@ -15,7 +15,7 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// noteName is the journal name of a board that follows counters. No model has such a name.
+// noteName is the name of a board in journals. No model has such a name.
 func noteName(board ...string) string { return "rank:" + kv.JoinText(board...) }
 
 type note struct {
@@ -24,8 +24,7 @@ type note struct {
 	claims []keytree.Claim
 }
 
-// noter returns a function that notes changes in the tree of by in the period that contains at, or
-// nil on a store with transactions, which need no notes.
+// noter returns nil on a store with transactions, which need no notes.
 func noter(db plug.DB, name, by string, at time.Time) func(context.Context, kv.Store, []keytree.Claim) (func(), error) {
 	if kv.PowersOf(db.Store()).Atomic != nil {
 		return nil

@@ -46,8 +46,7 @@ func (p part) readerOf(tree *keytree.Tree) *reader {
 	}
 }
 
-// open begins the operation verb, once the board is ready. Unless it fails, the caller must close
-// the reader.
+// Unless open fails, the caller must close the reader.
 func (p part) open(ctx context.Context, verb string) (context.Context, *reader, error) {
 	ctx, end := p.host.Begin(ctx, verb)
 	var tree *keytree.Tree
@@ -107,7 +106,6 @@ func (p part) met(d keytree.Doubt) {
 
 func (p part) placeOf(d keytree.Doubt) string { return place{by: p.by, score: d.Score}.String() }
 
-// restore rewrites the own record of a member from its counter, in the background.
 func (p part) restore(id string) {
 	p.host.DB().Soon(func(ctx context.Context) error { return p.catchUp(ctx, p.by, p.when(), []string{id}) })
 }

@@ -10,7 +10,7 @@ import (
 type Picture struct {
 	Root   Node     // without a Key if the board was never written
 	Room   int      // capacity of a leaf, in entries
-	Leaves []string // the leaf Name of each given record; "" if it is not on the board
+	Leaves []string // of each given record; "" if it is not on the board
 }
 
 // Node is a node of a tree. A node that was read is a router if Below is not empty, otherwise a
@@ -19,9 +19,9 @@ type Node struct {
 	Name   string // key0 and two digits for each level below the root: 1 is higher, 0 lower; for words see docs/internals/keys.md
 	Key    string
 	Read   bool   // false: the values come from the router above
-	State  uint64 // changes with each write of the node itself; 0 if it was not read
-	Count  int    // records in or below it
-	Bytes  int    // size in the store, if it was read
+	State  uint64 // changes with each write of the node; 0 if it was not read
+	Count  int
+	Bytes  int    // if it was read
 	Closed bool   // empty, and skipped by readers
 	Below  []Node // four nodes, highest scores first
 }

@@ -10,12 +10,11 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// place is a record's position: the value of its board and the score. The write path stores it as a
-// text.
+// place is a record's position. The write path stores it as a text.
 type place struct {
-	by    string        // the value's text; "" with a single board
-	score keytree.Score // 0 on a board by a counter, whose members have records of their own
-	wrong string        // why the record cannot be on the board, if so
+	by    string        // text of the value; "" with a single board
+	score keytree.Score // 0 on a board by a counter
+	wrong string        // why the record cannot be on the board
 }
 
 // No value's text contains these separators.
@@ -27,7 +26,7 @@ const (
 
 var wordText = base64.RawURLEncoding
 
-// String returns p as a text: by@score, by!wrong, with a tie by!@score@tie, or by!=word.
+// String returns by@score, by!wrong, with a tie by!@score@tie, or by!=word.
 func (p place) String() string {
 	score, tie := strconv.FormatUint(p.score.Uint(), 16), p.score.Tie()
 	switch {

@@ -16,8 +16,8 @@ import (
 type reader struct {
 	tree    *keytree.Tree // nil: nothing to read
 	db      plug.DB
-	name    string // prefix of errors
-	listing string // the name that cursors carry
+	name    string // of errors
+	listing string // of cursors
 	between keytree.Between
 	down    bool // highest score first
 	ranks   keytree.Ranks
@@ -27,8 +27,8 @@ type reader struct {
 	end    func()
 }
 
-// begin starts an operation once the index is ready. end is what Begin returned. Unless begin
-// fails, the caller must close the reader.
+// begin starts an operation once the index is ready; end is what Begin returned. Unless it fails,
+// the caller must close the reader.
 func (r *reader) begin(ctx context.Context, end func(), ready func(context.Context) error) (context.Context, error) {
 	if err := ready(ctx); err != nil {
 		end()
@@ -44,7 +44,6 @@ func (r *reader) close() {
 	r.end()
 }
 
-// page returns up to n members from the position of cursor, and the cursors around them.
 func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want) (l keytree.Listing, next, prev string, err error) {
 	var at []byte
 	if err := kvmodel.CheckPage(r.name, n); err != nil {
@@ -67,8 +66,8 @@ func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want)
 	return l, r.cursor(l.Next), r.cursor(l.Prev), r.failure(err)
 }
 
-// look returns the store for reading n members after the first before ones. It prefetches the
-// records of the last such look. The caller must call done at the end.
+// look returns a store that prefetches the records of the last such look. The caller must call done
+// at the end.
 func (r *reader) look(ctx context.Context, s kv.Store, before, n int) (_ kv.Store, done func()) {
 	listing := r.listing
 	if before > 0 {

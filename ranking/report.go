@@ -9,7 +9,7 @@ type Report struct {
 	Lost    int // nodes lost by the store
 
 	Leaves, Routers, Depth int
-	Way                    int // total number of nodes on the paths to all entries
+	Way                    int // nodes on the paths to all entries
 	Bytes                  int // size of all nodes
 
 	Missing []string // given ids that should be on the board and are not
@@ -21,5 +21,5 @@ type Report struct {
 type Stats struct {
 	Routers int // nodes remembered
 	Bytes   int // of memory they take, about
-	Lost    int // how often this process has found that the store lost a node
+	Lost    int // how often this process found a node lost
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// reporter sends the reports of nodes after the reply, in batches. Reports that arrive during a
-// write go into the next batch, which writes each node once.
+// reporter sends the reports of nodes after the reply. Reports that arrive during a write go into
+// the next batch, which writes each node once.
 type reporter struct {
 	db    plug.DB
-	latch plug.Latch // sends due reports in the background
+	latch plug.Latch
 
 	mu      sync.Mutex // never held during a trip
 	due     *keytree.Due
-	added   int           // number of additions
+	added   int           // additions to due
 	made    int           // of these, written
-	writing chan struct{} // closed when the running batch ends; nil: none is running
+	writing chan struct{} // closed when the running batch ends; nil: none
 }
 
 func newReporter(db plug.DB) *reporter {
@@ -31,7 +31,6 @@ func newReporter(db plug.DB) *reporter {
 	return r
 }
 
-// add sends the reports of due soon.
 func (r *reporter) add(due *keytree.Due) {
 	if !due.None() {
 		r.put(due)
@@ -44,8 +43,7 @@ func (r *reporter) now(ctx context.Context, due *keytree.Due) error {
 	return r.surely(ctx, r.put(due))
 }
 
-// longWay is the number of nodes on a long path. With a million members and distinct scores, a path
-// has 8.
+// longWay is a number of nodes. With a million members and distinct scores, a path has 8.
 const longWay = 16
 
 // nodeTime limits writes to long paths to four nodes per millisecond.
@@ -69,9 +67,8 @@ func (r *reporter) surely(ctx context.Context, wanted int) error {
 	return err
 }
 
-// finish sends the reports that a step of a change left, even if the step failed with err: its
-// writes must be reported before the line of the change is complete. A transaction makes the
-// reports itself.
+// finish sends the reports of a step, even if the step failed with err: its writes must be reported
+// before the line of the change is complete. A transaction makes the reports itself.
 func (r *reporter) finish(ctx context.Context, s kv.Store, due *keytree.Due, err error, send func(context.Context, *keytree.Due) error) error {
 	switch atomic := kv.PowersOf(r.db.Store()).Atomic != nil; {
 	case atomic && err != nil:
@@ -82,8 +79,7 @@ func (r *reporter) finish(ctx context.Context, s kv.Store, due *keytree.Due, err
 	return cmp.Or(err, send(ctx, due))
 }
 
-// making runs make, which adds its reports to due, in one transaction with these if the store has
-// them.
+// making runs make, in one transaction with the reports it adds to due if the store has them.
 func (r *reporter) making(ctx context.Context, make func(s kv.Store, due *keytree.Due)) error {
 	atomic := kv.PowersOf(r.db.Store()).Atomic
 	if atomic == nil {
@@ -99,7 +95,6 @@ func (r *reporter) making(ctx context.Context, make func(s kv.Store, due *keytre
 	})
 }
 
-// put adds due, and returns the number of additions so far.
 func (r *reporter) put(due *keytree.Due) (added int) {
 	if due.None() {
 		return r.count()
@@ -143,8 +138,8 @@ func (r *reporter) flush(ctx context.Context, wanted int) error {
 	}
 }
 
-// begin begins a batch with the due reports, unless all wanted ones are written, or a batch is
-// running: then wait is its channel.
+// begin begins a batch, unless all wanted additions are written, or a batch is running: then wait
+// is its channel.
 func (r *reporter) begin(wanted int) (due *keytree.Due, adds int, wait chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,12 +15,12 @@ type ScoreOf[S any] struct {
 	to   func(S) (keytree.Score, error)
 	from func(keytree.Score) S
 
-	// none reports whether a score keeps its record off the board, as the zero time does.
+	// A record with a score that is none is not on the board, like the zero time.
 	none func(S) bool
 
 	// For texts alone, which cannot be restored from a score:
-	order  string                  // the name of the collation
-	prefix func(S) keytree.Between // the range of texts that begin with these letters
+	order  string                  // of the collation
+	prefix func(S) keytree.Between // texts that begin with these letters
 }
 
 func (of ScoreOf[S]) isText() bool { return of.prefix != nil }

@@ -30,7 +30,6 @@ func (sh *shelf) known(name []byte) *keytree.Tree {
 	return sh.trees[string(name)]
 }
 
-// tree returns the tree of c, but for its memory, and puts it on the shelf if it is not there.
 func (sh *shelf) tree(c keytree.Config) *keytree.Tree {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -48,7 +47,6 @@ func (sh *shelf) tree(c keytree.Config) *keytree.Tree {
 	return sh.trees[c.Name]
 }
 
-// tree is a tree with the records of its members.
 type tree struct {
 	*keytree.Tree
 	own *keytree.Own // nil if the model's records hold the scores

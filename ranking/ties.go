@@ -12,10 +12,10 @@ type Ties int
 // With NoTies, Shared and Dense, records with equal scores are in an arbitrary fixed order.
 const (
 	NoTies Ties = iota // different ranks: 1, 2, 3, 4
-	Shared             // a shared rank, with a gap after it: 1, 2, 2, 4
-	Dense              // a shared rank, without a gap: 1, 2, 2, 3
-	Newest             // newest first, with ranks as in NoTies
-	Oldest             // oldest first, with ranks as in NoTies
+	Shared             // a gap after a shared rank: 1, 2, 2, 4
+	Dense              // without a gap: 1, 2, 2, 3
+	Newest             // newest first, ranked as with NoTies
+	Oldest             // oldest first, ranked as with NoTies
 )
 
 func (t Ties) ranks() keytree.Ranks {
@@ -30,8 +30,7 @@ func (t Ties) ranks() keytree.Ranks {
 
 func (t Ties) byTime() bool { return t == Newest || t == Oldest }
 
-// newerAbove reports whether the newer of two equal scores is higher in the tree. A board with the
-// lowest score first reads the tree from below.
+// newerAbove: a board with the lowest score first reads the tree from below.
 func (t Ties) newerAbove(low bool) bool { return (t == Newest) != low }
 
 func (t Ties) tie(made time.Time, low bool) uint64 {

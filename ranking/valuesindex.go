@@ -12,9 +12,8 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// valuesIndex is the index of values. Being an index of its own, it can be built while the list is
-// read, and processes that do not keep it are recognized. The list counts the changes and notifies
-// the values.
+// valuesIndex is an index of its own, so that it can be built while the list is read, and processes
+// that do not keep it are recognized. The list counts the changes and notifies the values.
 type valuesIndex struct {
 	plug.Unlimited
 	*valueTree
@@ -130,7 +129,6 @@ func (x *valuesIndex) Finish(ctx context.Context, s kv.Store, _ plug.Steps) erro
 	return x.failure(err)
 }
 
-// recountOthers recounts the values in the tree that are not in met, which is sorted.
 func (x *valuesIndex) recountOthers(ctx context.Context, s kv.Store, met []string) error {
 	var others []string
 	err := x.tree.Scan(ctx, s, func(ids []string) error {

@@ -52,12 +52,10 @@ func (v *valueTree) atomic() func(context.Context, func(kv.Store) error) error {
 
 func (v *valueTree) failure(err error) error { return named(v.title, err) }
 
-// fits reports whether a value is short enough. Longer ones are rejected, but a list may already
-// have some.
+// A list may already have values that are too long.
 func fits(id string) bool { return len(id) <= keytree.MaxID }
 
-// Follow moves the members ids to their numbers. In a transaction it uses s. Otherwise concurrent
-// callers with one value share the work.
+// Follow uses s in a transaction. Otherwise concurrent callers with one value share the work.
 func (v *valueTree) Follow(ctx context.Context, s kv.Store, ids []string) error {
 	if v.atomic() == nil {
 		return v.failure(v.crowd.follow(ctx, ids))
@@ -93,7 +91,7 @@ func (v *valueTree) enter(ctx context.Context, ids []string) error {
 	return work(v.db.Store())
 }
 
-// followThere follows ids without a preceding change, so it needs no fence.
+// followThere follows no change, so it needs no fence.
 func (v *valueTree) followThere(ctx context.Context, ids []string) error {
 	var errs []error
 	err := v.reports.making(ctx, func(s kv.Store, due *keytree.Due) { errs = v.follow(ctx, s, ids, keytree.NoFence, due) })
@@ -117,8 +115,7 @@ func (v *valueTree) follow(ctx context.Context, s kv.Store, ids []string, fence 
 	return errs
 }
 
-// toNumbers moves members to their numbers. One with an unknown number stays in place until that is
-// recounted.
+// A member with an unknown number stays in place until that is recounted.
 func (v *valueTree) toNumbers(all []keytree.Setting) keytree.Changes {
 	return func(ctx context.Context, s kv.Store, settings []int, old []keytree.State) ([]keytree.State, []error) {
 		ids := kv.Texts(settings, func(i int) string { return all[i].ID })

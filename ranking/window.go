@@ -115,7 +115,6 @@ func (c boardWindow) Audit(ctx context.Context, s kv.Store, base, place string) 
 	return wrong, err
 }
 
-// restoreMembers rewrites the missing and damaged records of members that have entries.
 func (p part) restoreMembers(ctx context.Context, s kv.Store) error {
 	if !p.own {
 		return nil
@@ -232,8 +231,7 @@ func (c boardWindow) Amend(ctx context.Context, s kv.Store, base, place string) 
 	return c.failure(c.catchUp(ctx, p.by, p.when(), strays))
 }
 
-// Page returns the first members of the current board of value, unverified if the scores are
-// numbers.
+// Page is unverified if the scores are numbers.
 func (c boardWindow) Page(ctx context.Context, s kv.Store, value string, n int) ([]plug.Row, error) {
 	t := c.now(value).Tree
 	if c.text != nil {

@@ -14,7 +14,7 @@ import (
 // Words is like Page, in the order of the values: texts by their bytes, numbers by their size. No
 // index has that order, so each page reads all values, in a trip for some 4,000 of them, and sorts
 // them; then it reads the counts, in one trip, and a few more if values are skipped. A value whose
-// last record goes while the page is read may be left out.
+// last record goes meanwhile may be left out.
 func (v *Values[V]) Words(ctx context.Context, cursor string, n int, keep ...func(*Value[V]) bool) (kvmodel.Listing[Value[V]], error) {
 	var none kvmodel.Listing[Value[V]]
 	p := &wordPage[V]{Values: v, n: n, keep: keep}
@@ -99,8 +99,8 @@ type wordPage[V any] struct {
 	n    int
 	keep []func(*Value[V]) bool
 
-	from *V   // nil: the beginning
-	back bool // return the values before from
+	from *V // nil: the beginning
+	back bool
 
 	all []V // in order
 }

@@ -18,8 +18,7 @@ type Change func(ctx context.Context, s kv.Store, old State) (to State, err erro
 const setTries = 16
 
 // Set adds the new entry of the member id, writes its record, then tidies. After an error other
-// than ErrUnclear the member is unchanged. If only tidying fails, that is no error: the rest is
-// added to due.
+// than ErrUnclear the member is unchanged. A failure to tidy is no error: the rest is added to due.
 func (t *Tree) Set(ctx context.Context, s kv.Store, own *Own, id string, change Change, due *Due) error {
 	return t.SetAll(ctx, s, own, []Setting{{ID: id}}, OneByOne(func(int) Change { return change }), due)[0]
 }

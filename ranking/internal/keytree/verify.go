@@ -13,19 +13,19 @@ import (
 )
 
 type Findings struct {
-	Members int // confirmed by their records
-	Stale   int // ruled out by their records
-	Pending int // of failed or unfinished changes
-	Drift   int // total error of slots
+	Members int
+	Stale   int
+	Pending int
+	Drift   int
 	Lost    int
 
 	Leaves, Routers, Depth int
-	Way                    int // total number of nodes on the paths to all entries
+	Way                    int
 	Bytes                  int
 
-	Missing []string // given members that lack their entry
-	Damaged []string // own records are unreadable
-	Wrong   []string // a sentence for each broken invariant
+	Missing []string
+	Damaged []string
+	Wrong   []string
 }
 
 type Report struct {
