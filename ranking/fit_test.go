@@ -18,7 +18,7 @@ func TestBoard_Fit_NamesTiesThatMakeATreeDeep(t *testing.T) {
 		mem := memkv.New(memkv.Options{})
 		m := openRunners(t, mem)
 		for i := range 100 {
-			must(t, m.Create(t.Context(), &runner{ID: fmt.Sprint("r", i), Team: "a", Points: 7, Seconds: float64(i)}))
+			must(t, m.Create(t.Context(), &runner{ID: fmt.Sprint("r", i), Teams: []string{"a"}, Points: 7, Seconds: float64(i)}))
 		}
 		must(t, m.db.Flush(t.Context()))
 		classes, _ := m.db.Windows()

@@ -3,6 +3,7 @@ package ranking_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
@@ -210,6 +211,20 @@ func eachKind(t *testing.T, opts memkv.Options, f func(t *testing.T, s kv.Store,
 		mem := memkv.New(opts)
 		f(t, plain{mem}, mem)
 	})
+}
+
+func memberID(i int) string { return fmt.Sprint("m", i) }
+
+// manyArticles returns articles with the ids m0, m1 and so on, changed by edits.
+func manyArticles(n int, edits ...func(i int, v *article)) []*article {
+	all := make([]*article, n)
+	for i := range all {
+		all[i] = &article{ID: memberID(i)}
+		for _, edit := range edits {
+			edit(i, all[i])
+		}
+	}
+	return all
 }
 
 func eachStore(t *testing.T, f func(t *testing.T, a *articles)) {

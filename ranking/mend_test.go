@@ -1,6 +1,8 @@
 package ranking_test
 
 import (
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,4 +60,35 @@ func TestBoard_Mend_OfADamagedRecordKnowsThatTheModelsIsGone(t *testing.T) {
 	flip(t, mem, "rank:Article:TopViews:i:b")
 	wantMended(t, func() (ranking.Report, error) { return a.TopViews.Mend(ctx, "b") }, func() (ranking.Report, error) { return a.TopViews.Verify(ctx, "b") }, "b")
 	checkCounted(t, a, map[string]int64{"a": 3, "b": 5})
+}
+
+func TestBoard_ByACounterRemovesTheOldEntryThatADeadProcessLeft(t *testing.T) {
+	ranking.SmallLeaves(t)
+	s := memkv.New(memkv.Options{})
+	var on, dead atomic.Bool // The process dies once a member's own record is written.
+	a := openArticles(filtered{s, func(op *kv.Op) bool {
+		refused := dead.Load() && writesBoard(op)
+		if on.Load() && op.Kind == kv.CompareAndSwap && strings.HasPrefix(op.Key, "rank:Article:TopViews:i:") {
+			dead.Store(true)
+		}
+		return refused
+	}}, ranking.Every)
+	hits(t, a, "tea", map[string]int{"a": 1, "b": 300, "c": 40, "d": 9, "e": 70, "f": 130})
+	flush(t, a)
+	on.Store(true)
+	if _, err := kv.One(ctx, s, kv.OpSet(a.views.key("a"), []byte("50"))); err != nil {
+		t.Fatal(err)
+	}
+	_ = a.views.Hit(ctx, "a") // The other board cannot follow.
+	b := openArticles(still{s}, ranking.Windowed)
+	defer b.db.Close(ctx)
+	before, err := b.TopViews.Verify(ctx)
+	if err != nil || before.Stale == 0 {
+		t.Fatalf("nothing is stale: %+v, %v", before, err)
+	}
+	want(t, allOf(t, b.TopViews, 10), "b", "f", "e", "a", "c", "d")
+	flush(t, b)
+	if after, err := b.TopViews.Verify(ctx); err != nil || after.Stale+after.Pending > 0 {
+		t.Errorf("after a page: %+v, %v", after, err)
+	}
 }

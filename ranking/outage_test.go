@@ -1,0 +1,224 @@
+package ranking_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/ranking"
+)
+
+// fill leaves no room in the queue of db until free is closed.
+func fill(db *kvmodel.DB, free <-chan struct{}) {
+	for db.Soon(func(context.Context) error { <-free; return nil }) {
+	}
+}
+
+func TestBoard_ByACounter_GoesOnFollowingAfterAnOverload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, free := openArticles(plain{memkv.New(memkv.Options{})}, ranking.Windowed), make(chan struct{})
+		must(t, a.Create(ctx, &article{ID: "a"}))
+		fill(a.db, free)
+		must(t, a.views.Hit(ctx, "a"))
+		time.Sleep(5 * time.Second) // The window has been due for long.
+		close(free)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		checkCounted(t, a, map[string]int64{"a": 1})
+		must(t, a.views.Hit(ctx, "a"))
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		checkCounted(t, a, map[string]int64{"a": 2})
+		must(t, a.db.Close(ctx))
+	})
+}
+
+func isRouter(value []byte) bool { return len(value) > 3 && string(value[:3]) == "K1R" }
+
+func TestBoard_ReportsAreMadeAfterAnOutageOfMuchElse(t *testing.T) {
+	ranking.SmallLeaves(t)
+	synctest.Test(t, func(t *testing.T) {
+		var away atomic.Bool // for routers: no reports of nodes are taken
+		a := openArticles(filtered{memkv.New(memkv.Options{}), func(op *kv.Op) bool {
+			return away.Load() && op.Kind == kv.CompareAndSwap && isRouter(op.Value)
+		}}, ranking.Windowed)
+		must(t, a.CreateMulti(ctx, manyArticles(40, func(i int, v *article) { v.Stock = int64(i) })))
+		flush(t, a)
+		away.Store(true)
+		for a.db.Surely(ctx, func(context.Context) error {
+			if away.Load() {
+				return errors.New("away, too")
+			}
+			return nil
+		}) == nil {
+		}
+		for i := range 20 {
+			must(t, a.Delete(ctx, memberID(i)))
+		}
+		if err := a.db.Flush(ctx); err == nil {
+			t.Error("Flush says nothing of the reports that failed")
+		}
+		away.Store(false)
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		checkNumbers(t, a, records(t, a))
+		_ = a.db.Close(ctx) // The lines of the deletions may be left to repair.
+	})
+}
+
+func TestBoard_ByACounter_OfAClosedDBAsksNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var trips atomic.Int64
+		a := openArticles(counting(&trips), ranking.Windowed)
+		must(t, a.views.Hit(ctx, "a"))
+		must(t, a.db.Close(ctx))
+		before := trips.Load()
+		must(t, a.views.followers[0].Counted(ctx, "a", 1, 2))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if late := trips.Load() - before; late > 0 {
+			t.Errorf("%d trips after Close", late)
+		}
+	})
+}
+
+// unreported is a store that answers no write of a router while it is on, and carries out some.
+type unreported struct {
+	kv.Store
+	on    atomic.Bool
+	write func() bool
+}
+
+func (u *unreported) Powers() kv.Powers { return kv.Powers{} }
+func (u *unreported) Close() error      { return nil }
+
+func (u *unreported) Do(ctx context.Context, ops []kv.Op) error {
+	for i := range ops {
+		router := u.on.Load() && ops[i].Kind == kv.CompareAndSwap && isRouter(ops[i].Value)
+		if !router || u.write() {
+			_ = u.Store.Do(ctx, ops[i:i+1])
+		}
+		if router {
+			ops[i].Result = kv.Result{Err: kv.ErrUnclear}
+		}
+	}
+	return kv.Unanswered(ops)
+}
+
+func TestBoard_FlushMakesUpForReportsThatFailed(t *testing.T) {
+	for name, odds := range map[string]int{"none is written": 0, "some are written": 3} {
+		t.Run(name, func(t *testing.T) { failReports(t, odds) })
+	}
+}
+
+func failReports(t *testing.T, odds int) {
+	ranking.SmallLeaves(t)
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		rng := rand.New(rand.NewPCG(1, 2))
+		u := &unreported{Store: memkv.New(memkv.Options{}), write: func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return odds > 0 && rng.IntN(odds) == 0
+		}}
+		a := openArticles(u, ranking.Windowed)
+		must(t, a.CreateMulti(ctx, manyArticles(40, func(i int, v *article) { v.Stock = int64(i * 7 % 40) })))
+		flush(t, a)
+		u.on.Store(true)
+		for i := range 10 {
+			must(t, a.Delete(ctx, memberID(i)))
+		}
+		if err := a.db.Flush(ctx); err == nil && odds == 0 {
+			t.Error("flush says nothing of the reports that failed")
+		}
+		u.on.Store(false)
+		flush(t, a)
+		checkNumbers(t, a, records(t, a))
+		checkTidy(t, a)
+		must(t, a.db.Close(ctx))
+	})
+}
+
+func TestBoard_ByACounter_ABurstThatIsCutOffKeepsWhatItHasWritten(t *testing.T) {
+	const n = 3_000
+	var log proof.Log
+	var left atomic.Int64 // writes before the store is too busy
+	left.Store(1 << 40)
+	s := filtered{memkv.New(memkv.Options{}), func(op *kv.Op) bool { return writesBoard(op) && left.Add(-1) < 0 }}
+	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(&log, nil))))
+	must(t, err)
+	r := kvmodel.NewRecords(db, articleSchema())
+	views := &counter{s: db.Store()}
+	top := ranking.NewBoard(r, ranking.Spec[article, int64]{Name: "TopViews", Of: ranking.Int[int64](), Counter: views})
+	for some := range slices.Chunk(manyArticles(n), 500) {
+		must(t, r.CreateMulti(ctx, some))
+	}
+	must(t, db.Flush(ctx))
+	left.Store(n / 2)
+	for i := range n {
+		must(t, views.Hit(ctx, memberID(i)))
+	}
+	err = db.Flush(ctx)
+	if !errors.Is(err, kv.ErrUnavailable) || len(err.Error()) > 2000 {
+		t.Errorf("flush: %d bytes: %.2000v", len(err.Error()), err)
+	}
+	report, err := top.Verify(ctx)
+	if err != nil || report.Members < n/5 {
+		t.Errorf("%d members are written, %v; want at least %d", report.Members, err, n/5)
+	}
+	left.Store(1 << 40)
+	must(t, db.Flush(ctx))
+	if report, err := top.Verify(ctx); err != nil || len(report.Wrong) > 0 || report.Members != n {
+		t.Errorf("verify: %d members, %v, %v; want %d", report.Members, report.Wrong, err, n)
+	}
+	must(t, db.Close(ctx))
+	for line := range strings.Lines(log.String()) {
+		if len(line) > 2000 {
+			t.Errorf("a line of the log has %d bytes: %.200s", len(line), line)
+		}
+	}
+}
+
+func TestBoard_ByACounter_WaitsForAStoreThatIsDownWhileThereIsRoom(t *testing.T) {
+	ranking.SmallWindows(t)
+	const members = 400
+	var down atomic.Bool
+	a := openArticles(filtered{memkv.New(memkv.Options{}), func(op *kv.Op) bool { return down.Load() && writesBoard(op) }}, ranking.Windowed)
+	must(t, a.CreateMulti(ctx, manyArticles(members)))
+	flush(t, a)
+	down.Store(true)
+	for i := range members {
+		must(t, a.views.Hit(ctx, memberID(i)))
+	}
+	if err := a.db.Flush(ctx); !errors.Is(err, kv.ErrUnavailable) {
+		t.Error("a flush to a store that is down:", err)
+	}
+	down.Store(false)
+	flush(t, a)
+	must(t, a.TopViews.Refresh(ctx))
+	if n, err := a.TopViews.Len(ctx); n != 300 || err != nil {
+		t.Errorf("%d of %d members waited, %v; want 300", n, members, err)
+	}
+	counts := map[string]int64{}
+	for i := range members {
+		must(t, a.views.Hit(ctx, memberID(i)))
+		counts[memberID(i)] = 2
+		if i%200 == 199 {
+			flush(t, a)
+		}
+	}
+	checkCounted(t, a, counts)
+	must(t, a.db.Close(ctx))
+}
