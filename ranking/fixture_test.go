@@ -76,7 +76,7 @@ func articleSchema() kvmodel.Schema[article, string] {
 	}
 }
 
-// openRecords returns the records of a release without boards.
+// openRecords opens a release without boards.
 func openRecords(s kv.Store) (*kvmodel.Records[article, string], *kvmodel.DB) {
 	db, err := kvmodel.Open(s, quiet)
 	if err != nil {
@@ -85,7 +85,6 @@ func openRecords(s kv.Store) (*kvmodel.Records[article, string], *kvmodel.DB) {
 	return kvmodel.NewRecords(db, articleSchema()), db
 }
 
-// openTied is openArticles with the ties of TopStock, and of others.
 func openTied(s kv.Store, batch ranking.Batch, stock, others ranking.Ties, opts ...kvmodel.Option) *articles {
 	db, err := kvmodel.Open(s, append(opts, quiet)...)
 	if err != nil {
@@ -125,7 +124,6 @@ func openTied(s kv.Store, batch ranking.Batch, stock, others ranking.Ties, opts 
 	}
 }
 
-// counter is the simplest counter: a number under a key for each record.
 type counter struct {
 	s         kv.Store
 	followers []kvmodel.Follower
@@ -178,7 +176,6 @@ type plain struct{ kv.Store }
 
 func (plain) Powers() kv.Powers { return kv.Powers{} }
 
-// filtered is a store without powers that refuses some ops, and outlives its users.
 type filtered struct {
 	kv.Store
 	refuses func(op *kv.Op) bool
@@ -198,10 +195,9 @@ func (f filtered) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// writesBoard reports whether op writes a node or a member's own record.
 func writesBoard(op *kv.Op) bool { return op.Kind != kv.Get && strings.HasPrefix(op.Key, "rank:") }
 
-// eachKind runs f on a store with transactions and on one without. mem is below s.
+// eachKind runs f with and without transactions. mem is below s.
 func eachKind(t *testing.T, opts memkv.Options, f func(t *testing.T, s kv.Store, mem *memkv.Store)) {
 	t.Run("atomic", func(t *testing.T) {
 		mem := memkv.New(opts)

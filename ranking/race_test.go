@@ -187,20 +187,6 @@ func TestBoard_WhoLooksBeforeARecordIsDeletedDoesNotBringItBack(t *testing.T) {
 	}
 }
 
-func TestBoard_ARecordMadeAgainAtOnceBeginsWithoutItsCounts(t *testing.T) {
-	eachTalks(t, func(t *testing.T, m *talks) {
-		again := func() error { return m.Create(ctx, &talk{ID: "a"}) }
-		_, err := m.votes.Add(ctx, "a", 5)
-		must(t, errors.Join(err, again()))
-		m.shows(t, m.Top, "a")
-		must(t, errors.Join(m.Delete(ctx, "a"), again()))
-		m.shows(t, m.Top)
-		if n, err := m.Top.Len(ctx); n != 0 || err != nil {
-			t.Errorf("it has %d members, %v; want none", n, err)
-		}
-	})
-}
-
 func TestBoard_WhoLooksBeforeACounterGoesBackDoesNotBringItsScoreBack(t *testing.T) {
 	count := func(delta int64) func(m *talks) error {
 		return func(m *talks) error { _, err := m.views.Add(ctx, "b", delta); return err }

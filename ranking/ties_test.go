@@ -7,11 +7,14 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -114,7 +117,7 @@ func openRunners(t testing.TB, s kv.Store, opts ...kvmodel.Option) *runners {
 	return m
 }
 
-// before compares two records as b should show them; 0 where it may show either first.
+// before returns 0 where b may show either first.
 func (b *tiedBoard) before(x, y *runner) int {
 	score, made := cmp.Compare(b.score(y), b.score(x)), 0
 	if b.low {
@@ -183,7 +186,6 @@ func (b *tiedBoard) check(t *testing.T, all map[string]*runner) {
 	}
 }
 
-// pages returns the ids that b shows in tables of n, and their ranks.
 func (b *tiedBoard) pages(t *testing.T, n int) (ids []string, ranks []int) {
 	t.Helper()
 	var last, back []string
@@ -214,7 +216,7 @@ func (b *tiedBoard) pages(t *testing.T, n int) (ids []string, ranks []int) {
 	return ids, ranks
 }
 
-// backward returns the ids that b shows from its lowest score up, turned around.
+// backward returns the ids from the lowest score up, turned around.
 func (b *tiedBoard) backward(t *testing.T) (ids []string) {
 	t.Helper()
 	span := b.Ascending()
@@ -233,7 +235,6 @@ func (b *tiedBoard) checkOne(t *testing.T, shown []string, ranks []int, i int) {
 	if st, err := b.Standing(ctx, shown[i]); err != nil || st.Rank != ranks[i] || st.Len != len(shown) {
 		t.Errorf("%s: %s stands at %+v, %v; want rank %d of %d", b.name, shown[i], st, err, ranks[i], len(shown))
 	}
-	// At and Around go on by position.
 	for from, ask := range map[int]func() ([]ranking.Place[runner, int64], error){
 		i:           func() ([]ranking.Place[runner, int64], error) { return b.At(ctx, i+1, 5) },
 		max(0, i-3): func() ([]ranking.Place[runner, int64], error) { return b.Around(ctx, shown[i], 3) },
@@ -269,7 +270,6 @@ func (b *tiedBoard) checkScore(t *testing.T, all []*runner, score int64) {
 	}
 }
 
-// eachRunners runs f on stores with and without transactions, with a clock that only f moves.
 func eachRunners(t *testing.T, f func(t *testing.T, m *runners, c *proof.Clock)) {
 	c := proof.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	eachKind(t, memkv.Options{Now: c.Now}, func(t *testing.T, s kv.Store, _ *memkv.Store) {
@@ -283,7 +283,6 @@ func TestBoard_Ties_StandAndRankAsTheySay(t *testing.T) {
 		rng := seeded(t)
 		for range proof.Size(45, 90) {
 			id := fmt.Sprint("r", rng.IntN(50))
-			// Several may be made at one time, or close to each other. No operation takes days.
 			must(t, m.db.Flush(ctx))
 			c.Advance([]time.Duration{0, 0, 1, time.Millisecond, time.Hour, 40 * 24 * time.Hour}[rng.IntN(6)])
 			v := &runner{ID: id, Teams: [][]string{{"red"}, {"blue", "red", "blue", ""}, {"blue"}, nil}[rng.IntN(4)], Points: []int64{0, 3, -3, 700, math.MaxInt64 - 9, math.MinInt64}[rng.IntN(6)]}
@@ -316,7 +315,6 @@ func (m *runners) checkAll(t *testing.T) {
 	for _, b := range m.boards {
 		some := maps.Clone(all)
 		if counts := b.score(&runner{Cheers: 1, Points: 5}) == 1; counts {
-			// One that was never counted is not on a board by a counter.
 			for id := range all {
 				if m.never(t, id) {
 					delete(some, id)
@@ -391,4 +389,43 @@ func TestBoard_Last_EqualTotalsStandByWhenTheirRecordsWereMade(t *testing.T) {
 	if diff := gocmp.Diff([]string{"1d9", "2c5", "3b5", "4a5"}, got); diff != "" || off != 0 {
 		t.Errorf("off %d, mismatch (-want +got):\n%s", off, diff)
 	}
+}
+
+func TestBoard_Fit_NamesTiesThatMakeATreeDeep(t *testing.T) {
+	ranking.SmallLeaves(t)
+	synctest.Test(t, func(t *testing.T) {
+		mem := memkv.New(memkv.Options{})
+		m := openRunners(t, mem)
+		for i := range 100 {
+			must(t, m.Create(t.Context(), &runner{ID: fmt.Sprint("r", i), Teams: []string{"a"}, Points: 7, Seconds: float64(i)}))
+		}
+		must(t, m.db.Flush(t.Context()))
+		classes, _ := m.db.Windows()
+		sights, err := classes[0].See(t.Context(), mem, []string{"r0", "r1", "r50"})
+		must(t, err)
+		deep := 0
+		for k, w := range classes[0].Windows() {
+			var some []plug.Standing
+			for i := range sights {
+				for _, place := range sights[i].Places[k] {
+					some = append(some, plug.Standing{ID: sights[i].ID, Place: place})
+				}
+			}
+			f, ok := w.(plug.Fitter)
+			if !ok {
+				continue
+			}
+			unfit, err := f.Fit(t.Context(), mem, some, 48*time.Hour)
+			must(t, err)
+			tied := strings.Contains(w.Name(), fmt.Sprint(ranking.Newest)) || strings.Contains(w.Name(), fmt.Sprint(ranking.Oldest))
+			if len(unfit) > 0 && !tied {
+				t.Errorf("%s: %q", w.Name(), unfit)
+			}
+			deep += len(unfit)
+		}
+		if deep == 0 {
+			t.Error("no board with ties is deep")
+		}
+		must(t, m.db.Close(t.Context()))
+	})
 }
