@@ -192,3 +192,67 @@ func (b *Board[T, K, S]) On(t time.Time) *Board[T, K, S] {
 	on.part.at = t
 	return &on
 }
+
+// Boards is one Board for each value of type V. A record with several values is on the board of
+// each.
+type Boards[T any, K comparable, S, V any] struct {
+	board *Board[T, K, S]
+	by    kvmodel.KeyOf[V]
+}
+
+// NewBoards returns the boards described by spec, one for each value of by, and plugs them into
+// records.
+func NewBoards[T any, K comparable, S, V any](records *kvmodel.Records[T, K], spec Spec[T, S], by kvmodel.By[T, V]) *Boards[T, K, S, V] {
+	c := newCore(spec, by.Texts)
+	c.many = true
+	c.tooMany = func(v plug.Record) error {
+		if rec := v.(*T); spec.If == nil || spec.If(rec) {
+			return by.Limit(rec)
+		}
+		return nil
+	}
+	plugIn(records, c, spec)
+	return &Boards[T, K, S, V]{boardOf(records, c, spec), by.Key}
+}
+
+// Of returns the board of v.
+func (b *Boards[T, K, S, V]) Of(v V) *Board[T, K, S] {
+	of := *b.board
+	of.part.by = b.by.Text(v)
+	return &of
+}
+
+// On returns the boards of the period that contains t: see Board.On.
+func (b *Boards[T, K, S, V]) On(t time.Time) *Boards[T, K, S, V] {
+	return &Boards[T, K, S, V]{b.board.On(t), b.by}
+}
+
+// Span is a part of a board: the records between two scores, in one direction.
+type Span[T any] struct {
+	part  part
+	wrong error // an invalid bound
+}
+
+// Page returns up to n records of the span, like Board.Page. Two trips, and more if records are
+// skipped or this process has not read that part of the board.
+func (sp *Span[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
+	if sp.wrong != nil {
+		return kvmodel.Listing[T]{}, sp.wrong
+	}
+	return pageOf(ctx, &sp.part, cursor, n, keep)
+}
+
+// Ascending returns the span, read from its lowest score.
+func (sp *Span[T]) Ascending() *Span[T] {
+	up := *sp
+	up.part.up = true
+	return &up
+}
+
+// Count returns the number of records in the span, as exactly as Rank. One trip.
+func (sp *Span[T]) Count(ctx context.Context) (int, error) {
+	if sp.wrong != nil {
+		return 0, sp.wrong
+	}
+	return sp.part.count(ctx, "Count")
+}

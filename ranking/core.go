@@ -12,6 +12,7 @@ import (
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
@@ -245,4 +246,83 @@ func (ft fieldTruth) States(ctx context.Context, s kv.Store, ids []string) ([]ke
 		states[i].Apart = !states[i].In && rec.Value != nil
 	}
 	return states, err
+}
+
+func plugIn[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core, spec Spec[T, S]) {
+	if spec.Of.isText() && (spec.Counter != nil || spec.Score == nil) {
+		panic("ranking: " + spec.Name + " cannot be of texts: no counter says them")
+	}
+	c.join(records, spec.Counter, spec.Also, spec.Batch)
+}
+
+func (c *core) join(records plug.Model, counter kvmodel.Counter, also []kvmodel.Counter, batch Batch) {
+	if counter == nil {
+		records.Plug(exact{c}, c.open)
+		return
+	}
+	f := newCounted(c, counter, batch)
+	records.Plug(f, func(host plug.Host) {
+		c.open(host)
+		f.begin()
+		for _, counter := range append(also[:len(also):len(also)], counter) {
+			counter.Follow(f)
+		}
+	})
+}
+
+// open connects c to its model. It panics if the model's records expire, since nothing would take
+// expired records off the board.
+func (c *core) open(host plug.Host) {
+	if host.Ends() {
+		panic("ranking: " + host.Model() + "." + c.name + " cannot rank records that expire: delete them when they end, or rank records of a model that does not expire")
+	}
+	c.host = host
+	c.base = c.treeName()
+	c.reports = newReporter(host.DB())
+}
+
+const (
+	keptTrees   = 4096
+	keptRouters = 1 << 17
+)
+
+// shelf caches the trees of a set of boards, which share one cache of nodes.
+type shelf struct {
+	local *keytree.Local
+
+	mu    sync.Mutex
+	trees map[string]*keytree.Tree
+	names []string // oldest first
+}
+
+func newShelf() *shelf {
+	return &shelf{local: keytree.NewLocal(keptRouters), trees: make(map[string]*keytree.Tree)}
+}
+
+func (sh *shelf) known(name []byte) *keytree.Tree {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return sh.trees[string(name)]
+}
+
+func (sh *shelf) tree(c keytree.Config) *keytree.Tree {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if t := sh.trees[c.Name]; t != nil {
+		return t
+	}
+	if len(sh.names) >= keptTrees {
+		sh.trees[sh.names[0]].Leave()
+		delete(sh.trees, sh.names[0])
+		sh.names = sh.names[1:]
+	}
+	c.Local = sh.local
+	sh.trees[c.Name] = keytree.New(c)
+	sh.names = append(sh.names, c.Name)
+	return sh.trees[c.Name]
+}
+
+type tree struct {
+	*keytree.Tree
+	own *keytree.Own // nil if the model's records hold the scores
 }

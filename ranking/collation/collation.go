@@ -8,6 +8,7 @@
 package collation
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 
@@ -87,4 +88,100 @@ func (c *Collation) Prefix(text string) (low, high string) {
 		low, high = string(w.bytes), w.next()
 	})
 	return low, high
+}
+
+type levels struct{ letters, accents, cases []int }
+
+// Weights without a distinction.
+const (
+	plainAccent = 0x20 // no accent
+	plainCase   = 0x02 // a small letter
+)
+
+// levelsOf parses a key of package collate: weights of letters, two bytes each, or three if the
+// first bit is set; two zeros; weights of accents, two bytes each; two zeros; then bytes of further
+// levels.
+func levelsOf(key []byte) (l levels) {
+	l.letters, key = weights(key)
+	l.accents, key = weights(key)
+	for _, b := range key {
+		l.cases = append(l.cases, int(b))
+	}
+	return l
+}
+
+// weights returns the weights before the next two zeros, and the rest of key.
+func weights(key []byte) (all []int, rest []byte) {
+	for len(key) >= 2 {
+		w, size := int(key[0])<<8|int(key[1]), 2
+		if w>>15 == 1 && len(key) > 2 {
+			w, size = w&0x7fff<<8|int(key[2]), 3
+		}
+		if key = key[size:]; w == 0 {
+			break
+		}
+		all = append(all, w)
+	}
+	return all, key
+}
+
+const maxBits = 512
+
+// writer writes the bits of a word. It drops bits beyond maxBits: two truncated words are still
+// never a prefix of each other.
+type writer struct {
+	bytes []byte
+	n     int // bits
+}
+
+func (w *writer) bits(v, n int) {
+	for n--; n >= 0 && w.n < maxBits; n-- {
+		if w.n%8 == 0 {
+			w.bytes = append(w.bytes, 0)
+		}
+		w.bytes[w.n/8] |= byte(v>>n&1) << (7 - w.n%8)
+		w.n++
+	}
+}
+
+func (w *writer) weight(codes []code, weight int) {
+	at, found := slices.BinarySearchFunc(codes, weight, func(c code, weight int) int { return c.low - weight })
+	if !found {
+		at--
+	}
+	c := codes[at]
+	w.bits(c.bits, c.n)
+	w.bits(weight-c.low, c.rest)
+}
+
+// level writes a level of n expected weights, usually all plain, after whether it is equal to that,
+// above or below.
+func (w *writer) level(codes []code, weights []int, plain, n int) {
+	switch order := slices.Compare(weights, slices.Repeat([]int{plain}, n)); order {
+	case 0:
+		w.bits(0b01, 2)
+		return
+	case 1:
+		w.bits(0b1, 1)
+	default:
+		w.bits(0b00, 2)
+	}
+	for _, weight := range weights {
+		w.weight(codes, weight)
+	}
+	w.weight(codes, end)
+}
+
+// next returns the first word after all words with the written prefix, or "".
+func (w *writer) next() string {
+	next := slices.Clone(w.bytes)
+	for at := w.n - 1; at >= 0; at-- {
+		if bit := byte(1) << (7 - at%8); next[at/8]&bit == 0 {
+			next[at/8] |= bit
+			return string(next[:at/8+1])
+		} else {
+			next[at/8] &^= bit
+		}
+	}
+	return ""
 }
