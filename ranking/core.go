@@ -110,28 +110,27 @@ func (c *core) tree(by string, at time.Time) tree {
 	if c.many {
 		name = append(append(name, ':'), by...)
 	}
-	var expires time.Time
 	if c.per != Forever {
 		name = append(append(name, ':'), kv.JoinText(c.per.name(at))...)
-		expires = c.per.add(at, c.keep)
 	}
-	var own *keytree.Own
-	if c.own {
-		own = keytree.NewOwn(string(name), c.host.DB().Now, expires)
-		own.Note = noter(c.host.DB(), c.noteName(), by, c.per.begin(at))
+	return c.shelf.tree(name, func() tree { return c.newTree(string(name), by, at) })
+}
+
+func (c *core) newTree(name, by string, at time.Time) tree {
+	config := keytree.Config{
+		Name: name, Limit: c.limit, Code: c.code, Dense: c.ranks == keytree.Dense, Truth: fieldTruth{c, by}, Local: c.local,
+		Now: c.host.DB().Now, Later: c.soon, Atomic: c.atomic(),
 	}
-	t := c.shelf.known(name)
-	if t == nil {
-		config := keytree.Config{
-			Name: string(name), Limit: c.limit, Code: c.code, Dense: c.ranks == keytree.Dense, Truth: fieldTruth{c, by},
-			Now: c.host.DB().Now, Expires: expires, Later: c.soon, Atomic: c.atomic(),
-		}
-		if own != nil {
-			config.Truth = own
-		}
-		t = c.shelf.tree(config)
+	if c.per != Forever {
+		config.Expires = c.per.add(at, c.keep)
 	}
-	return tree{t, own}
+	if !c.own {
+		return tree{keytree.New(config), nil}
+	}
+	own := keytree.NewOwn(name, config.Now, config.Expires)
+	own.Note = noter(c.host.DB(), c.noteName(), by, c.per.begin(at))
+	config.Truth = own
+	return tree{keytree.New(config), own}
 }
 
 func (c *core) treeName() string {
@@ -291,24 +290,18 @@ type shelf struct {
 	local *keytree.Local
 
 	mu    sync.Mutex
-	trees map[string]*keytree.Tree
+	trees map[string]tree
 	names []string // oldest first
 }
 
 func newShelf() *shelf {
-	return &shelf{local: keytree.NewLocal(keptRouters), trees: make(map[string]*keytree.Tree)}
+	return &shelf{local: keytree.NewLocal(keptRouters), trees: make(map[string]tree)}
 }
 
-func (sh *shelf) known(name []byte) *keytree.Tree {
+func (sh *shelf) tree(name []byte, create func() tree) tree {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	return sh.trees[string(name)]
-}
-
-func (sh *shelf) tree(c keytree.Config) *keytree.Tree {
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if t := sh.trees[c.Name]; t != nil {
+	if t, known := sh.trees[string(name)]; known {
 		return t
 	}
 	if len(sh.names) >= keptTrees {
@@ -316,10 +309,10 @@ func (sh *shelf) tree(c keytree.Config) *keytree.Tree {
 		delete(sh.trees, sh.names[0])
 		sh.names = sh.names[1:]
 	}
-	c.Local = sh.local
-	sh.trees[c.Name] = keytree.New(c)
-	sh.names = append(sh.names, c.Name)
-	return sh.trees[c.Name]
+	t := create()
+	sh.trees[t.Name] = t
+	sh.names = append(sh.names, t.Name)
+	return t
 }
 
 type tree struct {

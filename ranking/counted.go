@@ -101,9 +101,6 @@ func (f *counted) afterOne(ctx context.Context, s kv.Store, m *plug.Move) error 
 }
 
 func (f *counted) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
-	if len(moves) == 1 {
-		return f.afterOne(ctx, s, moves[0])
-	}
 	come := make(map[string][]string)
 	var others []*plug.Move
 	for _, m := range moves {

@@ -65,19 +65,15 @@ func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if err != nil {
 		return err
 	}
-	err = x.eachPlace(ctx, s, m.Gained, func(s kv.Store, p place) error {
+	return x.eachPlace(ctx, s, m.Gained, func(s kv.Store, p place) error {
 		if p.wrong != "" {
 			return nil
 		}
-		due, err := x.now(p.by).Tidy(ctx, s, m.ID, p.score, stateOf(p.by, recs[0]))
-		return x.reports.finish(ctx, s, due, err, x.reports.now)
+		due, err := x.now(p.by).Tidy(ctx, s, keytree.Tidying{ID: m.ID, Score: p.score, Now: stateOf(p.by, recs[0])})
+		err = x.reports.finish(ctx, s, due, err, x.reports.now)
+		x.noteLoss(p.by, x.host.DB().Now())
+		return err
 	})
-	for _, text := range m.Gained {
-		if p, wrong := parsePlace(text); wrong == nil {
-			x.noteLoss(p.by, x.host.DB().Now())
-		}
-	}
-	return err
 }
 
 func (x exact) touched(m *plug.Move) []string {
@@ -102,7 +98,7 @@ func (x exact) After(ctx context.Context, s kv.Store, moves []*plug.Move) error 
 		}
 	}
 	return x.failure(perBoard(ctx, s, all, func(s kv.Store, by string, some []keytree.Tidying) error {
-		due, err := x.now(by).TidyAll(ctx, s, some)
+		due, err := x.now(by).Tidy(ctx, s, some...)
 		return x.reports.finish(ctx, s, due, err, x.reports.together)
 	}))
 }
@@ -118,42 +114,33 @@ func (x exact) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []
 }
 
 func (x exact) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
-	all := make(map[string]*checked)
+	type placed struct {
+		rec int
+		at  place
+	}
+	all := make(map[string][]placed) // by board
 	for i, rec := range recs {
 		for _, text := range rec.Places {
 			p, err := parsePlace(text)
 			if err != nil {
 				return nil, x.failure(err)
 			}
-			c := all[p.by]
-			if c == nil {
-				c = new(checked)
-				all[p.by] = c
-			}
-			c.add(i, rec.ID, p, stateOf(p.by, rec))
+			all[p.by] = append(all[p.by], placed{i, p})
 		}
 	}
 	wrong := make([][]string, len(recs))
-	err := perBoard(ctx, s, all, func(s kv.Store, by string, c *checked) error {
-		has, err := x.now(by).Has(ctx, s, c.ids, c.states)
+	err := perBoard(ctx, s, all, func(s kv.Store, by string, some []placed) error {
+		ids, states := make([]string, len(some)), make([]keytree.State, len(some))
+		for k, p := range some {
+			ids[k], states[k] = recs[p.rec].ID, stateOf(by, recs[p.rec])
+		}
+		has, err := x.now(by).Has(ctx, s, ids, states)
 		for k := range has {
-			if !has[k] {
-				wrong[c.at[k]] = append(wrong[c.at[k]], fmt.Sprintf("%s.%s: %s has no entry at %s", x.host.Model(), x.name, c.ids[k], c.places[k]))
+			if i := some[k].rec; !has[k] {
+				wrong[i] = append(wrong[i], fmt.Sprintf("%s: %s has no entry at %s", x.title(), ids[k], some[k].at))
 			}
 		}
 		return err
 	})
 	return wrong, x.failure(err)
-}
-
-type checked struct {
-	at     []int // of the record
-	ids    []string
-	places []place
-	states []keytree.State
-}
-
-func (c *checked) add(at int, id string, p place, st keytree.State) {
-	c.at, c.ids = append(c.at, at), append(c.ids, id)
-	c.places, c.states = append(c.places, p), append(c.states, st)
 }

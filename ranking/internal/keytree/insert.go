@@ -21,7 +21,7 @@ func (t *Tree) Insert(ctx context.Context, s kv.Store, id string, to State) (*Du
 // InsertNow is for many members in one transaction with the writes of their records: the entries
 // count at once, and replace older ones in their leaves.
 func (t *Tree) InsertNow(ctx context.Context, s kv.Store, all ...Insertion) (*Due, error) {
-	known := make(knownStates)
+	known := make(map[string]*State) // at the end of the transaction
 	for i := range all {
 		known[all[i].ID] = &all[i].To
 	}
@@ -33,7 +33,7 @@ type Insertion struct {
 	To State
 }
 
-func (t *Tree) insert(ctx context.Context, s kv.Store, known knownStates, all ...Insertion) (*Due, error) {
+func (t *Tree) insert(ctx context.Context, s kv.Store, known map[string]*State, all ...Insertion) (*Due, error) {
 	due := new(Due)
 	for _, in := range all {
 		if len(in.ID) > MaxID {
@@ -43,10 +43,12 @@ func (t *Tree) insert(ctx context.Context, s kv.Store, known knownStates, all ..
 	return due, t.begin(ctx, s, func(ep *epochs) error { return ep.insert(ctx, s, due, known, all) })
 }
 
-func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, known knownStates, all []Insertion) error {
+func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, known map[string]*State, all []Insertion) error {
 	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
 		with := *p
-		with.truth = known.beside(p.truth)
+		if known != nil {
+			with.truth = knownTruth{p.truth, known}
+		}
 		edits := make([]*edit, len(all))
 		for i, in := range all {
 			edits[i] = with.putting(in.ID, in.To)
@@ -74,21 +76,21 @@ func (p *nodes) editing(score Score, id string) *edit {
 	return &edit{point: at, bits: p.bits(at), id: id, began: p.began}
 }
 
-// Tidy removes the member's stale entries from the leaf of score, and makes the confirmed one
-// count. now is the state of the record, current or older.
-func (t *Tree) Tidy(ctx context.Context, s kv.Store, id string, score Score, now State) (*Due, error) {
+// Tidy removes the stale entries of members from the leaves of scores, and makes confirmed ones count.
+func (t *Tree) Tidy(ctx context.Context, s kv.Store, all ...Tidying) (*Due, error) {
 	due := new(Due)
-	err := t.begin(ctx, s, func(ep *epochs) error { return ep.tidy(ctx, s, due, id, score, now) })
-	return due, err
+	return due, t.begin(ctx, s, func(ep *epochs) error { return ep.tidy(ctx, s, due, all...) })
 }
 
-func (ep *epochs) tidy(ctx context.Context, s kv.Store, due *Due, id string, score Score, now State) error {
-	return ep.tidyAll(ctx, s, due, []Tidying{{id, score, now}})
+type Tidying struct {
+	ID    string
+	Score Score
+	Now   State // of the record, current or older
 }
 
-// tidyAll also adds missing entries: while a process slept, the tree may have moved to an epoch
-// without them.
-func (ep *epochs) tidyAll(ctx context.Context, s kv.Store, due *Due, all []Tidying) error {
+// tidy also adds missing entries: while a process slept, the tree may have moved to an epoch without
+// them.
+func (ep *epochs) tidy(ctx context.Context, s kv.Store, due *Due, all ...Tidying) error {
 	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
 		edits := make([]*edit, len(all))
 		for i, a := range all {
@@ -109,17 +111,6 @@ func (ep *epochs) tidyAll(ctx context.Context, s kv.Store, due *Due, all []Tidyi
 		}
 		return p.restore(ctx, s, absent, due)
 	})
-}
-
-type Tidying struct {
-	ID    string
-	Score Score
-	Now   State
-}
-
-func (t *Tree) TidyAll(ctx context.Context, s kv.Store, all []Tidying) (*Due, error) {
-	due := new(Due)
-	return due, t.begin(ctx, s, func(ep *epochs) error { return ep.tidyAll(ctx, s, due, all) })
 }
 
 // Repair is Tidy after a crash. It adds the entry at score if the record, in state now, calls for

@@ -151,7 +151,7 @@ func (t *Tree) Clear(ctx context.Context, s kv.Store, own *Own, d Doubt, due *Du
 		return err
 	}
 	return t.begin(ctx, s, func(ep *epochs) error {
-		return ep.tidy(ctx, s, due, d.ID, d.Score, now)
+		return ep.tidy(ctx, s, due, Tidying{d.ID, d.Score, now})
 	})
 }
 

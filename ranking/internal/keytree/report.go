@@ -113,18 +113,14 @@ func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed 
 	for _, t := range plan {
 		if t.known && !lost[t.name] {
 			due.drop(t.family)
-			t.owes(lost, owed)
+			for _, of := range t.family {
+				if lost[of.name] {
+					owed[of.name] = true
+				}
+			}
 		}
 	}
 	return len(lost) > 0, err
-}
-
-func (t *update) owes(lost, owed map[string]bool) {
-	for _, of := range t.family {
-		if lost[of.name] {
-			owed[of.name] = true
-		}
-	}
 }
 
 func (r *reports) routersAbove(owed map[string]bool) []string {

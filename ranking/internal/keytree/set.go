@@ -391,21 +391,21 @@ func (t *tidyPlan) committed() (kept tidyPlan) {
 
 func (b *batch) later(e *edit) dueWork {
 	return func(ctx context.Context, s kv.Store, due *Due) error {
-		return b.tree.begin(ctx, s, func(ep *epochs) error { return ep.tidy(ctx, s, due, e.id, e.point.score, *e.known) })
+		return b.tree.begin(ctx, s, func(ep *epochs) error { return ep.tidy(ctx, s, due, Tidying{e.id, e.point.score, *e.known}) })
 	}
 }
 
 func (b *batch) giveUp(ctx context.Context, s kv.Store, moves []*move) {
 	lost := slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return len(m.touched) == 0 })
-	errs := kv.Each(ctx, s, lost, func(s kv.Store, _ int, m *move) error {
-		return b.tree.Finish(ctx, s, b.own, []Claim{{m.id, m.past, m.touched}}, b.due)
-	})
-	for i, m := range lost {
-		claim := Claim{m.id, m.past, m.touched}
-		if m.touched = nil; errs[i] != nil {
-			b.due.works = append(b.due.works, func(ctx context.Context, s kv.Store, due *Due) error {
-				return b.tree.Finish(ctx, s, b.own, []Claim{claim}, due)
-			})
+	kv.Each(ctx, s, lost, func(s kv.Store, _ int, m *move) error {
+		claims := []Claim{{m.id, m.past, m.touched}}
+		m.touched = nil
+		finish := func(ctx context.Context, s kv.Store, due *Due) error {
+			return b.tree.Finish(ctx, s, b.own, claims, due)
 		}
-	}
+		if finish(ctx, s, b.due) != nil {
+			b.due.works = append(b.due.works, finish)
+		}
+		return nil
+	})
 }

@@ -34,16 +34,9 @@ type Truth interface {
 	States(ctx context.Context, s kv.Store, ids []string) ([]State, error)
 }
 
-func (k knownStates) beside(t Truth) Truth {
-	if k == nil {
-		return t
-	}
-	return knownTruth{t, k}
-}
-
 type knownTruth struct {
 	Truth
-	states knownStates
+	states map[string]*State
 }
 
 func (t knownTruth) States(ctx context.Context, s kv.Store, ids []string) ([]State, error) {
@@ -55,6 +48,3 @@ func (t knownTruth) States(ctx context.Context, s kv.Store, ids []string) ([]Sta
 	}
 	return states, err
 }
-
-// knownStates are the states of members at the end of a transaction.
-type knownStates map[string]*State

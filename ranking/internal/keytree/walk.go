@@ -19,15 +19,13 @@ func (st stretch) holds(q point) bool {
 	return st.to.compare(q) < 0 && q.compare(st.from) < 0
 }
 
-// Usually holdsAll or holdsNone is true, and no member must be hashed.
-func (st stretch) holdsAll(s Score) bool {
-	from, to := s.Compare(st.from.score), s.Compare(st.to.score)
-	return from*to < 0
-}
-
-func (st stretch) holdsNone(s Score) bool {
-	from, to := s.Compare(st.from.score), s.Compare(st.to.score)
-	return from*to > 0
+// holds reports whether e is in st. Usually the scores decide, and the id must not be hashed.
+func (r *reading) holds(st stretch, e *entry) bool {
+	from, to := e.score.Compare(st.from.score), e.score.Compare(st.to.score)
+	if from*to != 0 {
+		return from*to < 0
+	}
+	return st.holds(r.point(e.score, e.id))
 }
 
 // eachLeaf visits the leaves that can hold entries in st, in its direction, until visit returns
@@ -101,11 +99,8 @@ func (r *reading) within(l *leaf, st stretch, visit func(*entry) bool) bool {
 		if !up {
 			i = len(entries) - 1 - i
 		}
-		e := &entries[i]
-		if st.holdsAll(e.score) || !st.holdsNone(e.score) && st.holds(r.point(e.score, e.id)) {
-			if !visit(e) {
-				return false
-			}
+		if e := &entries[i]; r.holds(st, e) && !visit(e) {
+			return false
 		}
 	}
 	return true

@@ -49,7 +49,7 @@ func (w *words) change(t testing.TB, id string, to State) {
 	}
 	w.told[id] = to
 	for _, at := range []State{was, to} {
-		tidied, err := w.Tidy(ctx, w.s, id, at.Score, to)
+		tidied, err := w.Tidy(ctx, w.s, Tidying{id, at.Score, to})
 		must(t, err)
 		due.Merge(tidied)
 	}
