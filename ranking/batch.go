@@ -127,40 +127,37 @@ func (w *window) flush(ctx context.Context) error {
 	}
 	changes := w.take()
 	defer w.wrote(len(changes))
-	all := new(failures)
+	var all []error
 	for most := w.firstBatch(); len(changes) > 0; most = min(2*most, windowLimit) {
 		some := changes[:min(most, len(changes))]
 		changes = changes[len(some):]
-		failed := w.write(ctx, some)
-		all.add(failed)
-		if failed.n == len(some) && errors.Is(failed.err(), kv.ErrUnavailable) {
+		errs := w.write(ctx, some)
+		all = append(all, errs...)
+		if !slices.Contains(errs, nil) && errors.Is(summary(errs), kv.ErrUnavailable) {
 			w.keep(changes...)
 			break
 		}
 	}
-	return all.err()
+	return summary(all)
 }
 
 // firstBatch returns about as many changes as the existing nodes can take.
 func (w *window) firstBatch() int { return min(max(smallBatch, 2*w.size()), windowLimit) }
 
 // write gathers failed changes again.
-func (w *window) write(ctx context.Context, changes []change) *failures {
+func (w *window) write(ctx context.Context, changes []change) []error {
 	errs := make([]error, len(changes))
 	err := w.reports.making(ctx, func(s kv.Store, due *keytree.Due) { copy(errs, w.apply(ctx, s, changes, due)) })
-	failed := &failures{of: len(changes)}
-	for i := range changes {
-		one := cmp.Or(errs[i], err)
-		if one != nil {
+	for i := range errs {
+		if errs[i] = cmp.Or(errs[i], err); errs[i] != nil {
 			w.keep(changes[i])
 		}
-		failed.note(one)
 	}
-	return failed
+	return errs
 }
 
 func (w *window) writeLater(ctx context.Context, c change) {
-	w.db.Later(ctx, func(ctx context.Context) error { return w.write(ctx, []change{c}).err() })
+	w.db.Later(ctx, func(ctx context.Context) error { return summary(w.write(ctx, []change{c})) })
 }
 
 func (w *window) take() []change {
@@ -184,36 +181,19 @@ func (w *window) wrote(changes int) {
 	w.writing -= changes
 }
 
-// failures sums up the errors of many changes for a single log line.
-type failures struct {
-	n, of int
-	first []error
-}
-
 const toldFailures = 3
 
-func (f *failures) note(err error) {
-	if err == nil {
-		return
+// summary returns an error for a single log line about many changes; nil if all errs are.
+func summary(errs []error) error {
+	var failed []error
+	for _, err := range errs {
+		if err != nil {
+			failed = append(failed, err)
+		}
 	}
-	f.n++
-	if len(f.first) < toldFailures {
-		f.first = append(f.first, err)
+	if len(failed) == 0 || len(errs) == 1 {
+		return cmp.Or(failed...)
 	}
-}
-
-func (f *failures) add(other *failures) {
-	f.n += other.n
-	f.of += other.of
-	f.first = append(f.first, other.first[:min(len(other.first), toldFailures-len(f.first))]...)
-}
-
-func (f *failures) err() error {
-	switch {
-	case f.n == 0:
-		return nil
-	case f.of == 1:
-		return f.first[0]
-	}
-	return fmt.Errorf("%d of %d changes were not written: %w", f.n, f.of, kv.Join(f.first...))
+	first := kv.Join(failed[:min(len(failed), toldFailures)]...)
+	return fmt.Errorf("%d of %d changes were not written: %w", len(failed), len(errs), first)
 }

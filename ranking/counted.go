@@ -306,7 +306,7 @@ func (f *counted) Counted(ctx context.Context, id string, _, count int64) error 
 	changed := change{id: id, at: f.per.begin(f.window.db.Now())}
 	switch f.batch {
 	case Every:
-		return f.window.write(ctx, []change{changed}).err()
+		return summary(f.window.write(ctx, []change{changed}))
 	case Sampled:
 		if chosen(interval(f.size(), count)) {
 			f.window.writeLater(ctx, changed)

@@ -74,7 +74,7 @@ func (t *Tree) fill(ctx context.Context, l *lease, m *meta, ids []string) error 
 		return t.enter(ctx, l, p, others)
 	}
 	for _, old := range m.old {
-		if err := t.nodes(m, old).deleteFrom(ctx, l, "", last); err != nil {
+		if err := t.nodes(m, old).deleteAll(ctx, l, []string{""}, last); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func (t *Tree) endRebuild(ctx context.Context, l *lease, m *meta) error {
 	if err := l.wait(ctx, graceTime); err != nil {
 		return err
 	}
-	return t.nodes(m, old).deleteFrom(ctx, l, "", func([]entry) error { return nil })
+	return t.nodes(m, old).deleteAll(ctx, l, []string{""}, func([]entry) error { return nil })
 }
 
 // beginCopy restarts an unfinished copy.
@@ -166,12 +166,7 @@ func (t *Tree) step(ctx context.Context, s kv.Store, m *meta, to meta) (*meta, e
 
 func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) error {
 	r := from.reading()
-	err := r.scan(ctx, l.s, copiedAtOnce, func(ids []string) error {
-		if err := t.enterAll(ctx, l.s, to, ids); err != nil {
-			return err
-		}
-		return l.renew(ctx)
-	})
+	err := r.scan(ctx, l.s, copiedAtOnce, func(ids []string) error { return t.enter(ctx, l, to, ids) })
 	if err == nil && r.lost != nil {
 		err = r.lost
 	}
@@ -180,7 +175,11 @@ func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) error {
 
 func (t *Tree) enter(ctx context.Context, l *lease, p *nodes, ids []string) error {
 	for batch := range slices.Chunk(ids, copiedAtOnce) {
-		if err := t.enterAll(ctx, l.s, p, batch); err != nil {
+		due := new(reports)
+		if err := p.restore(ctx, l.s, batch, due); err != nil {
+			return err
+		}
+		if err := p.report(ctx, l.s, due); err != nil {
 			return err
 		}
 		if err := l.renew(ctx); err != nil {
@@ -190,50 +189,30 @@ func (t *Tree) enter(ctx context.Context, l *lease, p *nodes, ids []string) erro
 	return nil
 }
 
-func (t *Tree) enterAll(ctx context.Context, s kv.Store, p *nodes, ids []string) error {
-	due := new(reports)
-	if err := p.restore(ctx, s, ids, due); err != nil {
-		return err
-	}
-	return p.report(ctx, s, due)
-}
-
-// deleteFrom deletes the node called name after all nodes below, once last was called with the
+// deleteAll deletes the named siblings, each after all nodes below it, once last was called with the
 // entries of each leaf. There may be nodes below a lost one.
-func (p *nodes) deleteFrom(ctx context.Context, l *lease, name string, last func([]entry) error) error {
-	got, err := p.get(ctx, l.s, name)
+func (p *nodes) deleteAll(ctx context.Context, l *lease, names []string, last func([]entry) error) error {
+	got, err := p.get(ctx, l.s, names...)
 	if err != nil {
 		return err
 	}
-	lost := got[0].missing()
-	if got[0].router != nil || lost && p.splits(name) {
-		if err := p.deleteBelow(ctx, l, name, last); err != nil {
-			return err
-		}
-	}
-	if got[0].leaf != nil {
-		if err := last(got[0].leaf.entries); err != nil {
-			return err
-		}
-	}
-	if got[0].version == 0 {
+	stored := func(nd node) bool { return nd.version != 0 }
+	if names[0] != "" && !slices.ContainsFunc(got, stored) {
 		return nil
 	}
-	_, err = kv.One(ctx, l.s, kv.OpDelete(p.key(name)))
-	return unlessAbsent(err)
-}
-
-func (p *nodes) deleteBelow(ctx context.Context, l *lease, name string, last func([]entry) error) error {
-	names := p.namesBelow([]string{name})
-	children, err := p.get(ctx, l.s, names...)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(children, func(c node) bool { return c.version != 0 }) {
-		return nil
-	}
-	for _, child := range names {
-		if err := p.deleteFrom(ctx, l, child, last); err != nil {
+	for i, name := range names {
+		if got[i].leaf != nil {
+			err = last(got[i].leaf.entries)
+		} else if p.splits(name) {
+			err = p.deleteAll(ctx, l, p.namesBelow([]string{name}), last)
+		}
+		if err != nil {
+			return err
+		}
+		if !stored(got[i]) {
+			continue
+		}
+		if _, err = kv.One(ctx, l.s, kv.OpDelete(p.key(name))); unlessAbsent(err) != nil {
 			return err
 		}
 	}
