@@ -34,13 +34,10 @@ const (
 	Every
 )
 
-// interval returns I for a board of n members. Large differences decide the rank of large counts,
-// so they need fewer changes followed.
+// Large differences decide the rank of large counts, so they need fewer changes followed.
 func interval(n int, count int64) int64 {
 	return max(int64(bits.Len(uint(max(n, 2)-1))), max(count, -count)/64)
 }
-
-func chosen(i int64) bool { return kv.Random()%uint64(i) == 0 }
 
 type change struct {
 	id string
@@ -56,13 +53,13 @@ const (
 // windowMost bounds the changes that wait while the store is down. Tests lower it.
 var windowMost = 4 * windowLimit
 
-// window gathers the changes of a process and merges those of one member. It writes them when the
-// oldest is a second old or there are many.
+// window gathers the changes of a process, each member once, until the oldest is a second old or
+// there are many.
 type window struct {
 	db      plug.DB
 	due     plug.Latch
 	reports *reporter
-	size    func() int // about how many members are on its boards
+	size    func() int
 
 	// apply makes changes, one write per node, and returns an error for each.
 	apply func(context.Context, kv.Store, []change, *keytree.Due) []error
@@ -70,7 +67,7 @@ type window struct {
 	turn chan struct{}
 	most int
 
-	mu       sync.Mutex // never held during a trip
+	mu       sync.Mutex
 	gathered map[change]bool
 	writing  int
 	timer    *time.Timer
@@ -115,8 +112,8 @@ func (w *window) put(c change) {
 	w.gathered[c] = true
 }
 
-// flush writes in batches, each twice as large as the last; a written batch stays written. Nobody
-// waits for the disk, since the counts are there before.
+// Each batch of flush is twice as large as the last, and stays written. Nobody waits for the disk,
+// since the counts are there before.
 func (w *window) flush(ctx context.Context) error {
 	ctx = kv.Relaxed(ctx)
 	select {
@@ -183,7 +180,6 @@ func (w *window) wrote(changes int) {
 
 const toldFailures = 3
 
-// summary returns an error for a single log line about many changes; nil if all errs are.
 func summary(errs []error) error {
 	var failed []error
 	for _, err := range errs {

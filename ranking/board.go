@@ -9,12 +9,12 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// Board ranks the records of type T, with ids of type K, by scores of type S. Each record appears
-// once, at its current score.
+// Board ranks records of type T, with ids of type K, by scores of type S. Each record appears once,
+// at its current score.
 type Board[T any, K comparable, S any] struct {
 	part part
 	of   ScoreOf[S]
-	text func(*T) S // of a record, on a board of texts
+	text func(*T) S
 	key  kvmodel.KeyOf[K]
 }
 
@@ -68,7 +68,7 @@ type Table[T, S any] struct {
 	Next, Prev string
 }
 
-// Table is like Page, with the ranks of the records, in the same number of trips.
+// Table is like Page, with the ranks of the records.
 func (b *Board[T, K, S]) Table(ctx context.Context, cursor string, n int) (Table[T, S], error) {
 	w := b.part.want(nil)
 	w.Placed = true
@@ -102,8 +102,8 @@ func (b *Board[T, K, S]) Rank(ctx context.Context, id K) (int, error) {
 	return st.Rank, err
 }
 
-// Percentile returns the percentage of the board's records ranked below the one with id, or
-// ErrNotFound. Two trips.
+// Percentile returns the percentage of the records ranked below the one with id, or ErrNotFound.
+// Two trips.
 func (b *Board[T, K, S]) Percentile(ctx context.Context, id K) (float64, error) {
 	st, err := b.part.standing(ctx, "Percentile", b.key.Text(id))
 	if err != nil {
@@ -121,7 +121,7 @@ func (b *Board[T, K, S]) At(ctx context.Context, rank, n int) ([]Place[T, S], er
 }
 
 // Numbered returns a page of n records by its number, from 1, and the total number of pages and
-// records, in the trips of At. It counts positions, as At does.
+// records. It counts positions and takes trips like At.
 func (b *Board[T, K, S]) Numbered(ctx context.Context, page, n int) (kvmodel.Numbered[T], error) {
 	found, total, err := b.part.numbered(ctx, page, n)
 	if err != nil {
@@ -131,7 +131,7 @@ func (b *Board[T, K, S]) Numbered(ctx context.Context, page, n int) (kvmodel.Num
 }
 
 // RankOf returns the rank that a record with this score has or would have: one more than the number
-// of records with a better score or, with Dense, of better scores. One trip.
+// of better records or, with Dense, of better scores. One trip.
 func (b *Board[T, K, S]) RankOf(ctx context.Context, score S) (int, error) {
 	at, err := b.of.to(score)
 	if err != nil {
@@ -140,8 +140,8 @@ func (b *Board[T, K, S]) RankOf(ctx context.Context, score S) (int, error) {
 	return b.part.rankOf(ctx, at)
 }
 
-// Around returns the record with id, up to n records before it and up to n after it, n from 1 to
-// 1000, or ErrNotFound. Three trips.
+// Around returns the record with id and up to n on each side, n from 1 to 1000, or ErrNotFound.
+// Three trips.
 func (b *Board[T, K, S]) Around(ctx context.Context, id K, n int) ([]Place[T, S], error) {
 	found, err := b.part.around(ctx, b.key.Text(id), n)
 	return b.places(found), err
@@ -193,8 +193,7 @@ func (b *Board[T, K, S]) On(t time.Time) *Board[T, K, S] {
 	return &on
 }
 
-// Boards is one Board for each value of type V. A record with several values is on the board of
-// each.
+// Boards is one Board for each value of type V. A record with several values is on several boards.
 type Boards[T any, K comparable, S, V any] struct {
 	board *Board[T, K, S]
 	by    kvmodel.KeyOf[V]
@@ -233,8 +232,8 @@ type Span[T any] struct {
 	wrong error // an invalid bound
 }
 
-// Page returns up to n records of the span, like Board.Page. Two trips, and more if records are
-// skipped or this process has not read that part of the board.
+// Page is like Board.Page. Two trips, and more if records are skipped or this process has not read
+// that part of the board.
 func (sp *Span[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	if sp.wrong != nil {
 		return kvmodel.Listing[T]{}, sp.wrong

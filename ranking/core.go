@@ -3,9 +3,12 @@ package ranking
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,7 +20,6 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// core is the part of boards without the types of ids, scores and values.
 type core struct {
 	*shelf
 	host    plug.Host
@@ -34,10 +36,10 @@ type core struct {
 	// where returns the values whose boards the record belongs on, and its place there, without by.
 	where  func(plug.Record) (by []string, p place)
 	ranks  keytree.Ranks
-	form   string                   // suffix of tree names
-	order  string                   // of words; "" except on boards of texts
-	text   func(plug.Record) string // on a board of texts
-	scored bool                     // the score is the record's own
+	form   string // suffix of tree names
+	order  string // of words; "" except on boards of texts
+	text   func(plug.Record) string
+	scored bool // the score is the record's own
 	per    Period
 	keep   int
 	limit  int
@@ -269,8 +271,8 @@ func (c *core) join(records plug.Model, counter kvmodel.Counter, also []kvmodel.
 	})
 }
 
-// open connects c to its model. It panics if the model's records expire, since nothing would take
-// expired records off the board.
+// open panics if the model's records expire, since nothing would take expired records off the
+// board.
 func (c *core) open(host plug.Host) {
 	if host.Ends() {
 		panic("ranking: " + host.Model() + "." + c.name + " cannot rank records that expire: delete them when they end, or rank records of a model that does not expire")
@@ -291,7 +293,7 @@ type shelf struct {
 
 	mu    sync.Mutex
 	trees map[string]tree
-	names []string // oldest first
+	names []string
 }
 
 func newShelf() *shelf {
@@ -318,4 +320,73 @@ func (sh *shelf) tree(name []byte, create func() tree) tree {
 type tree struct {
 	*keytree.Tree
 	own *keytree.Own // nil if the model's records hold the scores
+}
+
+type place struct {
+	by    string        // text of the value; "" with a single board
+	score keytree.Score // 0 on a board by a counter
+	wrong string        // why the record cannot be on the board
+}
+
+// No value's text contains these separators.
+const (
+	scoreSign = "@"
+	wrongSign = "!"
+	wordSign  = "=" // begins no reason in place.wrong
+)
+
+var wordText = base64.RawURLEncoding
+
+// String returns by@score, by!wrong, with a tie by!@score@tie, or by!=word.
+func (p place) String() string {
+	score, tie := strconv.FormatUint(p.score.Uint(), 16), p.score.Tie()
+	switch {
+	case p.wrong != "":
+		return p.by + wrongSign + p.wrong
+	case p.score.Word() != "":
+		return p.by + wrongSign + wordSign + wordText.EncodeToString([]byte(p.score.Word()))
+	case tie == 0:
+		return p.by + scoreSign + score
+	}
+	return p.by + wrongSign + scoreSign + score + scoreSign + strconv.FormatUint(tie, 16)
+}
+
+func parsePlace(text string) (place, error) {
+	by, wrong, ok := strings.Cut(text, wrongSign)
+	if word, isWord := strings.CutPrefix(wrong, wordSign); isWord {
+		return placeOfWord(by, word, text)
+	}
+	if ok && !strings.HasPrefix(wrong, scoreSign) {
+		return place{by: by, wrong: wrong}, nil
+	}
+	by, score, _ := strings.Cut(text, scoreSign)
+	score, tie, tied := strings.Cut(score, scoreSign)
+	n, err := strconv.ParseUint(score, 16, 64)
+	var last uint64
+	if err == nil && tied {
+		last, err = strconv.ParseUint(tie, 16, 64)
+	}
+	if err != nil {
+		return place{}, badPlace(text)
+	}
+	return place{by: strings.TrimSuffix(by, wrongSign), score: keytree.FromUint(n).WithTie(last)}, nil
+}
+
+func placeOfWord(by, word, text string) (place, error) {
+	b, err := wordText.DecodeString(word)
+	if err != nil || len(b) == 0 {
+		return place{}, badPlace(text)
+	}
+	return place{by: by, score: keytree.FromWord(string(b))}, nil
+}
+
+func badPlace(text string) error {
+	return fmt.Errorf("%w: place %q of a ranking", kvmodel.ErrCorrupt, text)
+}
+
+func (p place) err() error {
+	if p.wrong == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", kvmodel.ErrInvalid, p.wrong)
 }

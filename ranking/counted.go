@@ -56,7 +56,7 @@ func (f *counted) finish(ctx context.Context, s kv.Store, texts []string) error 
 	}))
 }
 
-// Prepare rejects a record that cannot be on the board. The board follows after the commit.
+// The board follows after the commit.
 func (f *counted) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	for _, text := range m.Gained {
 		p, err := parsePlace(text)
@@ -258,8 +258,11 @@ func (c *core) inPeriod(ctx context.Context, s kv.Store, ids []string, at time.T
 func (f *counted) mendCount(ctx context.Context, s kv.Store, id string, at time.Time, old keytree.State) error {
 	key := f.periodKey(id, at)
 	r, err := kv.One(ctx, s, kv.OpGet(key))
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
 	if err != nil {
-		return unlessGone(err)
+		return err
 	}
 	if _, err := kv.ParseNumber(r.Value); err == nil {
 		return nil // Another process repaired it.
@@ -272,13 +275,6 @@ func (f *counted) mendCount(ctx context.Context, s kv.Store, id string, at time.
 		return err
 	}
 	return nil
-}
-
-func unlessGone(err error) error {
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil
-	}
-	return err
 }
 
 func (f *counted) lasts(at, now time.Time) time.Duration {
@@ -308,7 +304,7 @@ func (f *counted) Counted(ctx context.Context, id string, _, count int64) error 
 	case Every:
 		return summary(f.window.write(ctx, []change{changed}))
 	case Sampled:
-		if chosen(interval(f.size(), count)) {
+		if kv.Random()%uint64(interval(f.size(), count)) == 0 {
 			f.window.writeLater(ctx, changed)
 		}
 	default:
@@ -325,7 +321,6 @@ func (f *counted) size() int {
 	return f.now("").Size()
 }
 
-// manyMembers is the assumed size if each value has a board.
 const manyMembers = 1 << 16
 
 func (f *counted) apply(ctx context.Context, s kv.Store, changes []change, due *keytree.Due) []error {
@@ -395,8 +390,6 @@ func boardsIn(places []string) (values []string, err error) {
 
 var _ plug.Purger = (*counted)(nil)
 
-// Purge removes the member's own records on the boards of places, and its counts in the kept
-// periods.
 func (f *counted) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
 	boards := []string{""}
 	if f.many {
@@ -417,7 +410,6 @@ func (f *counted) Purge(ctx context.Context, s kv.Store, id string, places []str
 	return f.failure(dropKeys(ctx, s, keys, fence))
 }
 
-// dropKeys reads keys, calls fence, and removes the values it read.
 func dropKeys(ctx context.Context, s kv.Store, keys []string, fence func() error) error {
 	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// exact is a board by a field. The records hold the scores, and the write path keeps the board in
-// step: a record on the board has its entry at every moment. An entry counts once it is tidied,
-// after the commit.
+// exact is a board by a field. A record on the board has its entry at every moment; the entry
+// counts once it is tidied, after the commit.
 type exact struct{ *core }
 
 var (
@@ -40,7 +39,7 @@ func (x exact) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 }
 
 func (x exact) PrepareAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
-	all := make(map[string][]keytree.Insertion)
+	all := make(map[string][]keytree.Insertion) // by board
 	for _, m := range moves {
 		for _, text := range m.Gained {
 			p, err := parsePlace(text)
@@ -83,7 +82,6 @@ func (x exact) touched(m *plug.Move) []string {
 	return slices.Concat(m.Lost, m.Gained)
 }
 
-// After tidies also the places of an earlier try, one board at a time.
 func (x exact) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	all := make(map[string][]keytree.Tidying)
 	for _, m := range moves {
@@ -118,7 +116,7 @@ func (x exact) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]st
 		rec int
 		at  place
 	}
-	all := make(map[string][]placed) // by board
+	all := make(map[string][]placed)
 	for i, rec := range recs {
 		for _, text := range rec.Places {
 			p, err := parsePlace(text)

@@ -15,7 +15,7 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// noteName is the name of a board in journals. No model has such a name.
+// No model has such a name in a journal.
 func noteName(board ...string) string { return "rank:" + kv.JoinText(board...) }
 
 type note struct {
@@ -100,8 +100,7 @@ func decodeNote(text string) (n note, err error) {
 
 const finishAtOnce = 100
 
-// finishNotes completes the changes in texts. find returns the tree of a note, without an Own if
-// its period has ended.
+// find returns the tree of a note, without an Own if its period has ended.
 func finishNotes(ctx context.Context, s kv.Store, reports *reporter, texts []string, find func(note) tree) error {
 	var errs []error
 	due := new(keytree.Due)

@@ -14,13 +14,13 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// part is a part of a board: one of its trees, between two scores, in one direction.
+// part is one tree of a board, between two scores, in one direction.
 type part struct {
 	*core
 	by      string
 	at      time.Time // in the period to read; zero: the current one
 	between keytree.Between
-	up      bool // lowest score first
+	up      bool
 }
 
 func (p part) when() time.Time {
@@ -30,7 +30,6 @@ func (p part) when() time.Time {
 	return p.at
 }
 
-// gone reports whether the period to read was dropped or is in the future.
 func (p part) gone() bool {
 	if p.per == Forever {
 		return false
@@ -60,7 +59,6 @@ func (p part) open(ctx context.Context, verb string) (context.Context, *reader, 
 	return ctx, r, err
 }
 
-// listing is the name that cursors of this part carry.
 func (p part) listing() string {
 	name := p.title()
 	if p.many {
@@ -121,8 +119,7 @@ func (p part) clear(ctx context.Context, doubtful []keytree.Doubt) error {
 	})...)
 }
 
-// clearOwn is clear for members with records of their own. It also removes a member if the model's
-// record no longer belongs on the board.
+// clearOwn also removes a member if the model's record no longer belongs on the board.
 func (p part) clearOwn(ctx context.Context, doubtful []keytree.Doubt) error {
 	s, tree, due := p.host.Store(), p.tree(p.by, p.when()), new(keytree.Due)
 	defer p.reports.add(due)
@@ -273,10 +270,10 @@ func (p part) count(ctx context.Context, verb string) (int, error) {
 type reader struct {
 	tree    *keytree.Tree // nil: nothing to read
 	db      plug.DB
-	name    string // of errors
-	listing string // of cursors
+	name    string
+	listing string
 	between keytree.Between
-	down    bool // highest score first
+	down    bool
 	ranks   keytree.Ranks
 	ahead   *ahead.Memory
 
@@ -284,8 +281,7 @@ type reader struct {
 	end    func()
 }
 
-// begin starts an operation once the index is ready; end is what Begin returned. Unless it fails,
-// the caller must close the reader.
+// end is what Begin returned. Unless begin fails, the caller must close the reader.
 func (r *reader) begin(ctx context.Context, end func(), ready func(context.Context) error) (context.Context, error) {
 	if err := ready(ctx); err != nil {
 		end()
@@ -323,8 +319,7 @@ func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want)
 	return l, r.cursor(l.Next), r.cursor(l.Prev), r.failure(err)
 }
 
-// look returns a store that prefetches the records of the last such look. The caller must call done
-// at the end.
+// look returns a store that prefetches the records of the last such look, until done is called.
 func (r *reader) look(ctx context.Context, s kv.Store, before, n int) (_ kv.Store, done func()) {
 	listing := r.listing
 	if before > 0 {

@@ -18,7 +18,7 @@ type reporter struct {
 	db    plug.DB
 	latch plug.Latch
 
-	mu      sync.Mutex // never held during a trip
+	mu      sync.Mutex
 	due     *keytree.Due
 	added   int           // additions to due
 	made    int           // of these, written
@@ -43,7 +43,7 @@ func (r *reporter) now(ctx context.Context, due *keytree.Due) error {
 	return r.surely(ctx, r.put(due))
 }
 
-// longWay is a number of nodes. With a million members and distinct scores, a path has 8.
+// With a million members and distinct scores, a path has 8 nodes.
 const longWay = 16
 
 // nodeTime limits writes to long paths to four nodes per millisecond.
@@ -79,7 +79,6 @@ func (r *reporter) finish(ctx context.Context, s kv.Store, due *keytree.Due, err
 	return cmp.Or(err, send(ctx, due))
 }
 
-// making runs make, in one transaction with the reports it adds to due if the store has them.
 func (r *reporter) making(ctx context.Context, make func(s kv.Store, due *keytree.Due)) error {
 	atomic := kv.PowersOf(r.db.Store()).Atomic
 	if atomic == nil {
@@ -115,8 +114,8 @@ func (r *reporter) count() int {
 	return r.added
 }
 
-// flush returns when the first wanted additions are reported. The first caller to wait reports for
-// all. After an error the next caller tries again.
+// flush returns when the first wanted additions are reported. The first waiting caller reports for
+// all. After an error the next one tries again.
 func (r *reporter) flush(ctx context.Context, wanted int) error {
 	for {
 		due, adds, wait := r.begin(wanted)
@@ -138,8 +137,6 @@ func (r *reporter) flush(ctx context.Context, wanted int) error {
 	}
 }
 
-// begin begins a batch, unless all wanted additions are written, or a batch is running: then wait
-// is its channel.
 func (r *reporter) begin(wanted int) (due *keytree.Due, adds int, wait chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

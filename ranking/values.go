@@ -30,8 +30,7 @@ type Value[V any] struct {
 var _ kvmodel.Lister[Value[string]] = (*Values[string])(nil)
 
 // NewValues returns the values of the lists described by spec, counted by count, and plugs them
-// into records. The lists must already be plugged in. The records must not expire, since nothing
-// would count them down.
+// into records. The lists must already be plugged in. The records must not expire.
 func NewValues[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], count *kvmodel.Derived) *Values[V] {
 	t := &valueTree{count: count}
 	plugValues(records, t, spec.Name, spec.Def, plug.Untyped(spec.Places))
@@ -118,8 +117,7 @@ func (v *Values[V]) Len(ctx context.Context) (int, error) {
 	return r.count(ctx)
 }
 
-// Verify reads the tree of the values and reports problems, as Board.Verify does, and given values
-// that are missing.
+// Verify reports problems, as Board.Verify does, and given values that are missing.
 func (v *Values[V]) Verify(ctx context.Context, values ...V) (Report, error) {
 	ctx, end := v.tree.db.Begin(ctx, "Verify")
 	defer end()
@@ -128,8 +126,7 @@ func (v *Values[V]) Verify(ctx context.Context, values ...V) (Report, error) {
 
 func (v *Values[V]) texts(values []V) []string { return kv.Texts(values, v.key.Text) }
 
-// Mend reports like Verify and repairs, as Board.Mend does. The given values catch up with their
-// counts.
+// Mend repairs as Board.Mend does. The given values catch up with their counts.
 func (v *Values[V]) Mend(ctx context.Context, values ...V) (Report, error) {
 	if err := v.tree.db.Writable(); err != nil {
 		return Report{}, v.tree.failure(err)
@@ -149,8 +146,8 @@ func (v *Values[V]) Refresh(ctx context.Context) error {
 	return v.tree.reader().refresh(ctx)
 }
 
-// Rebuild copies the tree of the values into new nodes, without empty ones: see Board. If the store
-// lost a part of the tree, use the Rebuild of the records instead.
+// Rebuild copies the tree as Board.Rebuild does. If the store lost a part of it, use the Rebuild of
+// the records instead.
 func (v *Values[V]) Rebuild(ctx context.Context) error {
 	ctx, end := v.tree.db.Begin(ctx, "Rebuild")
 	defer end()
@@ -222,7 +219,7 @@ func (v *Values[V]) wordCursor(direction byte, at V) string {
 	return kvmodel.Cursor(v.wordsName(), append([]byte{direction}, v.key.Text(at)...))
 }
 
-// wordAt returns the position of cursor, nil for the beginning, and whether the page is before it.
+// wordAt returns nil for the beginning. back: the page is before from.
 func (v *Values[V]) wordAt(cursor string) (from *V, back bool, err error) {
 	if cursor == "" {
 		return nil, false, nil
@@ -239,8 +236,8 @@ func (v *Values[V]) wordAt(cursor string) (from *V, back bool, err error) {
 	return nil, false, fmt.Errorf("%s: %w", v.wordsName(), kvmodel.ErrBadCursor)
 }
 
-// take adds the kept items to a page of n until it is full, and returns how many of the words some
-// it consumed. items are those with a count.
+// take adds the kept items, those of some with a count, until the page is full, and returns how
+// many of some it consumed.
 func (v *Values[V]) take(l *kvmodel.Listing[Value[V]], n int, some []V, items []*Value[V], keep []func(*Value[V]) bool) (looked int) {
 	for _, word := range some {
 		if len(l.Items) == n {

@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// report is the new slot of a node in the router above it. Counts are absolute and carry the node's
-// sequence number, so a repeated, late or lost report does no lasting harm.
+// report is the new slot of a node in the router above it. Counts are absolute and carry a sequence
+// number, so a repeated, late or lost report does no lasting harm.
 type report struct {
 	name string
 	slot slot
@@ -22,10 +22,10 @@ type report struct {
 type update struct {
 	name   string
 	family []report
-	known  bool // otherwise the update waits
+	known  bool
 	old    node
-	next   *router // nil: not a router, or no change
-	up     bool    // report next to the router above
+	next   *router
+	up     bool // report next to the router above
 }
 
 func (p *nodes) update(ctx context.Context, s kv.Store, updates []*update) []error {
@@ -53,15 +53,15 @@ func (p *nodes) update(ctx context.Context, s kv.Store, updates []*update) []err
 	return errs
 }
 
-// After a report that may be lost, a count stays wrong until the next one. In a small tree, correct
-// therefore sets each slot on the path to the count of the node below it.
+// After a report that may be lost, a count stays wrong until the next one. So correct sets each
+// slot on the path to the count below it.
 
 const correctTries = 8
 
 const correctedAtOnce = 64
 
-// correct makes the counts on the paths to the named nodes exact. It skips a large tree, whose
-// counts are never exact for long. ErrConflict: others keep changing the paths.
+// correct skips a large tree, whose counts are never exact for long. ErrConflict: others keep
+// changing the paths.
 func (p *nodes) correct(ctx context.Context, s kv.Store, names []string) error {
 	for some := range slices.Chunk(names, correctedAtOnce) {
 		if err := p.correctSome(ctx, s, some); err != nil {
@@ -94,9 +94,8 @@ func (p *nodes) correctSome(ctx context.Context, s kv.Store, names []string) err
 	return fmt.Errorf("%w: the counts of a ranking are changing", kv.ErrConflict)
 }
 
-// correctOnce reads the routers in ways with their children, and rewrites those with wrong counts.
-// Routers in fence are written in any case, once: an earlier write of an outdated count may still
-// be on its way.
+// correctOnce rewrites the routers in ways with wrong counts. Those in fence are written in any
+// case, once: an earlier write of an outdated count may still be on its way.
 func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways, fence map[string]bool) (exact bool, err error) {
 	read, err := p.readAround(ctx, s, ways)
 	if err != nil || read[""].router == nil {
@@ -168,8 +167,7 @@ func (p *nodes) corrected(name string, r *router, below func(i int) node) *route
 	return &next
 }
 
-// after returns the slot s after reading its node in state now. A slot just opened for a coming
-// insert stays open.
+// A slot with a later sequence number keeps it; a slot just opened for a coming insert stays open.
 func (s slot) after(now slot) slot {
 	switch {
 	case now.seq > s.seq:
@@ -180,7 +178,6 @@ func (s slot) after(now slot) slot {
 	return s
 }
 
-// sideBySide bounds the members below a router whose nodes are read in parallel.
 const sideBySide = 64 * entryLimit / 2
 
 // Refresh makes the counts of all routers exact, unless the tree changes meanwhile.
@@ -229,7 +226,6 @@ func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, err
 			return slot{}, err
 		}
 	}
-	// Another process is writing there; its next report corrects the count.
 	return slot{}, nil
 }
 

@@ -20,7 +20,7 @@ import (
 
 func (t *Tree) metaKey() string { return t.name + metaName }
 
-// readMeta returns the tree's definition, or nil if there is none. It restores a lost one.
+// readMeta returns nil if there is no definition. It restores a lost one.
 func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 	asked := t.Now()
 	var r kv.Result
@@ -49,7 +49,7 @@ func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 }
 
 // create makes the tree, unless another process does. The first epoch is the current time, so that
-// the tree does not adopt nodes of an earlier one whose definition was lost.
+// the tree adopts no nodes of an earlier one.
 func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 	asked := t.Now()
 	m, err := t.begun(ctx, s)
@@ -108,8 +108,8 @@ func (t *Tree) writeMeta(ctx context.Context, s kv.Store, m, next *meta) error {
 }
 
 // putBack stores a lost definition again, the later of the copies in the edge and in this process;
-// nil: there was no tree, or is no copy. broken is the version of a damaged definition, or 0. A
-// damaged tree without a copy begins over as lost.
+// nil: there was no tree, or is no copy. A damaged tree without a copy begins over as lost. broken
+// is the version of a damaged definition, or 0.
 func (t *Tree) putBack(ctx context.Context, s kv.Store, broken kv.Version) (*meta, error) {
 	if broken == 0 && !t.missing() {
 		return nil, nil
@@ -154,7 +154,6 @@ func (t *Tree) ended() bool {
 	return !t.Expires.IsZero() && t.Expires.Sub(t.Now()) < time.Minute
 }
 
-// witness stores a copy of m in the edge, in the background.
 func (t *Tree) witness(m *meta) {
 	if m == nil || t.Later == nil || t.ended() {
 		return
@@ -216,8 +215,7 @@ type epochs struct {
 	lost  bool // until a rebuild
 }
 
-// epochs begins an operation. beside runs in the trip that reads the definition. A writer creates
-// the tree.
+// beside runs in the trip that reads the definition. A writer creates the tree.
 func (t *Tree) epochs(ctx context.Context, s kv.Store, writes bool, beside ...func(kv.Store) error) (*epochs, error) {
 	began := t.Now()
 	m, err := t.definition(ctx, s, beside)
@@ -257,7 +255,7 @@ func (t *Tree) epochsOf(m *meta, began time.Time) *epochs {
 
 const beginTries = 8
 
-// begin does work as a writer, again if the epochs were out of date or one has lost a node.
+// begin does work again if the epochs were out of date or one has lost a node.
 func (t *Tree) begin(ctx context.Context, s kv.Store, work func(*epochs) error, beside ...func(kv.Store) error) error {
 	var err error
 	for range beginTries {
@@ -291,7 +289,10 @@ func (t *Tree) Distrust(ctx context.Context, s kv.Store, err error) (epoch uint6
 			if at < 0 {
 				return nil
 			}
-			return unlessAgain(ep.write[at].loss(ctx, s, loss.name))
+			if err := ep.write[at].loss(ctx, s, loss.name); !again(err) {
+				return err
+			}
+			return nil
 		})
 		if err != nil {
 			return 0, err
@@ -385,8 +386,8 @@ func keepMeta(value []byte) (any, int, error) {
 	return m, int(unsafe.Sizeof(*m)), err
 }
 
-// edge proves that the tree exists, and names the outermost leaves with an entry, a hint for
-// processes that have not read the tree.
+// edge proves that the tree exists, and names the outermost leaves, a hint for processes that have
+// not read the tree.
 type edge struct {
 	epoch   uint64
 	highest string
@@ -405,8 +406,7 @@ func (e *edge) encode() []byte {
 // Every value begins with magic and its kind, and ends with a checksum.
 const magic = "K1"
 
-// unseal returns the kind and the body of a stored value. ErrCorrupt: it is damaged or has another
-// format.
+// ErrCorrupt: the value is damaged or has another format.
 func unseal(value []byte) (kind byte, body reader, err error) {
 	payload, damaged := frame.Open(value)
 	switch {

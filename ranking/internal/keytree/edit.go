@@ -17,9 +17,8 @@ const patience = 8
 
 const maxTries = 64
 
-// edit carries out edits, one write per leaf, possibly together with other edits of this process.
-// at, if not nil, holds their leaves, freshly read. A failed edit has an err and does not affect
-// the others.
+// edit carries out edits, one write per leaf, possibly with other edits of this process. at, if not
+// nil, holds their leaves, freshly read. A failed edit has an err and does not affect the others.
 func (p *nodes) edit(ctx context.Context, s kv.Store, edits []*edit, at []*spot, due *reports) {
 	if len(edits) == 0 {
 		return
@@ -203,8 +202,8 @@ func (p *nodes) take(l *leaf, edits []*edit, fits func(*leaf) bool) (next *leaf,
 	return next, took, nil
 }
 
-// with applies e to l and returns the result, or l itself. The result may use room, which must not
-// overlap with the entries of l.
+// with returns l itself if e changes nothing. The result may use room, which must not overlap with
+// the entries of l.
 func (l *leaf) with(o *order, e *edit, room []entry) *leaf {
 	if e.put != nil && !(e.restores && l.has(e.put.score, e.id)) {
 		l = l.added(o, e.point, *e.put, room)
@@ -215,8 +214,8 @@ func (l *leaf) with(o *order, e *edit, room []entry) *leaf {
 	return l
 }
 
-// takeWithRoom removes stale entries. If that leaves room for a while, it writes the leaf with all
-// edits. Otherwise it splits the leaf, with as many edits as a splitting node may hold.
+// takeWithRoom removes stale entries. If that does not leave room for a while, it splits the leaf,
+// with as many edits as a splitting node may hold.
 func (p *nodes) takeWithRoom(ctx context.Context, s kv.Store, at *spot, edits []*edit, due *reports) (next *leaf, took []*edit, err error) {
 	kept, err := p.purged(ctx, s, at.leaf)
 	if err != nil {
@@ -239,8 +238,8 @@ func (p *nodes) takeWithRoom(ctx context.Context, s kv.Store, at *spot, edits []
 	return next, took, p.split(ctx, s, at, next, due)
 }
 
-// split freezes the leaf at, with the entries of kept, so that no entry is added that the nodes
-// below do not get. Then any process can do the rest.
+// split freezes the leaf at, so that no entry is added that the nodes below do not get. Then any
+// process can do the rest.
 func (p *nodes) split(ctx context.Context, s kv.Store, at *spot, kept *leaf, due *reports) error {
 	whole := *kept
 	whole.splitting = true
@@ -288,8 +287,8 @@ func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, d
 	return &l, nil
 }
 
-// purged tidies members with several entries. A split would spread such entries over different
-// leaves, where a stale one would count until a query finds it.
+// purged tidies members with several entries: in different leaves, a stale one would count until a
+// query finds it.
 func (p *nodes) purged(ctx context.Context, s kv.Store, l *leaf) (*leaf, error) {
 	ids := l.repeated()
 	if len(ids) == 0 {

@@ -11,7 +11,7 @@ import (
 
 type spot struct {
 	name string
-	node // leaf is not nil
+	node
 }
 
 // levelsAhead is the number of levels read at once by a process that has not read the tree. The
@@ -20,15 +20,15 @@ const levelsAhead = 15
 
 const aheadOfMany = 4
 
-// guess returns the first node on the path of bits that is not known to be a router, and whether
-// any node is known.
+// guess returns the first node on the path of bits not known to be a router, and whether any is
+// known.
 func (p *nodes) guess(bits string) (name string, known bool) {
 	n, known := p.local.follow(p.code, p.root, bits)
 	return bits[:n], known
 }
 
-// find returns the leaves of edits, in one trip if the paths are known or nothing is. Otherwise it
-// reads more nodes with each trip, in case many were split.
+// find takes one trip if the paths are known or nothing is. Otherwise it reads more nodes with each
+// trip, in case many were split.
 func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, error) {
 	ways := make([]search, len(edits))
 	for i, e := range edits {
@@ -61,7 +61,7 @@ func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, e
 type search struct {
 	bits    string
 	name    string // first node not known to be a router
-	width   int    // nodes to read
+	width   int
 	missing int
 	at      *spot
 }
@@ -88,7 +88,6 @@ func unread(ways []search) []string {
 	return uniq(names)
 }
 
-// follow advances each way, and handles its obstacle: a split to finish, or a missing node.
 func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met map[string]*spot) error {
 	helped := make(map[string]bool)
 	for i := range ways {
@@ -104,7 +103,7 @@ func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met map[s
 		switch first := !helped[found.name]; {
 		case found.leaf == nil:
 			// It may have been read before it was made, or the transaction that made its router was
-			// rolled back.
+			// undone.
 			if w.missing++; w.missing > 1 && first {
 				helped[found.name] = true
 				err = p.loss(ctx, s, found.name)
@@ -122,7 +121,7 @@ func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met map[s
 	return nil
 }
 
-// follow returns the obstacle, or nil if it reached the leaf or ran out of nodes.
+// follow returns the obstacle, a splitting or missing node, or nil.
 func (w *search) follow(met map[string]*spot) *spot {
 	for _, name := range way(w.bits, w.name, w.width) {
 		at := met[name]
@@ -151,8 +150,7 @@ func way(bits, name string, width int) []string {
 
 func path(name string) []string { return way(name, "", len(name)/perLevel+1) }
 
-// loss returns a lossError if the node called name is missing although the routers above lead
-// there.
+// loss returns a lossError if the routers above lead to the missing node.
 func (p *nodes) loss(ctx context.Context, s kv.Store, name string) error {
 	way := path(name)
 	above, err := p.get(ctx, s, way[:len(way)-1]...)

@@ -18,8 +18,8 @@ func (t *Tree) Insert(ctx context.Context, s kv.Store, id string, to State) (*Du
 	return t.insert(ctx, s, nil, Insertion{id, to})
 }
 
-// InsertNow is for many members in one transaction with the writes of their records: the entries
-// count at once, and replace older ones in their leaves.
+// InsertNow is for one transaction with the writes of the records: the entries count at once, and
+// replace older ones in their leaves.
 func (t *Tree) InsertNow(ctx context.Context, s kv.Store, all ...Insertion) (*Due, error) {
 	known := make(map[string]*State) // at the end of the transaction
 	for i := range all {
@@ -113,9 +113,8 @@ func (ep *epochs) tidy(ctx context.Context, s kv.Store, due *Due, all ...Tidying
 	})
 }
 
-// Repair is Tidy after a crash. It adds the entry at score if the record, in state now, calls for
-// one, and corrects the counts on the path: a dead process may have changed the leaf without a
-// report.
+// Repair is Tidy after a crash. It adds a missing entry, and corrects the counts on the path: a
+// dead process may have changed the leaf without a report.
 func (t *Tree) Repair(ctx context.Context, s kv.Store, id string, score Score, now State) (*Due, error) {
 	due := new(Due)
 	return due, t.repair(ctx, s, id, score, now, due)
@@ -140,9 +139,8 @@ func (p *nodes) repair(ctx context.Context, s kv.Store, id string, score Score, 
 	return err
 }
 
-// restore adds missing entries as pending, and rereads the records before it tidies: a record may
-// have left the score since the first read, and its change may have tidied before the entry was
-// added.
+// restore adds entries as pending, and rereads the records before it tidies: a record may have left
+// the score since the first read, and its change may have tidied before the entry was added.
 func (p *nodes) restore(ctx context.Context, s kv.Store, ids []string, due *reports) error {
 	began := p.now()
 	states, err := p.truth.States(ctx, s, ids)
@@ -180,7 +178,7 @@ func (ep *epochs) each(ctx context.Context, s kv.Store, due *Due, work func(kv.S
 	return each(ctx, s, ep.write, func(s kv.Store, _ int, p *nodes) error { return work(s, p, due.to(p)) })
 }
 
-// Due holds the remaining work of changes for after the reply, mostly reports of leaves.
+// Due holds the remaining work of changes for after the reply.
 type Due struct {
 	of    []dueIn
 	works []dueWork // run before the reports

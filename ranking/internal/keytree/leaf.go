@@ -31,9 +31,9 @@ func (l *leaf) has(s Score, id string) bool {
 	return slices.ContainsFunc(l.entries, func(e entry) bool { return e.score == s && e.id == id })
 }
 
-// added returns l with put at position at. It returns l itself if the member has an entry with that
-// score and version, or one that counts with a greater version: then put's change cannot commit any
-// more. Entries that count do not change: one must not get a version at which it might not be true.
+// added returns l itself if the member has an entry with that score and version, or one that counts
+// with a greater version: then put's change cannot commit any more. Entries that count do not
+// change: one must not get a version at which it might not be true.
 //
 // A leaf keeps at most two pending entries at a position, for all versions between: no split could
 // separate the entries of many tries.
@@ -70,14 +70,14 @@ func (l *leaf) added(o *order, at point, put entry, room []entry) *leaf {
 
 func (e entry) sharesPosition(other entry) bool { return e.score == other.score && e.id == other.id }
 
-// tidied removes the entries of the member id that its record, once in state now, rules out, and
-// returns the result, or l itself. Entries with a greater version stay. Of the others, the newest
-// with the record's score stays, and counts from now on, with the record's version. If of two
-// pending entries at a position only the lower one is ruled out, an entry with the next version
-// takes its place, since the versions between stay possible.
+// tidied removes the entries of the member id that its record, once in state now, rules out.
+// Entries with a greater version stay. Of the others, the newest with the record's score stays, and
+// counts from now on, with the record's version. If of two pending entries at a position only the
+// lower one is ruled out, an entry with the next version takes its place, since the versions
+// between stay possible.
 //
-// This is right at any later time: a statement about one version stays true. The result may use
-// room, which may overlap with the entries of l.
+// This is right at any later time: a statement about one version stays true. The result is l itself
+// if nothing changes, and may use room, which may overlap with the entries of l.
 func (l *leaf) tidied(id string, now State, room []entry) *leaf {
 	outdone := func(e *entry) bool { return e.ver <= now.Ver && e.id == id }
 	n, confirmed := 0, -1

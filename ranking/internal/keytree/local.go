@@ -33,7 +33,7 @@ func NewLocal(limit int) *Local {
 	return &Local{limit: limit, routers: make(map[string]*router), queues: queues{of: make(map[string]*queue)}}
 }
 
-// router returns the last seen router under key, nil for a leaf. Its counts may be old.
+// router returns nil for a leaf. Counts may be old.
 func (l *Local) router(key string) (r *router, seen bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,8 +41,7 @@ func (l *Local) router(key string) (r *router, seen bool) {
 	return r, seen
 }
 
-// follow returns the number of bits that lead through known routers from root, and whether any node
-// is known.
+// follow returns the number of bits that lead through known routers, and whether any node is known.
 func (l *Local) follow(c Code, root, bits string) (n int, known bool) {
 	var room [longestKey]byte
 	key := append(room[:0], root...)
@@ -59,7 +58,7 @@ func (l *Local) follow(c Code, root, bits string) (n int, known bool) {
 
 const longestKey = 256
 
-// remember keeps r, or nil for a leaf, unless a later state is known.
+// remember keeps r, nil for a leaf, unless a later state is known.
 func (l *Local) remember(key string, r *router) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +115,6 @@ func (l *Local) rememberLeaf(key string, p *leaf, value []byte) {
 	l.leaves[key] = seenLeaf{p, value}
 }
 
-// Lost returns how often this process has found a tree with a lost node.
 func (l *Local) Lost() int { return int(l.lost.Load()) }
 
 func (l *Local) Routers() (n, bytes int) {
@@ -125,7 +123,6 @@ func (l *Local) Routers() (n, bytes int) {
 	return len(l.routers), l.bytes
 }
 
-// edit changes one member's entries in the leaf of point: it adds put, or tidies by known, or both.
 type edit struct {
 	point point
 	bits  string
@@ -165,7 +162,7 @@ type queue struct {
 }
 
 type queues struct {
-	mu sync.Mutex // never held during a trip
+	mu sync.Mutex
 	of map[string]*queue
 }
 
@@ -223,8 +220,8 @@ func (q *queues) close(ln *queue) {
 	}
 }
 
-// lead begins a write of a node. It returns the first unwritten one of edits, then all waiting ones
-// that are not late; none if all edits are written, if another write has ended since the owner of
+// lead begins a write of the first unwritten one of edits and of all waiting ones that are not
+// late. It returns none if all edits are written, if another write has ended since the owner of
 // edits read the node, or, with patient, if one is running.
 func (q *queues) lead(edits []*edit, patient bool, late func(*edit) bool) (*queue, []*edit) {
 	q.mu.Lock()

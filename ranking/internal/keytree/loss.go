@@ -13,7 +13,7 @@ import (
 // smaller tree. A node is made before the router above it, so the first call that needs a missing
 // one notices. A query refuses. A writer distrusts the tree: it goes on in a fresh epoch, which no
 // query reads until a rebuild has filled it from all records. Before that it seals the root of the
-// old epoch: processes use a definition for seconds, and each of their queries needs the root.
+// old epoch: processes use a definition for seconds, and each query needs the root.
 
 func (t *Tree) errLost(what string) error {
 	return fmt.Errorf("%w: the store has lost or damaged %s of the ranking %s", kvmodel.ErrNeedsRebuild, what, t.name)
@@ -50,7 +50,7 @@ func (t *Tree) distrust(ctx context.Context, s kv.Store, epoch uint64) error {
 	return t.writeMeta(ctx, s, m, &next)
 }
 
-// seal makes the root missing for good: a late write does not bring it back.
+// seal makes the root missing for good: no late write brings it back.
 func (p *nodes) seal(ctx context.Context, s kv.Store) error {
 	for {
 		got, err := p.get(ctx, s, "")

@@ -26,8 +26,8 @@ const (
 
 const (
 	entryLimit = 128
-	softBytes  = 16 << 10  // a larger leaf is split
-	hardBytes  = 512 << 10 // maximum of a leaf that cannot be split
+	softBytes  = 16 << 10 // a larger leaf is split
+	hardBytes  = 512 << 10
 
 	frozenBytes = 48 << 10 // maximum of a splitting leaf
 )
@@ -47,7 +47,7 @@ type leaf struct {
 	splitting bool
 	closed    bool // empty; the way to it may be closed too
 	seq       uint64
-	pushed    tally // last reported upward
+	pushed    tally
 	entries   []entry
 	settled   bool // all entries count
 }
@@ -55,11 +55,11 @@ type leaf struct {
 type slot struct {
 	tally
 	seq    uint64 // of the child when it had this tally
-	closed bool   // nothing is below
+	closed bool
 }
 
 type router struct {
-	closed bool // all slots are
+	closed bool
 	seq    uint64
 	pushed tally
 	slots  [4]slot
@@ -81,7 +81,7 @@ func (r *router) empty() bool {
 	return !slices.ContainsFunc(r.slots[:], func(s slot) bool { return !s.closed })
 }
 
-// node is a leaf, a router, or neither if it is absent or damaged.
+// A node is a leaf, a router, or neither if it is absent or damaged.
 type node struct {
 	leaf    *leaf
 	router  *router
@@ -243,7 +243,6 @@ func decodeRouter(kind byte, r reader) (*router, error) {
 	return out, r.end("router")
 }
 
-// decodeNode decodes the result of a get. A value that is not a node counts as missing.
 func decodeNode(r kv.Result) (node, error) {
 	if r.Err != nil {
 		return node{}, unlessAbsent(r.Err)
@@ -265,7 +264,6 @@ func decodeNode(r kv.Result) (node, error) {
 	return p, nil
 }
 
-// tally counts members and, in a dense tree only, their scores.
 type tally struct{ members, scores int }
 
 func (t tally) plus(other tally) tally {
@@ -330,8 +328,8 @@ func (p *nodes) some(name string, r *router, wanted func(child int) bool) tally 
 	return p.sum(name, parts)
 }
 
-// sum adds up the tallies of four children. A score is in two of them only if its bits end in the
-// name or in its next bit: then it is the only score there.
+// A score is in two of the four children only if its bits end in the name or in its next bit: then
+// it is the only score there.
 func (p *nodes) sum(name string, parts [4]tally) (all tally) {
 	var room [maxBits + 1]byte
 	bits := append(room[:0], name...)

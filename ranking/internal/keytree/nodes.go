@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// nodes are the nodes of one epoch of a tree, in one operation.
 type nodes struct {
 	order
 	epoch  uint64
@@ -176,13 +175,6 @@ func refused(ctx context.Context, err error) error {
 }
 
 func again(err error) bool { return errors.Is(err, errAgain) }
-
-func unlessAgain(err error) error {
-	if again(err) {
-		return nil
-	}
-	return err
-}
 
 func pause(ctx context.Context, s kv.Store, try int) error {
 	return sleep(ctx, s, kv.Jitter(time.Millisecond<<min(try, 5)))

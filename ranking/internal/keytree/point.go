@@ -15,7 +15,7 @@ const (
 
 	perLevel = 2
 
-	// The greatest lengths of a node's name. A node with such a name is never split.
+	// A node with a name of the maximal length is never split.
 	maxBits     = 150
 	maxWordBits = 8*MaxWord + 88
 )
@@ -27,7 +27,6 @@ func (c Code) maxBits() int {
 	return maxBits
 }
 
-// point is a position in the order of all possible members.
 type point struct {
 	score Score
 	hash  [hashBytes]byte
@@ -88,7 +87,7 @@ func (o *order) bits(p point) string {
 	return string(b[:o.code.maxBits()])
 }
 
-// child returns the child of the node called name that bits lead to, 0 to 3.
+// child returns the child that bits lead to, 0 to 3.
 func child(name, bits string) int {
 	return int(bits[len(name)]-'0')<<1 | int(bits[len(name)+1]-'0')
 }
@@ -119,7 +118,6 @@ func (c Code) IsName(text string) bool {
 
 func parent(name string) string { return name[:len(name)-perLevel] }
 
-// edgeOf returns the point just before all members with score s in a direction.
 func edgeOf(s Score, down bool) point {
 	if down {
 		return after(s)
@@ -144,7 +142,7 @@ func FromUint(n uint64) Score { return Score{n: n} }
 
 func (s Score) Uint() uint64 { return s.n }
 
-// FromFloat returns the score of f; -0 is 0. It returns false for NaN.
+// FromFloat takes -0 as 0, and returns false for NaN.
 func FromFloat(f float64) (Score, bool) {
 	b := math.Float64bits(f)
 	switch {
@@ -167,8 +165,8 @@ func (s Score) Float() float64 {
 	return math.Float64frombits(^s.n)
 }
 
-// FromWord returns the score of a word: up to MaxWord bytes that sort like the text, with no word a
-// prefix of another. It may also be a bound between words.
+// FromWord returns the score of up to MaxWord bytes that sort like a text, with no word a prefix of
+// another. It may also be a bound between words.
 func FromWord(word string) Score { return Score{word: word} }
 
 func (s Score) Word() string { return s.word }
@@ -201,7 +199,7 @@ func (s Score) Compare(other Score) int {
 	return cmp.Or(cmp.Compare(s.n, other.n), cmp.Compare(s.word, other.word), cmp.Compare(s.tie, other.tie))
 }
 
-// Code encodes scores as bits. Codes sort like scores, and none is a prefix of another.
+// Codes sort like scores, and none is a prefix of another.
 type Code byte
 
 // Small numbers have short codes, except with Float.
@@ -295,5 +293,5 @@ func (c Code) hasWhole(bits []byte) bool {
 	return len(bits) >= magnitudeBegin+e
 }
 
-// magnitudeBegin bits come before those of a magnitude: a sign, and six for the length.
+// a sign, and six for the length
 const magnitudeBegin = 7

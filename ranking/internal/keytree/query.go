@@ -17,37 +17,36 @@ type Member struct {
 }
 
 type Want struct {
-	// Unverified trusts entries without reading their records. That saves a trip, and may show
-	// leftovers of a running or crashed change.
+	// Unverified saves a trip, and may show leftovers of a running or crashed change.
 	Unverified bool
 
-	Placed bool // count the members before the page
+	Placed bool
 	Keep   func(Member) bool
 
 	// Beside reads a value for each member along with its record; nil leaves it out.
 	Beside func(ctx context.Context, s kv.Store, ids []string) ([]any, error)
 
-	// Met is called for an entry to tidy: one that is stale, confirmed but still pending, dead, or
-	// left out by Beside. It must not use the store.
+	// Met is called for an entry to tidy: stale, confirmed but still pending, dead, or left out by
+	// Beside. It must not use the store.
 	Met func(Doubt)
 
-	// Gone is called for a member with a value from Beside and a lost record, whose entry is
-	// trusted. It must not use the store.
+	// Gone is called for a member with a value from Beside and a lost record. It must not use the
+	// store.
 	Gone func(id string)
 }
 
 type finding struct {
 	members []Member
-	behind  point // last point examined
+	behind  point
 	more    bool
 }
 
-// list returns up to n members in st; fewer after as many entries as [plug.Ask] allows. A member
-// that has moved is listed at its new position only if that is in the part just read.
+// list returns fewer members after as many entries as [plug.Ask] allows. A member that has moved is
+// listed at its new position only if that is in the part just read.
 func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n int, w Want) (finding, error) {
 	r.trusting = w.Unverified
 	f := finding{behind: st.from, more: true}
-	var listed map[string]bool // in the parts before
+	var listed map[string]bool
 	for looked, ask := 0, n; ask > 0 && f.more; ask = plug.Ask(n, len(f.members), looked) {
 		if err := r.answer(ctx, s, r.reach(st, ask+1)); err != nil {
 			return f, err
@@ -107,8 +106,7 @@ func (r *reading) scan(ctx context.Context, s kv.Store, atOnce int, f func(ids [
 	return nil
 }
 
-// verify returns the members of entries, all entries of one part of the order, at the positions in
-// their records.
+// verify puts members at the positions in their records. entries are all those of part.
 func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, entries []entry, w Want) ([]Member, error) {
 	if w.Unverified || len(entries) == 0 {
 		return p.members(entries), nil
@@ -186,9 +184,8 @@ func (t *Tree) statesOf(ctx context.Context, s kv.Store, ids []string, w Want) (
 	return states, values, nil
 }
 
-// meet calls w.Met for the entries of id to tidy. An entry that only awaits confirmation is
-// probably being confirmed by its own process, so one call in eight is enough, unless id also has a
-// stale one.
+// meet calls w.Met. An entry that only awaits confirmation is probably being confirmed by its own
+// process, so one call in eight is enough, unless id also has a stale one.
 func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 	if w.Met == nil {
 		return
@@ -218,8 +215,7 @@ func (p *nodes) members(entries []entry) []Member {
 	return members
 }
 
-// query runs work in the readable epoch; without a tree it does nothing. ErrNeedsRebuild: work
-// needed a lost node, or the tree is lost.
+// query does nothing without a tree. ErrNeedsRebuild: work needed a lost node, or the tree is lost.
 func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error, beside ...func(kv.Store) error) error {
 	for try := 0; ; try++ {
 		done, err := t.try(ctx, s, try == 0, work, beside)
@@ -258,8 +254,7 @@ func (t *Tree) try(ctx context.Context, s kv.Store, first bool, work func(*readi
 	return true, r.lost
 }
 
-// Between is a range of scores that includes Low and excludes High, whatever their ties. Nil: no
-// bound.
+// Between includes Low and excludes High, whatever their ties. Nil: no bound.
 type Between struct{ Low, High *Score }
 
 func (b Between) stretch(down bool) stretch {
@@ -301,7 +296,6 @@ func (t *Tree) reading(r *readingRoom, m *meta) *reading {
 	return &r.reading
 }
 
-// shownDefinition may come from memory.
 func (t *Tree) shownDefinition(ctx context.Context, s kv.Store, shown *memory, beside []func(kv.Store) error) (*meta, error) {
 	if shown.store == nil {
 		return t.definition(ctx, s, beside)

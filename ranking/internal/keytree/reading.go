@@ -34,7 +34,6 @@ func (p *nodes) reading() *reading {
 	return r
 }
 
-// readingRoom is a reading with its nodes, reused.
 type readingRoom struct {
 	reading
 	of nodes
@@ -127,7 +126,7 @@ func (s *nodeSet) router(name string) *router {
 	return p.router
 }
 
-// look returns a node to a walk, or false if the walk must stop there.
+// look returns false if the walk must stop at the node.
 type look func(name string) (node, bool)
 
 func (r *reading) known(name string) (node, bool) { return r.seen.get(name) }
@@ -169,7 +168,6 @@ func (r *reading) look(name string) (node, bool) {
 	return p, true
 }
 
-// foresight is a look that follows remembered routers, and collects the nodes to read.
 type foresight struct {
 	*reading
 	wanted []string
@@ -204,8 +202,8 @@ func (r *reading) read(ctx context.Context, s kv.Store, names []string) error {
 	return nil
 }
 
-// miss handles a missing node. A child can be read before it is made and its router afterwards; one
-// that is missing twice is lost, and counts as empty. Nodes below a leaf need not exist.
+// A child can be read before it is made and its router afterwards; one that is missing twice is
+// lost, and counts as empty. Nodes below a leaf need not exist.
 func (r *reading) miss(name string) {
 	if name != "" && r.seen.router(parent(name)) == nil {
 		return
@@ -257,8 +255,8 @@ func (r *reading) lacking(walk func(look) bool) []string {
 	return r.widen(f.wanted)
 }
 
-// widen adds likely next nodes to names. If the last name, the first unknown node, is likely a
-// router, these are the nodes on the path to the aim, or the two levels below.
+// widen adds likely next nodes. If the last name, the first unknown node, is likely a router, these
+// are the nodes on the path to the aim, or the two levels below.
 func (r *reading) widen(names []string) []string {
 	last := names[len(names)-1]
 	expected := r.expected(last)
@@ -302,7 +300,6 @@ func (r *reading) levels(members int) int {
 	return min(n, levelsAhead)
 }
 
-// expected returns the number of members below the node called name, as far as known.
 func (r *reading) expected(name string) int {
 	if name == "" {
 		return 0

@@ -28,8 +28,8 @@ const copiedAtOnce = 4 * entryLimit
 
 func (t *Tree) leaseKey() string { return t.name + ":lease" }
 
-// Rebuild copies the tree into a new epoch, and adds missing members of ids. It takes 45 seconds
-// more than the copying. After a loss, Distrust must have returned the epoch lost before ids, all
+// Rebuild copies the tree into a new epoch, and adds missing members of ids, in 45 seconds more
+// than the copying. After a loss, Distrust must have returned the epoch lost before ids, all
 // members, were read; otherwise it is an ErrNeedsRebuild. ErrConflict: another process is
 // rebuilding the tree, or something was lost just then.
 func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string, lost uint64) error {
@@ -55,8 +55,8 @@ func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string, lost uint6
 	return cmp.Or(err, l.give(ctx))
 }
 
-// fill enters ids into the epoch of a tree that has lost something, and the members that writers
-// put into the epochs before until they knew of it.
+// fill enters ids, and the members that writers put into the epochs before until they knew of the
+// loss.
 func (t *Tree) fill(ctx context.Context, l *lease, m *meta, ids []string) error {
 	if err := l.wait(ctx, graceTime); err != nil {
 		return err
@@ -125,7 +125,6 @@ func (t *Tree) endRebuild(ctx context.Context, l *lease, m *meta) error {
 	return t.nodes(m, old).deleteAll(ctx, l, []string{""}, func([]entry) error { return nil })
 }
 
-// beginCopy restarts an unfinished copy.
 func (t *Tree) beginCopy(ctx context.Context, s kv.Store) (*meta, error) {
 	m, err := t.readMeta(ctx, s)
 	if m == nil || err != nil {
@@ -189,8 +188,8 @@ func (t *Tree) enter(ctx context.Context, l *lease, p *nodes, ids []string) erro
 	return nil
 }
 
-// deleteAll deletes the named siblings, each after all nodes below it, once last was called with the
-// entries of each leaf. There may be nodes below a lost one.
+// deleteAll deletes siblings, each after all nodes below it, once last was called with the entries
+// of each leaf. There may be nodes below a lost one.
 func (p *nodes) deleteAll(ctx context.Context, l *lease, names []string, last func([]entry) error) error {
 	got, err := p.get(ctx, l.s, names...)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Own is the Truth of a tree whose scores are in no other record: one record per member.
+// Own is the Truth of a tree whose scores are in no other record.
 type Own struct {
 	keys    kv.Family
 	now     func() time.Time
@@ -49,7 +49,6 @@ func (o *Own) States(ctx context.Context, s kv.Store, ids []string) ([]State, er
 	return states, nil
 }
 
-// Drops removes the records of those of ids that are not in the ranking.
 func (o *Own) Drops(ctx context.Context, s kv.Store, ids []string) (drops []kv.Op, err error) {
 	results, err := kv.GetAll(ctx, s, kv.Texts(ids, o.Key)...)
 	if err != nil {
@@ -79,8 +78,7 @@ func (st State) same(other State) bool {
 	return st.Broken == nil && other.Broken == nil && st.In == other.In && (!st.In || st.Score == other.Score)
 }
 
-// nextState returns to with a version above the old one, and above all before the record was last
-// absent.
+// The version of nextState is above the old one, and above all before the record was last absent.
 func (o *Own) nextState(old record, to State) State {
 	return State{In: to.In, Score: to.Score, Ver: max(old.Ver+1, uint64(o.now().UnixMilli()))}
 }
@@ -94,8 +92,8 @@ func (o *Own) put(key string, old kv.Version, st State) kv.Op {
 	return kv.OpReplace(key, old, encodeState(st)).For(o.ttl(st))
 }
 
-// fence raises the version of the record of id to past, so that a change prepared for an older
-// version cannot commit. A damaged record stays as it is: see again.
+// fence raises the version of a record to past, so that a change prepared for an older version
+// cannot commit. A damaged record stays as it is: see again.
 func (o *Own) fence(ctx context.Context, s kv.Store, id string, past uint64) (st State, err error) {
 	err = kv.Change(o.Key(id), func() error {
 		r, err := o.read(ctx, s, id)
@@ -121,8 +119,8 @@ func (o *Own) again(ctx context.Context, s kv.Store, d Doubt) error {
 	})
 }
 
-// Finish completes the changes of a dead process: it makes uncommitted ones fail, tidies the
-// entries they touched, and corrects the counts there.
+// Finish makes the uncommitted changes of a dead process fail, tidies the entries they touched, and
+// corrects the counts there.
 func (t *Tree) Finish(ctx context.Context, s kv.Store, own *Own, claims []Claim, due *Due) error {
 	return each(ctx, s, claims, func(s kv.Store, _ int, c Claim) error {
 		now, err := own.fence(ctx, s, c.ID, c.Ver)
@@ -211,4 +209,44 @@ func decodeState(r kv.Result) (State, error) {
 		st.Score.tie = body.Uint64()
 	}
 	return st, body.end("record")
+}
+
+type State struct {
+	In    bool
+	Score Score
+	Ver   uint64
+	Apart bool // not in, but its record exists
+
+	// Broken: the record is damaged, the rest is unknown, and the next write replaces it.
+	Broken error
+
+	Value any // read along with the state
+}
+
+func (st State) confirms(e entry) bool { return st.In && e.score == st.Score }
+
+// If the record exists, a dead entry stays pending until the record has changed once more and a
+// query reads the entry, or until Mend.
+func (st State) judge(e entry, now time.Time) plug.Verdict {
+	return plug.Judge(e.ver, st.Ver, st.confirms(e), plug.Age(e.ver, st.In || st.Apart, now))
+}
+
+type Truth interface {
+	// States takes one trip. Without a record a member is not in, at version 0.
+	States(ctx context.Context, s kv.Store, ids []string) ([]State, error)
+}
+
+type knownTruth struct {
+	Truth
+	states map[string]*State
+}
+
+func (t knownTruth) States(ctx context.Context, s kv.Store, ids []string) ([]State, error) {
+	states, err := t.Truth.States(ctx, s, ids)
+	for i := range states {
+		if st := t.states[ids[i]]; st != nil {
+			states[i] = *st
+		}
+	}
+	return states, err
 }

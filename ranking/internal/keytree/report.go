@@ -83,8 +83,7 @@ func (p *nodes) report(ctx context.Context, s kv.Store, due *reports) (err error
 
 const reportTries = 8
 
-// reportRound sends what it can in two trips. owed holds routers that were reported above without
-// being written themselves.
+// owed holds routers that were reported above without being written themselves.
 func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) (refused bool, err error) {
 	plan, err := p.readPlan(ctx, s, due, owed)
 	if err != nil {
@@ -144,7 +143,7 @@ func (r *reports) routersAbove(owed map[string]bool) []string {
 	return names
 }
 
-// readPlan reads the routers that are likely to change, in a small tree all above, and plans.
+// readPlan reads the routers that are likely to change, in a small tree all above.
 func (p *nodes) readPlan(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) ([]*update, error) {
 	var names []string
 	if p.size() <= p.small {
@@ -175,7 +174,6 @@ func (t *update) report() report {
 	return report{t.name, slot{t.next.pushed, t.next.seq, t.next.closed}}
 }
 
-// plan returns the updates that follow from the due reports, from the lowest router up.
 func (p *nodes) plan(due *reports, owed map[string]bool, look func(name string) (node, bool)) []*update {
 	families := due.families()
 	for name := range owed {
@@ -256,8 +254,8 @@ func (r *router) with(family []report) (next *router, changed bool) {
 	return next, changed
 }
 
-// push closes next, which follows old, if it is empty, and reports whether next must be reported to
-// the node above.
+// push closes next, which follows old, if it is empty, and reports whether next must be reported
+// above.
 func (p *nodes) push(name string, old, next *router) bool {
 	next.closed = next.empty()
 	pushed, due := p.due(next.pushed, p.total(name, next), p.routerAllows)
@@ -287,7 +285,6 @@ func (p *nodes) drift(of int) int {
 	return of
 }
 
-// due returns the tally to report, and whether a report is due.
 func (p *nodes) due(pushed, now tally, allowed func(count int) int) (report tally, due bool) {
 	if p.size() <= p.small {
 		return now, now != pushed
@@ -300,9 +297,9 @@ func (p *nodes) due(pushed, now tally, allowed func(count int) int) (report tall
 	return tally{members, min(scores, members)}, true
 }
 
-// dueCount returns the count to report, and whether it is due. A count usually keeps moving in one
-// direction, so a report runs ahead of it: among many nodes, some are then ahead and some behind.
-// After a jump, when many nodes change at once, all of them would be ahead.
+// A count usually keeps moving in one direction, so a report runs ahead of it: among many nodes,
+// some are then ahead and some behind. After a jump, when many nodes change at once, all of them
+// would be ahead.
 func dueCount(pushed, now, allowed int) (report int, due bool) {
 	ahead := allowed / 2
 	if distance(now, pushed) >= 2*allowed {

@@ -11,8 +11,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Change returns the new state of a member; its version is ignored. It must read its data after old
-// was read, and may be called again.
+// A Change must read its data after old was read, and may be called again. The version of its
+// result is ignored.
 type Change func(ctx context.Context, s kv.Store, old State) (to State, err error)
 
 const setTries = 16
@@ -52,7 +52,7 @@ const (
 	FenceAll         // even without a record
 )
 
-// SetAll is Set for several members, with one write per leaf. A failure does not affect the others.
+// SetAll is Set with one write per leaf. A failure does not affect the others.
 func (t *Tree) SetAll(ctx context.Context, s kv.Store, own *Own, settings []Setting, changes Changes, due *Due) []error {
 	all := make([]move, len(settings))
 	moves := make([]*move, len(settings))
@@ -149,9 +149,9 @@ func (o *Own) readAll(ctx context.Context, s kv.Store, moves []*move) {
 	}
 }
 
-// choose sets the new state, and reports whether the record must be written. If neither the record
-// nor to has changed since the last try, state and entry are kept. A new version is above those of
-// all earlier tries, so that it can tidy their leftovers.
+// choose reports whether the record must be written. If neither the record nor to has changed since
+// the last try, state and entry are kept. A new version is above those of all earlier tries, so
+// that it can tidy their leftovers.
 func (m *move) choose(to State) bool {
 	m.stays = to.same(m.old.State)
 	if m.stays && !m.fences() {
@@ -229,6 +229,8 @@ func (b *batch) choose(ctx context.Context, s kv.Store, moves []*move) []*move {
 	return changing
 }
 
+// prepare adds the new entries of moves and, in the same trip, notes them: no record may be written
+// before.
 func (b *batch) prepare(ctx context.Context, s kv.Store, moves []*move) {
 	moves = slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return m.stays })
 	if len(moves) == 0 {
@@ -289,7 +291,6 @@ type tidyPlan struct {
 	at    []*spot // leaves of edits, as read by commit; nil after an error
 }
 
-// commit writes the records of moves and, in the same trip, reads the leaves that they touched.
 func (b *batch) commit(ctx context.Context, s kv.Store, moves []*move) []*tidyPlan {
 	works := []func(kv.Store) error{func(s kv.Store) error { b.writeRecords(ctx, s, moves); return nil }}
 	all := make([]*tidyPlan, len(b.write))
@@ -336,8 +337,7 @@ func (b *batch) writeRecords(ctx context.Context, s kv.Store, moves []*move) {
 
 func (m *move) write() kv.Op { return m.own.put(m.key, m.old.version, m.new) }
 
-// settle finds out whether the record was written, and writes it again if not. ErrUnclear: it was
-// overwritten since.
+// settle writes the record again if it was not written. ErrUnclear: it was overwritten since.
 func (m *move) settle(ctx context.Context, s kv.Store) error {
 	for range maxTries {
 		now, err := m.own.read(ctx, s, m.id)

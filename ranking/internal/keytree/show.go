@@ -13,7 +13,7 @@ import (
 
 const ExactUpTo = smallTree
 
-// Stray returns the ids of entries with readable records that do not confirm them.
+// Stray returns the ids of entries that readable records do not confirm.
 func (r *Report) Stray() (ids []string) {
 	for _, d := range r.doubtful {
 		if d.Again == nil {
@@ -109,27 +109,26 @@ func (l *leaf) show() []string {
 }
 
 type Picture struct {
-	Root   *PictureNode // nil: no tree
+	Root   *PictureNode
 	Limit  int
-	Leaves []string // of each given member; "" if it is not in the tree
+	Leaves []string
 }
 
 type PictureNode struct {
-	Name   string // the last part of its key
+	Name   string
 	Key    string
-	Read   bool   // false: the values come from the router above
-	State  uint64 // differs after each change; 0: not read
+	Read   bool
+	State  uint64
 	Count  int
 	Bytes  int
 	Closed bool
-	Below  []*PictureNode // highest first
+	Below  []*PictureNode
 }
 
 const picturedMost = 1024
 
 // Picture reads the nodes on the paths to the members ids, then others level by level, highest
-// first, up to limit in all. It takes one trip, and one more for each level the process has not
-// read.
+// first, up to limit in all, in one trip and one more for each level the process has not read.
 func (t *Tree) Picture(ctx context.Context, s kv.Store, limit int, ids []string) (Picture, error) {
 	var out Picture
 	var states []State
@@ -142,7 +141,7 @@ func (t *Tree) Picture(ctx context.Context, s kv.Store, limit int, ids []string)
 				if err := r.answer(ctx, s, r.reach(q.only(), 1)); err != nil {
 					return err
 				}
-				r.eachLeaf(r.known, q.only(), func(name string, _ *leaf) bool { out.Leaves[i] = r.keyName(name); return false })
+				r.eachLeaf(r.seen.get, q.only(), func(name string, _ *leaf) bool { out.Leaves[i] = r.keyName(name); return false })
 			}
 		}
 		if err := r.readTop(ctx, s, min(limit, picturedMost)); err != nil {
@@ -172,7 +171,6 @@ func (r *reading) readTop(ctx context.Context, s kv.Store, limit int) error {
 	return nil
 }
 
-// likely adds the remembered nodes below level, so that a known tree is read in one trip.
 func (r *reading) likely(level []string, most int) []string {
 	all := slices.Clone(level)
 	for i := 0; i < len(all) && len(all) < most; i++ {

@@ -69,9 +69,9 @@ func (p *nodes) add(ctx context.Context, s kv.Store, nodes []grown) error {
 	return nil
 }
 
-// below returns the router that replaces the frozen leaf called name, and all nodes below it, with
-// more routers if four leaves are too small. The router continues the sequence numbers of the leaf,
-// since the node above knows them.
+// below returns the router that replaces the frozen leaf, and all nodes below it, with more routers
+// if four leaves are too small. The router continues the leaf's sequence numbers, since the node
+// above knows them.
 func (p *nodes) below(name string, frozen *leaf) (*router, []grown) {
 	r := &router{seq: frozen.seq + 1, pushed: frozen.pushed}
 	var all []grown
@@ -107,8 +107,8 @@ func (p *nodes) divide(name string, frozen *leaf) [4]*leaf {
 }
 
 // open opens the path to the closed leaf at, from the root down, before an entry is added.
-// Afterwards no slot on the path is closed, and no report in flight can close one, because the
-// slots have later sequence numbers.
+// Afterwards no slot on it is closed, and no report in flight can close one, because the slots have
+// later sequence numbers.
 func (p *nodes) open(ctx context.Context, s kv.Store, at *spot) error {
 	names := path(at.name)
 	way, err := p.get(ctx, s, names[:len(names)-1]...)
@@ -142,7 +142,6 @@ func (p *nodes) open(ctx context.Context, s kv.Store, at *spot) error {
 	return nil
 }
 
-// opened returns r with the child's slot open, or r itself. errAgain: the child has changed.
 func (r *router) opened(i int, below node) (*router, error) {
 	next := *r
 	next.closed = false

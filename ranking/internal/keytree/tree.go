@@ -41,12 +41,12 @@ type Tree struct {
 	mu    sync.Mutex // never held during a trip
 	meta  *meta
 	read  time.Time // time of that read's request
-	last  *meta     // ever read, or nil
+	last  *meta
 	wrote time.Time // last write in a transaction
 	edge  edge
 
 	lastEpoch uint64
-	lastRoot  string // of lastEpoch
+	lastRoot  string
 
 	// Behind prefix, which hardly ever changes:
 	prefix         string
@@ -54,8 +54,8 @@ type Tree struct {
 	rootOf         string
 }
 
-// treeKey is the class of all keys of trees. A node's key is its position and must not be hashed,
-// so everything after the name belongs to the text of the one part.
+// A node's key is its position and must not be hashed, so everything after the name belongs to the
+// text of the one part.
 var treeKey = kv.NewClass("rank", 1)
 
 func New(c Config) *Tree {
@@ -119,8 +119,7 @@ func (t *Tree) know(m *meta, asked time.Time) {
 	}
 }
 
-// mayBeUndone reports whether the known definition may come from a transaction that was undone. The
-// caller holds mu.
+// mayBeUndone: the definition may come from a transaction that was undone. The caller holds mu.
 func (t *Tree) mayBeUndone(s kv.Store) bool {
 	return t.Atomic && t.Now().Sub(t.wrote) < times.Definition && kv.PowersOf(s).Inside
 }
@@ -152,7 +151,7 @@ func (t *Tree) Leave() {
 	}
 }
 
-// Size returns the number of members when the root was last read as a router, or 0.
+// Size is 0 unless the root was read as a router.
 func (t *Tree) Size() int {
 	t.mu.Lock()
 	m := t.meta

@@ -59,7 +59,7 @@ func (t *Tree) Verify(ctx context.Context, s kv.Store, ids []string) (Report, er
 	return v.Report, nil
 }
 
-// doubtDamaged adds a doubt for each damaged record. The newest counted entry has its last state.
+// doubtDamaged: the newest counted entry has the last state of a damaged record.
 func (r *Report) doubtDamaged() {
 	slices.SortFunc(r.damaged, func(a, b entry) int {
 		return cmp.Or(strings.Compare(a.id, b.id), cmp.Compare(a.ver, b.ver))
@@ -92,23 +92,17 @@ func (t *Tree) Mend(ctx context.Context, s kv.Store, ids []string, lost uint64, 
 	}
 	found := first
 	for round := 1; err == nil && round < mendRounds && len(found.doubtful)+len(found.Missing) > 0; round++ {
-		if err = t.mend(ctx, s, found, clear); err == nil {
+		err = clear(ctx, found.doubtful)
+		for missing := range slices.Chunk(found.Missing, verifiedAtOnce) {
+			if err == nil {
+				err = t.RestoreAll(ctx, s, missing)
+			}
+		}
+		if err == nil {
 			found, err = t.Verify(ctx, s, ids)
 		}
 	}
 	return first, err
-}
-
-func (t *Tree) mend(ctx context.Context, s kv.Store, found Report, clear func(context.Context, []Doubt) error) error {
-	if err := clear(ctx, found.doubtful); err != nil {
-		return err
-	}
-	for _, id := range found.Missing {
-		if err := t.Restore(ctx, s, id); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (t *Tree) Restore(ctx context.Context, s kv.Store, id string) error {
@@ -296,7 +290,6 @@ func (t *Tree) Has(ctx context.Context, s kv.Store, ids []string, states []State
 	return has, nil
 }
 
-// hold is Has for one epoch, nil without a tree.
 func (p *nodes) hold(ctx context.Context, s kv.Store, ids []string, states []State) ([]bool, error) {
 	has := make([]bool, len(ids))
 	for i := range has {

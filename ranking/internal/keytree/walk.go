@@ -71,7 +71,7 @@ const usualPage = 24
 // these are all.
 func (r *reading) entries(st stretch, most int) (found []entry, all bool) {
 	all = true
-	r.eachLeaf(r.known, st, func(_ string, l *leaf) bool {
+	r.eachLeaf(r.seen.get, st, func(_ string, l *leaf) bool {
 		if l == nil {
 			all = false
 			return false
@@ -106,7 +106,6 @@ func (r *reading) within(l *leaf, st stretch, visit func(*entry) bool) bool {
 	return true
 }
 
-// reach is a walk that needs n entries in st.
 func (r *reading) reach(st stretch, n int) func(look) bool {
 	return func(look look) bool {
 		met, complete := 0, true
