@@ -123,8 +123,8 @@ func ExampleReport() {
 	check(err)
 	fmt.Println(picture.Root.Count, "entries; page1 is in", picture.Leaves[0])
 
-	var stats ranking.Stats = top.Stats()
-	fmt.Println(stats.Lost, "nodes lost")
+	health := func(s ranking.Stats) { fmt.Println(s.Lost, "nodes lost") }
+	health(top.Stats())
 	// Output:
 	// 3 members, 0 missing, 0 wrong
 	// 3 entries; page1 is in key0

@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Total and the ranks of Part are set only with Want.Placed.
+// Listing is one page. Total and the ranks of Part are set only with Want.Placed.
 type Listing struct {
 	Part
 	Total      int
@@ -273,7 +273,7 @@ type Part struct {
 	run tally // before the first member's score
 }
 
-// of must be the Ranks of the query.
+// Ranks takes the Ranks of the query.
 func (p Part) Ranks(of Ranks) []int {
 	ranks := make([]int, len(p.Members))
 	for i := range ranks {

@@ -199,7 +199,7 @@ func (s Score) Compare(other Score) int {
 	return cmp.Or(cmp.Compare(s.n, other.n), cmp.Compare(s.word, other.word), cmp.Compare(s.tie, other.tie))
 }
 
-// Codes sort like scores, and none is a prefix of another.
+// Code encodes scores as bits that sort like them. None is a prefix of another.
 type Code byte
 
 // Small numbers have short codes, except with Float.

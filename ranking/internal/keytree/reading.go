@@ -129,8 +129,6 @@ func (s *nodeSet) router(name string) *router {
 // look returns false if the walk must stop at the node.
 type look func(name string) (node, bool)
 
-func (r *reading) known(name string) (node, bool) { return r.seen.get(name) }
-
 type memory struct {
 	store  kv.Memory // nil: none
 	prefix string
