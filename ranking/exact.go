@@ -75,17 +75,14 @@ func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-func (x exact) touched(m *plug.Move) []string {
-	if x.atomic() { // New entries already count.
-		return m.Lost
-	}
-	return slices.Concat(m.Lost, m.Gained)
-}
-
 func (x exact) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	all := make(map[string][]keytree.Tidying)
 	for _, m := range moves {
-		for _, text := range x.touched(m) {
+		touched := m.Lost
+		if !x.atomic() { // where new entries do not count yet
+			touched = slices.Concat(m.Lost, m.Gained)
+		}
+		for _, text := range touched {
 			p, err := parsePlace(text)
 			if err != nil {
 				return x.failure(err)

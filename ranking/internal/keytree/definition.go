@@ -334,10 +334,6 @@ func (m *meta) oldAnd(epoch uint64) []uint64 {
 	return append(slices.Clone(m.old), epoch)
 }
 
-func (m *meta) writes(epoch uint64) bool {
-	return epoch == m.epoch || m.phase != idle && epoch == m.other
-}
-
 const metaName = ":meta"
 
 func (m *meta) encode() []byte {

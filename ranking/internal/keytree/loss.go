@@ -29,7 +29,7 @@ func (t *Tree) Lost() bool {
 // written.
 func (t *Tree) distrust(ctx context.Context, s kv.Store, epoch uint64) error {
 	m, err := t.readMeta(ctx, s)
-	if m == nil || err != nil || !m.writes(epoch) {
+	if m == nil || err != nil || epoch != m.epoch && (m.phase == idle || epoch != m.other) {
 		return err
 	}
 	next := *m

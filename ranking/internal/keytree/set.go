@@ -92,15 +92,14 @@ func (t *Tree) setSome(ctx context.Context, s kv.Store, own *Own, moves []*move,
 const notedBytes = 256 << 10
 
 func fewNoted(moves []*move) int {
-	n, bytes := 0, 0
-	for n < len(moves) && (n == 0 || bytes+noteBytes(moves[n]) <= notedBytes) {
-		bytes += noteBytes(moves[n])
-		n++
+	bytes := 0
+	for n, m := range moves {
+		if bytes += len(m.id) + 24; n > 0 && bytes > notedBytes {
+			return n
+		}
 	}
-	return n
+	return len(moves)
 }
-
-func noteBytes(m *move) int { return len(m.id) + 24 }
 
 func toTry(moves []*move) []*move {
 	return slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return !m.unfinished() })
