@@ -20,8 +20,7 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// sleeper is a store with transactions that several processes use. Its process falls asleep before
-// its next transaction, for as long as asleep says.
+// sleeper is a shared store with transactions. Its process sleeps before its next transaction.
 type sleeper struct {
 	*memkv.Store
 	asleep atomic.Int64
@@ -40,7 +39,6 @@ func (s *sleeper) Powers() kv.Powers {
 	return p
 }
 
-// A release with boards builds them while the writer, of a release without, sleeps.
 func TestBoard_BuiltWhileAWriterSleepsBeforeItsTransaction_HasTheRecordOrSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memkv.New(memkv.Options{})
@@ -65,9 +63,8 @@ func TestBoard_BuiltWhileAWriterSleepsBeforeItsTransaction_HasTheRecordOrSaysSo(
 	})
 }
 
-// A tree loses a node while processes write, one of them of a release without boards in every
-// second run. Each may fall asleep for minutes at any operation. Others rebuild the boards
-// meanwhile.
+// Each process, some of a release without boards, may sleep for minutes at any operation, while
+// others rebuild.
 func TestSweep_ABoardThatHasLostANodeHasWhatSleepersAcknowledgedOrSaysSo(t *testing.T) {
 	for name, powers := range map[string]kvtest.Powers{"plain": kvtest.NoPowers, "server": kvtest.ServerPowers, "transactions": kvtest.AllPowers} {
 		t.Run(name, func(t *testing.T) { sweepAsleep(t, 20, powers) })
@@ -142,8 +139,7 @@ func sweepAsleep(t *testing.T, seeds int, powers kvtest.Powers) {
 	})
 }
 
-// nodesIn returns the keys of nodes in mem, but for boards of one value: a rebuild finds no node of
-// these to which no record leads.
+// nodesIn leaves out boards of one value: a rebuild finds no node of these to which no record leads.
 func nodesIn(mem *memkv.Store) []string {
 	return slices.DeleteFunc(slices.Sorted(slices.Values(mem.Keys())), func(key string) bool {
 		return !strings.Contains(key, ":key0") || strings.Contains(key, "TopStockBy") || strings.Contains(key, "#h")
@@ -160,7 +156,6 @@ func writeAsleep(s kv.Store, rng *rand.Rand, old bool, open func(kv.Store) *arti
 		all, db = a.Records, a.db
 	}
 	for range 8 {
-		// Whether it succeeds is checked at the end.
 		inTenMinutes(func(ctx context.Context) error {
 			return all.Put(ctx, &article{ID: fmt.Sprint("a", rng.IntN(20)), Stock: rng.Int64N(60), Price: float64(rng.IntN(60)), Category: "tea", Title: titles[rng.IntN(len(titles))]})
 		})

@@ -34,17 +34,14 @@ const (
 	Every
 )
 
-// interval returns I for a board of n members. Large counts need fewer changes followed, since
-// large differences decide their rank.
+// Large differences decide the rank of large counts, so they need fewer changes followed.
 func interval(n int, count int64) int64 {
 	return max(int64(bits.Len(uint(max(n, 2)-1))), max(count, -count)/64)
 }
 
-func chosen(i int64) bool { return kv.Random()%uint64(i) == 0 }
-
 type change struct {
 	id string
-	at time.Time // when the period began; zero without periods
+	at time.Time // begin of the period; zero without periods
 }
 
 const (
@@ -53,26 +50,26 @@ const (
 	smallBatch  = 1024
 )
 
-// windowMost is the number of changes that can wait while the store is down. Tests lower it.
+// windowMost bounds the changes that wait while the store is down. Tests lower it.
 var windowMost = 4 * windowLimit
 
-// window gathers the changes of a process and merges those of one member. It writes them when the
-// oldest is a second old or there are many.
+// window gathers the changes of a process, each member once, until the oldest is a second old or
+// there are many.
 type window struct {
 	db      plug.DB
-	due     plug.Latch // flushes the window
+	due     plug.Latch
 	reports *reporter
-	size    func() int // the approximate number of members on its boards
+	size    func() int
 
 	// apply makes changes, one write per node, and returns an error for each.
 	apply func(context.Context, kv.Store, []change, *keytree.Due) []error
 
-	turn chan struct{} // taken by the flush that writes
-	most int           // windowMost
+	turn chan struct{}
+	most int
 
-	mu       sync.Mutex // never held during a trip
+	mu       sync.Mutex
 	gathered map[change]bool
-	writing  int // changes being written
+	writing  int
 	timer    *time.Timer
 }
 
@@ -82,8 +79,7 @@ func newWindow(db plug.DB, reports *reporter) *window {
 	return w
 }
 
-// add gathers c, and starts a write if many changes are waiting. If too many are, it drops c and
-// returns false.
+// add drops c and returns false if too many changes are waiting.
 func (w *window) add(c change) bool {
 	w.mu.Lock()
 	before := len(w.gathered)
@@ -107,7 +103,7 @@ func (w *window) keep(changes ...change) {
 	}
 }
 
-// put gathers c. The first change sets the timer. The caller holds mu.
+// The caller of put holds mu.
 func (w *window) put(c change) {
 	if w.gathered == nil {
 		w.gathered = make(map[change]bool)
@@ -116,8 +112,8 @@ func (w *window) put(c change) {
 	w.gathered[c] = true
 }
 
-// flush writes what was gathered, in batches, each twice as large as the last. What a batch has
-// written stays written. Nobody waits for the disk, since the counts are there before.
+// Each batch of flush is twice as large as the last, and stays written. Nobody waits for the disk,
+// since the counts are there before.
 func (w *window) flush(ctx context.Context) error {
 	ctx = kv.Relaxed(ctx)
 	select {
@@ -128,40 +124,37 @@ func (w *window) flush(ctx context.Context) error {
 	}
 	changes := w.take()
 	defer w.wrote(len(changes))
-	all := new(failures)
+	var all []error
 	for most := w.firstBatch(); len(changes) > 0; most = min(2*most, windowLimit) {
 		some := changes[:min(most, len(changes))]
 		changes = changes[len(some):]
-		failed := w.write(ctx, some)
-		all.add(failed)
-		if failed.n == len(some) && errors.Is(failed.err(), kv.ErrUnavailable) {
+		errs := w.write(ctx, some)
+		all = append(all, errs...)
+		if !slices.Contains(errs, nil) && errors.Is(summary(errs), kv.ErrUnavailable) {
 			w.keep(changes...)
 			break
 		}
 	}
-	return all.err()
+	return summary(all)
 }
 
 // firstBatch returns about as many changes as the existing nodes can take.
 func (w *window) firstBatch() int { return min(max(smallBatch, 2*w.size()), windowLimit) }
 
-// write writes changes together. Failed ones are gathered again.
-func (w *window) write(ctx context.Context, changes []change) *failures {
+// write gathers failed changes again.
+func (w *window) write(ctx context.Context, changes []change) []error {
 	errs := make([]error, len(changes))
 	err := w.reports.making(ctx, func(s kv.Store, due *keytree.Due) { copy(errs, w.apply(ctx, s, changes, due)) })
-	failed := &failures{of: len(changes)}
-	for i := range changes {
-		one := cmp.Or(errs[i], err)
-		if one != nil {
+	for i := range errs {
+		if errs[i] = cmp.Or(errs[i], err); errs[i] != nil {
 			w.keep(changes[i])
 		}
-		failed.note(one)
 	}
-	return failed
+	return errs
 }
 
 func (w *window) writeLater(ctx context.Context, c change) {
-	w.db.Later(ctx, func(ctx context.Context) error { return w.write(ctx, []change{c}).err() })
+	w.db.Later(ctx, func(ctx context.Context) error { return summary(w.write(ctx, []change{c})) })
 }
 
 func (w *window) take() []change {
@@ -185,36 +178,18 @@ func (w *window) wrote(changes int) {
 	w.writing -= changes
 }
 
-// failures sums up the errors of many changes for a single log line.
-type failures struct {
-	n, of int
-	first []error // the first errors, up to toldFailures
-}
-
 const toldFailures = 3
 
-func (f *failures) note(err error) {
-	if err == nil {
-		return
+func summary(errs []error) error {
+	var failed []error
+	for _, err := range errs {
+		if err != nil {
+			failed = append(failed, err)
+		}
 	}
-	f.n++
-	if len(f.first) < toldFailures {
-		f.first = append(f.first, err)
+	if len(failed) == 0 || len(errs) == 1 {
+		return cmp.Or(failed...)
 	}
-}
-
-func (f *failures) add(other *failures) {
-	f.n += other.n
-	f.of += other.of
-	f.first = append(f.first, other.first[:min(len(other.first), toldFailures-len(f.first))]...)
-}
-
-func (f *failures) err() error {
-	switch {
-	case f.n == 0:
-		return nil
-	case f.of == 1:
-		return f.first[0]
-	}
-	return fmt.Errorf("%d of %d changes were not written: %w", f.n, f.of, kv.Join(f.first...))
+	first := kv.Join(failed[:min(len(failed), toldFailures)]...)
+	return fmt.Errorf("%d of %d changes were not written: %w", len(failed), len(errs), first)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
+	"github.com/ringtree/ringtree/ranking/collation"
 )
 
 func ids(items []*article) []string {
@@ -177,58 +178,114 @@ func TestBoard_RefusesWhatItCannotRankAndWritesNothing(t *testing.T) {
 		if _, err := a.Get(ctx, "x"); !errors.Is(err, kv.ErrNotFound) {
 			t.Error("after a refused create:", err)
 		}
-		if _, err := a.Cheapest.Rank(ctx, "x"); !errors.Is(err, kv.ErrNotFound) {
-			t.Error("rank of nothing:", err)
-		}
-		if _, err := a.Cheapest.At(ctx, 0, 1); !errors.Is(err, kvmodel.ErrInvalid) {
-			t.Error("at 0:", err)
+		refused := map[string]error{
+			"at rank 0":           refusal(a.Cheapest.At(ctx, 0, 1)),
+			"a cursor of nothing": refusal(a.Cheapest.Page(ctx, "nonsense", 1)),
+			"a prefix of numbers": refusal(a.TopStock.Prefix(3).Page(ctx, "", 10)),
+			"the rank of NaN":     refusal(a.Cheapest.RankOf(ctx, math.NaN())),
+			"between NaN":         refusal(a.Cheapest.Between(math.NaN(), 1).Page(ctx, "", 1)),
+			"the last periods of a board without periods": func() error { _, _, err := a.TopViews.Last(ctx, 2, 3); return err }(),
 		}
 		for _, n := range []int{-1, 0, kvmodel.MaxPage + 1} {
-			if _, err := a.Cheapest.At(ctx, 1, n); !errors.Is(err, kvmodel.ErrInvalid) {
-				t.Errorf("%d at 1: %v", n, err)
+			refused[fmt.Sprint(n, " at 1")] = refusal(a.Cheapest.At(ctx, 1, n))
+			refused[fmt.Sprint(n, " around x")] = refusal(a.Cheapest.Around(ctx, "x", n))
+		}
+		for name, err := range refused {
+			if !errors.Is(err, kvmodel.ErrInvalid) && !errors.Is(err, kvmodel.ErrBadCursor) || !strings.Contains(err.Error(), "Article.") {
+				t.Errorf("%s: %v, want an error that names the board", name, err)
 			}
-			if _, err := a.Cheapest.Around(ctx, "x", n); !errors.Is(err, kvmodel.ErrInvalid) {
-				t.Errorf("%d around x: %v", n, err)
-			}
 		}
-		if _, err := a.Cheapest.Page(ctx, "nonsense", 1); !errors.Is(err, kvmodel.ErrBadCursor) {
-			t.Error("cursor:", err)
-		}
-		if _, _, err := a.TopViews.Last(ctx, 2, 3); !errors.Is(err, kvmodel.ErrInvalid) {
-			t.Error("the last periods of a board without periods:", err)
-		}
-		if _, err := a.TopStock.Prefix(3).Page(ctx, "", 10); !errors.Is(err, kvmodel.ErrInvalid) || !strings.Contains(err.Error(), "Article.TopStock") {
-			t.Error("a prefix of numbers:", err)
-		}
-		if _, err := a.Cheapest.RankOf(ctx, math.NaN()); !errors.Is(err, kvmodel.ErrInvalid) {
-			t.Error("the rank of NaN:", err)
-		}
-		if _, err := a.Cheapest.Between(math.NaN(), 1).Page(ctx, "", 1); !errors.Is(err, kvmodel.ErrInvalid) {
-			t.Error("between NaN:", err)
+		if _, err := a.Cheapest.Rank(ctx, "x"); !errors.Is(err, kv.ErrNotFound) {
+			t.Error("the rank of nothing:", err)
 		}
 	})
 }
 
-func TestBoard_OfRecordsThatExpire_IsRefused(t *testing.T) {
+func refusal[V any](_ V, err error) error { return err }
+
+func TestBoard_ThatCannotBeKeptIsRefused(t *testing.T) {
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
 	must(t, err)
 	defer db.Close(ctx)
-	schema := articleSchema()
+	views, schema := &counter{s: db.Store()}, articleSchema()
 	schema.Expires = func(a *article) *time.Time { return &a.Published }
-	r := kvmodel.NewRecords(db, schema)
-	for name, spec := range map[string]ranking.Spec[article, int64]{
-		"ByAField":   {Of: ranking.Int[int64](), Score: func(a *article) int64 { return a.Stock }},
-		"ByACounter": {Of: ranking.Int[int64](), Counter: &counter{s: db.Store()}},
+	expiring := kvmodel.NewRecords(db, schema)
+	of := ranking.Int[int64]()
+	for want, board := range map[string]func(){
+		"ranking: Article.ByAField cannot rank records that expire: delete them when they end": func() {
+			ranking.NewBoard(expiring, ranking.Spec[article, int64]{Name: "ByAField", Of: of, Score: func(a *article) int64 { return a.Stock }})
+		},
+		"ranking: Article.ByACounter cannot rank records that expire: delete them when they end": func() {
+			ranking.NewBoard(expiring, ranking.Spec[article, int64]{Name: "ByACounter", Of: of, Counter: views})
+		},
+		"ranking: Counted cannot be of texts": func() {
+			texts := ranking.Text[string](collation.Of(""))
+			ranking.NewBoard(expiring, ranking.Spec[article, string]{Name: "Counted", Of: texts, Counter: views, Score: func(v *article) string { return v.Title }})
+		},
 	} {
 		func() {
 			defer func() {
-				want := "ranking: Article." + name + " cannot rank records that expire: delete them when they end"
 				if got := fmt.Sprint(recover()); !strings.HasPrefix(got, want) {
 					t.Errorf("want %q, got %q", want, got)
 				}
 			}()
-			spec.Name = name
-			ranking.NewBoard(r, spec)
+			board()
 		}()
 	}
+}
+
+type nth struct{ N int64 }
+
+func checkScores[S any](t *testing.T, of ranking.ScoreOf[S], scores []S) {
+	t.Helper()
+	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
+	must(t, err)
+	defer db.Close(ctx)
+	r := kvmodel.NewRecords(db, kvmodel.Schema[nth, int64]{
+		Name: "Nth", Version: 1, Key: kvmodel.IntKey[int64](), Codec: asJSON[nth]{},
+		ID: func(v *nth) int64 { return v.N }, SetID: func(v *nth, n int64) { v.N = n },
+	})
+	spec := ranking.Spec[nth, S]{Name: "High", Of: of, Score: func(v *nth) S { return scores[v.N-1] }}
+	boards := map[string]*ranking.Board[nth, int64, S]{"high": ranking.NewBoard(r, spec)}
+	spec.Name, spec.Low = "Low", true
+	boards["low"] = ranking.NewBoard(r, spec)
+	for i := range scores {
+		must(t, r.Create(ctx, &nth{int64(1 + i*2%len(scores))})) // Out of order; the number of scores is odd.
+	}
+	must(t, db.Flush(ctx))
+	want := map[string][]S{"low": scores, "high": slices.Clone(scores)}
+	slices.Reverse(want["high"])
+	for name, board := range boards {
+		places, err := board.At(ctx, 1, len(scores))
+		var got []S
+		for _, p := range places {
+			got = append(got, p.Score)
+		}
+		if diff := cmp.Diff(want[name], got); diff != "" || err != nil {
+			t.Errorf("%s: %v, mismatch (-want +got):\n%s", name, err, diff)
+		}
+		n, err := board.Between(scores[1], scores[len(scores)-1]).Count(ctx)
+		if err != nil || n != len(scores)-2 {
+			t.Errorf("%d between the second and the last, %v; want %d", n, err, len(scores)-2)
+		}
+	}
+}
+
+func TestBoard_OrdersScoresOfEveryKind(t *testing.T) {
+	t.Run("int64", func(t *testing.T) {
+		checkScores(t, ranking.Int[int64](), []int64{math.MinInt64, -1 << 40, -2, -1, 0, 1, 2, 1 << 40, math.MaxInt64})
+	})
+	t.Run("uint64", func(t *testing.T) {
+		checkScores(t, ranking.Uint[uint64](), []uint64{0, 1, 2, 1 << 40, math.MaxInt64, 1 << 63, math.MaxUint64})
+	})
+	t.Run("float64", func(t *testing.T) {
+		checkScores(t, ranking.Float[float64](), []float64{math.Inf(-1), -math.MaxFloat64, -1.5, -math.SmallestNonzeroFloat64, 0, math.SmallestNonzeroFloat64, 1, math.MaxFloat64, math.Inf(1)})
+	})
+	t.Run("decimal", func(t *testing.T) {
+		checkScores(t, ranking.Decimal[float64](2), []float64{-1e15, -19.99, -0.01, 0, 0.01, 0.1, 19.98, 19.99, 1e15})
+	})
+	t.Run("time", func(t *testing.T) {
+		day := time.Date(2025, 3, 30, 1, 2, 3, 4e6, time.UTC)
+		checkScores(t, ranking.Time(), []time.Time{day.AddDate(-200, 0, 0), day.Add(-time.Millisecond), day, day.Add(time.Millisecond), day.AddDate(300, 0, 0)})
+	})
 }

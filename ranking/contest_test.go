@@ -16,10 +16,9 @@ import (
 )
 
 // In the contest, processes change the same two records again and again, in tries that may decide
-// something else each time. One of them dies, and the others repair what it has left.
+// something else each time. One of them dies, and the others repair.
 
-// openOne is a model with one board, so that much happens to it in few steps: one by a field, or by
-// a counter if there is a batch.
+// openOne opens a model with one board: by a field, or by a counter if there is a batch.
 func openOne(s kv.Store, ties ranking.Ties, batch ...ranking.Batch) *articles {
 	db, err := kvmodel.Open(s, quiet)
 	if err != nil {
@@ -83,9 +82,8 @@ func contend(a *articles, ties ranking.Ties, rng *rand.Rand) {
 	for range 4 {
 		limited, cancel := context.WithTimeout(ctx, 8*time.Second)
 		if ties == ranking.Newest && rng.IntN(3) == 0 {
-			_ = a.Delete(limited, "x") // It is made again at another time.
+			_ = a.Delete(limited, "x")
 		}
-		// Whether it succeeds is checked at the end.
 		_, _ = a.Upsert(limited, []string{"x", "x", "y"}[rng.IntN(3)], func(v *article) error {
 			switch rng.IntN(8) {
 			case 0:
@@ -108,8 +106,8 @@ func contend(a *articles, ties ranking.Ties, rng *rand.Rand) {
 	_ = a.db.Close(closing)
 }
 
-// checkContest repairs as another process, and asserts that all numbers are those of the records.
-// With garbage, an entry may be left that does not count: see checkSwept.
+// checkContest repairs, and asserts that all numbers are those of the records. garbage: see
+// checkSwept.
 func checkContest(sim *kvtest.Sim, open func(kv.Store) *articles, ties ranking.Ties, garbage bool) {
 	fix(sim, open)
 	a := open(sim.Still())
@@ -134,7 +132,7 @@ func checkContest(sim *kvtest.Sim, open func(kv.Store) *articles, ties ranking.T
 	must(sim.T(), a.db.Close(ctx))
 }
 
-// rankAmong returns the first and the last rank that v may have among all records.
+// rankAmong returns the first and the last rank that v may have.
 func rankAmong(v *article, all map[string]*article, ties ranking.Ties) (rank, last int) {
 	better, beside := map[int64]int{}, 0
 	rank = 1
@@ -195,7 +193,6 @@ func contestOfCounts(t *testing.T, seeds int, powers kvtest.Powers) {
 func hitContested(a *articles, rng *rand.Rand) {
 	for range 5 {
 		limited, cancel := context.WithTimeout(ctx, 8*time.Second)
-		// Whether it succeeds is checked at the end.
 		id := []string{"x", "x", "y", "z"}[rng.IntN(4)]
 		switch rng.IntN(6) {
 		case 0:
@@ -218,8 +215,6 @@ func hitContested(a *articles, rng *rand.Rand) {
 	_ = a.db.Close(closing)
 }
 
-// checkMembers asserts that TopViews counts those that its members' records put on it. With
-// garbage, an entry may be left that does not count.
 func checkMembers(t *testing.T, a *articles, garbage bool) {
 	t.Helper()
 	report, err := a.TopViews.Verify(ctx)

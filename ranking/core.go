@@ -3,49 +3,50 @@ package ranking
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// core is the common part of boards by a field and boards by a counter, without the types of ids,
-// scores and values.
 type core struct {
 	*shelf
 	host    plug.Host
 	reports *reporter
-	losses  sync.Map     // by boardKey, the trees that a rebuild of the data class found to have lost a node
-	ahead   ahead.Memory // of first pages and numbered pages
+	losses  sync.Map // by boardKey, the trees in which a rebuild of the data class found a lost node
+	ahead   ahead.Memory
 
 	name, def string
-	base      string // see treeName
+	base      string
 	code      keytree.Code
 	many      bool                    // one board for each value
-	tooMany   func(plug.Record) error // checks the number of values; nil: a single board
+	tooMany   func(plug.Record) error // nil: a single board
 
 	// where returns the values whose boards the record belongs on, and its place there, without by.
 	where  func(plug.Record) (by []string, p place)
 	ranks  keytree.Ranks
-	form   string                   // of the trees
-	order  string                   // the word order; "" except on boards of texts
-	text   func(plug.Record) string // of a record, on a board of texts
-	scored bool                     // the score is the record's own
+	form   string // suffix of tree names
+	order  string // of words; "" except on boards of texts
+	text   func(plug.Record) string
+	scored bool // the score is the record's own
 	per    Period
 	keep   int
-	limit  int // leafLimit
+	limit  int
 
-	own bool // members have records of their own, since the model's do not hold the score
+	own bool // members have records of their own, which hold the score
 
-	// catchUp moves members of a value's board to their current counts. It is nil without a
-	// counter.
+	// catchUp moves members to their current counts; nil without a counter.
 	catchUp func(ctx context.Context, by string, at time.Time, ids []string) error
 }
 
@@ -105,38 +106,35 @@ func (c *core) Limit(rec plug.Record) error {
 	return c.tooMany(rec)
 }
 
-// tree returns the tree of a value in the period that contains at.
 func (c *core) tree(by string, at time.Time) tree {
 	var room [128]byte
 	name := append(room[:0], c.base...)
 	if c.many {
 		name = append(append(name, ':'), by...)
 	}
-	var expires time.Time
 	if c.per != Forever {
 		name = append(append(name, ':'), kv.JoinText(c.per.name(at))...)
-		expires = c.per.add(at, c.keep)
 	}
-	var own *keytree.Own
-	if c.own {
-		own = keytree.NewOwn(string(name), c.host.DB().Now, expires)
-		own.Note = noter(c.host.DB(), c.noteName(), by, c.per.begin(at))
-	}
-	t := c.shelf.known(name)
-	if t == nil {
-		config := keytree.Config{
-			Name: string(name), Limit: c.limit, Code: c.code, Dense: c.ranks == keytree.Dense, Truth: fieldTruth{c, by},
-			Now: c.host.DB().Now, Expires: expires, Later: c.soon, Atomic: c.atomic(),
-		}
-		if own != nil {
-			config.Truth = own
-		}
-		t = c.shelf.tree(config)
-	}
-	return tree{t, own}
+	return c.shelf.tree(name, func() tree { return c.newTree(string(name), by, at) })
 }
 
-// treeName returns the name of a tree without its value and period.
+func (c *core) newTree(name, by string, at time.Time) tree {
+	config := keytree.Config{
+		Name: name, Limit: c.limit, Code: c.code, Dense: c.ranks == keytree.Dense, Truth: fieldTruth{c, by}, Local: c.local,
+		Now: c.host.DB().Now, Later: c.soon, Atomic: c.atomic(),
+	}
+	if c.per != Forever {
+		config.Expires = c.per.add(at, c.keep)
+	}
+	if !c.own {
+		return tree{keytree.New(config), nil}
+	}
+	own := keytree.NewOwn(name, config.Now, config.Expires)
+	own.Note = noter(c.host.DB(), c.noteName(), by, c.per.begin(at))
+	config.Truth = own
+	return tree{keytree.New(config), own}
+}
+
 func (c *core) treeName() string {
 	parts := []string{c.host.Model(), c.name + c.form}
 	if c.order != "" {
@@ -149,10 +147,9 @@ func (c *core) noteName() string { return noteName(c.host.Model(), c.name+c.form
 
 func (c *core) now(by string) tree { return c.tree(by, c.host.DB().Now()) }
 
-// boardKey identifies the board of a value in a period.
 type boardKey struct {
 	by string
-	at time.Time // when the period began; zero without periods
+	at time.Time // its begin; zero without periods
 }
 
 // time returns a time in the period that began at.
@@ -173,23 +170,20 @@ func (c *core) kept() []time.Time {
 	return times
 }
 
-// These many members are followed, and checked, in parallel.
 const (
 	followAtOnce  = 500
 	membersAtOnce = 100
 )
 
-// leafLimit is the number of entries in a leaf; 0 means the default of the tree. Tests lower it.
+// Tests lower the number of entries in a leaf; 0: the default.
 var leafLimit = 0
 
 func (c *core) soon(work func(context.Context, kv.Store) error) {
 	c.host.DB().Soon(func(ctx context.Context) error { return work(ctx, c.host.Store()) })
 }
 
-// atomic reports whether the store changes a record and its entries in one transaction.
 func (c *core) atomic() bool { return kv.PowersOf(c.host.Store()).Atomic != nil }
 
-// stateOf returns the state of a member on the board of by, given its record.
 func stateOf(by string, rec *plug.Seen) keytree.State {
 	return stateIn(by, rec.Places, rec.Rev)
 }
@@ -233,7 +227,7 @@ type fieldTruth struct {
 	by string
 }
 
-// States reads the records of ids. An ErrCorrupt names the damaged ones.
+// An ErrCorrupt of States names the damaged records.
 func (ft fieldTruth) States(ctx context.Context, s kv.Store, ids []string) ([]keytree.State, error) {
 	recs, err := ft.c.host.See(ctx, s, ids...)
 	if err != nil && !wire.IsCorrupt(err) {
@@ -253,4 +247,146 @@ func (ft fieldTruth) States(ctx context.Context, s kv.Store, ids []string) ([]ke
 		states[i].Apart = !states[i].In && rec.Value != nil
 	}
 	return states, err
+}
+
+func plugIn[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core, spec Spec[T, S]) {
+	if spec.Of.isText() && (spec.Counter != nil || spec.Score == nil) {
+		panic("ranking: " + spec.Name + " cannot be of texts: no counter says them")
+	}
+	c.join(records, spec.Counter, spec.Also, spec.Batch)
+}
+
+func (c *core) join(records plug.Model, counter kvmodel.Counter, also []kvmodel.Counter, batch Batch) {
+	if counter == nil {
+		records.Plug(exact{c}, c.open)
+		return
+	}
+	f := newCounted(c, counter, batch)
+	records.Plug(f, func(host plug.Host) {
+		c.open(host)
+		f.begin()
+		for _, counter := range append(also[:len(also):len(also)], counter) {
+			counter.Follow(f)
+		}
+	})
+}
+
+// open panics if the model's records expire, since nothing would take expired records off the
+// board.
+func (c *core) open(host plug.Host) {
+	if host.Ends() {
+		panic("ranking: " + host.Model() + "." + c.name + " cannot rank records that expire: delete them when they end, or rank records of a model that does not expire")
+	}
+	c.host = host
+	c.base = c.treeName()
+	c.reports = newReporter(host.DB())
+}
+
+const (
+	keptTrees   = 4096
+	keptRouters = 1 << 17
+)
+
+// shelf caches the trees of a set of boards, which share one cache of nodes.
+type shelf struct {
+	local *keytree.Local
+
+	mu    sync.Mutex
+	trees map[string]tree
+	names []string
+}
+
+func newShelf() *shelf {
+	return &shelf{local: keytree.NewLocal(keptRouters), trees: make(map[string]tree)}
+}
+
+func (sh *shelf) tree(name []byte, create func() tree) tree {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if t, known := sh.trees[string(name)]; known {
+		return t
+	}
+	if len(sh.names) >= keptTrees {
+		sh.trees[sh.names[0]].Leave()
+		delete(sh.trees, sh.names[0])
+		sh.names = sh.names[1:]
+	}
+	t := create()
+	sh.trees[t.Name] = t
+	sh.names = append(sh.names, t.Name)
+	return t
+}
+
+type tree struct {
+	*keytree.Tree
+	own *keytree.Own // nil if the model's records hold the scores
+}
+
+type place struct {
+	by    string        // text of the value; "" with a single board
+	score keytree.Score // 0 on a board by a counter
+	wrong string        // why the record cannot be on the board
+}
+
+// No value's text contains these separators.
+const (
+	scoreSign = "@"
+	wrongSign = "!"
+	wordSign  = "=" // begins no reason in place.wrong
+)
+
+var wordText = base64.RawURLEncoding
+
+// String returns by@score, by!wrong, with a tie by!@score@tie, or by!=word.
+func (p place) String() string {
+	score, tie := strconv.FormatUint(p.score.Uint(), 16), p.score.Tie()
+	switch {
+	case p.wrong != "":
+		return p.by + wrongSign + p.wrong
+	case p.score.Word() != "":
+		return p.by + wrongSign + wordSign + wordText.EncodeToString([]byte(p.score.Word()))
+	case tie == 0:
+		return p.by + scoreSign + score
+	}
+	return p.by + wrongSign + scoreSign + score + scoreSign + strconv.FormatUint(tie, 16)
+}
+
+func parsePlace(text string) (place, error) {
+	by, wrong, ok := strings.Cut(text, wrongSign)
+	if word, isWord := strings.CutPrefix(wrong, wordSign); isWord {
+		return placeOfWord(by, word, text)
+	}
+	if ok && !strings.HasPrefix(wrong, scoreSign) {
+		return place{by: by, wrong: wrong}, nil
+	}
+	by, score, _ := strings.Cut(text, scoreSign)
+	score, tie, tied := strings.Cut(score, scoreSign)
+	n, err := strconv.ParseUint(score, 16, 64)
+	var last uint64
+	if err == nil && tied {
+		last, err = strconv.ParseUint(tie, 16, 64)
+	}
+	if err != nil {
+		return place{}, badPlace(text)
+	}
+	return place{by: strings.TrimSuffix(by, wrongSign), score: keytree.FromUint(n).WithTie(last)}, nil
+}
+
+func placeOfWord(by, word, text string) (place, error) {
+	b, err := wordText.DecodeString(word)
+	if err != nil || len(b) == 0 {
+		return place{}, badPlace(text)
+	}
+	return place{by: by, score: keytree.FromWord(string(b))}, nil
+}
+
+func badPlace(text string) error {
+	return fmt.Errorf("%w: place %q of a ranking", kvmodel.ErrCorrupt, text)
+}
+
+func (p place) err() error {
+	if p.wrong == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", kvmodel.ErrInvalid, p.wrong)
 }

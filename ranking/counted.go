@@ -18,11 +18,10 @@ import (
 // counted is a board by a counter, or by a method of records with a counter. Its members have
 // records of their own that hold their scores.
 //
-// Following always works the same way: read the member's record, then the counter and the model's
-// record, then move the member; the write fails if the member's record changed meanwhile. If the
-// member is already in place, following a change still writes the record, as a fence against
-// another process that read the counter before the change and is about to write. So the last
-// follower always has the last count.
+// To follow is to read the member's record, then the counter and the model's record, then to move
+// the member, unless its record changed meanwhile. If the member is already in place, following a
+// change still writes the record, as a fence against another process that read the counter before
+// the change. So the last follower always has the last count.
 type counted struct {
 	*core
 	counter kvmodel.Counter
@@ -48,7 +47,6 @@ func (f *counted) begin() {
 	f.host.DB().Finishes(f.noteName(), f.finish)
 }
 
-// finish completes changes noted by a dead process.
 func (f *counted) finish(ctx context.Context, s kv.Store, texts []string) error {
 	return f.failure(finishNotes(ctx, s, f.reports, texts, func(n note) tree {
 		if f.per != Forever && !f.per.add(n.at, f.keep).After(f.host.DB().Now()) {
@@ -58,7 +56,7 @@ func (f *counted) finish(ctx context.Context, s kv.Store, texts []string) error 
 	}))
 }
 
-// Prepare rejects a record that cannot be on the board. The board follows after the commit.
+// The board follows after the commit.
 func (f *counted) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	for _, text := range m.Gained {
 		p, err := parsePlace(text)
@@ -72,8 +70,6 @@ func (f *counted) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	return nil
 }
 
-// Beside follows if a rebuild is entering the record. If the member does not move, it adds a
-// missing entry.
 func (f *counted) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !m.Rebuilds() {
 		return nil
@@ -88,8 +84,7 @@ func (f *counted) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// afterOne follows on the boards that the record left or joined, in all kept periods. A board that
-// the record left may not have entered it yet.
+// afterOne follows in all kept periods. A board that the record left may not have entered it yet.
 func (f *counted) afterOne(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if m.New && !f.scored {
 		return nil // Not counted yet, so it is on no board.
@@ -105,13 +100,8 @@ func (f *counted) afterOne(ctx context.Context, s kv.Store, m *plug.Move) error 
 	return f.followAt(ctx, s, slices.Concat(m.Lost, m.Gained), m.ID, times, fence)
 }
 
-// After follows the boards that the records left or joined: new records of one board together, if
-// they left no board.
 func (f *counted) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
-	if len(moves) == 1 {
-		return f.afterOne(ctx, s, moves[0])
-	}
-	come := make(map[string][]string) // ids by board
+	come := make(map[string][]string)
 	var others []*plug.Move
 	for _, m := range moves {
 		if m.Base != 0 || len(m.Lost) > 0 || m.New && !f.scored {
@@ -140,7 +130,6 @@ func (f *counted) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places
 	return f.followAt(ctx, s, places, rec.ID, f.kept(), keytree.FenceAll)
 }
 
-// Check reports nothing: a board by a counter may lag.
 func (f *counted) Check(_ context.Context, _ kv.Store, recs []*plug.Seen) ([][]string, error) {
 	return nil, nil
 }
@@ -153,7 +142,6 @@ func (f *counted) followAt(ctx context.Context, s kv.Store, places []string, id 
 	})
 }
 
-// eachBoard runs step for the boards of places in the periods of times, in parallel.
 func (f *counted) eachBoard(ctx context.Context, s kv.Store, places []string, times []time.Time, step func(s kv.Store, by string, at time.Time) error) error {
 	boards, err := boardsIn(places)
 	if err != nil {
@@ -164,8 +152,7 @@ func (f *counted) eachBoard(ctx context.Context, s kv.Store, places []string, ti
 	})...))
 }
 
-// followThere follows ids on the board of by in the period that contains at. No change precedes it,
-// so it needs no fence.
+// followThere follows no change, so it needs no fence.
 func (f *counted) followThere(ctx context.Context, by string, at time.Time, ids []string) error {
 	for some := range slices.Chunk(ids, followAtOnce) {
 		var errs []error
@@ -189,8 +176,7 @@ func (f *counted) follow(ctx context.Context, s kv.Store, by string, at time.Tim
 	return t.SetAll(ctx, s, t.own, settings, f.toCounts(by, at, ids), due)
 }
 
-// toCounts returns the changes that move ids to their current counts. If reading them together
-// fails, it reads one at a time.
+// If reading the counts together fails, toCounts reads one at a time.
 func (f *counted) toCounts(by string, at time.Time, ids []string) keytree.Changes {
 	each := keytree.OneByOne(func(i int) keytree.Change { return f.toCount(by, at, ids[i]) })
 	return func(ctx context.Context, s kv.Store, settings []int, old []keytree.State) ([]keytree.State, []error) {
@@ -219,7 +205,6 @@ func (f *counted) toCount(by string, at time.Time, id string) keytree.Change {
 	}
 }
 
-// look returns the states of ids on the board of by, by their records and counts.
 func (f *counted) look(ctx context.Context, s kv.Store, by string, at time.Time, ids []string) ([]keytree.State, error) {
 	var recs []*plug.Seen
 	var counts []int64
@@ -242,7 +227,6 @@ func (f *counted) look(ctx context.Context, s kv.Store, by string, at time.Time,
 	return to, nil
 }
 
-// counts returns the counts of ids, NoNumber for those that have none.
 func (f *counted) counts(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
 	if f.per == Forever {
 		return f.counter.Counts(ctx, s, ids)
@@ -269,13 +253,16 @@ func (c *core) inPeriod(ctx context.Context, s kv.Store, ids []string, at time.T
 	return counts, nil
 }
 
-// mendCount resets the damaged count of id, in the period that contains at, to the score in old,
-// the last one the board followed. If there is none, counting starts over.
+// mendCount resets a damaged count of a period to the score in old, the last one the board
+// followed. Without one, counting starts over.
 func (f *counted) mendCount(ctx context.Context, s kv.Store, id string, at time.Time, old keytree.State) error {
 	key := f.periodKey(id, at)
 	r, err := kv.One(ctx, s, kv.OpGet(key))
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
 	if err != nil {
-		return unlessGone(err)
+		return err
 	}
 	if _, err := kv.ParseNumber(r.Value); err == nil {
 		return nil // Another process repaired it.
@@ -290,13 +277,6 @@ func (f *counted) mendCount(ctx context.Context, s kv.Store, id string, at time.
 	return nil
 }
 
-func unlessGone(err error) error {
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
 func (f *counted) lasts(at, now time.Time) time.Duration {
 	return min(max(f.per.add(at, f.keep).Sub(now), time.Second), kv.MaxTTL)
 }
@@ -307,10 +287,8 @@ func (c *core) periodKey(id string, at time.Time) string {
 	return countKey.KeyOfText([]string{c.host.Model(), c.name, c.per.name(at)}, id)
 }
 
-// OnlyFollows reports whether the board has no counts of its own; boards with periods do.
 func (f *counted) OnlyFollows() bool { return f.per == Forever }
 
-// Counting counts in the current period.
 func (f *counted) Counting(ctx context.Context, s kv.Store, id string, delta int64) error {
 	if f.per == Forever {
 		return nil
@@ -320,14 +298,13 @@ func (f *counted) Counting(ctx context.Context, s kv.Store, id string, delta int
 	return f.failure(err)
 }
 
-// Counted follows the counter now, later, or by chance not at all.
 func (f *counted) Counted(ctx context.Context, id string, _, count int64) error {
 	changed := change{id: id, at: f.per.begin(f.window.db.Now())}
 	switch f.batch {
 	case Every:
-		return f.window.write(ctx, []change{changed}).err()
+		return summary(f.window.write(ctx, []change{changed}))
 	case Sampled:
-		if chosen(interval(f.size(), count)) {
+		if kv.Random()%uint64(interval(f.size(), count)) == 0 {
 			f.window.writeLater(ctx, changed)
 		}
 	default:
@@ -344,7 +321,6 @@ func (f *counted) size() int {
 	return f.now("").Size()
 }
 
-// manyMembers is the assumed size if each value has a board.
 const manyMembers = 1 << 16
 
 func (f *counted) apply(ctx context.Context, s kv.Store, changes []change, due *keytree.Due) []error {
@@ -399,7 +375,6 @@ func (f *counted) boardsOf(ctx context.Context, s kv.Store, changes []change) ([
 	})
 }
 
-// boardsIn returns the values of places, each once.
 func boardsIn(places []string) (values []string, err error) {
 	for _, text := range places {
 		p, err := parsePlace(text)
@@ -411,4 +386,46 @@ func boardsIn(places []string) (values []string, err error) {
 		}
 	}
 	return values, nil
+}
+
+var _ plug.Purger = (*counted)(nil)
+
+func (f *counted) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
+	boards := []string{""}
+	if f.many {
+		var err error
+		if boards, err = boardsIn(places); err != nil {
+			return f.failure(err)
+		}
+	}
+	var keys []string
+	for _, at := range f.kept() {
+		if f.per != Forever {
+			keys = append(keys, f.periodKey(id, at))
+		}
+		for _, by := range boards {
+			keys = append(keys, f.tree(by, at).own.Key(id))
+		}
+	}
+	return f.failure(dropKeys(ctx, s, keys, fence))
+}
+
+func dropKeys(ctx context.Context, s kv.Store, keys []string, fence func() error) error {
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		return err
+	}
+	var drops []kv.Op
+	for i, r := range results {
+		if r.Err == nil {
+			drops = append(drops, kv.OpDrop(keys[i], r.Version))
+		}
+	}
+	if len(drops) == 0 {
+		return nil
+	}
+	if err := fence(); err != nil {
+		return err
+	}
+	return s.Do(ctx, drops)
 }

@@ -1,14 +1,12 @@
 // Package ranking holds the index classes that keep records in the order of a score: the most
 // viewed, the cheapest, the next due, a whole archive by date.
 //
-// A [Board] returns the rank of a record, the records around it or at a given rank, the number of
-// records between two scores, and pages from either end. A [Boards] is one such board for each value
-// of a field, or for each day. A [Span] is a part of a board. A board of [Text] goes from A to Z, in
-// the order of a language.
+// A [Board] returns ranks, the records around one or at a given rank, counts between two scores,
+// and pages from either end. A [Boards] is one such board for each value of a field, a [Span] a
+// part of a board. A board of [Text] is in the order of a language.
 //
-// Underneath is a tree of small nodes addressed by key names, so a query costs two or three trips
-// whatever the number of members: see docs/ranking.md. A board checks its results against the
-// records. Counts, and so ranks, are as exact as the last reports of the nodes: up to 8,192 members
-// they are right a moment after the last change, in a larger tree they are off by about one
-// percent, and after Refresh they are exact.
+// A query costs two or three trips whatever the number of members: see docs/ranking.md. A board
+// checks its results against the records. Up to 8,192 members, counts and ranks are right a moment
+// after the last change. In a larger tree they are off by about one percent, and after Refresh they
+// are exact.
 package ranking

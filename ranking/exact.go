@@ -11,9 +11,8 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// exact is a board by a field. The records hold the scores, and the write path keeps the board in
-// step: a record on the board has its entry at every moment. An entry counts once it is tidied,
-// after the commit.
+// exact is a board by a field. A record on the board has its entry at every moment; the entry
+// counts once it is tidied, after the commit.
 type exact struct{ *core }
 
 var (
@@ -21,7 +20,7 @@ var (
 	_ plug.Bulk  = exact{}
 )
 
-// Prepare adds the entry of the new record. In a transaction it counts at once.
+// In a transaction the new entry counts at once.
 func (x exact) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if x.atomic() && !m.Rebuilds() {
 		return x.PrepareAll(ctx, s, []*plug.Move{m})
@@ -65,35 +64,25 @@ func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if err != nil {
 		return err
 	}
-	err = x.eachPlace(ctx, s, m.Gained, func(s kv.Store, p place) error {
+	return x.eachPlace(ctx, s, m.Gained, func(s kv.Store, p place) error {
 		if p.wrong != "" {
 			return nil
 		}
-		due, err := x.now(p.by).Tidy(ctx, s, m.ID, p.score, stateOf(p.by, recs[0]))
-		return x.reports.finish(ctx, s, due, err, x.reports.now)
+		due, err := x.now(p.by).Tidy(ctx, s, keytree.Tidying{ID: m.ID, Score: p.score, Now: stateOf(p.by, recs[0])})
+		err = x.reports.finish(ctx, s, due, err, x.reports.now)
+		x.noteLoss(p.by, x.host.DB().Now())
+		return err
 	})
-	for _, text := range m.Gained {
-		if p, wrong := parsePlace(text); wrong == nil {
-			x.noteLoss(p.by, x.host.DB().Now())
-		}
-	}
-	return err
 }
 
-// touched returns the places for After to tidy: in a transaction, new entries need no tidying.
-func (x exact) touched(m *plug.Move) []string {
-	if x.atomic() { // New entries already count.
-		return m.Lost
-	}
-	return slices.Concat(m.Lost, m.Gained)
-}
-
-// After tidies the places that the records left or joined, including those of an earlier try, one
-// board at a time.
 func (x exact) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
-	all := make(map[string][]keytree.Tidying) // by board
+	all := make(map[string][]keytree.Tidying)
 	for _, m := range moves {
-		for _, text := range x.touched(m) {
+		touched := m.Lost
+		if !x.atomic() { // where new entries do not count yet
+			touched = slices.Concat(m.Lost, m.Gained)
+		}
+		for _, text := range touched {
 			p, err := parsePlace(text)
 			if err != nil {
 				return x.failure(err)
@@ -104,12 +93,11 @@ func (x exact) After(ctx context.Context, s kv.Store, moves []*plug.Move) error 
 		}
 	}
 	return x.failure(perBoard(ctx, s, all, func(s kv.Store, by string, some []keytree.Tidying) error {
-		due, err := x.now(by).TidyAll(ctx, s, some)
+		due, err := x.now(by).Tidy(ctx, s, some...)
 		return x.reports.finish(ctx, s, due, err, x.reports.together)
 	}))
 }
 
-// Repair tidies places, adds the entry of rec if it is missing, and makes the counts there exact.
 func (x exact) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	return x.eachPlace(ctx, s, places, func(s kv.Store, p place) error {
 		if p.wrong != "" {
@@ -121,43 +109,33 @@ func (x exact) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []
 }
 
 func (x exact) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
-	all := make(map[string]*checked)
+	type placed struct {
+		rec int
+		at  place
+	}
+	all := make(map[string][]placed)
 	for i, rec := range recs {
 		for _, text := range rec.Places {
 			p, err := parsePlace(text)
 			if err != nil {
 				return nil, x.failure(err)
 			}
-			c := all[p.by]
-			if c == nil {
-				c = new(checked)
-				all[p.by] = c
-			}
-			c.add(i, rec.ID, p, stateOf(p.by, rec))
+			all[p.by] = append(all[p.by], placed{i, p})
 		}
 	}
 	wrong := make([][]string, len(recs))
-	err := perBoard(ctx, s, all, func(s kv.Store, by string, c *checked) error {
-		has, err := x.now(by).Has(ctx, s, c.ids, c.states)
+	err := perBoard(ctx, s, all, func(s kv.Store, by string, some []placed) error {
+		ids, states := make([]string, len(some)), make([]keytree.State, len(some))
+		for k, p := range some {
+			ids[k], states[k] = recs[p.rec].ID, stateOf(by, recs[p.rec])
+		}
+		has, err := x.now(by).Has(ctx, s, ids, states)
 		for k := range has {
-			if !has[k] {
-				wrong[c.at[k]] = append(wrong[c.at[k]], fmt.Sprintf("%s.%s: %s has no entry at %s", x.host.Model(), x.name, c.ids[k], c.places[k]))
+			if i := some[k].rec; !has[k] {
+				wrong[i] = append(wrong[i], fmt.Sprintf("%s: %s has no entry at %s", x.title(), ids[k], some[k].at))
 			}
 		}
 		return err
 	})
 	return wrong, x.failure(err)
-}
-
-// checked are the records to check on one board.
-type checked struct {
-	at     []int // indexes into all records
-	ids    []string
-	places []place
-	states []keytree.State
-}
-
-func (c *checked) add(at int, id string, p place, st keytree.State) {
-	c.at, c.ids = append(c.at, at), append(c.ids, id)
-	c.places, c.states = append(c.places, p), append(c.states, st)
 }

@@ -17,7 +17,6 @@ func check(err error) {
 	}
 }
 
-// viewed returns a wiki whose pages were viewed as often as views says.
 func viewed(ctx context.Context, views ...int64) (*kvmodel.DB, *wiki.Models) {
 	db, m := wiki.InMemory()
 	for i, n := range views {
@@ -30,24 +29,37 @@ func viewed(ctx context.Context, views ...int64) (*kvmodel.DB, *wiki.Models) {
 	return db, m
 }
 
-// The pages that were viewed most, a page of them at a time.
+// The most viewed pages, the position of one, and its neighbors.
 func ExampleBoard() {
 	ctx := context.Background()
 	db, m := viewed(ctx, 5, 9, 7)
 	defer db.Close(ctx)
+	top := m.Pages.TopViews
 
-	page, err := m.Pages.TopViews.Page(ctx, "", 2)
+	page, err := top.Page(ctx, "", 2)
 	check(err)
 	for _, p := range page.Items {
 		fmt.Println(p.Title, p.Views)
 	}
-	rank, err := m.Pages.TopViews.Rank(ctx, "page1")
+
+	var standing ranking.Standing[int64]
+	standing, err = top.Standing(ctx, "page3")
 	check(err)
-	fmt.Println("page1 has rank", rank)
+	fmt.Printf("page3 is %d of %d with %d views\n", standing.Rank, standing.Len, standing.Score)
+
+	var places []ranking.Place[wiki.Page, int64]
+	places, err = top.Around(ctx, "page3", 1)
+	check(err)
+	for _, place := range places {
+		fmt.Println(place.Rank, place.Item.Title, place.Score)
+	}
 	// Output:
 	// Page 2 9
 	// Page 3 7
-	// page1 has rank 3
+	// page3 is 2 of 3 with 7 views
+	// 1 Page 2 9
+	// 2 Page 3 7
+	// 3 Page 1 5
 }
 
 // One board for each author.
@@ -56,57 +68,12 @@ func ExampleBoards() {
 	db, m := viewed(ctx, 5, 9)
 	defer db.Close(ctx)
 
-	page, err := m.Pages.TopViewsByAuthor.Of("ann").Page(ctx, "", 10)
-	check(err)
-	for _, p := range page.Items {
-		fmt.Println(p.Title)
-	}
-	// Output:
-	// Page 2
-	// Page 1
-}
-
-// "12th of 3,456, ahead of 99%".
-func ExampleStanding() {
-	ctx := context.Background()
-	db, m := viewed(ctx, 5, 9, 7)
-	defer db.Close(ctx)
-
-	standing, err := m.Pages.TopViews.Standing(ctx, "page3")
-	check(err)
-	fmt.Printf("%d of %d with %d views\n", standing.Rank, standing.Len, standing.Score)
-	// Output: 2 of 3 with 7 views
-}
-
-// The neighbors of a page, with their ranks.
-func ExamplePlace() {
-	ctx := context.Background()
-	db, m := viewed(ctx, 5, 9, 7)
-	defer db.Close(ctx)
-
-	var places []ranking.Place[wiki.Page, int64]
-	places, err := m.Pages.TopViews.Around(ctx, "page3", 1)
-	check(err)
-	for _, place := range places {
-		fmt.Println(place.Rank, place.Item.Title, place.Score)
-	}
-	// Output:
-	// 1 Page 2 9
-	// 2 Page 3 7
-	// 3 Page 1 5
-}
-
-// A page of the board with its ranks and the length of the board.
-func ExampleTable() {
-	ctx := context.Background()
-	db, m := viewed(ctx, 5, 9, 7)
-	defer db.Close(ctx)
-
 	var table ranking.Table[wiki.Page, int64]
-	table, err := m.Pages.TopViews.Table(ctx, "", 1)
+	table, err := m.Pages.TopViewsByAuthor.Of("ann").Table(ctx, "", 1)
 	check(err)
-	fmt.Println(table.Places[0].Rank, "of", table.Len, "and there are more:", table.Next != "")
-	// Output: 1 of 3 and there are more: true
+	first := table.Places[0]
+	fmt.Println(first.Rank, "of", table.Len, "is", first.Item.Title, "and there are more:", table.Next != "")
+	// Output: 1 of 2 is Page 2 and there are more: true
 }
 
 // The pages whose views are in a range.
@@ -115,14 +82,13 @@ func ExampleSpan() {
 	db, m := viewed(ctx, 5, 9, 7)
 	defer db.Close(ctx)
 
-	span := m.Pages.TopViews.Between(5, 8)
-	n, err := span.Count(ctx)
+	n, err := m.Pages.TopViews.Between(5, 8).Count(ctx)
 	check(err)
 	fmt.Println(n)
 	// Output: 2
 }
 
-// Which tags there are, those with the most pages first.
+// The tags, the most frequent first.
 func ExampleValues() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()
@@ -141,42 +107,31 @@ func ExampleValues() {
 	// time 1
 }
 
-// A board as it is stored, for a page that explains it.
-func ExamplePicture() {
-	ctx := context.Background()
-	db, m := viewed(ctx, 5, 9, 7)
-	defer db.Close(ctx)
-
-	picture, err := m.Pages.TopViews.Picture(ctx, 100, "page1")
-	check(err)
-	fmt.Println(picture.Root.Count, "entries; page1 is in", picture.Leaves[0])
-	// Output: 3 entries; page1 is in key0
-}
-
-// A tool looks whether a board is well.
+// A tool checks a board, and draws its tree.
 func ExampleReport() {
 	ctx := context.Background()
 	db, m := viewed(ctx, 5, 9, 7)
 	defer db.Close(ctx)
+	top := m.Pages.TopViews
 
-	report, err := m.Pages.TopViews.Verify(ctx, "page1", "page2")
+	report, err := top.Verify(ctx, "page1", "page2")
 	check(err)
 	fmt.Println(report.Members, "members,", len(report.Missing), "missing,", len(report.Wrong), "wrong")
-	// Output: 3 members, 0 missing, 0 wrong
+
+	var picture ranking.Picture
+	picture, err = top.Picture(ctx, 100, "page1")
+	check(err)
+	fmt.Println(picture.Root.Count, "entries; page1 is in", picture.Leaves[0])
+
+	health := func(s ranking.Stats) { fmt.Println(s.Lost, "nodes lost") }
+	health(top.Stats())
+	// Output:
+	// 3 members, 0 missing, 0 wrong
+	// 3 entries; page1 is in key0
+	// 0 nodes lost
 }
 
-// A metrics page shows what a process keeps of its boards.
-func ExampleStats() {
-	ctx := context.Background()
-	db, m := viewed(ctx, 5, 9, 7)
-	defer db.Close(ctx)
-
-	stats := m.Pages.TopViews.Stats()
-	fmt.Println(stats.Lost)
-	// Output: 0
-}
-
-// Every follows each hit before the reply; what is hit much more often is gathered, or sampled.
+// With Every, the board follows each hit before the reply.
 func ExampleBatch() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()
@@ -194,20 +149,26 @@ func ExampleBatch() {
 	// Output: The ring 1
 }
 
-// A ScoreOf says how scores are put in order.
+// The first of each board: by a time, an unsigned integer, a float, and a price with two decimals.
 func ExampleScoreOf() {
 	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	fmt.Println(best(ranking.Time(), map[string]time.Time{"letter": noon.Add(time.Hour), "call": noon}))
-	// Output: letter 2026-05-01 13:00:00 +0000 UTC
+	fmt.Println(best(ranking.Uint[uint64](), map[string]uint64{"few": 3, "all": 1<<64 - 1}))
+	fmt.Println(best(ranking.Float[float64](), map[string]float64{"e": 2.71828, "pi": 3.14159}))
+	fmt.Println(best(ranking.Decimal[float64](2), map[string]float64{"tea": 3.20, "cake": 4.499}))
+	// Output:
+	// letter 2026-05-01 13:00:00 +0000 UTC
+	// all 18446744073709551615
+	// pi 3.14159
+	// cake 4.5
 }
 
-// scored is a record with a score.
 type scored[S any] struct {
 	ID    string
 	Score S
 }
 
-// recordsOf returns records with scores of a kind. An app has kvgen write that.
+// recordsOf does what kvgen writes for an app.
 func recordsOf[S any](db *kvmodel.DB) *kvmodel.Records[scored[S], string] {
 	return kvmodel.NewRecords(db, kvmodel.Schema[scored[S], string]{
 		Name: "Scored", Version: 1, Key: kvmodel.StringKey[string](), Codec: asJSON[scored[S]]{},
@@ -215,7 +176,6 @@ func recordsOf[S any](db *kvmodel.DB) *kvmodel.Records[scored[S], string] {
 	})
 }
 
-// best returns the record on a board with the best of scores.
 func best[S any](of ranking.ScoreOf[S], scores map[string]S) string {
 	ctx := context.Background()
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
@@ -229,20 +189,4 @@ func best[S any](of ranking.ScoreOf[S], scores map[string]S) string {
 	first, err := board.At(ctx, 1, 1)
 	check(err)
 	return fmt.Sprint(first[0].Item.ID, " ", first[0].Score)
-}
-
-func ExampleUint() {
-	fmt.Println(best(ranking.Uint[uint64](), map[string]uint64{"few": 3, "all": 1<<64 - 1}))
-	// Output: all 18446744073709551615
-}
-
-func ExampleFloat() {
-	fmt.Println(best(ranking.Float[float64](), map[string]float64{"e": 2.71828, "pi": 3.14159}))
-	// Output: pi 3.14159
-}
-
-// Prices have two decimals.
-func ExampleDecimal() {
-	fmt.Println(best(ranking.Decimal[float64](2), map[string]float64{"tea": 3.20, "cake": 4.499}))
-	// Output: cake 4.5
 }

@@ -3,6 +3,7 @@ package ranking_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
@@ -75,7 +76,7 @@ func articleSchema() kvmodel.Schema[article, string] {
 	}
 }
 
-// openRecords returns the records of a release without boards.
+// openRecords opens a release without boards.
 func openRecords(s kv.Store) (*kvmodel.Records[article, string], *kvmodel.DB) {
 	db, err := kvmodel.Open(s, quiet)
 	if err != nil {
@@ -84,7 +85,6 @@ func openRecords(s kv.Store) (*kvmodel.Records[article, string], *kvmodel.DB) {
 	return kvmodel.NewRecords(db, articleSchema()), db
 }
 
-// openTied is openArticles with the ties of TopStock, and of others.
 func openTied(s kv.Store, batch ranking.Batch, stock, others ranking.Ties, opts ...kvmodel.Option) *articles {
 	db, err := kvmodel.Open(s, append(opts, quiet)...)
 	if err != nil {
@@ -124,7 +124,6 @@ func openTied(s kv.Store, batch ranking.Batch, stock, others ranking.Ties, opts 
 	}
 }
 
-// counter is the simplest counter: a number under a key for each record.
 type counter struct {
 	s         kv.Store
 	followers []kvmodel.Follower
@@ -177,7 +176,6 @@ type plain struct{ kv.Store }
 
 func (plain) Powers() kv.Powers { return kv.Powers{} }
 
-// filtered is a store without powers that refuses some ops, and outlives its users.
 type filtered struct {
 	kv.Store
 	refuses func(op *kv.Op) bool
@@ -197,10 +195,9 @@ func (f filtered) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// writesBoard reports whether op writes a node or a member's own record.
 func writesBoard(op *kv.Op) bool { return op.Kind != kv.Get && strings.HasPrefix(op.Key, "rank:") }
 
-// eachKind runs f on a store with transactions and on one without. mem is below s.
+// eachKind runs f with and without transactions. mem is below s.
 func eachKind(t *testing.T, opts memkv.Options, f func(t *testing.T, s kv.Store, mem *memkv.Store)) {
 	t.Run("atomic", func(t *testing.T) {
 		mem := memkv.New(opts)
@@ -210,6 +207,20 @@ func eachKind(t *testing.T, opts memkv.Options, f func(t *testing.T, s kv.Store,
 		mem := memkv.New(opts)
 		f(t, plain{mem}, mem)
 	})
+}
+
+func memberID(i int) string { return fmt.Sprint("m", i) }
+
+// manyArticles returns articles with the ids m0, m1 and so on, changed by edits.
+func manyArticles(n int, edits ...func(i int, v *article)) []*article {
+	all := make([]*article, n)
+	for i := range all {
+		all[i] = &article{ID: memberID(i)}
+		for _, edit := range edits {
+			edit(i, all[i])
+		}
+	}
+	return all
 }
 
 func eachStore(t *testing.T, f func(t *testing.T, a *articles)) {

@@ -19,9 +19,7 @@ import (
 // The totals are exact. To choose the records, Last reads the first 2n of each period, in two
 // trips, and, while a record further down could still beat the last of places, the first 8n and
 // 32n, in two trips each. If one still could, off is the largest possible lead of its total.
-// Otherwise off is 0, and places are right.
-//
-// Last returns ErrInvalid if the board does not count by periods.
+// ErrInvalid: the board does not count by periods.
 func (b *Board[T, K, S]) Last(ctx context.Context, periods, n int) (places []Place[T, S], off S, err error) {
 	first, by, err := b.part.last(ctx, periods, n)
 	if err != nil {
@@ -51,31 +49,31 @@ func (p part) last(ctx context.Context, periods, n int) (first []keytree.Member,
 	return t.first(), t.off(), nil
 }
 
-// totals finds the n members with the highest totals over several periods. It reads each period
-// from its top. In each period, a member not read so far scores at most the last score read.
+// totals reads each period from its top: a member not read so far scores at most the last score
+// read.
 type totals struct {
 	part
 	n       int
 	periods []*summand
-	met     []*contender // in the order they were read
+	met     []*contender
 	byID    map[string]*contender
 }
 
 type summand struct {
 	at   time.Time
-	read int    // number of members read
-	next []byte // the position after the last one read
-	last int64  // the last score read; 0 at the end of the period
+	read int
+	next []byte
+	last int64 // score read; 0 at the end of the period
 }
 
 type contender struct {
 	id    string
-	seen  map[*summand]int64 // scores read so far
-	sum   int64              // the sum of seen
-	known bool               // total and value are set
+	seen  map[*summand]int64
+	sum   int64
+	known bool
 	total int64
 	tie   uint64
-	value any // nil: the record is not on the board
+	value any // nil: not on the board
 }
 
 func newTotals(p part, periods, n int) *totals {
@@ -90,7 +88,7 @@ func newTotals(p part, periods, n int) *totals {
 	return t
 }
 
-// look reads each period down to depth, and then the totals of possible winners.
+// look reads each period down to depth, and then totals of possible winners.
 func (t *totals) look(ctx context.Context, depth int) error {
 	errs := kv.Each(ctx, t.host.Store(), t.periods, func(s kv.Store, _ int, in *summand) error { return t.read(ctx, s, in, depth) })
 	if err := kv.Join(errs...); err != nil {
@@ -135,7 +133,6 @@ func (c *contender) add(in *summand) {
 	}
 }
 
-// limit returns the highest possible total of c, given the scores seen.
 func (t *totals) limit(c *contender) int64 {
 	sum := int64(0)
 	for _, in := range t.periods {
@@ -148,7 +145,7 @@ func (t *totals) limit(c *contender) int64 {
 	return sum
 }
 
-// doubtful returns up to n possible winners with unknown totals, the best so far first.
+// doubtful returns up to n possible winners with unknown totals, the best first.
 func (t *totals) doubtful(n int) []*contender {
 	least := t.least()
 	var some []*contender
@@ -200,7 +197,6 @@ func (t *totals) first() []keytree.Member {
 	return members[:min(t.n, len(members))]
 }
 
-// least returns the lowest total of first, or 0 if it has fewer than n.
 func (t *totals) least() int64 {
 	first := t.first()
 	if len(first) < t.n || t.n == 0 {
@@ -214,7 +210,7 @@ func (t *totals) off() int64 {
 	if t.n == 0 {
 		return 0
 	}
-	highest := t.limit(new(contender)) // the limit of a member not read in any period
+	highest := t.limit(new(contender)) // of a member not read in any period
 	for _, c := range t.met {
 		if !c.known {
 			highest = max(highest, t.limit(c))
@@ -223,7 +219,6 @@ func (t *totals) off() int64 {
 	return max(0, highest-t.least())
 }
 
-// addUpTo returns a+b, saturated at the limits of int64.
 func addUpTo(a, b int64) int64 {
 	switch {
 	case b > 0 && a > math.MaxInt64-b:

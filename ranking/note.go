@@ -15,17 +15,16 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// noteName is the journal name of a board that follows counters. No model has such a name.
+// No model has such a name in a journal.
 func noteName(board ...string) string { return "rank:" + kv.JoinText(board...) }
 
 type note struct {
 	by     string
-	at     time.Time // a time in the tree's period; zero without periods
+	at     time.Time // in the tree's period; zero without periods
 	claims []keytree.Claim
 }
 
-// noter returns a function that notes changes in the tree of by in the period that contains at, or
-// nil on a store with transactions, which need no notes.
+// noter returns nil on a store with transactions, which need no notes.
 func noter(db plug.DB, name, by string, at time.Time) func(context.Context, kv.Store, []keytree.Claim) (func(), error) {
 	if kv.PowersOf(db.Store()).Atomic != nil {
 		return nil
@@ -101,8 +100,7 @@ func decodeNote(text string) (n note, err error) {
 
 const finishAtOnce = 100
 
-// finishNotes completes the changes in texts. find returns the tree of a note, without an Own if
-// its period has ended.
+// find returns the tree of a note, without an Own if its period has ended.
 func finishNotes(ctx context.Context, s kv.Store, reports *reporter, texts []string, find func(note) tree) error {
 	var errs []error
 	due := new(keytree.Due)

@@ -4,21 +4,23 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// part is a part of a board: one of its trees, between two scores, in one direction.
+// part is one tree of a board, between two scores, in one direction.
 type part struct {
 	*core
 	by      string
-	at      time.Time // a time in the period to read
+	at      time.Time // in the period to read; zero: the current one
 	between keytree.Between
-	up      bool // lowest score first
+	up      bool
 }
 
 func (p part) when() time.Time {
@@ -28,7 +30,6 @@ func (p part) when() time.Time {
 	return p.at
 }
 
-// gone reports whether the period to read was dropped or is in the future.
 func (p part) gone() bool {
 	if p.per == Forever {
 		return false
@@ -46,8 +47,7 @@ func (p part) readerOf(tree *keytree.Tree) *reader {
 	}
 }
 
-// open begins the operation verb, once the board is ready. Unless it fails, the caller must close
-// the reader.
+// Unless open fails, the caller must close the reader.
 func (p part) open(ctx context.Context, verb string) (context.Context, *reader, error) {
 	ctx, end := p.host.Begin(ctx, verb)
 	var tree *keytree.Tree
@@ -59,7 +59,6 @@ func (p part) open(ctx context.Context, verb string) (context.Context, *reader, 
 	return ctx, r, err
 }
 
-// listing is the name that cursors of this part carry.
 func (p part) listing() string {
 	name := p.title()
 	if p.many {
@@ -71,7 +70,6 @@ func (p part) listing() string {
 	return name + "@" + p.per.name(p.when())
 }
 
-// want selects the records that keep accepts, all if it is nil.
 func (p part) want(keep func(plug.Record) bool) keytree.Want {
 	w := keytree.Want{Met: p.met}
 	if p.own {
@@ -82,8 +80,8 @@ func (p part) want(keep func(plug.Record) bool) keytree.Want {
 	return w
 }
 
-// records reads the model's records for a board whose members have records of their own. A member
-// counts only while its model's record belongs on the board.
+// records reads the model's records of members with records of their own. A member counts only
+// while its model's record belongs on the board.
 func (p part) records(ctx context.Context, s kv.Store, ids []string) ([]any, error) {
 	recs, err := p.host.See(ctx, s, ids...)
 	if err != nil {
@@ -108,7 +106,6 @@ func (p part) met(d keytree.Doubt) {
 
 func (p part) placeOf(d keytree.Doubt) string { return place{by: p.by, score: d.Score}.String() }
 
-// restore rewrites the own record of a member from its counter, in the background.
 func (p part) restore(id string) {
 	p.host.DB().Soon(func(ctx context.Context) error { return p.catchUp(ctx, p.by, p.when(), []string{id}) })
 }
@@ -122,8 +119,7 @@ func (p part) clear(ctx context.Context, doubtful []keytree.Doubt) error {
 	})...)
 }
 
-// clearOwn is clear for members with records of their own. It also removes a member if the model's
-// record no longer belongs on the board.
+// clearOwn also removes a member if the model's record no longer belongs on the board.
 func (p part) clearOwn(ctx context.Context, doubtful []keytree.Doubt) error {
 	s, tree, due := p.host.Store(), p.tree(p.by, p.when()), new(keytree.Due)
 	defer p.reports.add(due)
@@ -268,4 +264,133 @@ func (p part) count(ctx context.Context, verb string) (int, error) {
 	}
 	defer r.close()
 	return r.count(ctx)
+}
+
+// reader reads one tree in one direction, for a Board or Values.
+type reader struct {
+	tree    *keytree.Tree // nil: nothing to read
+	db      plug.DB
+	name    string
+	listing string
+	between keytree.Between
+	down    bool
+	ranks   keytree.Ranks
+	ahead   *ahead.Memory
+
+	cancel context.CancelFunc
+	end    func()
+}
+
+// end is what Begin returned. Unless begin fails, the caller must close the reader.
+func (r *reader) begin(ctx context.Context, end func(), ready func(context.Context) error) (context.Context, error) {
+	if err := ready(ctx); err != nil {
+		end()
+		return ctx, err
+	}
+	r.end = end
+	ctx, r.cancel = r.db.Patient(ctx)
+	return ctx, nil
+}
+
+func (r *reader) close() {
+	r.cancel()
+	r.end()
+}
+
+func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want) (l keytree.Listing, next, prev string, err error) {
+	var at []byte
+	if err := kvmodel.CheckPage(r.name, n); err != nil {
+		return l, "", "", err
+	}
+	if cursor != "" {
+		if at, err = kvmodel.ParseCursor(r.listing, cursor); err != nil {
+			return l, "", "", err
+		}
+	}
+	if r.tree == nil {
+		return l, "", "", nil
+	}
+	s, done := r.db.Store(), func() {}
+	if at == nil && r.between == (keytree.Between{}) && !w.Unverified {
+		s, done = r.look(ctx, s, 0, n)
+	}
+	defer done()
+	l, err = r.tree.Page(ctx, s, r.between, r.down, at, n, w)
+	return l, r.cursor(l.Next), r.cursor(l.Prev), r.failure(err)
+}
+
+// look returns a store that prefetches the records of the last such look, until done is called.
+func (r *reader) look(ctx context.Context, s kv.Store, before, n int) (_ kv.Store, done func()) {
+	listing := r.listing
+	if before > 0 {
+		listing += "#" + strconv.Itoa(before)
+	}
+	one := r.ahead.Store(ctx, s, ahead.Look{Listing: listing, N: n})
+	return one, one.Remember
+}
+
+func (r *reader) cursor(at []byte) string {
+	if at == nil {
+		return ""
+	}
+	return kvmodel.Cursor(r.listing, at)
+}
+
+func (r *reader) count(ctx context.Context) (int, error) {
+	if r.tree == nil {
+		return 0, nil
+	}
+	n, err := r.tree.Count(ctx, r.db.Store(), r.between)
+	return n, r.failure(err)
+}
+
+func (r *reader) verify(ctx context.Context, ids []string) (Report, error) {
+	found, err := r.tree.Verify(ctx, r.db.Store(), ids)
+	return Report(found.Findings), r.failure(err)
+}
+
+func (r *reader) mend(ctx context.Context, ids []string, lost uint64, clear func(context.Context, []keytree.Doubt) error) (Report, error) {
+	if err := r.db.Writable(); err != nil {
+		return Report{}, r.failure(err)
+	}
+	found, err := r.tree.Mend(ctx, r.db.Store(), ids, lost, clear)
+	if err == nil && !r.tree.Lost() {
+		err = r.tree.Refresh(ctx, r.db.Store())
+	}
+	return Report(found.Findings), r.failure(err)
+}
+
+func (r *reader) refresh(ctx context.Context) error {
+	if err := r.db.Writable(); err != nil {
+		return r.failure(err)
+	}
+	return r.failure(r.tree.Refresh(ctx, r.db.Store()))
+}
+
+func (r *reader) rebuild(ctx context.Context, ids []string, lost uint64) error {
+	if err := r.db.Writable(); err != nil {
+		return r.failure(err)
+	}
+	return r.failure(r.tree.Rebuild(ctx, r.db.Store(), ids, lost))
+}
+
+func (r *reader) stats() Stats {
+	n, bytes := r.tree.Local.Routers()
+	return Stats{n, bytes, r.tree.Local.Lost()}
+}
+
+func (r *reader) failure(err error) error { return named(r.name, err) }
+
+func (r *reader) about(id string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return r.failure(fmt.Errorf("%.100q: %w", id, err))
+}
+
+func named(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }

@@ -2,18 +2,23 @@ package ranking_test
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// The first try of one process loses to another, without any fault, and its second try decides
-// something else.
 func TestBoard_ALostRaceLeavesNothingThatCounts(t *testing.T) {
 	for name, second := range map[string]func(*article) error{
 		"the second try changes nothing":       func(*article) error { return nil },
@@ -34,11 +39,7 @@ func TestBoard_ALostRaceLeavesNothingThatCounts(t *testing.T) {
 					flush(t, q)
 					checkNumbers(t, p, records(t, p))
 					checkTidy(t, p)
-					for _, a := range []*articles{p, q} {
-						if err := a.db.Close(ctx); err != nil {
-							t.Error(err)
-						}
-					}
+					must(t, errors.Join(p.db.Close(ctx), q.db.Close(ctx)))
 				})
 			})
 		}
@@ -124,4 +125,180 @@ func records(t *testing.T, a *articles) map[string]*article {
 		all[v.ID] = v
 	}
 	return all
+}
+
+// slowOnce delays for a second the first trip since it was armed that writes a member's own record.
+type slowOnce struct {
+	kv.Store
+	board string
+	armed atomic.Bool
+}
+
+func (*slowOnce) Powers() kv.Powers { return kv.Powers{} }
+func (*slowOnce) Close() error      { return nil }
+
+func (s *slowOnce) Do(ctx context.Context, ops []kv.Op) error {
+	for _, op := range ops {
+		own := strings.HasPrefix(op.Key, "rank:Talk:"+s.board+":i:")
+		if own && op.Kind != kv.Get && s.armed.CompareAndSwap(true, false) {
+			time.Sleep(time.Second)
+			break
+		}
+	}
+	return s.Store.Do(ctx, ops)
+}
+
+// lookedBefore has p see the counts of before and write them slowly. Meanwhile another process makes
+// the changes of during.
+func lookedBefore(t *testing.T, board string, before, during func(m *talks) error, check func(m *talks)) {
+	synctest.Test(t, func(t *testing.T) {
+		store := plain{memkv.New(memkv.Options{})}
+		slow := &slowOnce{Store: store, board: board}
+		p, q := openTalks(t, slow, ranking.Windowed), openTalks(t, &slowOnce{Store: store}, ranking.Windowed)
+		must(t, errors.Join(p.Create(ctx, &talk{ID: "a", Born: 1}), p.Create(ctx, &talk{ID: "b"}), p.db.Flush(ctx), before(p)))
+		slow.armed.Store(true)
+		slowly := make(chan error)
+		go func() { slowly <- p.db.Flush(ctx) }()
+		time.Sleep(100 * time.Millisecond)
+		must(t, errors.Join(during(q), q.db.Flush(ctx)))
+		if err := <-slowly; err != nil {
+			t.Error(err)
+		}
+		check(q)
+	})
+}
+
+func TestBoard_WhoLooksBeforeARecordIsDeletedDoesNotBringItBack(t *testing.T) {
+	for name, during := range map[string]func(m *talks) error{
+		"deleted": func(m *talks) error { return m.Delete(ctx, "a") },
+		"made again": func(m *talks) error {
+			return errors.Join(m.Delete(ctx, "a"), m.Create(ctx, &talk{ID: "a"}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := func(m *talks) error { _, err := m.votes.Add(ctx, "a", 5); return err }
+			lookedBefore(t, "TopVotes", before, during, func(m *talks) {
+				m.shows(t, m.Top)
+				if n, err := m.Top.Len(ctx); n != 0 || err != nil {
+					t.Errorf("it has %d members, %v; want none", n, err)
+				}
+			})
+		})
+	}
+}
+
+func TestBoard_WhoLooksBeforeACounterGoesBackDoesNotBringItsScoreBack(t *testing.T) {
+	count := func(delta int64) func(m *talks) error {
+		return func(m *talks) error { _, err := m.views.Add(ctx, "b", delta); return err }
+	}
+	lookedBefore(t, "Front", count(900), count(-900), func(m *talks) { m.shows(t, m.Front, "a", "b") })
+}
+
+func TestBoard_AnEntryWithoutALineIsFoundOnceItsProcessHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := plain{memkv.New(memkv.Options{})}
+		// One journal line is refused, and no read of a record after it is answered.
+		var armed, away atomic.Bool
+		s := filtered{store, func(op *kv.Op) bool {
+			if strings.HasPrefix(op.Key, "line:") && op.Kind == kv.Append && armed.CompareAndSwap(true, false) {
+				away.Store(true)
+				return true
+			}
+			return away.Load() && strings.HasPrefix(op.Key, "r:")
+		}}
+		p, q := openOne(s, ranking.NoTies), openOne(store, ranking.NoTies)
+		must(t, p.Create(ctx, &article{ID: "a", Stock: 3}))
+		armed.Store(true)
+		if _, err := p.Update(ctx, "a", func(v *article) error { v.Stock = 5; return nil }); !errors.Is(err, kv.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		closing, cancel := context.WithTimeout(ctx, 2*time.Minute)
+		defer cancel()
+		if p.db.Close(closing) == nil {
+			t.Error("all is cleaned up")
+		}
+		for range 4 {
+			time.Sleep(time.Minute)
+			_ = q.db.Repair(ctx)
+		}
+		if report, err := q.TopStock.Verify(ctx); report.Pending > 0 || err != nil {
+			t.Errorf("%+v, %v", report, err)
+		}
+		must(t, q.db.Close(ctx))
+	})
+}
+
+func copyOf(t *testing.T, mem *memkv.Store) *memkv.Store {
+	t.Helper()
+	to := memkv.New(memkv.Options{})
+	for _, key := range mem.Keys() {
+		r, err := kv.One(ctx, mem, kv.OpGet(key))
+		if err == nil {
+			_, err = kv.One(ctx, to, kv.OpSet(key, r.Value))
+		}
+		must(t, err)
+	}
+	return to
+}
+
+// The process is killed after each write by which it moves a record over the seam of two pages.
+func TestBoard_At_PagesAreNeighborsAfterAProcessWasKilled(t *testing.T) {
+	full := memkv.New(memkv.Options{})
+	first := openArticles(still{full}, ranking.Windowed)
+	must(t, first.CreateMulti(ctx, manyArticles(201, func(i int, v *article) { v.Stock = int64(10 * i) })))
+	must(t, first.db.Close(ctx))
+	for _, to := range []int64{1505, 505} {
+		t.Run(fmt.Sprint("to ", to), func(t *testing.T) {
+			for writes, ended := 0, false; !ended; writes += proof.Size(4, 1) {
+				synctest.Test(t, func(t *testing.T) {
+					mem := copyOf(t, full)
+					left := writes
+					p := openArticles(filtered{mem, func(op *kv.Op) bool {
+						if op.Kind.Writes() {
+							left--
+						}
+						return left < 0
+					}}, ranking.Windowed)
+					_, _ = p.Update(ctx, memberID(101), func(a *article) error { a.Stock = to; return nil })
+					_ = p.db.Flush(ctx)
+					ended = left > 0
+					_ = p.db.Close(ctx)
+
+					// A reader that meets what is left has it repaired, which is a write.
+					reader := openArticles(filtered{mem, func(op *kv.Op) bool { return op.Kind.Writes() }}, ranking.Windowed)
+					checkSeam(t, reader)
+					_ = reader.db.Close(ctx)
+
+					q := openArticles(still{mem}, ranking.Windowed)
+					for range 3 {
+						must(t, q.db.Repair(ctx))
+						time.Sleep(time.Minute)
+					}
+					flush(t, q)
+					checkSeam(t, q)
+					checkNumbers(t, q, records(t, q))
+					checkTidy(t, q)
+					must(t, q.db.Close(ctx))
+				})
+			}
+		})
+	}
+}
+
+func checkSeam(t *testing.T, a *articles) {
+	t.Helper()
+	seen, last := map[string]bool{}, int64(1<<62)
+	for rank := 1; rank <= 301; rank += 100 {
+		places, err := a.TopStock.At(ctx, rank, 100)
+		must(t, err)
+		for _, p := range places {
+			if seen[p.Item.ID] || p.Score > last {
+				t.Errorf("from rank %d: %s with %d, after %d, shown before: %v", rank, p.Item.ID, p.Score, last, seen[p.Item.ID])
+			}
+			seen[p.Item.ID], last = true, p.Score
+		}
+	}
+	if len(seen) != 201 {
+		t.Errorf("the pages show %d of 201 records", len(seen))
+	}
 }

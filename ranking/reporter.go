@@ -12,17 +12,17 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// reporter sends the reports of nodes after the reply, one batch after another. Reports that arrive
-// during a write go into the next batch, which writes each node once.
+// reporter sends the reports of nodes after the reply. Reports that arrive during a write go into
+// the next batch, which writes each node once.
 type reporter struct {
 	db    plug.DB
-	latch plug.Latch // sends due reports in the background
+	latch plug.Latch
 
-	mu      sync.Mutex // never held during a trip
+	mu      sync.Mutex
 	due     *keytree.Due
-	added   int           // number of additions
-	made    int           // number of additions written
-	writing chan struct{} // closed when the running batch ends; nil: none is running
+	added   int           // additions to due
+	made    int           // of these, written
+	writing chan struct{} // closed when the running batch ends; nil: none
 }
 
 func newReporter(db plug.DB) *reporter {
@@ -31,7 +31,6 @@ func newReporter(db plug.DB) *reporter {
 	return r
 }
 
-// add sends the reports of due soon.
 func (r *reporter) add(due *keytree.Due) {
 	if !due.None() {
 		r.put(due)
@@ -44,12 +43,10 @@ func (r *reporter) now(ctx context.Context, due *keytree.Due) error {
 	return r.surely(ctx, r.put(due))
 }
 
-// longWay is the number of nodes on a long path: with a million members and distinct scores, a path
-// has 8.
+// With a million members and distinct scores, a path has 8 nodes.
 const longWay = 16
 
-// nodeTime, the wait of together for each node on a path, limits writes to long paths to four nodes
-// per millisecond.
+// nodeTime limits writes to long paths to four nodes per millisecond.
 const nodeTime = time.Millisecond / 4
 
 // together is now for reports that no caller waits for. If due has a long path, it waits first, so
@@ -70,9 +67,8 @@ func (r *reporter) surely(ctx context.Context, wanted int) error {
 	return err
 }
 
-// finish has send make the reports that a step of a change left. err is how the step ended; what it
-// has written must be reported all the same. Until that is done, the line of the change must not be
-// complete. A transaction makes the reports itself.
+// finish sends the reports of a step, even if the step failed with err: its writes must be reported
+// before the line of the change is complete. A transaction makes the reports itself.
 func (r *reporter) finish(ctx context.Context, s kv.Store, due *keytree.Due, err error, send func(context.Context, *keytree.Due) error) error {
 	switch atomic := kv.PowersOf(r.db.Store()).Atomic != nil; {
 	case atomic && err != nil:
@@ -83,8 +79,6 @@ func (r *reporter) finish(ctx context.Context, s kv.Store, due *keytree.Due, err
 	return cmp.Or(err, send(ctx, due))
 }
 
-// making runs make, which adds its reports to due, in one transaction with these if the store has
-// them.
 func (r *reporter) making(ctx context.Context, make func(s kv.Store, due *keytree.Due)) error {
 	atomic := kv.PowersOf(r.db.Store()).Atomic
 	if atomic == nil {
@@ -100,7 +94,6 @@ func (r *reporter) making(ctx context.Context, make func(s kv.Store, due *keytre
 	})
 }
 
-// put adds due, and returns the number of additions so far.
 func (r *reporter) put(due *keytree.Due) (added int) {
 	if due.None() {
 		return r.count()
@@ -121,8 +114,8 @@ func (r *reporter) count() int {
 	return r.added
 }
 
-// flush returns when the first wanted additions are reported. The first caller to wait reports for
-// all. After an error the next caller tries again.
+// flush returns when the first wanted additions are reported. The first waiting caller reports for
+// all. After an error the next one tries again.
 func (r *reporter) flush(ctx context.Context, wanted int) error {
 	for {
 		due, adds, wait := r.begin(wanted)
@@ -144,8 +137,6 @@ func (r *reporter) flush(ctx context.Context, wanted int) error {
 	}
 }
 
-// begin begins a batch with the due reports, unless all wanted ones are written, or a batch is
-// running: then wait is its channel.
 func (r *reporter) begin(wanted int) (due *keytree.Due, adds int, wait chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

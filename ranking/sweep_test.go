@@ -16,10 +16,9 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// In the sweep, two processes change the same few records at the same time, and one of them is
-// killed somewhere. Then a third repairs, and every board must show what the records say.
+// Two processes change the same few records, and one is killed. Then a third repairs.
 
-// still is a store that outlives its users and has no powers.
+// still is a store without powers that outlives its users.
 type still struct{ kv.Store }
 
 func (still) Powers() kv.Powers { return kv.Powers{} }
@@ -59,7 +58,6 @@ func changeSome(a *articles, rng *rand.Rand) {
 		id := fmt.Sprint("a", rng.IntN(9))
 		v := article{ID: id, Stock: []int64{0, 3, 50, -9}[rng.IntN(4)] + rng.Int64N(4), Category: []string{"tea", "coffee"}[rng.IntN(2)], Price: float64(rng.IntN(3)), Draft: rng.IntN(4) == 0, Title: titles[rng.IntN(len(titles))]}
 		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
-		// Whether it succeeds is checked at the end.
 		switch rng.IntN(6) {
 		case 0:
 			_ = a.Delete(limited, id)
@@ -92,8 +90,7 @@ func checkShown(a *articles) {
 	}
 }
 
-// repairAll is a process that starts when all others have ended, and runs for longer than the grace
-// time.
+// repairAll runs for longer than the grace time.
 func repairAll(sim *kvtest.Sim, open func(kv.Store) *articles) {
 	sim.Spare(proof.Fixer)
 	sim.Do(proof.Fixer, func(s kv.Store) {
@@ -110,9 +107,8 @@ func repairAll(sim *kvtest.Sim, open func(kv.Store) *articles) {
 	})
 }
 
-// checkSwept asserts that boards are the function of the records. On a store that does not carry
-// out the operations of a trip in order, a trip that is cut off may leave an entry without the
-// journal's line that would find it. No page shows it, and Mend removes it.
+// checkSwept asserts that boards are the function of the records. Without an order in a trip, one
+// that is cut off may leave an entry without a line (garbage): no page shows it, and Mend removes it.
 func checkSwept(sim *kvtest.Sim, open func(kv.Store) *articles, garbage bool) {
 	t := sim.T()
 	a := open(sim.Still())
@@ -179,4 +175,9 @@ func TestSweep_ATransactionIsWholeOrNothing(t *testing.T) {
 
 func TestSweep_ATransactionThatRunsTwiceIsWholeOrNothing(t *testing.T) {
 	sweep(t, 60, kvtest.OptimisticPowers)
+}
+
+func TestFaults_OfAStoreAreNoticed(t *testing.T) {
+	proof.Notices(t, "TestSweep_InAContestEveryNumberIsThatOfTheRecords", "lost cas rank:")
+	proof.Notices(t, "TestSweep_ATransactionIsWholeOrNothing", "torn")
 }

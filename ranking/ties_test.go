@@ -1,9 +1,7 @@
 package ranking_test
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,6 +14,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -24,11 +23,12 @@ import (
 )
 
 type runner struct {
-	ID, Team string
-	Points   int64
-	Seconds  float64
-	Made     time.Time
-	Cheers   int64 `json:"-"`
+	ID      string
+	Teams   []string
+	Points  int64
+	Seconds float64
+	Made    time.Time
+	Cheers  int64 `json:"-"`
 }
 
 func (r *runner) merit() int64 { return r.Points + r.Cheers }
@@ -69,7 +69,7 @@ func openRunners(t testing.TB, s kv.Store, opts ...kvmodel.Option) *runners {
 	schema.Counters = []kvmodel.CounterOf[runner]{{Name: "Cheers", Set: func(v *runner, n int64) { v.Cheers = n }}}
 	r := kvmodel.NewRecords(db, schema)
 	m := &runners{Records: r, db: db, cheers: db.Tally("Runner", "Cheers")}
-	by := kvmodel.By[runner, string]{Key: kvmodel.StringKey[string](), Value: func(v *runner) string { return v.Team }}
+	by := kvmodel.By[runner, string]{Key: kvmodel.StringKey[string](), Values: func(v *runner) []string { return v.Teams }}
 	points := func(v *runner) int64 { return v.Points }
 	for _, ties := range []ranking.Ties{ranking.NoTies, ranking.Shared, ranking.Dense, ranking.Newest, ranking.Oldest} {
 		for _, low := range []bool{false, true} {
@@ -97,6 +97,12 @@ func openRunners(t testing.TB, s kv.Store, opts ...kvmodel.Option) *runners {
 			method := counted
 			method.Name, method.Score = fmt.Sprint("Merit", ties), (*runner).merit
 			add(ranking.NewBoard(r, method), "by a method", "", (*runner).merit)
+			if ties == ranking.Shared {
+				counted.Name, teams.Name = "CheersOfTeams", "MeritOfTeams"
+				add(ranking.NewBoards(r, counted, by).Of("red"), "by a counter, of a team", "red", func(v *runner) int64 { return v.Cheers })
+				teams.Counter, teams.Score = m.cheers, (*runner).merit
+				add(ranking.NewBoards(r, teams, by).Of("red"), "by a method, of a team", "red", (*runner).merit)
+			}
 			if ties == ranking.Newest {
 				method.Name, method.Score, method.Per, method.Keep = "Daily", nil, ranking.Day, 3
 				m.aDay = ranking.NewBoards(r, method, by)
@@ -111,7 +117,7 @@ func openRunners(t testing.TB, s kv.Store, opts ...kvmodel.Option) *runners {
 	return m
 }
 
-// before compares two records as b should show them; 0 where it may show either first.
+// before returns 0 where b may show either first.
 func (b *tiedBoard) before(x, y *runner) int {
 	score, made := cmp.Compare(b.score(y), b.score(x)), 0
 	if b.low {
@@ -146,7 +152,7 @@ func (b *tiedBoard) check(t *testing.T, all map[string]*runner) {
 	t.Helper()
 	var want []*runner
 	for _, v := range all {
-		if b.team == "" || b.team == v.Team {
+		if b.team == "" || slices.Contains(v.Teams, b.team) {
 			want = append(want, v)
 		}
 	}
@@ -180,7 +186,6 @@ func (b *tiedBoard) check(t *testing.T, all map[string]*runner) {
 	}
 }
 
-// pages returns the ids that b shows in tables of n, and their ranks.
 func (b *tiedBoard) pages(t *testing.T, n int) (ids []string, ranks []int) {
 	t.Helper()
 	var last, back []string
@@ -211,7 +216,7 @@ func (b *tiedBoard) pages(t *testing.T, n int) (ids []string, ranks []int) {
 	return ids, ranks
 }
 
-// backward returns the ids that b shows from its lowest score up, turned around.
+// backward returns the ids from the lowest score up, turned around.
 func (b *tiedBoard) backward(t *testing.T) (ids []string) {
 	t.Helper()
 	span := b.Ascending()
@@ -230,7 +235,6 @@ func (b *tiedBoard) checkOne(t *testing.T, shown []string, ranks []int, i int) {
 	if st, err := b.Standing(ctx, shown[i]); err != nil || st.Rank != ranks[i] || st.Len != len(shown) {
 		t.Errorf("%s: %s stands at %+v, %v; want rank %d of %d", b.name, shown[i], st, err, ranks[i], len(shown))
 	}
-	// At and Around go on by position.
 	for from, ask := range map[int]func() ([]ranking.Place[runner, int64], error){
 		i:           func() ([]ranking.Place[runner, int64], error) { return b.At(ctx, i+1, 5) },
 		max(0, i-3): func() ([]ranking.Place[runner, int64], error) { return b.Around(ctx, shown[i], 3) },
@@ -266,7 +270,6 @@ func (b *tiedBoard) checkScore(t *testing.T, all []*runner, score int64) {
 	}
 }
 
-// eachRunners runs f on stores with and without transactions, with a clock that only f moves.
 func eachRunners(t *testing.T, f func(t *testing.T, m *runners, c *proof.Clock)) {
 	c := proof.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	eachKind(t, memkv.Options{Now: c.Now}, func(t *testing.T, s kv.Store, _ *memkv.Store) {
@@ -280,10 +283,9 @@ func TestBoard_Ties_StandAndRankAsTheySay(t *testing.T) {
 		rng := seeded(t)
 		for range proof.Size(45, 90) {
 			id := fmt.Sprint("r", rng.IntN(50))
-			// Several may be made at one time, or close to each other. No operation takes days.
 			must(t, m.db.Flush(ctx))
 			c.Advance([]time.Duration{0, 0, 1, time.Millisecond, time.Hour, 40 * 24 * time.Hour}[rng.IntN(6)])
-			v := &runner{ID: id, Team: []string{"red", "blue"}[rng.IntN(2)], Points: []int64{0, 3, -3, 700, math.MaxInt64 - 9, math.MinInt64}[rng.IntN(6)]}
+			v := &runner{ID: id, Teams: [][]string{{"red"}, {"blue", "red", "blue", ""}, {"blue"}, nil}[rng.IntN(4)], Points: []int64{0, 3, -3, 700, math.MaxInt64 - 9, math.MinInt64}[rng.IntN(6)]}
 			var err error
 			switch rng.IntN(4) {
 			case 0:
@@ -313,22 +315,16 @@ func (m *runners) checkAll(t *testing.T) {
 	for _, b := range m.boards {
 		some := maps.Clone(all)
 		if counts := b.score(&runner{Cheers: 1, Points: 5}) == 1; counts {
-			// One that was never counted is not on a board by a counter.
 			for id := range all {
-				if m.never(t, id) {
+				counts, err := m.cheers.Counts(ctx, m.db.Store(), []string{kv.JoinText(id)})
+				must(t, err)
+				if counts[0] < 0 {
 					delete(some, id)
 				}
 			}
 		}
 		b.check(t, some)
 	}
-}
-
-func (m *runners) never(t *testing.T, id string) bool {
-	t.Helper()
-	counts, err := m.cheers.Counts(ctx, m.db.Store(), []string{kv.JoinText(id)})
-	must(t, err)
-	return counts[0] < 0
 }
 
 func TestBoard_Ties_WhatWasMadeBeforeTimesWereKeptIsTheOldest(t *testing.T) {
@@ -372,7 +368,7 @@ func TestBoard_Last_EqualTotalsStandByWhenTheirRecordsWereMade(t *testing.T) {
 	m := openRunners(t, memkv.New(memkv.Options{Now: c.Now}), kvmodel.Clock(c.Now))
 	for _, id := range []string{"a", "b", "c", "d"} {
 		c.Advance(time.Minute)
-		must(t, m.Create(ctx, &runner{ID: id, Team: "red"}))
+		must(t, m.Create(ctx, &runner{ID: id, Teams: []string{"red"}}))
 	}
 	for _, day := range []map[string]int64{{"a": 5, "b": 1, "c": 3, "d": 9}, {"b": 4, "c": 2}} {
 		for id, n := range day {
@@ -390,92 +386,41 @@ func TestBoard_Last_EqualTotalsStandByWhenTheirRecordsWereMade(t *testing.T) {
 	}
 }
 
-func TestBoard_Ties_FloatsRefuseNaNAndKeepInfinities(t *testing.T) {
-	db, err := kvmodel.Open(memkv.New(memkv.Options{}), quiet)
-	must(t, err)
-	schema := runnerSchema()
-	schema.Codec = asGob[runner]{}
-	r := kvmodel.NewRecords(db, schema)
-	spec := ranking.Spec[runner, float64]{
-		Name: "Fastest", Of: ranking.Float[float64](), Low: true, Ties: ranking.Newest,
-		Score: func(v *runner) float64 { return v.Seconds }, Made: func(v *runner) time.Time { return v.Made },
-	}
-	fastest := ranking.NewBoard(r, spec)
-	spec.Name, spec.Ties = "Dense", ranking.Dense
-	dense := ranking.NewBoard(r, spec)
-	for i, s := range []float64{math.Inf(1), 0, math.Copysign(0, -1), math.Inf(-1), 9.5, math.Inf(1)} {
-		must(t, r.Create(ctx, &runner{ID: fmt.Sprint(i), Seconds: s}))
-	}
-	if err := r.Create(ctx, &runner{ID: "nan", Seconds: math.NaN()}); !errors.Is(err, kvmodel.ErrInvalid) {
-		t.Errorf("NaN: %v, want ErrInvalid", err)
-	}
-	must(t, db.Flush(ctx))
-	at, err := fastest.At(ctx, 1, 10)
-	must(t, err)
-	if got := kv.Texts(at, func(p ranking.Place[runner, float64]) string { return p.Item.ID }); !slices.Equal(got, []string{"3", "2", "1", "4", "5", "0"}) {
-		t.Errorf("the fastest are %v", got)
-	}
-	at, err = dense.At(ctx, 1, 10)
-	must(t, err)
-	if got := kv.Texts(at, func(p ranking.Place[runner, float64]) string { return fmt.Sprint(p.Rank) }); !slices.Equal(got, []string{"1", "2", "2", "3", "4", "4"}) {
-		t.Errorf("the ranks are %v", got)
-	}
-	must(t, db.Close(ctx))
-}
-
-func TestBoard_Ties_NothingIsLeftOfABoardThatIsGone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { nothingIsLeft(t, memkv.New(memkv.Options{})) })
-}
-
-func nothingIsLeft(t *testing.T, s *memkv.Store) {
-	m := openRunners(t, still{s})
-	must(t, m.Create(ctx, &runner{ID: "a", Team: "red", Points: 1}))
-	_, err := m.cheers.Add(ctx, "a", 1)
-	must(t, errors.Join(err, m.db.Flush(ctx), m.db.Close(ctx)))
-	var gone []string
-	for _, ties := range []ranking.Ties{ranking.NoTies, ranking.Shared, ranking.Dense, ranking.Newest, ranking.Oldest} {
-		for _, name := range []string{"Points", "Teams", "Cheers"} {
-			gone = append(gone, fmt.Sprint(name, ties, false), fmt.Sprint(name, ties, true))
+func TestBoard_Fit_NamesTiesThatMakeATreeDeep(t *testing.T) {
+	ranking.SmallLeaves(t)
+	synctest.Test(t, func(t *testing.T) {
+		mem := memkv.New(memkv.Options{})
+		m := openRunners(t, mem)
+		for i := range 100 {
+			must(t, m.Create(t.Context(), &runner{ID: fmt.Sprint("r", i), Teams: []string{"a"}, Points: 7, Seconds: float64(i)}))
 		}
-		gone = append(gone, fmt.Sprint("Merit", ties))
-	}
-	kept := func() (n int) {
-		for _, key := range s.Keys() {
-			// Where a name with a value is long, all that stays: see docs/data-classes.md.
-			if strings.HasPrefix(key, "rank:Runner:") && !strings.Contains(key, "#h") {
-				n++
+		must(t, m.db.Flush(t.Context()))
+		classes, _ := m.db.Windows()
+		sights, err := classes[0].See(t.Context(), mem, []string{"r0", "r1", "r50"})
+		must(t, err)
+		deep := 0
+		for k, w := range classes[0].Windows() {
+			var some []plug.Standing
+			for i := range sights {
+				for _, place := range sights[i].Places[k] {
+					some = append(some, plug.Standing{ID: sights[i].ID, Place: place})
+				}
 			}
+			f, ok := w.(plug.Fitter)
+			if !ok {
+				continue
+			}
+			unfit, err := f.Fit(t.Context(), mem, some, 48*time.Hour)
+			must(t, err)
+			tied := strings.Contains(w.Name(), fmt.Sprint(ranking.Newest)) || strings.Contains(w.Name(), fmt.Sprint(ranking.Oldest))
+			if len(unfit) > 0 && !tied {
+				t.Errorf("%s: %q", w.Name(), unfit)
+			}
+			deep += len(unfit)
 		}
-		return n
-	}
-	before := kept()
-	db, err := kvmodel.Open(listed{s}, quiet)
-	must(t, err)
-	schema := runnerSchema()
-	schema.Created, schema.Gone = nil, kvmodel.Gone{Indexes: append(gone, "Daily")}
-	r := kvmodel.NewRecords(db, schema)
-	must(t, errors.Join(r.Rebuild(ctx), db.Close(ctx)))
-	if after := kept(); after != 0 || before < 20 {
-		t.Errorf("of %d items of boards %d are left", before, after)
-	}
+		if deep == 0 {
+			t.Error("no board with ties is deep")
+		}
+		must(t, m.db.Close(t.Context()))
+	})
 }
-
-// listed is a store that outlives its users and can list its keys.
-type listed struct{ kv.Store }
-
-func (l listed) Powers() kv.Powers { return kv.Powers{Keys: kv.PowersOf(l.Store).Keys} }
-func (listed) Close() error        { return nil }
-
-type asGob[T any] struct{}
-
-func (asGob[T]) Append(dst []byte, v *T) ([]byte, error) {
-	b := bytes.NewBuffer(dst)
-	err := gob.NewEncoder(b).Encode(v)
-	return b.Bytes(), err
-}
-
-func (asGob[T]) Unmarshal(data []byte, v *T) (bool, error) {
-	return false, gob.NewDecoder(bytes.NewReader(data)).Decode(v)
-}
-
-func (asGob[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }

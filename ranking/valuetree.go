@@ -3,6 +3,10 @@ package ranking
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/ahead"
@@ -12,8 +16,8 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// valueTree is an untyped tree of the values of a list, scored by their numbers of records. A value
-// is in the tree while its number is not 0. It follows the numbers as a board does: see [counted].
+// valueTree has the values of a list, scored by their numbers of records, while these are not 0. It
+// follows the numbers as a board does: see [counted].
 type valueTree struct {
 	count   *kvmodel.Derived
 	db      plug.DB
@@ -22,7 +26,7 @@ type valueTree struct {
 	tree    tree
 	reports *reporter
 	crowd   *crowd
-	ahead   ahead.Memory // of first pages
+	ahead   ahead.Memory
 }
 
 var _ kvmodel.SureFollower = (*valueTree)(nil)
@@ -52,12 +56,10 @@ func (v *valueTree) atomic() func(context.Context, func(kv.Store) error) error {
 
 func (v *valueTree) failure(err error) error { return named(v.title, err) }
 
-// fits reports whether a value is short enough to be a member. Longer ones are rejected, but a list
-// may already have some.
+// A list may already have values that are too long.
 func fits(id string) bool { return len(id) <= keytree.MaxID }
 
-// Follow moves the members ids to their numbers. In a transaction it uses s. Otherwise concurrent
-// callers with one value share the work.
+// Follow uses s in a transaction. Otherwise concurrent callers with one value share the work.
 func (v *valueTree) Follow(ctx context.Context, s kv.Store, ids []string) error {
 	if v.atomic() == nil {
 		return v.failure(v.crowd.follow(ctx, ids))
@@ -77,7 +79,6 @@ func (v *valueTree) followNow(ctx context.Context, ids []string) []error {
 	return errs
 }
 
-// enter moves the members ids to their numbers, and adds missing entries.
 func (v *valueTree) enter(ctx context.Context, ids []string) error {
 	work := func(s kv.Store) error {
 		due := new(keytree.Due)
@@ -93,7 +94,7 @@ func (v *valueTree) enter(ctx context.Context, ids []string) error {
 	return work(v.db.Store())
 }
 
-// followThere follows ids without a preceding change, so it needs no fence.
+// followThere follows no change, so it needs no fence.
 func (v *valueTree) followThere(ctx context.Context, ids []string) error {
 	var errs []error
 	err := v.reports.making(ctx, func(s kv.Store, due *keytree.Due) { errs = v.follow(ctx, s, ids, keytree.NoFence, due) })
@@ -117,8 +118,7 @@ func (v *valueTree) follow(ctx context.Context, s kv.Store, ids []string, fence 
 	return errs
 }
 
-// toNumbers returns the changes that move members to their numbers. A member with an unknown number
-// stays in place until that is recounted.
+// A member with an unknown number stays in place until that is recounted.
 func (v *valueTree) toNumbers(all []keytree.Setting) keytree.Changes {
 	return func(ctx context.Context, s kv.Store, settings []int, old []keytree.State) ([]keytree.State, []error) {
 		ids := kv.Texts(settings, func(i int) string { return all[i].ID })
@@ -145,7 +145,6 @@ func (v *valueTree) recount(id string) {
 	}
 }
 
-// lastKnown requests a recount of id and returns its score as a substitute.
 func (v *valueTree) lastKnown(id string, at keytree.Score) int64 {
 	v.recount(id)
 	return at.Int()
@@ -201,4 +200,212 @@ func (v *valueTree) clear(ctx context.Context, doubtful []keytree.Doubt) error {
 		}
 	}
 	return nil
+}
+
+// crowd follows members for many callers. Requests that arrive meanwhile are merged into the next
+// round, which follows each member once.
+type crowd struct {
+	do   func(ctx context.Context, ids []string) []error
+	turn chan struct{}
+
+	mu   sync.Mutex
+	next *round // nil if none has joined since the last began
+}
+
+type round struct {
+	ids  []string
+	at   map[string]int
+	errs []error
+	done chan struct{}
+}
+
+func newCrowd(do func(ctx context.Context, ids []string) []error) *crowd {
+	return &crowd{do: do, turn: make(chan struct{}, 1)}
+}
+
+// follow returns after a round that began after the call has followed ids.
+func (c *crowd) follow(ctx context.Context, ids []string) error {
+	r := c.join(ids)
+	select {
+	case c.turn <- struct{}{}:
+		c.run(ctx, r)
+		<-c.turn
+	case <-r.done:
+	case <-ctx.Done():
+		return kv.Unavailable(kv.Ended(ctx))
+	}
+	for _, id := range ids {
+		if err := r.errs[r.at[id]]; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *crowd) join(ids []string) *round {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.next == nil {
+		c.next = &round{at: make(map[string]int), done: make(chan struct{})}
+	}
+	for _, id := range ids {
+		if _, twice := c.next.at[id]; !twice {
+			c.next.at[id] = len(c.next.ids)
+			c.next.ids = append(c.next.ids, id)
+		}
+	}
+	return c.next
+}
+
+// The caller of run has the turn.
+func (c *crowd) run(ctx context.Context, r *round) {
+	c.mu.Lock()
+	begins := c.next == r
+	if begins {
+		c.next = nil
+	}
+	c.mu.Unlock()
+	if begins {
+		r.errs = c.do(ctx, r.ids)
+		close(r.done)
+	}
+}
+
+// valuesIndex is an index of its own, so that it can be built while the list is read, and processes
+// that do not keep it are recognized. The list counts the changes and notifies the values.
+type valuesIndex struct {
+	plug.Unlimited
+	*valueTree
+	name, def string
+	places    func(plug.Record) []string
+	met       plug.Places // values seen by a running rebuild
+}
+
+var (
+	_ plug.Index    = (*valuesIndex)(nil)
+	_ plug.Meeter   = (*valuesIndex)(nil)
+	_ plug.Finisher = (*valuesIndex)(nil)
+	_ plug.Purger   = (*valuesIndex)(nil)
+)
+
+func plugValues(records plug.Model, v *valueTree, list, def string, places func(plug.Record) []string) {
+	x := &valuesIndex{
+		valueTree: v, name: plug.ValuesName(list), places: places,
+		def: "values of " + def + " counted in " + v.count.Name(),
+	}
+	records.Plug(x, func(host plug.Host) {
+		v.begin(host.DB(), host.Model(), x.name, host.Ready)
+		v.count.FollowSurely(v)
+	})
+}
+
+func (x *valuesIndex) Name() string { return x.name }
+
+func (x *valuesIndex) Def() string { return x.def }
+
+func (x *valuesIndex) Places(rec plug.Record) []string { return x.places(rec) }
+
+func (x *valuesIndex) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
+	for _, id := range m.Gained {
+		if !fits(id) && !m.Rebuilds() {
+			return x.failure(plug.TooLong("a value", id, keytree.MaxID))
+		}
+	}
+	return nil
+}
+
+func (x *valuesIndex) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
+
+func (x *valuesIndex) After(context.Context, kv.Store, []*plug.Move) error { return nil }
+
+// Repair follows if a dead process may have counted. If its counts are wrong, the list recounts
+// them, and the values follow again.
+func (x *valuesIndex) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
+	if !rec.Doubt || x.atomic() != nil {
+		return nil
+	}
+	return x.Follow(ctx, s, places)
+}
+
+func (x *valuesIndex) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
+	holders := plug.Holders(recs)
+	wrong := make([][]string, len(recs))
+	for ids := range slices.Chunk(fitting(slices.Sorted(maps.Keys(holders))), membersAtOnce) {
+		states, err := x.tree.own.States(ctx, s, ids)
+		if err != nil {
+			return nil, x.failure(err)
+		}
+		has, err := x.tree.Has(ctx, s, ids, states)
+		if err != nil {
+			return nil, x.failure(err)
+		}
+		for k, id := range ids {
+			if has[k] && states[k].In {
+				continue
+			}
+			for _, i := range holders[id] {
+				wrong[i] = append(wrong[i], fmt.Sprintf("%s: %s holds %q, which is not among the values", x.title, recs[i].ID, id))
+			}
+		}
+	}
+	return wrong, nil
+}
+
+func (x *valuesIndex) Purge(ctx context.Context, s kv.Store, _ string, places []string, fence func() error) error {
+	drops, err := x.tree.own.Drops(ctx, s, fitting(places))
+	if err == nil && len(drops) > 0 {
+		err = fence()
+	}
+	if err == nil {
+		err = s.Do(ctx, drops)
+	}
+	return x.failure(err)
+}
+
+func (x *valuesIndex) Meet(places []string) { x.met.Note(places) }
+
+// Finish enters the values that a rebuild has read, while the list recounts them. It also recounts
+// the others in the tree: a process without this index may have removed the last record of one.
+func (x *valuesIndex) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
+	met := fitting(x.met.Take())
+	for some := range slices.Chunk(met, followAtOnce) {
+		if err := x.enter(ctx, some); err != nil {
+			return x.failure(err)
+		}
+	}
+	err := x.recountOthers(ctx, s, met)
+	lost, failed := x.tree.Distrust(ctx, s, err)
+	if failed != nil {
+		return x.failure(failed)
+	}
+	if lost != 0 {
+		if err = x.tree.Rebuild(ctx, s, met, lost); err == nil {
+			err = x.recountOthers(ctx, s, met)
+		}
+	}
+	return x.failure(err)
+}
+
+func (x *valuesIndex) recountOthers(ctx context.Context, s kv.Store, met []string) error {
+	var others []string
+	err := x.tree.Scan(ctx, s, func(ids []string) error {
+		for _, id := range ids {
+			if _, found := slices.BinarySearch(met, id); !found {
+				others = append(others, id)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	left, err := x.count.Recount(ctx, s, others, kvmodel.RecountRounds, func(string) error { return nil })
+	if left > 0 {
+		err = fmt.Errorf("counters of %d values: %w", left, err)
+	}
+	return err
+}
+
+func fitting(ids []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !fits(id) })
 }

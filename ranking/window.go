@@ -13,8 +13,7 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// The views that package inspect has of boards and of values: see [plug.Window]. A base is that of
-// a tree.
+// Views of boards and of values for package inspect: see [plug.Window]. A base is that of a tree.
 
 type treeWindow struct{}
 
@@ -79,7 +78,7 @@ func isTreeEnd(rest string, code keytree.Code) bool {
 		rest == ":edge" || rest == ":lease" || strings.HasPrefix(rest, ":i:")
 }
 
-// at returns the board with the given tree base. place is a place on it, or "" if none is known.
+// place is a place on the board with this base, or "".
 func (c boardWindow) at(base, place string) (part, bool) {
 	begin := "rank:" + c.treeName()
 	by := ""
@@ -115,7 +114,6 @@ func (c boardWindow) Audit(ctx context.Context, s kv.Store, base, place string) 
 	return wrong, err
 }
 
-// restoreMembers rewrites the missing and damaged records of members that have entries.
 func (p part) restoreMembers(ctx context.Context, s kv.Store) error {
 	if !p.own {
 		return nil
@@ -127,7 +125,7 @@ func (p part) restoreMembers(ctx context.Context, s kv.Store) error {
 	return p.failure(err)
 }
 
-// strays returns the members with own records but no model record on the board.
+// strays are members with own records but no model record on the board.
 func (p part) strays(ctx context.Context, s kv.Store) (strays []string, err error) {
 	t := p.tree(p.by, p.when())
 	ids, err := membersOf(ctx, s, t)
@@ -149,8 +147,8 @@ func (p part) strays(ctx context.Context, s kv.Store) (strays []string, err erro
 	return strays, err
 }
 
-// membersOf returns the members of t that have records of their own, read from the keys. It cannot
-// tell members with hashed keys, or any if the store cannot list keys.
+// membersOf reads the members of t that have records of their own from the keys. It cannot tell
+// members with hashed keys, or any if the store cannot list keys.
 func membersOf(ctx context.Context, s kv.Store, t tree) (ids []string, err error) {
 	keys := kv.PowersOf(s).Keys
 	if t.own == nil || keys == nil {
@@ -205,7 +203,7 @@ func auditTree(ctx context.Context, s kv.Store, t tree) (wrong []plug.Wrong, err
 	return wrong, nil
 }
 
-// Amend mends the tree. If the tree lost a node, it is filled from all records.
+// If the tree lost a node, Amend fills it from all records.
 func (c boardWindow) Amend(ctx context.Context, s kv.Store, base, place string) error {
 	p, ok := c.at(base, place)
 	if !ok {
@@ -232,8 +230,6 @@ func (c boardWindow) Amend(ctx context.Context, s kv.Store, base, place string) 
 	return c.failure(c.catchUp(ctx, p.by, p.when(), strays))
 }
 
-// Page returns the first members of the current board of value, unverified if the scores are
-// numbers.
 func (c boardWindow) Page(ctx context.Context, s kv.Store, value string, n int) ([]plug.Row, error) {
 	t := c.now(value).Tree
 	if c.text != nil {
@@ -291,7 +287,7 @@ func scoreText(code keytree.Code, s keytree.Score) string {
 	return strconv.FormatInt(s.Int(), 10)
 }
 
-// Ends returns the time when the counts of a period expire: now, if the period was dropped.
+// Counts of a dropped period expire now.
 func (c boardWindow) Ends(key string) time.Time {
 	if c.per == Forever {
 		return time.Time{}
@@ -337,4 +333,37 @@ func (x valuesWindow) Page(ctx context.Context, s kv.Store, _ string, n int) ([]
 
 func (x valuesWindow) Picture(ctx context.Context, s kv.Store, _ string, most int) (plug.Picture, error) {
 	return pictureOf(ctx, s, x.tree.Tree, most)
+}
+
+var _ plug.Fitter = boardWindow{}
+
+const fittedMembers = 8
+
+// Fit warns about ties that make a tree deep, judging by some members of one board.
+func (c boardWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, _ time.Duration) ([]string, error) {
+	if c.text != nil || c.code != c.code.WithTies() || len(some) == 0 {
+		return nil, nil
+	}
+	at, err := parsePlace(some[0].Place)
+	if err != nil {
+		return nil, c.failure(err)
+	}
+	var ids []string
+	for _, other := range some {
+		if p, err := parsePlace(other.Place); err == nil && p.by == at.by && len(ids) < fittedMembers {
+			ids = append(ids, other.ID)
+		}
+	}
+	p, err := c.now(at.by).Picture(ctx, s, 1, ids)
+	if err != nil || p.Root == nil {
+		return nil, c.failure(err)
+	}
+	way := 0
+	for _, leaf := range p.Leaves {
+		way = max(way, 1+(len(leaf)-len(p.Root.Name))/2) // A level takes two characters.
+	}
+	if way < longWay {
+		return nil, nil
+	}
+	return []string{fmt.Sprintf("paths have %d nodes, because records with one score were created close together; ties=shared and a build shorten them", way)}, nil
 }

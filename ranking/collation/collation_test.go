@@ -15,10 +15,8 @@ import (
 	"golang.org/x/text/language"
 )
 
-// locales have orders that differ from each other in every way there is.
 var locales = []string{"", "sv", "de-u-co-phonebk", "es", "cs", "hu", "lt", "da", "fr-CA", "ja", "zh", "ko", "th", "en-US-u-va-posix", "und-u-kn-true", "und-u-ks-level1", "und-u-ks-level2", "fr-u-kb-true", "und-u-ka-shifted-ks-level4"}
 
-// order is a Collation beside the collator that it should agree with.
 type order struct {
 	*Collation
 	*collate.Collator
@@ -26,13 +24,11 @@ type order struct {
 
 func orderOf(locale string) order { return order{Of(locale), collate.New(language.Make(locale))} }
 
-// key returns the collation key of text.
 func (o order) key(text string) []byte {
 	var b collate.Buffer
 	return bytes.Clone(o.KeyFromString(&b, text))
 }
 
-// seeded returns a random source and logs its seed if the test fails.
 func seeded(t *testing.T) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	t.Cleanup(func() {
@@ -43,13 +39,11 @@ func seeded(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 1))
 }
 
-// parts are what texts are made of in the tests.
 var parts = []string{
 	"a", "b", "z", "A", "Z", "the ", "The ", "ch", "dzs", "lj", "ll", " ", "  ", "-", "'", "0", "9", "12", "é", "e\u0301", "\u0301", "å", "Å", "ä", "ö", "ü", "ß", "æ", "ø", "ñ", "č",
 	"а", "Я", "й", "α", "Ω", "ש", "ا", "ह", "ก", "เก", "か", "が", "カ", "ｶ", "ー", "한", "글", "一", "丁", "龥", "𠀀", "😀", "☃", "\x00", "\x01", "\xff", "\u00ad", "\ufffd", "\U0010ffff",
 }
 
-// someText returns a text of up to n parts, often of few different ones.
 func someText(rng *rand.Rand, n int) string {
 	some := parts
 	if rng.IntN(2) == 0 {
@@ -63,8 +57,7 @@ func someText(rng *rand.Rand, n int) string {
 	return b.String()
 }
 
-// checkOrder asserts that the words of two texts stand as their keys do. Where both words
-// are as long as can be, and have the same beginning, they may be equal.
+// Words of maximal length with the same beginning may be equal.
 func (o order) checkOrder(t *testing.T, a, b string) {
 	t.Helper()
 	x, y := o.Word(a), o.Word(b)
@@ -80,8 +73,6 @@ func (o order) checkOrder(t *testing.T, a, b string) {
 	}
 }
 
-// checkPrefix asserts that the part of the order for a prefix has text if the letters of the
-// one begin with those of the other.
 func (o order) checkPrefix(t *testing.T, prefix, text string) {
 	t.Helper()
 	low, high := o.Prefix(prefix)
@@ -150,7 +141,6 @@ func TestPrefix_IsOfLettersInEveryScript(t *testing.T) {
 	}
 }
 
-// Codes are for all weights, in their order, and none is the beginning of another.
 func TestCodes_AreForEveryWeight(t *testing.T) {
 	for name, c := range map[string]struct {
 		codes []code
@@ -189,7 +179,6 @@ func TestCodes_AreForEveryWeight(t *testing.T) {
 	}
 }
 
-// What is stored stands in the order of these words.
 func TestWord_IsWhatEarlierReleasesHaveStored(t *testing.T) {
 	for _, c := range []struct{ locale, text, word string }{
 		{"", "a", "2814"},

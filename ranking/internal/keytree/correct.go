@@ -7,24 +7,25 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// report is the new slot of a node in the router above it. Counts are absolute and carry the node's
-// sequence number, so a repeated, late or lost report does no lasting harm.
+// report is the new slot of a node in the router above it. Counts are absolute and carry a sequence
+// number, so a repeated, late or lost report does no lasting harm.
 type report struct {
-	name string // of the node
+	name string
 	slot slot
 }
 
 type update struct {
 	name   string
-	family []report // reports of children
-	known  bool     // the router is known; otherwise the update waits
+	family []report
+	known  bool
 	old    node
-	next   *router // after the update; nil: not a router, or no change
-	up     bool    // next must be reported to the router above
+	next   *router
+	up     bool // report next to the router above
 }
 
 func (p *nodes) update(ctx context.Context, s kv.Store, updates []*update) []error {
@@ -43,7 +44,6 @@ func (p *nodes) update(ctx context.Context, s kv.Store, updates []*update) []err
 	if len(ops) == 0 {
 		return errs
 	}
-	// Each op has its own error.
 	_ = s.Do(ctx, ops)
 	for k, i := range changed {
 		if errs[i] = refused(ctx, ops[k].Err()); errs[i] == nil {
@@ -53,16 +53,15 @@ func (p *nodes) update(ctx context.Context, s kv.Store, updates []*update) []err
 	return errs
 }
 
-// After a lost report, or one that may be lost, a count stays wrong until the next report. In a
-// small tree, whose counts are exact, correct therefore reads the path to the node and sets each
-// slot to the count of the node below it.
+// After a report that may be lost, a count stays wrong until the next one. So correct sets each
+// slot on the path to the count below it.
 
 const correctTries = 8
 
 const correctedAtOnce = 64
 
-// correct makes the counts on the paths to the named nodes exact. It skips a large tree, whose
-// counts are never exact for long. ErrConflict: others keep changing the paths.
+// correct skips a large tree, whose counts are never exact for long. ErrConflict: others keep
+// changing the paths.
 func (p *nodes) correct(ctx context.Context, s kv.Store, names []string) error {
 	for some := range slices.Chunk(names, correctedAtOnce) {
 		if err := p.correctSome(ctx, s, some); err != nil {
@@ -86,7 +85,7 @@ func (p *nodes) correctSome(ctx context.Context, s kv.Store, names []string) err
 			return err
 		}
 		if try == 0 {
-			continue // Read once more to check the writes.
+			continue // to check the writes
 		}
 		if err := pause(ctx, s, try); err != nil {
 			return err
@@ -95,9 +94,8 @@ func (p *nodes) correctSome(ctx context.Context, s kv.Store, names []string) err
 	return fmt.Errorf("%w: the counts of a ranking are changing", kv.ErrConflict)
 }
 
-// correctOnce reads the routers in ways with their children, and rewrites those with wrong counts.
-// It reports whether all were right. Routers in fence are written in any case, once: an earlier
-// write of an outdated count may still be on its way.
+// correctOnce rewrites the routers in ways with wrong counts. Those in fence are written in any
+// case, once: an earlier write of an outdated count may still be on its way.
 func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways, fence map[string]bool) (exact bool, err error) {
 	read, err := p.readAround(ctx, s, ways)
 	if err != nil || read[""].router == nil {
@@ -128,7 +126,6 @@ func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways, fence map[str
 	return len(wrong) == 0, kv.Join(slices.DeleteFunc(errs, func(err error) bool { return err == nil || again(err) })...)
 }
 
-// readAround reads the named nodes and their children, and finishes running splits among them.
 func (p *nodes) readAround(ctx context.Context, s kv.Store, around map[string]bool) (map[string]node, error) {
 	names := slices.Sorted(maps.Keys(around))
 	names = uniq(append(names, p.namesBelow(names)...))
@@ -146,7 +143,6 @@ func (p *nodes) readAround(ctx context.Context, s kv.Store, around map[string]bo
 	return read, nil
 }
 
-// corrected returns r with the counts of its children, or r itself if they are right.
 func (p *nodes) corrected(name string, r *router, below func(i int) node) *router {
 	next := *r
 	for i := range next.slots {
@@ -171,8 +167,7 @@ func (p *nodes) corrected(name string, r *router, below func(i int) node) *route
 	return &next
 }
 
-// after returns the slot s after reading its node in state now. A slot with a later sequence number
-// keeps it; a slot just opened for a coming insert stays open.
+// A slot with a later sequence number keeps it; a slot just opened for a coming insert stays open.
 func (s slot) after(now slot) slot {
 	switch {
 	case now.seq > s.seq:
@@ -181,4 +176,86 @@ func (s slot) after(now slot) slot {
 		s.tally = now.tally
 	}
 	return s
+}
+
+const sideBySide = 64 * entryLimit / 2
+
+// Refresh makes the counts of all routers exact, unless the tree changes meanwhile.
+func (t *Tree) Refresh(ctx context.Context, s kv.Store) error {
+	ep, err := t.epochs(ctx, s, false)
+	if err != nil || ep.read == nil {
+		return err
+	}
+	if ep.lost {
+		return t.errLost("a part")
+	}
+	p := *ep.read
+	p.began = time.Time{}
+	_, err = p.refresh(ctx, s, "")
+	return err
+}
+
+func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, error) {
+	got, err := p.get(ctx, s, name)
+	if err != nil {
+		return slot{}, err
+	}
+	switch {
+	case got[0].leaf != nil:
+		return slot{p.live(got[0].leaf), got[0].leaf.seq, got[0].leaf.closed}, nil
+	case got[0].router == nil:
+		return slot{}, &lossError{p.epoch, name, p.key(name)}
+	}
+	below, err := p.refreshBelow(ctx, s, name, got[0].router)
+	if err != nil {
+		return slot{}, err
+	}
+	for range reportTries {
+		next := p.refreshed(name, got[0].router, below)
+		own := slot{next.pushed, next.seq, next.closed}
+		if *next == *got[0].router {
+			return own, nil
+		}
+		next.seq++
+		own.seq++
+		err := p.writeRouter(ctx, s, name, got[0], next)
+		if err == nil || !again(err) {
+			return own, err
+		}
+		if got, err = p.get(ctx, s, name); err != nil || got[0].router == nil {
+			return slot{}, err
+		}
+	}
+	return slot{}, nil
+}
+
+func (p *nodes) refreshBelow(ctx context.Context, s kv.Store, name string, r *router) (below [4]slot, err error) {
+	err = r.eachBelow(ctx, s, func(s kv.Store, i int, at slot) (err error) {
+		if below[i] = at; !at.closed {
+			below[i], err = p.refresh(ctx, s, childName(name, i))
+		}
+		return err
+	})
+	return below, err
+}
+
+func (r *router) eachBelow(ctx context.Context, s kv.Store, work func(s kv.Store, i int, at slot) error) error {
+	if r.members() <= sideBySide {
+		return each(ctx, s, r.slots[:], work)
+	}
+	for i, at := range r.slots {
+		if err := work(s, i, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *nodes) refreshed(name string, r *router, below [4]slot) *router {
+	next := *r
+	for i, now := range below {
+		next.slots[i] = next.slots[i].after(now)
+	}
+	next.pushed = p.total(name, &next)
+	return &next
 }

@@ -17,9 +17,8 @@ const patience = 8
 
 const maxTries = 64
 
-// edit carries out edits, one write per leaf, possibly together with other edits of this process.
-// at, if not nil, holds the leaves, freshly read. An edit that fails sets its err and does not
-// affect the others.
+// edit carries out edits, one write per leaf, possibly with other edits of this process. at, if not
+// nil, holds their leaves, freshly read. A failed edit has an err and does not affect the others.
 func (p *nodes) edit(ctx context.Context, s kv.Store, edits []*edit, at []*spot, due *reports) {
 	if len(edits) == 0 {
 		return
@@ -52,8 +51,6 @@ func (p *nodes) editEach(ctx context.Context, s kv.Store, groups []group, try in
 	})
 }
 
-// editAt carries out edits. at is their common leaf, freshly read, or nil. try is the number of
-// tries so far.
 func (p *nodes) editAt(ctx context.Context, s kv.Store, edits []*edit, at *spot, try int, due *reports) {
 	var err error
 	for waits := 0; len(edits) > 0 && try < maxTries; edits = p.local.undone(edits) {
@@ -112,7 +109,6 @@ type group struct {
 	edits []*edit
 }
 
-// spread finds the leaves of edits, which meanwhile wait in the queues of their expected leaves.
 func (p *nodes) spread(ctx context.Context, s kv.Store, edits []*edit) ([]group, error) {
 	for name, some := range grouped(edits, func(i int) string {
 		expected, _ := p.guess(edits[i].bits)
@@ -127,7 +123,6 @@ func (p *nodes) spread(ctx context.Context, s kv.Store, edits []*edit) ([]group,
 	return groups(edits, spots), nil
 }
 
-// groups groups edits by leaf, in the order of the leaves.
 func groups(edits []*edit, spots []*spot) []group {
 	at := make(map[string]*spot)
 	for _, sp := range spots {
@@ -157,11 +152,10 @@ func (p *nodes) lookAgain(ctx context.Context, s kv.Store, name string) (*spot, 
 	return &spot{name, got[0]}, nil
 }
 
-// errRoom: the node was split or is being split, which makes room below it.
+// errRoom: the node was split, which makes room below it.
 var errRoom = errors.New("room was made")
 
-// apply writes the leaf at with the first of edits, and as many others as fit; a leaf about to be
-// split takes many. errRoom: it was split without the edits.
+// apply writes the leaf at with the first of edits, and as many others as fit.
 func (p *nodes) apply(ctx context.Context, s kv.Store, at *spot, ln *queue, edits []*edit, due *reports) (err error) {
 	var next *leaf
 	var took []*edit
@@ -185,7 +179,6 @@ func (p *nodes) apply(ctx context.Context, s kv.Store, at *spot, ln *queue, edit
 	return err
 }
 
-// take applies edits to the leaf l as long as the result fits.
 func (p *nodes) take(l *leaf, edits []*edit, fits func(*leaf) bool) (next *leaf, took []*edit, err error) {
 	next = l
 	var spare, used []entry // used holds the entries of next, unless next is l
@@ -209,8 +202,8 @@ func (p *nodes) take(l *leaf, edits []*edit, fits func(*leaf) bool) (next *leaf,
 	return next, took, nil
 }
 
-// with applies e to l and returns the result, or l itself if nothing changes. The result may use
-// room for its entries; it must not overlap with those of l.
+// with returns l itself if e changes nothing. The result may use room, which must not overlap with
+// the entries of l.
 func (l *leaf) with(o *order, e *edit, room []entry) *leaf {
 	if e.put != nil && !(e.restores && l.has(e.put.score, e.id)) {
 		l = l.added(o, e.point, *e.put, room)
@@ -221,9 +214,8 @@ func (l *leaf) with(o *order, e *edit, room []entry) *leaf {
 	return l
 }
 
-// takeWithRoom removes stale entries from the leaf at. If that leaves enough room for now and for a
-// while, it writes the leaf with all edits. Otherwise it splits the leaf, with as many edits as a
-// splitting node may hold.
+// takeWithRoom removes stale entries. If that does not leave room for a while, it splits the leaf,
+// with as many edits as a splitting node may hold.
 func (p *nodes) takeWithRoom(ctx context.Context, s kv.Store, at *spot, edits []*edit, due *reports) (next *leaf, took []*edit, err error) {
 	kept, err := p.purged(ctx, s, at.leaf)
 	if err != nil {
@@ -246,8 +238,8 @@ func (p *nodes) takeWithRoom(ctx context.Context, s kv.Store, at *spot, edits []
 	return next, took, p.split(ctx, s, at, next, due)
 }
 
-// split freezes the leaf at, with the entries of kept, so that no entry is added that the nodes
-// below do not get. Once it is frozen, kept is in the tree and any process can do the rest.
+// split freezes the leaf at, so that no entry is added that the nodes below do not get. Then any
+// process can do the rest.
 func (p *nodes) split(ctx context.Context, s kv.Store, at *spot, kept *leaf, due *reports) error {
 	whole := *kept
 	whole.splitting = true
@@ -259,8 +251,6 @@ func (p *nodes) split(ctx context.Context, s kv.Store, at *spot, kept *leaf, due
 	return nil
 }
 
-// replace writes next, which has other entries or is about to be split, over the leaf at, and
-// returns the leaf as written.
 func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, due *reports) (*leaf, error) {
 	l := *next
 	l.seq = at.leaf.seq + 1
@@ -297,8 +287,8 @@ func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, d
 	return &l, nil
 }
 
-// purged tidies the entries of members with several entries in l. A split would spread such entries
-// over different children, where a stale one would count until a query finds it.
+// purged tidies members with several entries: in different leaves, a stale one would count until a
+// query finds it.
 func (p *nodes) purged(ctx context.Context, s kv.Store, l *leaf) (*leaf, error) {
 	ids := l.repeated()
 	if len(ids) == 0 {

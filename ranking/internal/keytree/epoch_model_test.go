@@ -9,11 +9,11 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// A tree with two leaves loses one; writers of one record notice that or do not, and a rebuild fills
+// A tree with two leaves loses one; writers of one record notice that or not, and a rebuild fills
 // the fresh epoch, in all orders of their steps, with every length of sleep before each.
 //
-// Wanted in every state, while no writer is between its commit and its end: each epoch that a query
-// may go by has the entry of the record's value, or lacks its leaf or the root.
+// In every state, while no writer is between its commit and its end, each readable epoch must have
+// the entry of the record's value, or lack its leaf or the root.
 //
 // A unit of the clock is 5 seconds: times.Definition is one, graceTime three. The model does not
 // rely on times.Change.
@@ -44,7 +44,6 @@ type (
 		value   uint8 // to restore
 	}
 
-	// lossBuilder is a process that rebuilds the tree.
 	lossBuilder struct {
 		at     uint8
 		epoch  uint8 // that it fills
@@ -79,7 +78,6 @@ type (
 	}
 )
 
-// The steps of a writer.
 const (
 	lwIdle uint8 = iota
 	lwRead
@@ -91,7 +89,6 @@ const (
 	lwPut
 )
 
-// The steps of a rebuild.
 const (
 	lbIdle uint8 = iota
 	lbList
@@ -307,7 +304,6 @@ func (m lossModel) rebuild(s lossState, to func(lossState, string)) {
 	}
 }
 
-// explore goes through all states, and returns their number, and the way to one that is wrong.
 func (m lossModel) explore() (states int, way []string) {
 	type step struct {
 		from lossState

@@ -11,24 +11,24 @@ import (
 
 type spot struct {
 	name string
-	node // leaf is not nil
+	node
 }
 
-// levelsAhead is the number of levels read at once by a process that has not read the tree,
-// aheadOfMany the number in a search for many leaves.
+// levelsAhead is the number of levels read at once by a process that has not read the tree. The
+// paths to many leaves share few nodes on deeper levels.
 const levelsAhead = 15
 
 const aheadOfMany = 4
 
-// guess returns the first node on the path of bits that is not known to be a router, and whether
-// any node is known.
+// guess returns the first node on the path of bits not known to be a router, and whether any is
+// known.
 func (p *nodes) guess(bits string) (name string, known bool) {
 	n, known := p.local.follow(p.code, p.root, bits)
 	return bits[:n], known
 }
 
-// find returns the leaves of edits. It takes one trip if the paths are known, or nothing is.
-// Otherwise it reads more nodes with each trip, in case many on the path were split.
+// find takes one trip if the paths are known or nothing is. Otherwise it reads more nodes with each
+// trip, in case many were split.
 func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, error) {
 	ways := make([]search, len(edits))
 	for i, e := range edits {
@@ -60,10 +60,10 @@ func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, e
 
 type search struct {
 	bits    string
-	name    string // the first node not known to be a router
-	width   int    // number of nodes to read
-	missing int    // how often a node was missing
-	at      *spot  // nil: not found yet
+	name    string // first node not known to be a router
+	width   int
+	missing int
+	at      *spot
 }
 
 func (p *nodes) search(bits string, n int) search {
@@ -72,14 +72,12 @@ func (p *nodes) search(bits string, n int) search {
 	if w.name, known = p.guess(w.bits); !known {
 		w.width = levelsAhead
 		if n > 1 {
-			// On deeper levels, the paths to many leaves share few nodes.
 			w.width = aheadOfMany
 		}
 	}
 	return w
 }
 
-// unread returns the nodes to read for the unfinished ways.
 func unread(ways []search) []string {
 	var names []string
 	for _, w := range ways {
@@ -90,8 +88,6 @@ func unread(ways []search) []string {
 	return uniq(names)
 }
 
-// follow advances each way through the nodes in met, and handles what stops one: a split to finish,
-// or a missing node.
 func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met map[string]*spot) error {
 	helped := make(map[string]bool)
 	for i := range ways {
@@ -106,8 +102,8 @@ func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met map[s
 		var err error
 		switch first := !helped[found.name]; {
 		case found.leaf == nil:
-			// A child can be missing because it was read before it was made, or because the
-			// transaction that made its router was rolled back.
+			// It may have been read before it was made, or the transaction that made its router was
+			// undone.
 			if w.missing++; w.missing > 1 && first {
 				helped[found.name] = true
 				err = p.loss(ctx, s, found.name)
@@ -125,8 +121,7 @@ func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met map[s
 	return nil
 }
 
-// follow advances through the routers in met. It returns the obstacle, a splitting leaf or a
-// missing node, or nil if it reached the leaf or ran out of nodes.
+// follow returns the obstacle, a splitting or missing node, or nil.
 func (w *search) follow(met map[string]*spot) *spot {
 	for _, name := range way(w.bits, w.name, w.width) {
 		at := met[name]
@@ -145,7 +140,6 @@ func (w *search) follow(met map[string]*spot) *spot {
 	return nil
 }
 
-// way returns the names of width nodes on the path of bits, from name down.
 func way(bits, name string, width int) []string {
 	names := []string{name}
 	for n := len(name) + perLevel; n <= len(bits) && len(names) < width; n += perLevel {
@@ -156,8 +150,7 @@ func way(bits, name string, width int) []string {
 
 func path(name string) []string { return way(name, "", len(name)/perLevel+1) }
 
-// loss returns a lossError if the node called name is lost: the routers above lead there, and it is
-// missing. errAgain: they do not, or it is there.
+// loss returns a lossError if the routers above lead to the missing node.
 func (p *nodes) loss(ctx context.Context, s kv.Store, name string) error {
 	way := path(name)
 	above, err := p.get(ctx, s, way[:len(way)-1]...)

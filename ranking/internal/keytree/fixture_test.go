@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -52,7 +53,6 @@ func (r *ranking) setTo(t testing.TB, id string, score Score) {
 	}
 }
 
-// filled does work, and again for the epoch to fill if the tree has lost something.
 func (r *ranking) filled(work func(lost uint64) error) error {
 	var lost uint64
 	for {
@@ -87,7 +87,6 @@ func (r *ranking) remove(t testing.TB, id string) {
 	}
 }
 
-// checkInvariants asserts what must be true while nothing changes.
 func (r *ranking) checkInvariants(t testing.TB, ids ...string) Report {
 	t.Helper()
 	report, err := r.Verify(ctx, r.s, ids)
@@ -105,19 +104,18 @@ func (r *ranking) checkInvariants(t testing.TB, ids ...string) Report {
 
 func (r *ranking) checkCounts(t testing.TB) {
 	t.Helper()
-	if err := r.Refresh(ctx, r.s); err != nil {
-		t.Fatal("refresh:", err)
-	}
+	must(t, r.Refresh(ctx, r.s))
+	r.wantDrift(t, 0)
+}
+
+func (r *ranking) wantDrift(t testing.TB, want int) {
+	t.Helper()
 	report, err := r.Verify(ctx, r.s, nil)
-	if err != nil {
-		t.Fatal("verify:", err)
-	}
-	if report.Drift != 0 {
-		t.Errorf("counts are off by %d after a refresh", report.Drift)
+	if err != nil || report.Drift != want {
+		t.Errorf("counts are off by %d, %v; want %d", report.Drift, err, want)
 	}
 }
 
-// plain is a store without powers.
 type plain struct{ kv.Store }
 
 func (plain) Powers() kv.Powers { return kv.Powers{} }
@@ -145,10 +143,7 @@ type model struct {
 }
 
 func (m *model) members() []string {
-	ids := make([]string, 0, len(m.scores))
-	for id := range m.scores {
-		ids = append(ids, id)
-	}
+	ids := slices.Collect(maps.Keys(m.scores))
 	points := make(map[string]point, len(ids))
 	for _, id := range ids {
 		points[id] = m.point(m.scores[id], id)
@@ -193,6 +188,12 @@ func To(s Score) Change {
 }
 
 func Out(context.Context, kv.Store, State) (State, error) { return State{}, nil }
+
+func drop(t testing.TB, s kv.Store, key string) {
+	t.Helper()
+	_, err := kv.One(ctx, s, kv.OpDelete(key))
+	must(t, err)
+}
 
 func must(t testing.TB, err error) {
 	t.Helper()

@@ -12,16 +12,16 @@ import (
 
 const MaxID = kvmodel.MaxID
 
-// Insert adds the entry of a member before the record that puts it in state to is written. It is
-// pending: it does not count until Tidy sees the written record.
+// Insert adds the entry of a member before the record that puts it in state to is written. It does
+// not count until Tidy sees the written record.
 func (t *Tree) Insert(ctx context.Context, s kv.Store, id string, to State) (*Due, error) {
 	return t.insert(ctx, s, nil, Insertion{id, to})
 }
 
-// InsertNow is Insert for many members in one transaction with the writes of their records: the
-// entries count at once, and replace older ones in their leaves.
+// InsertNow is for one transaction with the writes of the records: the entries count at once, and
+// replace older ones in their leaves.
 func (t *Tree) InsertNow(ctx context.Context, s kv.Store, all ...Insertion) (*Due, error) {
-	known := make(knownStates)
+	known := make(map[string]*State) // at the end of the transaction
 	for i := range all {
 		known[all[i].ID] = &all[i].To
 	}
@@ -33,7 +33,7 @@ type Insertion struct {
 	To State
 }
 
-func (t *Tree) insert(ctx context.Context, s kv.Store, known knownStates, all ...Insertion) (*Due, error) {
+func (t *Tree) insert(ctx context.Context, s kv.Store, known map[string]*State, all ...Insertion) (*Due, error) {
 	due := new(Due)
 	for _, in := range all {
 		if len(in.ID) > MaxID {
@@ -43,10 +43,12 @@ func (t *Tree) insert(ctx context.Context, s kv.Store, known knownStates, all ..
 	return due, t.begin(ctx, s, func(ep *epochs) error { return ep.insert(ctx, s, due, known, all) })
 }
 
-func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, known knownStates, all []Insertion) error {
+func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, known map[string]*State, all []Insertion) error {
 	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
 		with := *p
-		with.truth = known.beside(p.truth)
+		if known != nil {
+			with.truth = knownTruth{p.truth, known}
+		}
 		edits := make([]*edit, len(all))
 		for i, in := range all {
 			edits[i] = with.putting(in.ID, in.To)
@@ -74,21 +76,21 @@ func (p *nodes) editing(score Score, id string) *edit {
 	return &edit{point: at, bits: p.bits(at), id: id, began: p.began}
 }
 
-// Tidy removes the member's stale entries from the leaf of score, and makes the confirmed one
-// count. now is the state of the record, current or older.
-func (t *Tree) Tidy(ctx context.Context, s kv.Store, id string, score Score, now State) (*Due, error) {
+// Tidy removes the stale entries of members from the leaves of scores, and makes confirmed ones count.
+func (t *Tree) Tidy(ctx context.Context, s kv.Store, all ...Tidying) (*Due, error) {
 	due := new(Due)
-	err := t.begin(ctx, s, func(ep *epochs) error { return ep.tidy(ctx, s, due, id, score, now) })
-	return due, err
+	return due, t.begin(ctx, s, func(ep *epochs) error { return ep.tidy(ctx, s, due, all...) })
 }
 
-func (ep *epochs) tidy(ctx context.Context, s kv.Store, due *Due, id string, score Score, now State) error {
-	return ep.tidyAll(ctx, s, due, []Tidying{{id, score, now}})
+type Tidying struct {
+	ID    string
+	Score Score
+	Now   State // of the record, current or older
 }
 
-// tidyAll tidies, and adds entries that should be there: a process may have slept since it put them
-// in, and the tree may have moved to a fresh epoch without them.
-func (ep *epochs) tidyAll(ctx context.Context, s kv.Store, due *Due, all []Tidying) error {
+// tidy also adds missing entries: while a process slept, the tree may have moved to an epoch without
+// them.
+func (ep *epochs) tidy(ctx context.Context, s kv.Store, due *Due, all ...Tidying) error {
 	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
 		edits := make([]*edit, len(all))
 		for i, a := range all {
@@ -111,19 +113,7 @@ func (ep *epochs) tidyAll(ctx context.Context, s kv.Store, due *Due, all []Tidyi
 	})
 }
 
-type Tidying struct {
-	ID    string
-	Score Score
-	Now   State
-}
-
-func (t *Tree) TidyAll(ctx context.Context, s kv.Store, all []Tidying) (*Due, error) {
-	due := new(Due)
-	return due, t.begin(ctx, s, func(ep *epochs) error { return ep.tidyAll(ctx, s, due, all) })
-}
-
-// Repair is Tidy after a crash. If the member's record, read in state now, puts it at score and it
-// has no entry there, Repair adds one. The reports correct the counts on the path in any case: a
+// Repair is Tidy after a crash. It adds a missing entry, and corrects the counts on the path: a
 // dead process may have changed the leaf without a report.
 func (t *Tree) Repair(ctx context.Context, s kv.Store, id string, score Score, now State) (*Due, error) {
 	due := new(Due)
@@ -149,9 +139,8 @@ func (p *nodes) repair(ctx context.Context, s kv.Store, id string, score Score, 
 	return err
 }
 
-// restore adds the missing entries of the members ids, and tidies there. It adds them pending and
-// rereads the records before it tidies: a record may have left the score since the first read, and
-// its change may have tidied before the entry was added.
+// restore adds entries as pending, and rereads the records before it tidies: a record may have left
+// the score since the first read, and its change may have tidied before the entry was added.
 func (p *nodes) restore(ctx context.Context, s kv.Store, ids []string, due *reports) error {
 	began := p.now()
 	states, err := p.truth.States(ctx, s, ids)
@@ -189,14 +178,13 @@ func (ep *epochs) each(ctx context.Context, s kv.Store, due *Due, work func(kv.S
 	return each(ctx, s, ep.write, func(s kv.Store, _ int, p *nodes) error { return work(s, p, due.to(p)) })
 }
 
-// Due holds the remaining work of changes, mostly the reports of leaves, for after the reply.
+// Due holds the remaining work of changes for after the reply.
 type Due struct {
 	of    []dueIn
 	works []dueWork // run before the reports
 	done  []func()  // called after the reports
 }
 
-// dueWork runs one step and adds the reports that follow to the Due.
 type dueWork func(context.Context, kv.Store, *Due) error
 
 type dueIn struct {

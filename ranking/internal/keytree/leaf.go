@@ -31,13 +31,12 @@ func (l *leaf) has(s Score, id string) bool {
 	return slices.ContainsFunc(l.entries, func(e entry) bool { return e.score == s && e.id == id })
 }
 
-// added returns l with put at position at, or l itself if the member already has an entry with that
-// score and version, or one that counts with a greater version: then put's change cannot commit any
-// more. Entries that count do not change: one must not get a version at which it might not be true.
-// The result may use room.
+// added returns l itself if the member has an entry with that score and version, or one that counts
+// with a greater version: then put's change cannot commit any more. Entries that count do not
+// change: one must not get a version at which it might not be true.
 //
-// A leaf keeps at most two pending entries at a position, for all versions between, so the entries
-// of many tries do not pile up where no split can separate them.
+// A leaf keeps at most two pending entries at a position, for all versions between: no split could
+// separate the entries of many tries.
 func (l *leaf) added(o *order, at point, put entry, room []entry) *leaf {
 	begin := l.search(o, at)
 	end, low, high := begin, put.ver, put.ver
@@ -71,14 +70,14 @@ func (l *leaf) added(o *order, at point, put entry, room []entry) *leaf {
 
 func (e entry) sharesPosition(other entry) bool { return e.score == other.score && e.id == other.id }
 
-// tidied removes the entries of the member id that its record, once in state now, rules out, and
-// returns the result, or l itself if nothing changes. Entries with a greater version stay. Of the
-// others, the newest with the record's score stays, and counts from now on, with the record's
-// version. If of two pending entries at a position only the lower one is ruled out, an entry with
-// the next version takes its place, since the versions between stay possible.
+// tidied removes the entries of the member id that its record, once in state now, rules out.
+// Entries with a greater version stay. Of the others, the newest with the record's score stays, and
+// counts from now on, with the record's version. If of two pending entries at a position only the
+// lower one is ruled out, an entry with the next version takes its place, since the versions
+// between stay possible.
 //
-// This is right at any later time: a statement about one version stays true. The result may use
-// room for its entries, which may overlap with those of l.
+// This is right at any later time: a statement about one version stays true. The result is l itself
+// if nothing changes, and may use room, which may overlap with the entries of l.
 func (l *leaf) tidied(id string, now State, room []entry) *leaf {
 	outdone := func(e *entry) bool { return e.ver <= now.Ver && e.id == id }
 	n, confirmed := 0, -1
@@ -88,7 +87,7 @@ func (l *leaf) tidied(id string, now State, room []entry) *leaf {
 			continue
 		}
 		if n++; now.confirms(*e) {
-			confirmed = i // The last one is the newest: entries at one position are ordered by version.
+			confirmed = i // the newest: entries at one position are ordered by version
 		}
 	}
 	if n == 0 || n == 1 && confirmed >= 0 && !l.entries[confirmed].pending {
@@ -132,8 +131,7 @@ func (l *leaf) search(o *order, p point) int {
 
 func (l *leaf) full(limit int) bool { return len(l.entries) > limit || l.bytes() > softBytes }
 
-// counted returns the entries of l that count, in order: the newest of each member that is not
-// pending.
+// counted returns the newest entry of each member that is not pending, in order.
 func (l *leaf) counted() []entry {
 	entries := l.entries
 	if l.settled {
@@ -164,8 +162,8 @@ func newest(entries []entry) []entry {
 	return kept
 }
 
-// repeat reports whether a member has several entries. It runs at each read of a leaf, so it keeps
-// the indexes in a table by the hash of the id, on the stack for all but the largest leaves.
+// repeat reports whether a member has several entries. It runs at each read of a leaf, so its table
+// is on the stack.
 func repeat(entries []entry) bool {
 	var room [512]int32
 	table := room[:]

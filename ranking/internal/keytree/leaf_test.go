@@ -115,7 +115,6 @@ func TestLeaf_IsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// moving is the truth of a tree in which something happens once records have been read.
 type moving struct {
 	Truth
 	next []func() // after each read, one
@@ -153,7 +152,7 @@ func TestTree_Repair_DoesNotCountWhatTheRecordHasLeftMeanwhile(t *testing.T) {
 	r := open(newMem())
 	r.set(t, "a", 1)
 	r.set(t, "b", 2)
-	// The entry of a is lost, and a moves before it is put in again.
+	// The entry of a is lost, and a moves before the repair adds it.
 	p := r.epochsNow(t)
 	must(t, p.editOne(ctx, r.s, p.tidying("a", FromInt(1), State{Ver: 1 << 46}), new(reports)))
 	st, err := r.state(ctx, r.s, "a")
@@ -163,7 +162,7 @@ func TestTree_Repair_DoesNotCountWhatTheRecordHasLeftMeanwhile(t *testing.T) {
 	r.wantClean(t, 2, "a", "b")
 }
 
-// asleep answers its reads of a root after a minute.
+// asleep answers reads of a root after a minute.
 type asleep struct{ kv.Store }
 
 func (asleep) Powers() kv.Powers { return kv.Powers{} }
@@ -231,7 +230,7 @@ func TestNode_RoutersAndRecordsAreWrittenAsBefore(t *testing.T) {
 	}
 }
 
-// A server that has lost its memory may begin again with the versions it has given before.
+// A server that has lost its memory may reuse versions.
 func TestLocal_ALeafIsKnownByItsValue(t *testing.T) {
 	local := NewLocal(10)
 	p := &nodes{root: "rank:t:", local: local}

@@ -10,27 +10,26 @@ import (
 )
 
 // A store that is short of memory drops keys, and a tree with missing nodes must not look like a
-// smaller tree. A node is made before the router above it, and never deleted while the tree uses
-// it. So the first call that needs a missing one notices. A query refuses. A writer distrusts the
-// tree: it goes on in a fresh epoch, which no query reads until a rebuild has filled it from the
-// records of all members. Before that it seals the root of the old epoch: processes use a definition
-// for seconds, and each of their queries needs the root, and finds it missing.
+// smaller tree. A node is made before the router above it, so the first call that needs a missing
+// one notices. A query refuses. A writer distrusts the tree: it goes on in a fresh epoch, which no
+// query reads until a rebuild has filled it from all records. Before that it seals the root of the
+// old epoch: processes use a definition for seconds, and each query needs the root.
 
 func (t *Tree) errLost(what string) error {
 	return fmt.Errorf("%w: the store has lost or damaged %s of the ranking %s", kvmodel.ErrNeedsRebuild, what, t.name)
 }
 
-// Lost reports whether this process knows of a loss in the tree, and not of a rebuild since.
+// Lost reports whether this process knows of a loss, and not of a rebuild since.
 func (t *Tree) Lost() bool {
 	m := t.latest()
 	return m != nil && m.lost
 }
 
-// distrust moves the tree on to a fresh epoch, which is to be filled, unless the one that has lost
-// a node is no longer written.
+// distrust moves the tree on to a fresh epoch, unless epoch, which has lost a node, is no longer
+// written.
 func (t *Tree) distrust(ctx context.Context, s kv.Store, epoch uint64) error {
 	m, err := t.readMeta(ctx, s)
-	if m == nil || err != nil || !m.writes(epoch) {
+	if m == nil || err != nil || epoch != m.epoch && (m.phase == idle || epoch != m.other) {
 		return err
 	}
 	next := *m
@@ -51,7 +50,7 @@ func (t *Tree) distrust(ctx context.Context, s kv.Store, epoch uint64) error {
 	return t.writeMeta(ctx, s, m, &next)
 }
 
-// seal makes the root missing for good: a late write does not bring it back.
+// seal makes the root missing for good: no late write brings it back.
 func (p *nodes) seal(ctx context.Context, s kv.Store) error {
 	for {
 		got, err := p.get(ctx, s, "")

@@ -20,7 +20,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// witnessed returns the tree in s as a process that does its upkeep at once.
+// witnessed opens the tree for a process that does its upkeep at once.
 func witnessed(s kv.Store) *ranking {
 	return open(s, func(c *Config) {
 		c.Later = func(work func(context.Context, kv.Store) error) { _ = work(ctx, s) }
@@ -59,8 +59,8 @@ func (a *acked) begun() map[string]int {
 	return maps.Clone(a.changes)
 }
 
-// look asserts that a page shows every member that does not change at the same time, or says that
-// something is lost. It reports whether the page was shown.
+// look asserts that a page shows every member that does not change meanwhile, or reports a loss. It
+// reports whether the page was shown.
 func (a *acked) look(t *testing.T, r *ranking) bool {
 	before := a.begun()
 	l, err := r.Page(ctx, r.s, Between{}, true, nil, 1000, Want{})
@@ -86,7 +86,6 @@ func (a *acked) look(t *testing.T, r *ranking) bool {
 	return true
 }
 
-// One key of the tree is lost while processes write and read it.
 func TestSweep_WhatIsLostIsNeverTakenForEmpty(t *testing.T) {
 	var sim *kvtest.Sim
 	var count, at int
@@ -136,8 +135,6 @@ func TestSweep_WhatIsLostIsNeverTakenForEmpty(t *testing.T) {
 	})
 }
 
-// Each key that is not a member's record is lost under a process that knows the tree and one that
-// does not.
 func TestTree_AfterALossEveryPageIsRightOrRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for i := 0; ; i++ {
@@ -148,9 +145,7 @@ func TestTree_AfterALossEveryPageIsRightOrRefused(t *testing.T) {
 			if i == len(keys) {
 				return
 			}
-			if _, err := kv.One(ctx, mem, kv.OpDelete(keys[i])); err != nil {
-				t.Fatal(err)
-			}
+			drop(t, mem, keys[i])
 			fresh := witnessed(plain{mem})
 			time.Sleep(time.Second)
 			right := a.look(t, r) && a.look(t, fresh)
@@ -182,7 +177,6 @@ func TestTree_AfterALossEveryPageIsRightOrRefused(t *testing.T) {
 	})
 }
 
-// A key is lost before one trip of a page, and made again before a later one.
 func TestTree_ALossDuringAPageIsNoticed(t *testing.T) {
 	for lost := 0; ; lost += proof.Size(7, 1) {
 		for lose, trips := 1, 1; lose <= trips; lose++ {
@@ -205,8 +199,6 @@ func TestTree_ALossDuringAPageIsNoticed(t *testing.T) {
 	}
 }
 
-// A process that has just read the definition does not know of the loss. It reads only the part of
-// the tree that holds one member.
 func TestTree_ALossIsNoticedByAPageOfOneMember(t *testing.T) {
 	for lost := 0; ; lost++ {
 		mem, a := grownTree()
@@ -248,7 +240,7 @@ func keysOfTree(mem *memkv.Store) []string {
 	return slices.DeleteFunc(slices.Sorted(slices.Values(mem.Keys())), func(key string) bool { return strings.Contains(key, ":i:") })
 }
 
-// wander moves the first members, together, through the whole tree to its lower end.
+// wander moves some members through the whole tree to its lower end.
 func (a *acked) wander(r *ranking) {
 	for i := range wanderers {
 		a.changes[idOf(i)]++
@@ -260,5 +252,4 @@ func (a *acked) wander(r *ranking) {
 	}
 }
 
-// wanderers are more members than a leaf holds.
-const wanderers = 6
+const wanderers = 6 // more than a leaf holds

@@ -18,7 +18,7 @@ import (
 //  3. while no committed change waits to be tidied or repaired, every leaf counts exactly the
 //     members whose records say so, at their scores.
 
-// claim is an entry of the model: score*32 + rev*2 + whether it counts; 0: none.
+// score*32 + rev*2 + whether it counts; 0: none
 type claim uint8
 
 func claimOf(score, rev uint8, counts bool) claim {
@@ -73,7 +73,7 @@ func leavesOf(places uint8) (leaves uint8) {
 type leafWrite struct {
 	leaf, version uint8
 	kind          leafEdit
-	score, rev    uint8 // what is put in, or what is known of the record
+	score, rev    uint8 // added, or known of the record
 }
 
 type leafEdit uint8
@@ -103,7 +103,7 @@ const (
 	inserts
 	goesOn // with the next leaf to tidy
 	writesLeaf
-	asks // what the record is, after having lost
+	asks // for the record, after a lost race
 	fences
 )
 
@@ -118,7 +118,7 @@ type modelState struct {
 
 type protocol struct {
 	tries       uint8
-	another     bool // whether there is a second process
+	another     bool
 	late, dying bool
 
 	countsAtOnce, lineFirst bool
@@ -215,7 +215,7 @@ func (o *protocol) steps(s modelState, emit func(to modelState, format string, a
 }
 
 func (st *stepping) add(next modelState, format string, args ...any) {
-	for i, p := range next.actors { // What has ended is alike.
+	for i, p := range next.actors { // All ended ones are alike.
 		if p.ended {
 			next.actors[i] = actor{ended: true}
 		}
@@ -226,7 +226,6 @@ func (st *stepping) add(next modelState, format string, args ...any) {
 	st.emit(next, format, args...)
 }
 
-// send writes a leaf, or does so late.
 func (st *stepping) send(w leafWrite, then func(next *modelState, done bool), format string, args ...any) {
 	next := st.modelState
 	done := st.write(&next, w)
@@ -415,7 +414,6 @@ func (st *stepping) repair(i int) {
 	}
 }
 
-// repairPuts adds the entry that is missing, and has the record read again.
 func (st *stepping) repairPuts(i int) {
 	r := st.repairer
 	kind := putPending
@@ -482,8 +480,7 @@ func (o protocol) reach() (int, error) {
 	return proof.Reach(proof.Model[modelState]{Begin: begin, Steps: o.steps, Wrong: o.wrong, Most: 30_000_000})
 }
 
-// It goes through the protocol, and through it with one mistake at a time, each of which must be
-// noticed.
+// Each mistake in the protocol must be found.
 func TestModels_WhatHasNotCommittedDoesNotCount(t *testing.T) {
 	all := os.Getenv("RINGTREE_MODELS") == "all"
 	small := []protocol{{tries: 2, another: true}, {tries: 1, another: true, dying: true}, {tries: 1, another: true, late: true}}

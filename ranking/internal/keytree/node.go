@@ -10,60 +10,58 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Kinds of values.
 const (
 	leafKind      = 'L'
 	splittingKind = 'S'
 	routerKind    = 'R'
 
-	denseRouterKind = 'D' // a router that counts scores too
+	denseRouterKind = 'D'
 
 	metaKind   = 'M'
 	edgeKind   = 'E'
 	recordKind = 'I'
 	leaseKind  = 'C'
-	sealKind   = 'X' // in the place of the root of a tree that has lost a node
+	sealKind   = 'X' // root of a tree that has lost a node
 )
 
 const (
-	entryLimit = 128       // entries, by default
-	softBytes  = 16 << 10  // a larger leaf is split
-	hardBytes  = 512 << 10 // maximum of a leaf that cannot be split
+	entryLimit = 128
+	softBytes  = 16 << 10 // a larger leaf is split
+	hardBytes  = 512 << 10
 
 	frozenBytes = 48 << 10 // maximum of a splitting leaf
 )
 
-// entry is one member in a leaf: a past, current or coming score, and the version of the record
-// with that score. It is the same whichever process adds it.
+// entry is a past, current or coming score of a member, and the version of the record with that
+// score.
 type entry struct {
 	score   Score
-	ver     uint64 // less than pendingBit
+	ver     uint64
 	id      string
-	pending bool // not yet confirmed by the record; it does not count
+	pending bool // not confirmed by the record; does not count
 }
 
 const pendingBit = 1 << 47
 
 type leaf struct {
-	splitting bool // frozen, until its entries are in nodes below
-	closed    bool // empty, and the way to it may be closed too
+	splitting bool
+	closed    bool // empty; the way to it may be closed too
 	seq       uint64
-	pushed    tally // last reported upward: the counted members
+	pushed    tally
 	entries   []entry
-	settled   bool // certainly, all entries count
+	settled   bool // all entries count
 }
 
-// slot is a router's view of one child.
 type slot struct {
 	tally
 	seq    uint64 // of the child when it had this tally
-	closed bool   // nothing is below
+	closed bool
 }
 
 type router struct {
-	closed bool // all slots are
+	closed bool
 	seq    uint64
-	pushed tally // the total last reported upward
+	pushed tally
 	slots  [4]slot
 }
 
@@ -75,7 +73,6 @@ func (r *router) members() int {
 	return n
 }
 
-// isDense reports whether r counts scores.
 func (r *router) isDense() bool {
 	return r.pushed.scores > 0 || slices.ContainsFunc(r.slots[:], func(s slot) bool { return s.scores > 0 })
 }
@@ -84,17 +81,16 @@ func (r *router) empty() bool {
 	return !slices.ContainsFunc(r.slots[:], func(s slot) bool { return !s.closed })
 }
 
-// node is a leaf, a router, or neither if it is absent or damaged.
+// A node is a leaf, a router, or neither if it is absent or damaged.
 type node struct {
 	leaf    *leaf
 	router  *router
-	version kv.Version // 0: the key is absent
-	size    int        // stored size in bytes
+	version kv.Version // 0: absent
+	size    int
 }
 
 func (p node) missing() bool { return p.leaf == nil && p.router == nil }
 
-// closed reports whether the node is empty and stays so until it is opened.
 func (p node) closed() bool {
 	return p.leaf != nil && p.leaf.closed || p.router != nil && p.router.closed
 }
@@ -112,9 +108,9 @@ func (p node) seq() uint64 {
 const (
 	closedFlag = 1 << iota
 	_
-	tiesFlag  // each entry has its tie
-	denseFlag // of a leaf that counts scores, too
-	wordsFlag // each entry has its word in the place of its score
+	tiesFlag
+	denseFlag
+	wordsFlag
 )
 
 func flagsOf(closed bool) byte {
@@ -168,7 +164,6 @@ func (e entry) stored() uint64 {
 	return e.ver
 }
 
-// bytes returns the approximate encoded size of l.
 func (l *leaf) bytes() int {
 	n := 32
 	for _, e := range l.entries {
@@ -248,7 +243,6 @@ func decodeRouter(kind byte, r reader) (*router, error) {
 	return out, r.end("router")
 }
 
-// decodeNode decodes the result of a get. A value that is not a node counts as missing.
 func decodeNode(r kv.Result) (node, error) {
 	if r.Err != nil {
 		return node{}, unlessAbsent(r.Err)
@@ -270,7 +264,6 @@ func decodeNode(r kv.Result) (node, error) {
 	return p, nil
 }
 
-// tally is the number of counted members and, in a tree with dense ranks only, of their scores.
 type tally struct{ members, scores int }
 
 func (t tally) plus(other tally) tally {
@@ -304,4 +297,51 @@ func unlessAbsent(err error) error {
 		return nil
 	}
 	return err
+}
+
+func (p *nodes) live(l *leaf) tally { return p.tally(l.counted()) }
+
+func (p *nodes) tally(entries []entry) tally {
+	t := tally{members: len(entries)}
+	if !p.dense {
+		return t
+	}
+	for i, e := range entries {
+		if i == 0 || !e.score.Equals(entries[i-1].score) {
+			t.scores++
+		}
+	}
+	return t
+}
+
+func (p *nodes) total(name string, r *router) tally {
+	return p.some(name, r, func(int) bool { return true })
+}
+
+func (p *nodes) some(name string, r *router, wanted func(child int) bool) tally {
+	var parts [4]tally
+	for i, s := range r.slots {
+		if wanted(i) {
+			parts[i] = s.tally
+		}
+	}
+	return p.sum(name, parts)
+}
+
+// A score is in two of the four children only if its bits end in the name or in its next bit: then
+// it is the only score there.
+func (p *nodes) sum(name string, parts [4]tally) (all tally) {
+	var room [maxBits + 1]byte
+	bits := append(room[:0], name...)
+	for half := range 2 {
+		t := parts[2*half].plus(parts[2*half+1])
+		if t.scores > 1 && p.code.hasWhole(append(bits, '0'+byte(half))) {
+			t.scores = 1
+		}
+		all = all.plus(t)
+	}
+	if all.scores > 1 && p.code.hasWhole(bits) {
+		all.scores = 1
+	}
+	return all
 }

@@ -13,32 +13,29 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// nodes are the nodes of one epoch of a tree, in one operation.
 type nodes struct {
 	order
 	epoch  uint64
-	name   string // of the tree and the epoch: the prefix of every key
-	root   string // the key of the root
-	limit  int    // entries per leaf
-	small  int    // size up to which counts are exact
-	dense  bool   // routers count scores too
+	name   string // prefix of every key
+	root   string
+	limit  int
+	small  int
+	dense  bool
 	expire time.Time
 	local  *Local
 	truth  Truth
 	now    func() time.Time
 
-	shown bool      // what is read is shown, and nothing rests on it
-	began time.Time // of the operation; zero: it may take any time
+	shown bool      // reads are only displayed, maybe from memory
+	began time.Time // zero: it may take any time
 }
 
-// errAgain: the node has changed; the operation must be retried.
 var errAgain = fmt.Errorf("%w: a node of a ranking has changed", kv.ErrConflict)
 
-// errUnsure: the write may or may not have succeeded. It is an errAgain.
+// errUnsure is an errAgain: the write may have succeeded.
 var errUnsure = fmt.Errorf("%w, or not", errAgain)
 
-// errLate: the operation has taken so long that it must not write, since the tree may have moved to
-// a new epoch meanwhile.
+// errLate: the tree may have moved to a new epoch since the operation began.
 var errLate = fmt.Errorf("%w: the operation has taken too long", kv.ErrConflict)
 
 func (p *nodes) key(name string) string { return p.keyBehind("", name) }
@@ -51,7 +48,6 @@ func (p *nodes) keyBehind(prefix, name string) string {
 	return string(p.code.appendName(append(append(room[:0], prefix...), p.root...), name))
 }
 
-// rootName ends the root's key. Keys of other nodes append their names.
 const rootName = "key0"
 
 func (p *nodes) keyName(name string) string { return rootName + p.key(name)[len(p.root):] }
@@ -60,7 +56,6 @@ func (p *nodes) keys(names []string) []string { return kv.Texts(names, p.key) }
 
 func (p *nodes) ttl() time.Duration { return until(p.expire, p.now()) }
 
-// until returns the TTL for an expiry at end; 0 if end is zero.
 func until(end, now time.Time) time.Duration {
 	if end.IsZero() {
 		return 0
@@ -68,7 +63,6 @@ func until(end, now time.Time) time.Duration {
 	return min(max(end.Sub(now), time.Second), kv.MaxTTL)
 }
 
-// get reads nodes in one trip and remembers routers.
 func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, error) {
 	keys := p.keys(names)
 	results, err := p.read(ctx, s, keys)
@@ -97,7 +91,6 @@ func (p *nodes) nodeOf(name, key string, r kv.Result) (node, error) {
 	return got, err
 }
 
-// decode is decodeNode with a cache, since concurrent operations often read the same leaf.
 func (p *nodes) decode(key string, r kv.Result) (node, error) {
 	if kept, ok := r.Decoded.(*node); ok {
 		shared := *kept
@@ -133,7 +126,6 @@ func decodeKept(value []byte) (any, int, error) {
 	return &p, size, nil
 }
 
-// read reads keys, from memory if p.shown is set and all are there.
 func (p *nodes) read(ctx context.Context, s kv.Store, keys []string) ([]kv.Result, error) {
 	if !p.shown {
 		return kv.GetAll(ctx, s, keys...)
@@ -150,8 +142,6 @@ func (p *nodes) put(name string, old node, value []byte) kv.Op {
 	return kv.OpReplace(p.key(name), old.version, value).For(p.ttl())
 }
 
-// write replaces old with value. errAgain: the node is no longer old. errUnsure: the result is
-// unclear; a read shows it.
 func (p *nodes) write(ctx context.Context, s kv.Store, name string, old node, value []byte) error {
 	if p.late() {
 		return errLate
@@ -174,7 +164,6 @@ func (p *nodes) tooLong(began time.Time) bool {
 	return !began.IsZero() && p.now().Sub(began) > times.Change
 }
 
-// refused turns a lost race into errAgain and an unclear write into errUnsure.
 func refused(ctx context.Context, err error) error {
 	switch {
 	case kv.Raced(err):
@@ -187,19 +176,10 @@ func refused(ctx context.Context, err error) error {
 
 func again(err error) bool { return errors.Is(err, errAgain) }
 
-func unlessAgain(err error) error {
-	if again(err) {
-		return nil
-	}
-	return err
-}
-
-// pause sleeps for a random time, longer with each try, or until ctx ends.
 func pause(ctx context.Context, s kv.Store, try int) error {
 	return sleep(ctx, s, kv.Jitter(time.Millisecond<<min(try, 5)))
 }
 
-// sleep sleeps for d, in step with parallel work on s. ErrUnavailable: ctx ended before that.
 func sleep(ctx context.Context, s kv.Store, d time.Duration) error {
 	if !kv.Pause(ctx, s, d) {
 		return kv.TooLate(ctx)
@@ -209,7 +189,6 @@ func sleep(ctx context.Context, s kv.Store, d time.Duration) error {
 
 func (p *nodes) splits(name string) bool { return len(name) < p.code.maxBits() }
 
-// size returns the number of members when this process last read the root as a router, or 0.
 func (p *nodes) size() int {
 	if r, _ := p.local.router(p.key("")); r != nil {
 		return r.members()

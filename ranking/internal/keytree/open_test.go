@@ -29,9 +29,8 @@ func (m *mortal) Do(ctx context.Context, ops []kv.Op) error {
 	return nil
 }
 
-// A part of the order that all members have left is closed, level by level. The next insert opens
-// the way first, and may die anywhere on it. The insert after that must notice that the way is not
-// open yet, even if its own process dies before it reports a count.
+// All members have left a part of the order, so it is closed. The next two inserts open the way, and
+// may die anywhere on it.
 func TestSweep_AfterAWayIsHalfOpenTheNextInsertOpensTheRest(t *testing.T) {
 	const far = 5000
 	for first, ended := 1, false; !ended; first++ {
@@ -54,14 +53,13 @@ func TestSweep_AfterAWayIsHalfOpenTheNextInsertOpensTheRest(t *testing.T) {
 			}
 			ended = !die(first)
 			ended2 = !die(second)
-			// Wherever the two died.
 			checkFirst(t, s, idOf(0), far, fmt.Sprintf("after %d and %d writes", first, second))
 		}
 	}
 }
 
-// A process takes the last member out of a leaf. Before one of its trips, another puts a member in
-// there, and dies somewhere on the way. Then the first reports that the leaf is closed.
+// A process removes the last member of a leaf. Before one of its trips, another adds a member there,
+// and dies on the way. Then the first reports that the leaf is closed.
 func TestSweep_AfterACloseThatIsReportedLateNoEntryIsHidden(t *testing.T) {
 	const far = 5000
 	for trip, trips := 1, 1; trip <= trips; trip++ {

@@ -8,9 +8,9 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// The model is a leaf, in the code that is used, with the entries of one member at one score. Tries
-// put in entries for any later versions, in any order. The record comes to any of these, or leaves,
-// and any process tidies by any state that the record has had. It checks that
+// The model is a leaf of the real code with the entries of one member at one score. Tries add
+// entries for any later versions, in any order. The record takes any of these, or leaves, and any
+// process tidies by any state that the record has had. It checks that
 //
 //  1. a record at the score has an entry that tidying makes count, at every moment;
 //  2. no other counts, once the leaf is tidied by the record;

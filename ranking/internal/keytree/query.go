@@ -13,42 +13,40 @@ import (
 type Member struct {
 	ID    string
 	Score Score
-	Value any // read by Truth; nil if it was not read
+	Value any
 }
 
 type Want struct {
-	// Unverified trusts entries without reading their records. That saves a trip, and may show
-	// leftovers of a running or crashed change.
+	// Unverified saves a trip, and may show leftovers of a running or crashed change.
 	Unverified bool
 
-	Placed bool              // count the members before the page
-	Keep   func(Member) bool // selects members; nil: all
+	Placed bool
+	Keep   func(Member) bool
 
-	// Beside, if not nil, reads a value for each member along with its record; nil leaves it out.
+	// Beside reads a value for each member along with its record; nil leaves it out.
 	Beside func(ctx context.Context, s kv.Store, ids []string) ([]any, error)
 
-	// Met, if not nil, is called for an entry to tidy: one that is stale, confirmed but still
-	// pending, dead, or left out by Beside. It must not use the store.
+	// Met is called for an entry to tidy: stale, confirmed but still pending, dead, or left out by
+	// Beside. It must not use the store.
 	Met func(Doubt)
 
-	// Gone, if not nil, is called for a member with a value from Beside and a lost record, whose
-	// entry the query trusts. It must not use the store.
+	// Gone is called for a member with a value from Beside and a lost record. It must not use the
+	// store.
 	Gone func(id string)
 }
 
 type finding struct {
 	members []Member
-	behind  point // the last point examined
-	more    bool  // more members may follow
+	behind  point
+	more    bool
 }
 
-// list returns up to n members in st that Want keeps, in its direction; fewer after as many entries
-// as [plug.Ask] allows. A member that has moved is listed at its new position if that is in the
-// part just read, and otherwise not.
+// list returns fewer members after as many entries as [plug.Ask] allows. A member that has moved is
+// listed at its new position only if that is in the part just read.
 func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n int, w Want) (finding, error) {
 	r.trusting = w.Unverified
 	f := finding{behind: st.from, more: true}
-	var listed map[string]bool // in the parts before
+	var listed map[string]bool
 	for looked, ask := 0, n; ask > 0 && f.more; ask = plug.Ask(n, len(f.members), looked) {
 		if err := r.answer(ctx, s, r.reach(st, ask+1)); err != nil {
 			return f, err
@@ -87,7 +85,6 @@ func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n i
 	return f, nil
 }
 
-// scan is Scan for about atOnce entries at a time. It stops at a lost node.
 func (r *reading) scan(ctx context.Context, s kv.Store, atOnce int, f func(ids []string) error) error {
 	for st, all := (Between{}).stretch(false), false; !all; {
 		r.seen.clear() // The tree may be larger than memory.
@@ -109,8 +106,7 @@ func (r *reading) scan(ctx context.Context, s kv.Store, atOnce int, f func(ids [
 	return nil
 }
 
-// verify returns the members of entries, all entries of one part of the order, at the positions in
-// their records.
+// verify puts members at the positions in their records. entries are all those of part.
 func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, entries []entry, w Want) ([]Member, error) {
 	if w.Unverified || len(entries) == 0 {
 		return p.members(entries), nil
@@ -159,8 +155,7 @@ func (p *nodes) sortMembers(members []Member, up bool) {
 	})
 }
 
-// counts reports whether id has an entry that counts, and sets st to the state confirmed by the
-// newest.
+// counts reports whether id has an entry that counts, and sets st to the state of the newest.
 func (p *nodes) counts(entries []entry, id string, st *State) bool {
 	for _, e := range entries {
 		if e.id == id && !e.pending && e.ver >= st.Ver {
@@ -189,9 +184,8 @@ func (t *Tree) statesOf(ctx context.Context, s kv.Store, ids []string, w Want) (
 	return states, values, nil
 }
 
-// meet calls w.Met for the entries of id to tidy. An entry that only awaits confirmation is
-// probably being confirmed by its own process, so one call in eight is enough, unless id also has a
-// stale entry.
+// meet calls w.Met. An entry that only awaits confirmation is probably being confirmed by its own
+// process, so one call in eight is enough, unless id also has a stale one.
 func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 	if w.Met == nil {
 		return
@@ -221,8 +215,7 @@ func (p *nodes) members(entries []entry) []Member {
 	return members
 }
 
-// query runs work in the readable epoch; without a tree it does nothing. ErrNeedsRebuild: work
-// needed a lost node, or the tree is lost.
+// query does nothing without a tree. ErrNeedsRebuild: work needed a lost node, or the tree is lost.
 func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error, beside ...func(kv.Store) error) error {
 	for try := 0; ; try++ {
 		done, err := t.try(ctx, s, try == 0, work, beside)
@@ -232,7 +225,6 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 	}
 }
 
-// try is a try of query. If it is not done, another one is needed.
 func (t *Tree) try(ctx context.Context, s kv.Store, first bool, work func(*reading) error, beside []func(kv.Store) error) (done bool, err error) {
 	room := rooms.Get().(*readingRoom)
 	defer room.leave()
@@ -262,8 +254,7 @@ func (t *Tree) try(ctx context.Context, s kv.Store, first bool, work func(*readi
 	return true, r.lost
 }
 
-// Between is a range of scores that includes Low and excludes High, whatever their ties. Nil: no
-// bound.
+// Between includes Low and excludes High, whatever their ties. Nil: no bound.
 type Between struct{ Low, High *Score }
 
 func (b Between) stretch(down bool) stretch {
@@ -286,8 +277,8 @@ func (b Between) empty() bool {
 
 func (o *order) pointOf(m Member) point { return o.point(m.Score, m.ID) }
 
-// Doubt is an entry to tidy. If Past is not 0, the version of the record must be raised to it
-// first. If Again is not nil, the record is damaged and must be rewritten as Again.
+// Doubt is an entry to tidy. First the record's version must be raised to Past, and a damaged
+// record rewritten as Again.
 type Doubt struct {
 	ID    string
 	Score Score
@@ -305,7 +296,6 @@ func (t *Tree) reading(r *readingRoom, m *meta) *reading {
 	return &r.reading
 }
 
-// shownDefinition is definition for displayed results: it may come from memory.
 func (t *Tree) shownDefinition(ctx context.Context, s kv.Store, shown *memory, beside []func(kv.Store) error) (*meta, error) {
 	if shown.store == nil {
 		return t.definition(ctx, s, beside)

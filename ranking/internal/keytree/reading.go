@@ -14,17 +14,17 @@ import (
 type reading struct {
 	*nodes
 	seen  nodeSet
-	lost  *lossError      // of a node that is missing; nil if none is
+	lost  *lossError
 	gone  map[string]bool // missing once
 	blind bool            // nothing is known of the tree
-	hint  []string        // nodes to read first if nothing is known
-	aims  string          // the bits of the point that the query looks for, if any
+	hint  []string        // nodes to read first if blind
+	aims  string          // bits of the point that the query looks for
 
-	memory // answers walks without a trip
+	memory
 
-	toLook look // is r.look
+	toLook look
 
-	trusting bool // entries are taken as they are
+	trusting bool
 }
 
 func (p *nodes) reading() *reading {
@@ -34,7 +34,6 @@ func (p *nodes) reading() *reading {
 	return r
 }
 
-// readingRoom is a reading with its nodes, in one reused piece of memory.
 type readingRoom struct {
 	reading
 	of nodes
@@ -46,7 +45,6 @@ var rooms = sync.Pool{New: func() any {
 	return r
 }}
 
-// leave gives the room back. Nobody may use the reading afterwards.
 func (r *readingRoom) leave() {
 	r.seen.clear()
 	*r = readingRoom{reading: reading{toLook: r.toLook, seen: nodeSet{few: r.seen.few}}}
@@ -114,7 +112,6 @@ func (s *nodeSet) clear() {
 
 func (s *nodeSet) size() int { return len(s.few) + len(s.many) }
 
-// childName is childName without an allocation if the node is in s.
 func (s *nodeSet) childName(name string, i int) string {
 	for k := range s.few {
 		if is := s.few[k].name; len(is) == len(name)+perLevel && child(name, is) == i && strings.HasPrefix(is, name) {
@@ -129,21 +126,18 @@ func (s *nodeSet) router(name string) *router {
 	return p.router
 }
 
-// look returns the node called name to a walk, or false if the walk must stop there.
+// look returns false if the walk must stop at the node.
 type look func(name string) (node, bool)
-
-func (r *reading) known(name string) (node, bool) { return r.seen.get(name) }
 
 type memory struct {
 	store  kv.Memory // nil: none
 	prefix string
 
-	inMemory string // the key of the root, with the prefix
+	inMemory string // key of the root, with the prefix
 	asked    [1]kv.NearGet
 	told     [1]kv.Result
 }
 
-// recall gets key, with its prefix, from memory. Decoded is nil if it is not there.
 func (m *memory) recall(key string, d kv.Decoder) kv.Result {
 	m.asked[0] = kv.NearGet{Key: key, Decode: d}
 	if !m.store.Recall(m.asked[:], m.told[:]) {
@@ -152,7 +146,6 @@ func (m *memory) recall(key string, d kv.Decoder) kv.Result {
 	return m.told[0]
 }
 
-// look returns a node that was read, or is in memory.
 func (r *reading) look(name string) (node, bool) {
 	if p, ok := r.seen.get(name); ok || r.store == nil {
 		return p, ok
@@ -173,7 +166,6 @@ func (r *reading) look(name string) (node, bool) {
 	return p, true
 }
 
-// foresight is a look that follows remembered routers, and collects the nodes to read.
 type foresight struct {
 	*reading
 	wanted []string
@@ -208,8 +200,8 @@ func (r *reading) read(ctx context.Context, s kv.Store, names []string) error {
 	return nil
 }
 
-// miss handles a missing node. A child can be read before it is made and its router afterwards; one
-// that is missing twice is lost, and counts as empty. Nodes below a leaf are not expected to exist.
+// A child can be read before it is made and its router afterwards; one that is missing twice is
+// lost, and counts as empty. Nodes below a leaf need not exist.
 func (r *reading) miss(name string) {
 	if name != "" && r.seen.router(parent(name)) == nil {
 		return
@@ -224,7 +216,6 @@ func (r *reading) miss(name string) {
 	r.gone[name] = true
 }
 
-// answer repeats walk, reading the nodes it lacks, until walk returns true.
 func (r *reading) answer(ctx context.Context, s kv.Store, walk func(look) bool) error {
 	for !walk(r.toLook) {
 		if err := r.read(ctx, s, uniq(r.lacking(walk))); err != nil {
@@ -254,8 +245,6 @@ func (r *reading) answerAll(ctx context.Context, s kv.Store, walks []func(look) 
 	}
 }
 
-// lacking returns the nodes that walk lacks, and likely next ones; none if they have come into
-// memory.
 func (r *reading) lacking(walk func(look) bool) []string {
 	f := &foresight{reading: r}
 	if walk(f.look); len(f.wanted) == 0 {
@@ -264,8 +253,8 @@ func (r *reading) lacking(walk func(look) bool) []string {
 	return r.widen(f.wanted)
 }
 
-// widen adds likely next nodes to names. The last name is the first unknown node. If it is likely a
-// router, widen adds the nodes on the path to the aim, or the two levels below.
+// widen adds likely next nodes. If the last name, the first unknown node, is likely a router, these
+// are the nodes on the path to the aim, or the two levels below.
 func (r *reading) widen(names []string) []string {
 	last := names[len(names)-1]
 	expected := r.expected(last)
@@ -309,7 +298,6 @@ func (r *reading) levels(members int) int {
 	return min(n, levelsAhead)
 }
 
-// expected returns the number of members below the node called name, as far as known.
 func (r *reading) expected(name string) int {
 	if name == "" {
 		return 0

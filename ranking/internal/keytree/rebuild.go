@@ -16,12 +16,11 @@ import (
 // A rebuild copies a tree into a new epoch, without empty nodes, while the tree is read and
 // written. If the tree has lost a node, it fills the epoch in which writers already go on.
 //
-// It moves the tree through phases, and waits after each step until every operation that began
-// before it has ended. That wait is bounded: an operation uses only a young definition, and stops
-// before its next write if it has taken too long. While a copy is made, writers add every entry to
-// both epochs before the record is written, so an entry that the copy does not see was added by its
-// writer. A process that slept for longer checks, once its record is written, whether the epochs of
-// that time have the entry.
+// After each step it waits until every operation that began before has ended: an operation uses
+// only a young definition, and does not write if it has taken too long. While a copy is made,
+// writers add every entry to both epochs before the record is written, so an entry that the copy
+// does not see was added by its writer. A process that slept for longer checks, once its record is
+// written, whether the epochs of that time have the entry.
 
 const graceTime = times.Definition + times.Change
 
@@ -29,10 +28,10 @@ const copiedAtOnce = 4 * entryLimit
 
 func (t *Tree) leaseKey() string { return t.name + ":lease" }
 
-// Rebuild copies the tree into a new epoch, and adds those of the members ids that are missing. It
-// takes 45 seconds more than the copying. If the tree has lost something, Distrust must have
-// returned the epoch lost before ids, all members, were read; otherwise it is an ErrNeedsRebuild.
-// ErrConflict: another process is rebuilding the tree, or something was lost just then.
+// Rebuild copies the tree into a new epoch, and adds missing members of ids, in 45 seconds more
+// than the copying. After a loss, Distrust must have returned the epoch lost before ids, all
+// members, were read; otherwise it is an ErrNeedsRebuild. ErrConflict: another process is
+// rebuilding the tree, or something was lost just then.
 func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string, lost uint64) error {
 	m, err := t.readMeta(ctx, s)
 	switch {
@@ -56,8 +55,8 @@ func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string, lost uint6
 	return cmp.Or(err, l.give(ctx))
 }
 
-// fill enters the members ids into the epoch of a tree that has lost something, and those that
-// writers have put into the epochs before until they knew of it.
+// fill enters ids, and the members that writers put into the epochs before until they knew of the
+// loss.
 func (t *Tree) fill(ctx context.Context, l *lease, m *meta, ids []string) error {
 	if err := l.wait(ctx, graceTime); err != nil {
 		return err
@@ -75,7 +74,7 @@ func (t *Tree) fill(ctx context.Context, l *lease, m *meta, ids []string) error 
 		return t.enter(ctx, l, p, others)
 	}
 	for _, old := range m.old {
-		if err := t.nodes(m, old).deleteFrom(ctx, l, "", last); err != nil {
+		if err := t.nodes(m, old).deleteAll(ctx, l, []string{""}, last); err != nil {
 			return err
 		}
 	}
@@ -123,11 +122,9 @@ func (t *Tree) endRebuild(ctx context.Context, l *lease, m *meta) error {
 	if err := l.wait(ctx, graceTime); err != nil {
 		return err
 	}
-	return t.nodes(m, old).deleteFrom(ctx, l, "", func([]entry) error { return nil })
+	return t.nodes(m, old).deleteAll(ctx, l, []string{""}, func([]entry) error { return nil })
 }
 
-// beginCopy returns the definition of the copying phase. An unfinished copy of an earlier rebuild
-// is restarted.
 func (t *Tree) beginCopy(ctx context.Context, s kv.Store) (*meta, error) {
 	m, err := t.readMeta(ctx, s)
 	if m == nil || err != nil {
@@ -149,7 +146,6 @@ func (t *Tree) beginCopy(ctx context.Context, s kv.Store) (*meta, error) {
 	return t.step(ctx, s, m, meta{epoch: m.epoch, phase: copying, other: next})
 }
 
-// step moves the tree from m to the epochs and the phase of to, in which nothing is lost.
 func (t *Tree) step(ctx context.Context, s kv.Store, m *meta, to meta) (*meta, error) {
 	next := *m
 	next.epoch, next.phase, next.other, next.lost, next.old = to.epoch, to.phase, to.other, false, nil
@@ -169,12 +165,7 @@ func (t *Tree) step(ctx context.Context, s kv.Store, m *meta, to meta) (*meta, e
 
 func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) error {
 	r := from.reading()
-	err := r.scan(ctx, l.s, copiedAtOnce, func(ids []string) error {
-		if err := t.enterAll(ctx, l.s, to, ids); err != nil {
-			return err
-		}
-		return l.renew(ctx)
-	})
+	err := r.scan(ctx, l.s, copiedAtOnce, func(ids []string) error { return t.enter(ctx, l, to, ids) })
 	if err == nil && r.lost != nil {
 		err = r.lost
 	}
@@ -183,7 +174,11 @@ func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) error {
 
 func (t *Tree) enter(ctx context.Context, l *lease, p *nodes, ids []string) error {
 	for batch := range slices.Chunk(ids, copiedAtOnce) {
-		if err := t.enterAll(ctx, l.s, p, batch); err != nil {
+		due := new(reports)
+		if err := p.restore(ctx, l.s, batch, due); err != nil {
+			return err
+		}
+		if err := p.report(ctx, l.s, due); err != nil {
 			return err
 		}
 		if err := l.renew(ctx); err != nil {
@@ -193,51 +188,30 @@ func (t *Tree) enter(ctx context.Context, l *lease, p *nodes, ids []string) erro
 	return nil
 }
 
-func (t *Tree) enterAll(ctx context.Context, s kv.Store, p *nodes, ids []string) error {
-	due := new(reports)
-	if err := p.restore(ctx, s, ids, due); err != nil {
-		return err
-	}
-	return p.report(ctx, s, due)
-}
-
-// deleteFrom deletes the node called name and, before it, all nodes below, once last was called
-// with the entries of each leaf. The tree ends only where no child exists: there may be nodes below
-// a lost one.
-func (p *nodes) deleteFrom(ctx context.Context, l *lease, name string, last func([]entry) error) error {
-	got, err := p.get(ctx, l.s, name)
+// deleteAll deletes siblings, each after all nodes below it, once last was called with the entries
+// of each leaf. There may be nodes below a lost one.
+func (p *nodes) deleteAll(ctx context.Context, l *lease, names []string, last func([]entry) error) error {
+	got, err := p.get(ctx, l.s, names...)
 	if err != nil {
 		return err
 	}
-	lost := got[0].missing()
-	if got[0].router != nil || lost && p.splits(name) {
-		if err := p.deleteBelow(ctx, l, name, last); err != nil {
-			return err
-		}
-	}
-	if got[0].leaf != nil {
-		if err := last(got[0].leaf.entries); err != nil {
-			return err
-		}
-	}
-	if got[0].version == 0 {
+	stored := func(nd node) bool { return nd.version != 0 }
+	if names[0] != "" && !slices.ContainsFunc(got, stored) {
 		return nil
 	}
-	_, err = kv.One(ctx, l.s, kv.OpDelete(p.key(name)))
-	return unlessAbsent(err)
-}
-
-func (p *nodes) deleteBelow(ctx context.Context, l *lease, name string, last func([]entry) error) error {
-	names := p.namesBelow([]string{name})
-	children, err := p.get(ctx, l.s, names...)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(children, func(c node) bool { return c.version != 0 }) {
-		return nil
-	}
-	for _, child := range names {
-		if err := p.deleteFrom(ctx, l, child, last); err != nil {
+	for i, name := range names {
+		if got[i].leaf != nil {
+			err = last(got[i].leaf.entries)
+		} else if p.splits(name) {
+			err = p.deleteAll(ctx, l, p.namesBelow([]string{name}), last)
+		}
+		if err != nil {
+			return err
+		}
+		if !stored(got[i]) {
+			continue
+		}
+		if _, err = kv.One(ctx, l.s, kv.OpDelete(p.key(name))); unlessAbsent(err) != nil {
 			return err
 		}
 	}
@@ -248,7 +222,7 @@ type lease struct {
 	tree  *Tree
 	s     kv.Store
 	mine  []byte
-	since time.Time // time of the last renewal
+	since time.Time
 }
 
 func (l *lease) take(ctx context.Context) error {
@@ -261,7 +235,7 @@ func (l *lease) take(ctx context.Context) error {
 	return err
 }
 
-// renew extends the lease if it is due. ErrConflict: it has expired.
+// ErrConflict: the lease has expired.
 func (l *lease) renew(ctx context.Context) error {
 	if l.tree.Now().Sub(l.since) < times.Lease/4 {
 		return nil

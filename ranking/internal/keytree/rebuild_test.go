@@ -43,11 +43,7 @@ func TestTree_Rebuild_LeavesNoNodeThatIsEmptyOrOld(t *testing.T) {
 		for i, id := range ids {
 			r.set(t, id, int64(1000+i%30))
 		}
-		// The rebuild brings back a lost node and its members. Where it is the root, what is
-		// below it stays.
-		if _, err := kv.One(ctx, mem, kv.OpDelete(nodesOf(mem)[7])); err != nil {
-			t.Fatal(err)
-		}
+		drop(t, mem, nodesOf(mem)[7])
 		before := len(nodesOf(mem))
 		must(t, r.rebuild(ids...))
 		report := r.checkInvariants(t, ids...)
@@ -149,8 +145,6 @@ func TestTree_Rebuild_RefusesASecondAtTheSameTime(t *testing.T) {
 	})
 }
 
-// A process that stalls between its look at the clock and its write, for longer than a step of a
-// rebuild waits, puts its entry where nobody looks for it.
 func TestTree_Rebuild_KeepsTheMemberOfAProcessThatStalledAcrossIt(t *testing.T) {
 	for at := 1; ; at++ {
 		var trips int
@@ -185,7 +179,6 @@ func TestSweep_AfterARebuildDiesTheNextOneEndsIt(t *testing.T) {
 		ids := fill(sim.T(), base, 20)
 		sim.CrashAt("first", 1+sim.Rand().IntN(120))
 		sim.Go("first", func(s kv.Store) {
-			// Whether it succeeds is checked at the end.
 			_ = open(s).Rebuild(ctx, s, ids, 0)
 		})
 		for p := range 2 {

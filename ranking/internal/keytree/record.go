@@ -12,15 +12,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Own is the Truth of a tree whose scores are in no other record: one record per member, for the
-// tree alone.
+// Own is the Truth of a tree whose scores are in no other record.
 type Own struct {
 	keys    kv.Family
 	now     func() time.Time
 	expires time.Time
 
-	// Note, if not nil, journals coming changes, so that another process can Finish them if this
-	// one dies before it calls done. Without claims it only prepares for that.
+	// Note journals coming changes, so that another process can Finish them if this one dies before
+	// it calls done. Without claims it only prepares for that. Nil: no journal.
 	Note func(ctx context.Context, s kv.Store, claims []Claim) (done func(), err error)
 }
 
@@ -50,7 +49,6 @@ func (o *Own) States(ctx context.Context, s kv.Store, ids []string) ([]State, er
 	return states, nil
 }
 
-// Drops returns ops that remove the current records of ids that are not in the ranking.
 func (o *Own) Drops(ctx context.Context, s kv.Store, ids []string) (drops []kv.Op, err error) {
 	results, err := kv.GetAll(ctx, s, kv.Texts(ids, o.Key)...)
 	if err != nil {
@@ -66,7 +64,7 @@ func (o *Own) Drops(ctx context.Context, s kv.Store, ids []string) (drops []kv.O
 
 type record struct {
 	State
-	version kv.Version // 0: absent
+	version kv.Version
 }
 
 func (o *Own) read(ctx context.Context, s kv.Store, id string) (record, error) {
@@ -80,8 +78,7 @@ func (st State) same(other State) bool {
 	return st.Broken == nil && other.Broken == nil && st.In == other.In && (!st.In || st.Score == other.Score)
 }
 
-// nextState returns the record's next state, with to applied. Its version is above the old one, and
-// above all versions before the record was last absent.
+// The version of nextState is above the old one, and above all before the record was last absent.
 func (o *Own) nextState(old record, to State) State {
 	return State{In: to.In, Score: to.Score, Ver: max(old.Ver+1, uint64(o.now().UnixMilli()))}
 }
@@ -95,8 +92,8 @@ func (o *Own) put(key string, old kv.Version, st State) kv.Op {
 	return kv.OpReplace(key, old, encodeState(st)).For(o.ttl(st))
 }
 
-// fence raises the version of the record of id to past, if it is lower, and returns its state. Then
-// a change prepared for an older version cannot commit. A damaged record stays as it is: see again.
+// fence raises the version of a record to past, so that a change prepared for an older version
+// cannot commit. A damaged record stays as it is: see again.
 func (o *Own) fence(ctx context.Context, s kv.Store, id string, past uint64) (st State, err error) {
 	err = kv.Change(o.Key(id), func() error {
 		r, err := o.read(ctx, s, id)
@@ -122,8 +119,8 @@ func (o *Own) again(ctx context.Context, s kv.Store, d Doubt) error {
 	})
 }
 
-// Finish completes the changes of a dead process: it makes uncommitted ones fail, tidies the
-// entries they touched, and corrects the counts there with the reports.
+// Finish makes the uncommitted changes of a dead process fail, tidies the entries they touched, and
+// corrects the counts there.
 func (t *Tree) Finish(ctx context.Context, s kv.Store, own *Own, claims []Claim, due *Due) error {
 	return each(ctx, s, claims, func(s kv.Store, _ int, c Claim) error {
 		now, err := own.fence(ctx, s, c.ID, c.Ver)
@@ -152,7 +149,7 @@ func (t *Tree) Clear(ctx context.Context, s kv.Store, own *Own, d Doubt, due *Du
 		return err
 	}
 	return t.begin(ctx, s, func(ep *epochs) error {
-		return ep.tidy(ctx, s, due, d.ID, d.Score, now)
+		return ep.tidy(ctx, s, due, Tidying{d.ID, d.Score, now})
 	})
 }
 
@@ -164,8 +161,8 @@ func (o *Own) ttl(st State) time.Duration {
 }
 
 const (
-	inFlag  = 1 << iota // the member is in the ranking
-	tieFlag             // its score has a tie
+	inFlag = 1 << iota
+	tieFlag
 )
 
 func encodeState(st State) []byte {
@@ -190,7 +187,6 @@ func recordIn(key string, r kv.Result) (record, error) {
 	return record{st, r.Version}, err
 }
 
-// stateIn decodes the result of a get of key. A damaged record is a State.
 func stateIn(key func() string, r kv.Result) (State, error) {
 	st, err := decodeState(r)
 	if wire.IsCorrupt(err) {
@@ -213,4 +209,44 @@ func decodeState(r kv.Result) (State, error) {
 		st.Score.tie = body.Uint64()
 	}
 	return st, body.end("record")
+}
+
+type State struct {
+	In    bool
+	Score Score
+	Ver   uint64
+	Apart bool // not in, but its record exists
+
+	// Broken: the record is damaged, the rest is unknown, and the next write replaces it.
+	Broken error
+
+	Value any // read along with the state
+}
+
+func (st State) confirms(e entry) bool { return st.In && e.score == st.Score }
+
+// If the record exists, a dead entry stays pending until the record has changed once more and a
+// query reads the entry, or until Mend.
+func (st State) judge(e entry, now time.Time) plug.Verdict {
+	return plug.Judge(e.ver, st.Ver, st.confirms(e), plug.Age(e.ver, st.In || st.Apart, now))
+}
+
+type Truth interface {
+	// States takes one trip. Without a record a member is not in, at version 0.
+	States(ctx context.Context, s kv.Store, ids []string) ([]State, error)
+}
+
+type knownTruth struct {
+	Truth
+	states map[string]*State
+}
+
+func (t knownTruth) States(ctx context.Context, s kv.Store, ids []string) ([]State, error) {
+	states, err := t.Truth.States(ctx, s, ids)
+	for i := range states {
+		if st := t.states[ids[i]]; st != nil {
+			states[i] = *st
+		}
+	}
+	return states, err
 }

@@ -9,13 +9,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// reports are pending reports.
 type reports struct {
-	of     map[string]slot // the last of each node
-	unsure map[string]bool // nodes with reports that may be lost: their paths are corrected
+	of     map[string]slot
+	unsure map[string]bool // reports may be lost: their paths are corrected
 }
 
-// doubt requests a correction of the path to the node called name.
 func (r *reports) doubt(name string) {
 	if r.unsure == nil {
 		r.unsure = make(map[string]bool)
@@ -25,7 +23,6 @@ func (r *reports) doubt(name string) {
 
 func (r *reports) none() bool { return len(r.of)+len(r.unsure) == 0 }
 
-// way returns the length of the path above the lowest node in r.
 func (r *reports) way() (nodes int) {
 	for name := range r.of {
 		nodes = max(nodes, len(name)/perLevel)
@@ -58,10 +55,10 @@ func (r *reports) merge(other *reports) {
 // all routers that are likely to change, then writes them.
 //
 // So a router may be written with a child's count although the write of the child is then rejected.
-// That count is wrong until the child is written and reported again, with a greater sequence
-// number. A closed router is reported only after it is written, because that must be true.
+// That count is wrong until the child is written and reported again. A closed router is reported
+// only after it is written, because that must be true.
 //
-// Reports that fail are replaced by corrections. After an error, report can be called again.
+// Failed reports are replaced by corrections. After an error, report can be called again.
 func (p *nodes) report(ctx context.Context, s kv.Store, due *reports) (err error) {
 	owed := make(map[string]bool)
 	for tries, refused := 0, false; err == nil && len(due.of)+len(owed) > 0 && tries < reportTries; {
@@ -86,7 +83,6 @@ func (p *nodes) report(ctx context.Context, s kv.Store, due *reports) (err error
 
 const reportTries = 8
 
-// reportRound sends as many of the due reports as it can in two trips, and adds those that follow.
 // owed holds routers that were reported above without being written themselves.
 func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) (refused bool, err error) {
 	plan, err := p.readPlan(ctx, s, due, owed)
@@ -116,18 +112,14 @@ func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed 
 	for _, t := range plan {
 		if t.known && !lost[t.name] {
 			due.drop(t.family)
-			t.owes(lost, owed)
+			for _, of := range t.family {
+				if lost[of.name] {
+					owed[of.name] = true
+				}
+			}
 		}
 	}
 	return len(lost) > 0, err
-}
-
-func (t *update) owes(lost, owed map[string]bool) {
-	for _, of := range t.family {
-		if lost[of.name] {
-			owed[of.name] = true
-		}
-	}
 }
 
 func (r *reports) routersAbove(owed map[string]bool) []string {
@@ -151,8 +143,7 @@ func (r *reports) routersAbove(owed map[string]bool) []string {
 	return names
 }
 
-// readPlan reads the routers that are likely to change, in a small tree all above, and returns the
-// plan for the due reports.
+// readPlan reads the routers that are likely to change, in a small tree all above.
 func (p *nodes) readPlan(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) ([]*update, error) {
 	var names []string
 	if p.size() <= p.small {
@@ -183,7 +174,6 @@ func (t *update) report() report {
 	return report{t.name, slot{t.next.pushed, t.next.seq, t.next.closed}}
 }
 
-// plan returns the updates that follow from the due reports, from the lowest router up.
 func (p *nodes) plan(due *reports, owed map[string]bool, look func(name string) (node, bool)) []*update {
 	families := due.families()
 	for name := range owed {
@@ -207,7 +197,6 @@ func (p *nodes) plan(due *reports, owed map[string]bool, look func(name string) 
 	return all
 }
 
-// compute sets t.next. An owed router is written again and reported to the one above.
 func (p *nodes) compute(t *update, owed bool) {
 	if t.old.router == nil {
 		return
@@ -265,8 +254,8 @@ func (r *router) with(family []report) (next *router, changed bool) {
 	return next, changed
 }
 
-// push closes next, which follows old, if nothing is left below it, and reports whether next must
-// be reported to the node above.
+// push closes next, which follows old, if it is empty, and reports whether next must be reported
+// above.
 func (p *nodes) push(name string, old, next *router) bool {
 	next.closed = next.empty()
 	pushed, due := p.due(next.pushed, p.total(name, next), p.routerAllows)
@@ -278,8 +267,8 @@ func (p *nodes) push(name string, old, next *router) bool {
 }
 
 // In a large tree, a report is due when a leaf's count has changed by leafDrift, or a router's by
-// routerDrift or a 128th. A path in a tree of words has twice as many small routers, so there the
-// first two limits are half as much again.
+// routerDrift or a 128th. A path of words has twice as many small routers, so there the first two
+// limits are half as much again.
 const (
 	leafDrift   = 4
 	routerDrift = 6
@@ -296,8 +285,6 @@ func (p *nodes) drift(of int) int {
 	return of
 }
 
-// due returns the tally to report for now, and whether a report is due. allowed is the permitted
-// error of a count.
 func (p *nodes) due(pushed, now tally, allowed func(count int) int) (report tally, due bool) {
 	if p.size() <= p.small {
 		return now, now != pushed
@@ -310,9 +297,9 @@ func (p *nodes) due(pushed, now tally, allowed func(count int) int) (report tall
 	return tally{members, min(scores, members)}, true
 }
 
-// dueCount returns the count to report, and whether it is due. A count usually keeps moving in one
-// direction, so a report runs ahead of it: among many nodes, some are then ahead and some behind.
-// After a jump, when many nodes change at once, it does not, or all of them would be ahead.
+// A count usually keeps moving in one direction, so a report runs ahead of it: among many nodes,
+// some are then ahead and some behind. After a jump, when many nodes change at once, all of them
+// would be ahead.
 func dueCount(pushed, now, allowed int) (report int, due bool) {
 	ahead := allowed / 2
 	if distance(now, pushed) >= 2*allowed {

@@ -6,12 +6,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// Counts are reported ahead of writes that may be refused.
 func TestSweep_AfterWritersAtTheSameTimeAllCountsOfASmallTreeAreExact(t *testing.T) {
 	proof.Sweep(t, 80, kvtest.World{Powers: kvtest.NoPowers}, func(sim *kvtest.Sim) {
 		open := func(s kv.Store) *ranking {
@@ -37,9 +38,8 @@ func TestSweep_AfterWritersAtTheSameTimeAllCountsOfASmallTreeAreExact(t *testing
 			})
 		}
 		sim.Wait()
-		if report := base.checkInvariants(sim.T()); report.Drift != 0 {
-			sim.T().Errorf("counts are off by %d", report.Drift)
-		}
+		base.checkInvariants(sim.T())
+		base.wantDrift(sim.T(), 0)
 	})
 }
 
@@ -60,7 +60,7 @@ func TestReport_ThatGoesUpManyLevelsTakesTwoTrips(t *testing.T) {
 	}
 }
 
-// meddled is the store of a process that dies after its second trip. Before that, meddle runs.
+// meddled is the store of a process that dies after its second trip, before which meddle runs.
 type meddled struct {
 	kv.Store
 	trips  int
@@ -95,4 +95,97 @@ func TestReport_AfterARefusedWriteNothingIsBelowAClosedSlot(t *testing.T) {
 		t.Error("the report was not refused: nothing is tested")
 	}
 	r.checkInvariants(t, idOf(39))
+}
+
+func TestTally_AScoreThatIsInSeveralNodesIsOne(t *testing.T) {
+	for n := range int64(9) { // The codes of 0 to 8 have 7 to 10 bits.
+		for _, n := range []int64{n, -n} {
+			r := open(newMem(), dense)
+			for i := range 60 {
+				r.set(t, idOf(i), n)
+			}
+			r.set(t, "another", n+1)
+			p, root := r.root(t)
+			if got := p.total("", root.router); got != (tally{61, 2}) {
+				t.Errorf("there are %+v of the scores %d and %d, want 61 with 2", got, n, n+1)
+			}
+			r.wantDrift(t, 0)
+		}
+	}
+}
+
+func TestRouter_CountsScoresInAKindOfItsOwn(t *testing.T) {
+	dense := router{seq: 9, pushed: tally{5, 2}, slots: [4]slot{{tally{3, 2}, 2, true}, {tally{}, 0, true}, {tally{1, 1}, 3, false}, {}}}
+	for name, c := range map[string]struct {
+		router router
+		kind   byte
+	}{"dense": {dense, 'D'}, "empty": {router{seq: 9}, 'R'}} {
+		value := c.router.encode()
+		got, err := decodeNode(kv.Result{Value: value, Version: 1})
+		if err != nil || got.router == nil || value[len(magic)] != c.kind {
+			t.Fatalf("%s: %q, %+v, %v", name, value, got, err)
+		}
+		if diff := cmp.Diff(c.router, *got.router, cmp.AllowUnexported(router{}, slot{}, tally{})); diff != "" {
+			t.Errorf("%s: mismatch (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestVerify_FindsWrongCountsOfScores(t *testing.T) {
+	r := open(newMem(), dense)
+	for i := range 100 {
+		r.set(t, idOf(i), int64(i/2))
+	}
+	r.wantDrift(t, 0)
+	p, root := r.root(t)
+	wrong := *root.router
+	wrong.slots[3].scores -= 2
+	wrong.seq++
+	must(t, p.write(ctx, r.s, "", root, wrong.encode()))
+	r.wantDrift(t, 2)
+	st, err := r.state(ctx, r.s, idOf(99))
+	must(t, err)
+	must(t, r.repair(r.s, idOf(99), st)) // which corrects the counts on that path
+	r.wantDrift(t, 0)
+	r.checkCounts(t)
+}
+
+func (r *ranking) root(t *testing.T) (*nodes, node) {
+	t.Helper()
+	p := r.epochsNow(t)
+	root, err := p.get(ctx, r.s, "")
+	if err != nil || root[0].router == nil {
+		t.Fatal(root, err)
+	}
+	return p, root[0]
+}
+
+func TestTree_DenseRanksOfALargeTreeAreOffByLittle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	r := open(newMem(), dense, func(c *Config) { c.Limit, c.Small = 128, 100 })
+	at := map[string]int64{}
+	check := func(most int) {
+		t.Helper()
+		scores := map[int64]bool{}
+		for _, n := range at {
+			scores[n] = true
+		}
+		rank, err := r.RankOf(ctx, r.s, FromInt(-1), true, Dense)
+		if off := distance(rank-1, len(scores)); err != nil || off > most {
+			t.Errorf("%d scores of %d are counted, %v", rank-1, len(scores), err)
+		}
+	}
+	for i := range 4000 {
+		at[idOf(i)] = rng.Int64N(6000)
+		r.set(t, idOf(i), at[idOf(i)])
+	}
+	check(150)
+	// The leaves keep their members, with fewer scores.
+	for i := range 4000 {
+		at[idOf(i)] -= at[idOf(i)] % 8
+		r.set(t, idOf(i), at[idOf(i)])
+	}
+	check(75)
+	must(t, r.Refresh(ctx, r.s))
+	check(0)
 }

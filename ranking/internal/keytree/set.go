@@ -11,17 +11,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Change returns the new state of a member; its version is ignored. It must read its data after old
-// was read. It may be called more than once.
+// A Change must read its data after old was read, and may be called again. The version of its
+// result is ignored.
 type Change func(ctx context.Context, s kv.Store, old State) (to State, err error)
 
 const setTries = 16
 
-// Set changes the member id of a tree whose records are own. It adds the new entry, writes the
-// record, then tidies: only then does the new entry count, and the old one goes.
-//
-// After an error other than ErrUnclear the member is unchanged. If tidying fails, that is no error:
-// the rest is added to due, with the reports.
+// Set adds the new entry of the member id, writes its record, then tidies. After an error other
+// than ErrUnclear the member is unchanged. A failure to tidy is no error: the rest is added to due.
 func (t *Tree) Set(ctx context.Context, s kv.Store, own *Own, id string, change Change, due *Due) error {
 	return t.SetAll(ctx, s, own, []Setting{{ID: id}}, OneByOne(func(int) Change { return change }), due)[0]
 }
@@ -31,11 +28,9 @@ type Setting struct {
 	Fence Fence
 }
 
-// Changes is a Change of several members: settings are their indexes. It returns an error for each,
-// or nil.
+// Changes is a Change of several members; settings are their indexes.
 type Changes func(ctx context.Context, s kv.Store, settings []int, old []State) (to []State, errs []error)
 
-// OneByOne returns Changes that run one change per setting, in parallel.
 func OneByOne(change func(setting int) Change) Changes {
 	return func(ctx context.Context, s kv.Store, settings []int, old []State) ([]State, []error) {
 		to := make([]State, len(settings))
@@ -47,7 +42,7 @@ func OneByOne(change func(setting int) Change) Changes {
 	}
 }
 
-// Fence selects whether the record of an unchanged member gets a new version. Then concurrent
+// Fence selects whether the record of an unchanged member gets a new version, so that concurrent
 // changes that read older data must read again.
 type Fence int
 
@@ -57,8 +52,7 @@ const (
 	FenceAll         // even without a record
 )
 
-// SetAll is Set for several members, with one write per leaf. It returns an error for each; a
-// failure does not affect the others.
+// SetAll is Set with one write per leaf. A failure does not affect the others.
 func (t *Tree) SetAll(ctx context.Context, s kv.Store, own *Own, settings []Setting, changes Changes, due *Due) []error {
 	all := make([]move, len(settings))
 	moves := make([]*move, len(settings))
@@ -98,21 +92,19 @@ func (t *Tree) setSome(ctx context.Context, s kv.Store, own *Own, moves []*move,
 const notedBytes = 256 << 10
 
 func fewNoted(moves []*move) int {
-	n, bytes := 0, 0
-	for n < len(moves) && (n == 0 || bytes+noteBytes(moves[n]) <= notedBytes) {
-		bytes += noteBytes(moves[n])
-		n++
+	bytes := 0
+	for n, m := range moves {
+		if bytes += len(m.id) + 24; n > 0 && bytes > notedBytes {
+			return n
+		}
 	}
-	return n
+	return len(moves)
 }
-
-func noteBytes(m *move) int { return len(m.id) + 24 }
 
 func toTry(moves []*move) []*move {
 	return slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return !m.unfinished() })
 }
 
-// mustBegin returns an error in moves that requires the operation to begin again.
 func mustBegin(moves []*move) error {
 	for _, m := range moves {
 		if !again(m.err) && m.unfinished() {
@@ -124,18 +116,18 @@ func mustBegin(moves []*move) error {
 
 type move struct {
 	own     *Own
-	setting int // index of the setting
+	setting int
 	id      string
-	key     string // of the record
+	key     string
 	fence   Fence
 	old     record
-	stays   bool   // new is the member's current state
-	new     State  // made for the record from
-	from    record // the record before new
-	err     error  // result of the last try
+	stays   bool
+	new     State
+	from    record
+	err     error
 
-	touched []Score // scores where a try added an entry or removes one
-	past    uint64  // the greatest version of the tries
+	touched []Score // where a try added an entry or removes one
+	past    uint64  // greatest version of the tries
 }
 
 func (m *move) unfinished() bool {
@@ -147,7 +139,6 @@ func (m *move) unfinished() bool {
 }
 
 func (o *Own) readAll(ctx context.Context, s kv.Store, moves []*move) {
-	// Each result has its own error.
 	results, _ := kv.GetAll(ctx, s, kv.Texts(moves, func(m *move) string { return m.key })...)
 	for i, m := range moves {
 		old, err := recordIn(m.key, results[i])
@@ -157,9 +148,9 @@ func (o *Own) readAll(ctx context.Context, s kv.Store, moves []*move) {
 	}
 }
 
-// choose sets the new state to to, and reports whether the record must be written. If the record
-// has not changed since the last choice of the same state, that state and its entry are kept. The
-// version of a new state is above those of all earlier tries, so that it can tidy their leftovers.
+// choose reports whether the record must be written. If neither the record nor to has changed since
+// the last try, state and entry are kept. A new version is above those of all earlier tries, so
+// that it can tidy their leftovers.
 func (m *move) choose(to State) bool {
 	m.stays = to.same(m.old.State)
 	if m.stays && !m.fences() {
@@ -237,7 +228,8 @@ func (b *batch) choose(ctx context.Context, s kv.Store, moves []*move) []*move {
 	return changing
 }
 
-// prepare adds the new entries of moves and notes the moves in the same trip.
+// prepare adds the new entries of moves and, in the same trip, notes them: no record may be written
+// before.
 func (b *batch) prepare(ctx context.Context, s kv.Store, moves []*move) {
 	moves = slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return m.stays })
 	if len(moves) == 0 {
@@ -259,8 +251,7 @@ func (b *batch) prepare(ctx context.Context, s kv.Store, moves []*move) {
 	}
 }
 
-// unwritten converts an unclear error of a preparation: no record was written, so the move is
-// clear.
+// unwritten converts an unclear error of a preparation: no record was written.
 func unwritten(err error) error {
 	if errors.Is(err, kv.ErrUnclear) {
 		return fmt.Errorf("%w: %v", kv.ErrUnavailable, err)
@@ -268,7 +259,6 @@ func unwritten(err error) error {
 	return err
 }
 
-// note journals moves. No record may be written before it returns.
 func (b *batch) note(ctx context.Context, s kv.Store, moves []*move) error {
 	claims := make([]Claim, len(moves))
 	for i, m := range moves {
@@ -296,12 +286,10 @@ func (b *batch) insert(ctx context.Context, s kv.Store, moves []*move) {
 
 type tidyPlan struct {
 	edits []*edit
-	of    []*move // the move of each edit
-	at    []*spot // its leaf, as read by commit; nil after an error
+	of    []*move
+	at    []*spot // leaves of edits, as read by commit; nil after an error
 }
 
-// commit writes the records of moves and, in the same trip, reads the leaves that the moves touched
-// in each epoch. It returns the plans to tidy them.
 func (b *batch) commit(ctx context.Context, s kv.Store, moves []*move) []*tidyPlan {
 	works := []func(kv.Store) error{func(s kv.Store) error { b.writeRecords(ctx, s, moves); return nil }}
 	all := make([]*tidyPlan, len(b.write))
@@ -331,7 +319,6 @@ func (b *batch) writeRecords(ctx context.Context, s kv.Store, moves []*move) {
 	for i, m := range moves {
 		ops[i] = m.write()
 	}
-	// Each op has its own error.
 	_ = s.Do(ctx, ops)
 	var unclear []*move
 	for i, m := range moves {
@@ -349,8 +336,7 @@ func (b *batch) writeRecords(ctx context.Context, s kv.Store, moves []*move) {
 
 func (m *move) write() kv.Op { return m.own.put(m.key, m.old.version, m.new) }
 
-// settle finds out whether the record was written, and writes it again if not. ErrUnclear: it was
-// overwritten since.
+// settle writes the record again if it was not written. ErrUnclear: it was overwritten since.
 func (m *move) settle(ctx context.Context, s kv.Store) error {
 	for range maxTries {
 		now, err := m.own.read(ctx, s, m.id)
@@ -371,7 +357,6 @@ func (m *move) settle(ctx context.Context, s kv.Store) error {
 	return kv.ErrUnclear
 }
 
-// tidyAll tidies where committed moves touched the tree. Failed edits become due.
 func (b *batch) tidyAll(ctx context.Context, s kv.Store, moves []*move, all []*tidyPlan) {
 	_ = each(ctx, s, b.write, func(s kv.Store, epoch int, p *nodes) error {
 		t := all[epoch].committed()
@@ -405,22 +390,21 @@ func (t *tidyPlan) committed() (kept tidyPlan) {
 
 func (b *batch) later(e *edit) dueWork {
 	return func(ctx context.Context, s kv.Store, due *Due) error {
-		return b.tree.begin(ctx, s, func(ep *epochs) error { return ep.tidy(ctx, s, due, e.id, e.point.score, *e.known) })
+		return b.tree.begin(ctx, s, func(ep *epochs) error { return ep.tidy(ctx, s, due, Tidying{e.id, e.point.score, *e.known}) })
 	}
 }
 
-// giveUp tidies where uncommitted moves touched the tree, and fences them. Failures become due.
 func (b *batch) giveUp(ctx context.Context, s kv.Store, moves []*move) {
 	lost := slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return len(m.touched) == 0 })
-	errs := kv.Each(ctx, s, lost, func(s kv.Store, _ int, m *move) error {
-		return b.tree.Finish(ctx, s, b.own, []Claim{{m.id, m.past, m.touched}}, b.due)
-	})
-	for i, m := range lost {
-		claim := Claim{m.id, m.past, m.touched}
-		if m.touched = nil; errs[i] != nil {
-			b.due.works = append(b.due.works, func(ctx context.Context, s kv.Store, due *Due) error {
-				return b.tree.Finish(ctx, s, b.own, []Claim{claim}, due)
-			})
+	kv.Each(ctx, s, lost, func(s kv.Store, _ int, m *move) error {
+		claims := []Claim{{m.id, m.past, m.touched}}
+		m.touched = nil
+		finish := func(ctx context.Context, s kv.Store, due *Due) error {
+			return b.tree.Finish(ctx, s, b.own, claims, due)
 		}
-	}
+		if finish(ctx, s, b.due) != nil {
+			b.due.works = append(b.due.works, finish)
+		}
+		return nil
+	})
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // finishSplit adds the nodes below a frozen leaf and then turns it into a router. The result is a
-// function of the frozen leaf, so all processes do the same, and none can undo it. frozen.version
-// is 0 in the process that froze the leaf: it does not know the version yet.
+// function of the frozen leaf, so all processes do the same. frozen.version is 0 in the process
+// that froze the leaf: it does not know the version yet.
 func (p *nodes) finishSplit(ctx context.Context, s kv.Store, name string, frozen node) error {
 	r, below := p.below(name, frozen.leaf)
 	works := []func(kv.Store) error{func(s kv.Store) error { return p.add(ctx, s, below) }}
@@ -57,7 +57,6 @@ func (p *nodes) add(ctx context.Context, s kv.Store, nodes []grown) error {
 	for i, n := range nodes {
 		ops[i] = p.put(n.name, node{}, n.encode())
 	}
-	// Each op has its own error.
 	_ = s.Do(ctx, ops)
 	for i := range ops {
 		switch err := ops[i].Err(); {
@@ -70,9 +69,9 @@ func (p *nodes) add(ctx context.Context, s kv.Store, nodes []grown) error {
 	return nil
 }
 
-// below returns the router that replaces the frozen leaf called name, and all nodes below it, with
-// more routers if four leaves are too small for the entries. The router continues the sequence
-// numbers of the leaf, since the node above knows them.
+// below returns the router that replaces the frozen leaf, and all nodes below it, with more routers
+// if four leaves are too small. The router continues the leaf's sequence numbers, since the node
+// above knows them.
 func (p *nodes) below(name string, frozen *leaf) (*router, []grown) {
 	r := &router{seq: frozen.seq + 1, pushed: frozen.pushed}
 	var all []grown
@@ -105,4 +104,59 @@ func (p *nodes) divide(name string, frozen *leaf) [4]*leaf {
 		c.closed = len(c.entries) == 0
 	}
 	return children
+}
+
+// open opens the path to the closed leaf at, from the root down, before an entry is added.
+// Afterwards no slot on it is closed, and no report in flight can close one, because the slots have
+// later sequence numbers.
+func (p *nodes) open(ctx context.Context, s kv.Store, at *spot) error {
+	names := path(at.name)
+	way, err := p.get(ctx, s, names[:len(names)-1]...)
+	if err != nil {
+		return err
+	}
+	way = append(way, at.node)
+	for i, above := range way[:len(way)-1] {
+		below := way[i+1]
+		if above.router == nil {
+			p.local.forget(p.keys(names))
+			if above.leaf == nil {
+				return p.loss(ctx, s, names[i])
+			}
+			return errAgain
+		}
+		if !above.closed() && !below.closed() {
+			continue
+		}
+		next, err := above.router.opened(child(names[i], names[i+1]), below)
+		if err != nil {
+			return err
+		}
+		if next == above.router {
+			continue
+		}
+		if err := p.writeRouter(ctx, s, names[i], above, next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *router) opened(i int, below node) (*router, error) {
+	next := *r
+	next.closed = false
+	if below.closed() {
+		now, want := r.slots[i], slot{seq: below.seq() + 1}
+		switch {
+		case now.seq < want.seq:
+			next.slots[i] = want
+		case now.seq > want.seq || now.closed:
+			return nil, errAgain
+		}
+	}
+	if next == *r {
+		return r, nil
+	}
+	next.seq = r.seq + 2
+	return &next, nil
 }

@@ -14,8 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// dying is a world in which requests fail, time out and arrive late, and one operation in forty is
-// its process's last.
 func dying(powers kvtest.Powers) kvtest.World {
 	return kvtest.World{
 		Powers: powers, Crash: 1.0 / 40, Pause: 0.005,
@@ -66,8 +64,7 @@ func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 	})
 }
 
-// region is where the members of a wave go. If it changes from wave to wave, whole subtrees are
-// emptied and filled again.
+// If the region of scores changes from wave to wave, subtrees are emptied and filled again.
 func region(sim *kvtest.Sim, wave int) int64 {
 	if sim.Seed()%2 == 0 {
 		return 0
@@ -93,7 +90,6 @@ func moveSome(r *ranking, rng *rand.Rand, up int64) {
 			changes = append(changes, someChange(r, rng, up))
 		}
 		due := new(Due)
-		// Whether it succeeds is checked at the end.
 		_ = r.SetAll(ctx, r.s, r.own, settings, OneByOne(func(i int) Change { return changes[i] }), due)
 		_ = due.Report(ctx, r.s)
 	}
@@ -126,7 +122,6 @@ func readAll(t *testing.T, r *ranking) {
 	}
 }
 
-// pageThrough returns all members in a direction, which may change meanwhile.
 func pageThrough(r *ranking, down bool) (ids []string, err error) {
 	var at []byte
 	for range 400 {
@@ -216,4 +211,9 @@ func TestSweep_AfterCrashesAnywhereNoMemberIsMissing(t *testing.T) {
 
 func TestSweep_AfterCrashesAnywhereNoMemberIsMissingInAnyOrder(t *testing.T) {
 	sweep(t, 60, kvtest.NoPowers)
+}
+
+func TestFaults_OfAStoreAreNoticed(t *testing.T) {
+	proof.Notices(t, "TestSweep_AfterCrashesAnywhereNoMemberIsMissing", "blind cas rank:", "blind add rank:", "lost add rank:")
+	proof.Notices(t, "TestSweep_AfterWritersAtTheSameTimeAllCountsOfASmallTreeAreExact", "blind cas rank:")
 }

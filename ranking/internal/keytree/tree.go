@@ -16,55 +16,52 @@ type Config struct {
 	Name    string // from kv.JoinText, unique in the store
 	Code    Code
 	Truth   Truth
-	Local   *Local // trees may share one
+	Local   *Local
 	Now     func() time.Time
-	Expires time.Time // expiry of the tree and all its keys; zero: never
+	Expires time.Time // zero: never
 
-	// Later, if not nil, runs work after the reply.
 	Later func(work func(context.Context, kv.Store) error)
 
 	// Atomic: changes are transactions, which may be undone. So the tree's existence is checked
-	// each time, and a definition written in one transaction is reread in the next.
+	// each time, and a definition written in one is reread in the next.
 	Atomic bool
 
-	Dense bool // it counts distinct scores, for dense ranks; needs a name of its own
+	Dense bool // for dense ranks; needs a name of its own
 
 	Limit int // entries per leaf; 0 means 128
 	Small int // size up to which counts are exact; 0 means 8,192
 }
 
-// smallTree is the default of Config.Small.
 const smallTree = 8192
 
 type Tree struct {
 	Config
-	name string // prefix of its keys
+	name string
 
 	mu    sync.Mutex // never held during a trip
-	meta  *meta      // as last read
-	read  time.Time  // time of that read's request
-	last  *meta      // the last definition ever read, or nil
-	wrote time.Time  // time of the last write in a transaction, which may still be undone; zero: none
-	edge  edge       // as last read or written
+	meta  *meta
+	read  time.Time // time of that read's request
+	last  *meta
+	wrote time.Time // last write in a transaction
+	edge  edge
 
-	lastEpoch uint64 // that root was asked for
-	lastRoot  string // what it returned
+	lastEpoch uint64
+	lastRoot  string
 
-	// Behind the prefix of a memory, which hardly ever changes: the definition and a root.
+	// Behind prefix, which hardly ever changes:
 	prefix         string
 	metaIn, rootIn string
-	rootOf         string // what rootIn is behind the prefix
+	rootOf         string
 }
 
-// treeKey is the class of all keys of trees. Everything after the name belongs to the text of its
-// one part. A node's key must not be hashed, because it is the node's position.
-var treeKey = kv.NewClass("rank", 1) // tree
+// A node's key is its position and must not be hashed, so everything after the name belongs to the
+// text of the one part.
+var treeKey = kv.NewClass("rank", 1)
 
 func New(c Config) *Tree {
 	return &Tree{Config: c, name: treeKey.KeyOfText(nil, plug.TreeName(c.Name))}
 }
 
-// nodes returns the nodes of an epoch, for an operation without a time limit.
 func (t *Tree) nodes(m *meta, epoch uint64) *nodes {
 	p := new(nodes)
 	t.open(p, m, epoch)
@@ -89,8 +86,6 @@ func (t *Tree) rootKey(epoch uint64) string {
 	return t.lastRoot
 }
 
-// keysIn returns the keys of the definition and of the root, "" if unknown, in a memory with a
-// prefix.
 func (t *Tree) keysIn(prefix, root string) (metaKey, rootKey string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -124,8 +119,7 @@ func (t *Tree) know(m *meta, asked time.Time) {
 	}
 }
 
-// mayBeUndone reports whether s is a transaction and the known definition may come from one that
-// was undone. The caller holds mu.
+// mayBeUndone: the definition may come from a transaction that was undone. The caller holds mu.
 func (t *Tree) mayBeUndone(s kv.Store) bool {
 	return t.Atomic && t.Now().Sub(t.wrote) < times.Definition && kv.PowersOf(s).Inside
 }
@@ -157,7 +151,7 @@ func (t *Tree) Leave() {
 	}
 }
 
-// Size returns the number of members when this process last read the root as a router, or 0.
+// Size is 0 unless the root was read as a router.
 func (t *Tree) Size() int {
 	t.mu.Lock()
 	m := t.meta
@@ -180,8 +174,6 @@ func (t *Tree) keepEdge(e edge) {
 	t.edge = e
 }
 
-// unseen reports whether this process has not read the tree, or may have read it in a transaction
-// that was undone.
 func (t *Tree) unseen() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,6 +1,7 @@
 package keytree
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/times"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -150,7 +153,6 @@ func checkRanksOf(t *testing.T, r *ranking, m *model, want []string, down bool, 
 	}
 }
 
-// checkRankOf asserts that score has the rank of its first member, or the one that it would have.
 func checkRankOf(t *testing.T, r *ranking, m *model, score Score, down bool, kind Ranks) {
 	t.Helper()
 	better := map[Score]bool{}
@@ -213,7 +215,6 @@ func checkPages(t *testing.T, r *ranking, want []string, down bool, n int) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pages of %d, down %v: mismatch (-want +got):\n%s", n, down, diff)
 	}
-	// From the last page back to the first.
 	for at = last; at != nil; {
 		l, err := r.Page(ctx, r.s, Between{}, down, at, n, Want{})
 		if err != nil {
@@ -248,7 +249,7 @@ func checkMember(t *testing.T, r *ranking, want []string, at int, down bool) {
 	}
 }
 
-// beaten is a store in which someone else is faster with each node, four times.
+// beaten is a store in which each write of a node loses four races.
 type beaten struct {
 	kv.Store
 	times map[string]int
@@ -311,7 +312,6 @@ func TestTree_Has_ReadsANodeOnceForAllMembersBelowIt(t *testing.T) {
 			t.Errorf("%s: %v", ids[i], has[i])
 		}
 	}
-	// The nodes on the way to a score without an entry may be empty.
 	if most := report.Leaves + report.Routers + 8; m.Cost().Ops > most {
 		t.Errorf("%v for a tree of %d nodes", m.Cost(), report.Leaves+report.Routers)
 	}
@@ -349,7 +349,6 @@ func TestTree_AnEdgeThatWasNotStoredIsStoredLater(t *testing.T) {
 	}
 }
 
-// No split separates the entries of one change.
 func TestTree_ManyTriesOfAChange_DoNotSplitALeaf(t *testing.T) {
 	r := open(newMem())
 	r.set(t, "b", 1)
@@ -362,4 +361,210 @@ func TestTree_ManyTriesOfAChange_DoNotSplitALeaf(t *testing.T) {
 	}
 	r.set(t, "a", 1)
 	r.wantClean(t, 2, "a", "b")
+}
+
+func TestTree_ThatAnUndoneTransactionHasMadeIsMadeByTheNext(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	r := open(mem, func(c *Config) { c.Atomic = true })
+	undone := errors.New("undone")
+	lost := false
+	for _, end := range []error{undone, nil} {
+		err := kv.PowersOf(mem).Atomic(ctx, func(s kv.Store) error {
+			in := *r
+			in.s = s
+			if m := r.known(s); m != nil {
+				t.Errorf("a transaction knows the tree as %+v, which is not there", m)
+			}
+			in.set(t, "a", 1)
+			in.set(t, "b", 2)
+			lost = lost || r.Lost()
+			return end
+		})
+		if err != end {
+			t.Fatal(err)
+		}
+	}
+	if r.checkInvariants(t, "a", "b"); lost || r.Lost() {
+		t.Error("the tree is said to have lost something")
+	}
+}
+
+// wavering is a store with a memory that gets each key just after it was first asked for.
+type wavering struct {
+	kv.Store
+	asked map[string]bool
+}
+
+func (w *wavering) Powers() kv.Powers { return kv.PowersOf(w.Store) }
+
+func (w *wavering) Memory(context.Context) (kv.Memory, string) { return w, "" }
+
+func (w *wavering) Recall(gets []kv.NearGet, results []kv.Result) bool {
+	for i, get := range gets {
+		r, err := kv.One(ctx, w.Store, kv.OpGet(get.Key))
+		if !w.asked[get.Key] || err != nil {
+			w.asked[get.Key] = true
+			return false
+		}
+		r.Decoded, _, _ = get.Decode(r.Value)
+		results[i] = r
+	}
+	return true
+}
+
+func TestTree_NodesThatComeIntoMemoryDuringAQueryAreWhatAReadFinds(t *testing.T) {
+	query := func(r *ranking, s kv.Store, before int) (found Part, n int) {
+		found, err := r.At(ctx, s, before, 7, true, Single, Want{})
+		if err == nil {
+			n, err = r.Count(ctx, s, Between{})
+		}
+		must(t, err)
+		return found, n
+	}
+	for _, members := range []int{3, 20, 100} {
+		r := open(newMem())
+		for i := range members {
+			r.set(t, fmt.Sprint("m", i), int64(i*i%37))
+		}
+		for before := 0; before < members; before += 9 {
+			want, all := query(r, r.s, before)
+			got, n := query(r, &wavering{Store: r.s, asked: map[string]bool{}}, before)
+			if diff := cmp.Diff(want.Members, got.Members, cmp.AllowUnexported(Score{})); diff != "" || n != all {
+				t.Errorf("%d of %d: counted %d, want %d (-want +got)\n%s", before, members, n, all, diff)
+			}
+		}
+	}
+}
+
+func TestTree_AQueryMeetsTheEntriesThatAreStaleOrDead(t *testing.T) {
+	now := time.Now()
+	tree := open(memkv.New(memkv.Options{}), func(c *Config) { c.Now = func() time.Time { return now } })
+	at := func(age time.Duration) uint64 { return uint64(now.Add(-age).UnixMilli()) }
+	one, two := FromInt(1), FromInt(2)
+	for what, c := range map[string]struct {
+		e    entry
+		st   State
+		want []Doubt
+	}{
+		"it counts":                       {entry{one, 7, "a", false}, State{In: true, Score: one, Ver: 7}, nil},
+		"the record has moved":            {entry{one, 7, "a", false}, State{In: true, Score: two, Ver: 7}, []Doubt{{ID: "a", Score: one}}},
+		"the record is gone":              {entry{one, 7, "a", false}, State{Ver: 8}, []Doubt{{ID: "a", Score: one}}},
+		"it may be about to commit":       {entry{one, at(0), "a", true}, State{}, nil},
+		"its change is over":              {entry{one, at(2 * times.Overdue), "a", true}, State{}, []Doubt{{ID: "a", Score: one, Past: at(2 * times.Overdue)}}},
+		"its record exists":               {entry{one, at(2 * times.Overdue), "a", true}, State{In: true, Score: two, Ver: 7}, nil},
+		"its record is in no ranking":     {entry{one, at(2 * times.Overdue), "a", true}, State{Apart: true, Ver: 7}, nil},
+		"it is another member's":          {entry{one, 7, "b", false}, State{Ver: 8}, nil},
+		"it counts at an earlier version": {entry{one, at(0), "a", true}, State{In: true, Score: one, Ver: 7}, nil},
+	} {
+		var got []Doubt
+		tree.meet([]entry{c.e}, "a", c.st, true, Want{Met: func(d Doubt) { got = append(got, d) }})
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: met %v, want %v", what, got, c.want)
+		}
+	}
+}
+
+func TestTree_TakesIDsOfEveryLengthAndOfAnyBytes(t *testing.T) {
+	r := open(newMem())
+	var ids []string
+	for b := range 256 {
+		ids = append(ids, string([]byte{byte(b)}), string([]byte{'a', byte(b), 0}))
+	}
+	for n := 0; n <= MaxID; n += 1 + n/8 {
+		ids = append(ids, strings.Repeat("x", n))
+	}
+	ids = append(ids, string(bytes.Repeat([]byte{0xff, ':', '\n'}, 600)), strings.Repeat("y", MaxID))
+	for i, id := range ids {
+		r.set(t, kv.JoinText(id)[:min(MaxID, len(kv.JoinText(id)))], int64(i%5))
+	}
+	if err := r.change(strings.Repeat("x", MaxID+1), To(FromInt(0))); !errors.Is(err, kv.ErrTooLarge) {
+		t.Error("an id that is too long:", err)
+	}
+	report := r.checkInvariants(t)
+	all, err := pageThrough(r, true)
+	must(t, err)
+	if report.Members < 500 || report.Members != len(all) {
+		t.Errorf("%d members, and %d in the nodes", report.Members, len(all))
+	}
+}
+
+func TestTree_StaysShallowUnderEveryLoad(t *testing.T) {
+	n := proof.Size(700, 6_000)
+	for name, score := range map[string]func(i int) int64{
+		"equal":      func(int) int64 { return 7 },
+		"ascending":  func(i int) int64 { return int64(i) },
+		"descending": func(i int) int64 { return int64(-i) },
+		"extreme":    func(i int) int64 { return []int64{math.MinInt64, math.MaxInt64, 0, -1}[i%4] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := open(newMem(), func(c *Config) { c.Limit = 128 })
+			for i := range n {
+				r.set(t, fmt.Sprint("m", i), score(i))
+			}
+			report := r.checkInvariants(t)
+			if report.Members != n || report.Depth > 42 {
+				t.Errorf("%d members on %d levels", report.Members, report.Depth)
+			}
+			// The long path to an extreme score has empty leaves.
+			if most := 5*n/128 + 300; report.Leaves > most {
+				t.Errorf("%d leaves, want at most %d", report.Leaves, most)
+			}
+		})
+	}
+}
+
+func TestTree_AfterAnyItemIsEvictedMendRepairsAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for i := 0; ; i += proof.Size(5, 1) {
+			mem := memkv.New(memkv.Options{})
+			r := open(plain{mem})
+			var ids []string
+			for i := range 60 {
+				ids = append(ids, idOf(i))
+				r.set(t, ids[i], int64(i%20))
+			}
+			keys := mem.Keys()
+			slices.Sort(keys)
+			if i >= len(keys) {
+				return
+			}
+			drop(t, mem, keys[i])
+			time.Sleep(time.Second) // A new tree begins with the time.
+			checkEvicted(t, keys[i], open(plain{mem}), ids)
+		}
+	})
+}
+
+func (r *ranking) clear(ctx context.Context, doubtful []Doubt) error {
+	for _, d := range doubtful {
+		if err := r.Clear(ctx, r.s, r.own, d, new(Due)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkEvicted(t *testing.T, key string, r *ranking, ids []string) {
+	t.Helper()
+	for _, down := range []bool{true, false} {
+		if _, err := r.Page(ctx, r.s, Between{}, down, nil, 10, Want{}); err != nil && !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+			t.Errorf("without %s: page: %v", key, err)
+		}
+	}
+	r.set(t, "new", 7)
+	r.set(t, ids[3], 11)
+	if err := r.mendAll(slices.Concat(ids, []string{"new"})...); err != nil {
+		t.Fatalf("without %s: mend: %v", key, err)
+	}
+	r.checkCounts(t)
+	want := len(ids) + 1
+	if strings.Contains(key, ":i:") && key != r.own.Key(ids[3]) {
+		want-- // Without its record, a member is not in.
+	}
+	report := r.checkInvariants(t, ids...)
+	all, err := pageThrough(r, true)
+	must(t, err)
+	if report.Members != want || report.Stale+report.Pending+report.Lost > 0 || len(all) != want {
+		t.Errorf("without %s: %+v, want %d members", key, report, want)
+	}
 }

@@ -13,31 +13,31 @@ import (
 )
 
 type Findings struct {
-	Members int // counted entries, confirmed by their records
-	Stale   int // entries ruled out by their records
-	Pending int // entries of failed or unfinished changes
-	Drift   int // total error of slots
-	Lost    int // missing nodes
+	Members int
+	Stale   int
+	Pending int
+	Drift   int
+	Lost    int
 
 	Leaves, Routers, Depth int
-	Way                    int // total number of nodes on the paths to all entries
-	Bytes                  int // of all nodes
+	Way                    int
+	Bytes                  int
 
-	Missing []string // given members that should have an entry and do not
-	Damaged []string // members with unreadable own records
-	Wrong   []string // a sentence for each broken invariant
+	Missing []string
+	Damaged []string
+	Wrong   []string
 }
 
 type Report struct {
 	Findings
 	doubtful []Doubt
-	damaged  []entry // of members whose own records cannot be read
+	damaged  []entry
 	lost     []*lossError
 }
 
-// Verify reads the whole tree and reports its problems, and which of the members ids lack the entry
-// their records call for. If the tree changes while it runs, counts may be off and entries pending,
-// but nothing is reported as wrong.
+// Verify reads the whole tree and reports its problems, and which of the members ids lack their
+// entry. If the tree changes meanwhile, counts may be off and entries pending, but nothing is
+// reported as wrong.
 func (t *Tree) Verify(ctx context.Context, s kv.Store, ids []string) (Report, error) {
 	ep, err := t.epochs(ctx, s, false)
 	if err != nil {
@@ -59,8 +59,7 @@ func (t *Tree) Verify(ctx context.Context, s kv.Store, ids []string) (Report, er
 	return v.Report, nil
 }
 
-// doubtDamaged adds a doubt for each member with a damaged record. Its newest counted entry has the
-// record's last state.
+// doubtDamaged: the newest counted entry has the last state of a damaged record.
 func (r *Report) doubtDamaged() {
 	slices.SortFunc(r.damaged, func(a, b entry) int {
 		return cmp.Or(strings.Compare(a.id, b.id), cmp.Compare(a.ver, b.ver))
@@ -79,9 +78,8 @@ func (r *Report) doubtDamaged() {
 
 const mendRounds = 4
 
-// Mend does what Verify does, and repairs the tree: it calls clear to remove entries, and adds the
-// members that are missing. Counts need a Refresh afterward. A tree that has lost something is
-// rebuilt.
+// Mend is Verify, and repairs the tree: it calls clear to remove entries, and adds missing members.
+// Counts need a Refresh afterward. A tree that has lost something is rebuilt.
 func (t *Tree) Mend(ctx context.Context, s kv.Store, ids []string, lost uint64, clear func(context.Context, []Doubt) error) (Report, error) {
 	first, err := t.Verify(ctx, s, ids)
 	switch {
@@ -94,26 +92,19 @@ func (t *Tree) Mend(ctx context.Context, s kv.Store, ids []string, lost uint64, 
 	}
 	found := first
 	for round := 1; err == nil && round < mendRounds && len(found.doubtful)+len(found.Missing) > 0; round++ {
-		if err = t.mend(ctx, s, found, clear); err == nil {
+		err = clear(ctx, found.doubtful)
+		for missing := range slices.Chunk(found.Missing, verifiedAtOnce) {
+			if err == nil {
+				err = t.RestoreAll(ctx, s, missing)
+			}
+		}
+		if err == nil {
 			found, err = t.Verify(ctx, s, ids)
 		}
 	}
 	return first, err
 }
 
-func (t *Tree) mend(ctx context.Context, s kv.Store, found Report, clear func(context.Context, []Doubt) error) error {
-	if err := clear(ctx, found.doubtful); err != nil {
-		return err
-	}
-	for _, id := range found.Missing {
-		if err := t.Restore(ctx, s, id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Restore adds the missing entry of the member id, if its record says that it is in.
 func (t *Tree) Restore(ctx context.Context, s kv.Store, id string) error {
 	st, err := t.state(ctx, s, id)
 	if err != nil || !st.In {
@@ -126,7 +117,7 @@ func (t *Tree) Restore(ctx context.Context, s kv.Store, id string) error {
 	return due.Report(ctx, s)
 }
 
-// RestoreAll is Restore for many, without a correction of counts.
+// RestoreAll does not correct counts.
 func (t *Tree) RestoreAll(ctx context.Context, s kv.Store, ids []string) error {
 	due := new(Due)
 	err := t.begin(ctx, s, func(ep *epochs) error {
@@ -135,7 +126,6 @@ func (t *Tree) RestoreAll(ctx context.Context, s kv.Store, ids []string) error {
 	return cmp.Or(err, due.Report(ctx, s))
 }
 
-// verifier checks the nodes of one epoch. Without nodes there is no tree.
 type verifier struct {
 	*nodes
 	Report
@@ -145,8 +135,6 @@ func (v *verifier) wrong(name, format string, args ...any) {
 	v.Wrong = append(v.Wrong, fmt.Sprintf("node %q: ", name)+fmt.Sprintf(format, args...))
 }
 
-// node checks the node called name, with slot at in the router above, and all nodes below it. It
-// returns the number of entries there.
 func (v *verifier) node(ctx context.Context, s kv.Store, name string, at slot) (entries int, err error) {
 	key := v.key(name)
 	results, err := kv.GetAll(ctx, s, key)
@@ -262,7 +250,6 @@ func (v *verifier) entries(ctx context.Context, s kv.Store, l *leaf) error {
 
 const verifiedAtOnce = 100
 
-// given adds the members ids that should have an entry and do not, and those with damaged records.
 func (v *verifier) given(ctx context.Context, s kv.Store, truth Truth, ids []string) error {
 	for batch := range slices.Chunk(ids, verifiedAtOnce) {
 		states, err := truth.States(ctx, s, batch)
@@ -285,8 +272,8 @@ func (v *verifier) given(ctx context.Context, s kv.Store, truth Truth, ids []str
 	return nil
 }
 
-// Has reports, for each of the members ids, whether it has the entry that its record, in one of
-// states, calls for.
+// Has reports whether each of the members ids has the entry that its record, in one of states,
+// calls for.
 func (t *Tree) Has(ctx context.Context, s kv.Store, ids []string, states []State) (has []bool, err error) {
 	ep, err := t.epochs(ctx, s, false)
 	if err != nil {
@@ -303,7 +290,6 @@ func (t *Tree) Has(ctx context.Context, s kv.Store, ids []string, states []State
 	return has, nil
 }
 
-// hold is Has for the nodes of one epoch, nil without a tree. It reads each node once.
 func (p *nodes) hold(ctx context.Context, s kv.Store, ids []string, states []State) ([]bool, error) {
 	has := make([]bool, len(ids))
 	for i := range has {

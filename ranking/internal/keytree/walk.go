@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// stretch is the part of the order between two points, exclusive, in the direction from from to to.
+// stretch is the part of the order between two points, exclusive, in the direction of to.
 type stretch struct{ from, to point }
 
-// only returns the stretch that holds only the member at p.
 func (p point) only() stretch { return stretch{p.beside(false), p.beside(true)} }
 
 func (st stretch) ascends() bool { return st.from.compare(st.to) < 0 }
@@ -20,16 +19,13 @@ func (st stretch) holds(q point) bool {
 	return st.to.compare(q) < 0 && q.compare(st.from) < 0
 }
 
-// holdsAll reports whether all members with score s lie in the stretch, and holdsNone whether none
-// does. Usually one is true, and no member must be hashed.
-func (st stretch) holdsAll(s Score) bool {
-	from, to := s.Compare(st.from.score), s.Compare(st.to.score)
-	return from*to < 0
-}
-
-func (st stretch) holdsNone(s Score) bool {
-	from, to := s.Compare(st.from.score), s.Compare(st.to.score)
-	return from*to > 0
+// holds reports whether e is in st. Usually the scores decide, and the id must not be hashed.
+func (r *reading) holds(st stretch, e *entry) bool {
+	from, to := e.score.Compare(st.from.score), e.score.Compare(st.to.score)
+	if from*to != 0 {
+		return from*to < 0
+	}
+	return st.holds(r.point(e.score, e.id))
 }
 
 // eachLeaf visits the leaves that can hold entries in st, in its direction, until visit returns
@@ -42,7 +38,6 @@ func (r *reading) eachLeaf(look look, st stretch, visit func(name string, l *lea
 	r.leavesIn(look, low, high, st.ascends(), visit)
 }
 
-// leavesIn is eachLeaf between two sequences of bits, inclusive.
 func (r *reading) leavesIn(look look, low, high string, up bool, visit func(name string, l *leaf) bool) {
 	var walk func(name string) bool
 	walk = func(name string) bool {
@@ -72,11 +67,11 @@ func (r *reading) leavesIn(look look, low, high string, up bool, visit func(name
 
 const usualPage = 24
 
-// entries returns up to most entries in st, in its direction, up to the first node that was not
-// read, and whether these are all.
+// entries returns up to most entries in st, up to the first node that was not read, and whether
+// these are all.
 func (r *reading) entries(st stretch, most int) (found []entry, all bool) {
 	all = true
-	r.eachLeaf(r.known, st, func(_ string, l *leaf) bool {
+	r.eachLeaf(r.seen.get, st, func(_ string, l *leaf) bool {
 		if l == nil {
 			all = false
 			return false
@@ -93,8 +88,8 @@ func (r *reading) entries(st stretch, most int) (found []entry, all bool) {
 	return found, all
 }
 
-// within calls visit with the entries of l in st, in its direction, until visit returns false. A
-// trusting query uses only the newest entry of each member, even of a change that never happened.
+// within calls visit with the entries of l in st, until visit returns false. A trusting query uses
+// only the newest entry of each member, even of a change that never happened.
 func (r *reading) within(l *leaf, st stretch, visit func(*entry) bool) bool {
 	entries, up := l.entries, st.ascends()
 	if r.trusting && !l.settled {
@@ -104,17 +99,13 @@ func (r *reading) within(l *leaf, st stretch, visit func(*entry) bool) bool {
 		if !up {
 			i = len(entries) - 1 - i
 		}
-		e := &entries[i]
-		if st.holdsAll(e.score) || !st.holdsNone(e.score) && st.holds(r.point(e.score, e.id)) {
-			if !visit(e) {
-				return false
-			}
+		if e := &entries[i]; r.holds(st, e) && !visit(e) {
+			return false
 		}
 	}
 	return true
 }
 
-// reach is a walk that needs n entries in st, or all of them.
 func (r *reading) reach(st stretch, n int) func(look) bool {
 	return func(look look) bool {
 		met, complete := 0, true
@@ -133,15 +124,15 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 
 func (r *reading) surely(name string) int { return max(1, r.expected(name)-r.drift(leafDrift)) }
 
-// beyond is a walk that counts the members above q, or below it. Scores are counted exactly only if
-// q is not between members with equal scores.
+// beyond counts the members above q, or below it. Scores are counted exactly only if q is not
+// between members with equal scores.
 func (r *reading) beyond(q point, above bool, count *tally) func(look) bool {
 	bits, edge := r.bits(q), q == edgeOf(q.score, above)
 	return func(look look) bool {
 		*count = tally{}
 		for name := ""; ; {
 			if edge && r.code.hasWhole([]byte(name)) {
-				return true // All members below have q's score, so none is beyond.
+				return true // All members below have q's score.
 			}
 			nd, ok := look(name)
 			if !ok {
@@ -183,11 +174,9 @@ func (r *reading) wholeTree(count *tally) func(look) bool {
 	}
 }
 
-// skip is a walk that finds the point after the first skipped members, from the highest down or
-// from the lowest up. It asks for as many leaves as are likely to hold the next n members.
-//
-// It relies on the counts in routers, even if a leaf turns out to hold more or fewer. So the point
-// depends only on stored data: the next page begins where one ends.
+// skip finds the point after the first skipped members. It asks for as many leaves as are likely to
+// hold the next n members. It relies on the counts in routers, even if a leaf holds more or fewer.
+// So the point depends only on stored data: the next page begins where one ends.
 func (r *reading) skip(skipped, n int, down bool, at *point) func(look) bool {
 	return func(look look) bool {
 		left, complete := skipped, true
@@ -238,7 +227,6 @@ func (r *reading) askFrom(look look, name string, n int, down bool) {
 	})
 }
 
-// nth sets at to the point just before the member of l at offset n, and reports whether it exists.
 func (r *reading) nth(l *leaf, n int, down bool, at *point) bool {
 	entries := l.counted()
 	if n >= len(entries) {
@@ -251,7 +239,6 @@ func (r *reading) nth(l *leaf, n int, down bool, at *point) bool {
 	return true
 }
 
-// end returns the point after all members in a direction.
 func end(down bool) point {
 	if down {
 		return lowest

@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// wordOf returns the word of a text without zeros: no word is the beginning of another.
+// A word ends with a zero, so that none is a prefix of another.
 func wordOf(text string) Score { return FromWord(text + "\x00") }
 
 type told map[string]State
@@ -49,7 +49,7 @@ func (w *words) change(t testing.TB, id string, to State) {
 	}
 	w.told[id] = to
 	for _, at := range []State{was, to} {
-		tidied, err := w.Tidy(ctx, w.s, id, at.Score, to)
+		tidied, err := w.Tidy(ctx, w.s, Tidying{id, at.Score, to})
 		must(t, err)
 		due.Merge(tidied)
 	}
@@ -93,7 +93,7 @@ func TestWords_ATreeAnswersAsASortedSliceDoes(t *testing.T) {
 			rng := seeded(t)
 			changes := proof.Size(80, 200)
 			if strings.Contains(name, "long") {
-				changes = 30 // Each reports to as many nodes as the beginning has levels.
+				changes = 30 // Each reports to a node for each level of the beginning.
 			}
 			for i := range changes {
 				id := idOf(rng.IntN(changes))
@@ -107,9 +107,7 @@ func TestWords_ATreeAnswersAsASortedSliceDoes(t *testing.T) {
 			for _, bound := range []string{"", "coffee", "tea", "tea house", "0500", long, long + "0500"} {
 				w.checkCount(t, bound)
 			}
-			// Another process has seen nothing of the tree, and finds its way by the edge or without.
-			other := openWords(w.s, w.told)
-			other.check(t)
+			openWords(w.s, w.told).check(t) // as a process that has not read the tree
 		})
 	}
 }
@@ -175,26 +173,6 @@ func TestWords_NodesHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestWords_AreInOrderAndBelowTheHighest(t *testing.T) {
-	o := &order{code: Words}
-	all := []Score{FromWord("\x00"), FromWord("a\x00"), FromWord("a\x01"), FromWord("b"), FromWord(strings.Repeat("\xff", MaxWord))}
-	last := lowest
-	for _, s := range all {
-		for _, p := range []point{before(s), o.point(s, "x"), after(s)} {
-			if p.compare(last) <= 0 || o.bits(p) < o.bits(last) {
-				t.Errorf("%+v is not above %+v", p, last)
-			}
-			last = p
-		}
-	}
-	if highest.compare(last) <= 0 || o.bits(highest) < o.bits(last) {
-		t.Error("there is a word above the highest point")
-	}
-	if a := FromWord("a"); !a.Equals(FromWord("a")) || a.Equals(FromWord("b")) {
-		t.Error("words are equal, or not, and should not be")
-	}
-}
-
 func TestWords_ADamagedLeafIsMissing(t *testing.T) {
 	l := &leaf{entries: []entry{{FromWord("a\x00"), 1, "x", false}, {FromWord("b\x00"), 7, "yz", true}}}
 	whole := l.encode()
@@ -246,28 +224,4 @@ func TestWords_ARebuildKeepsThem(t *testing.T) {
 			t.Errorf("%d leaves became %d", before.Leaves, after.Leaves)
 		}
 	})
-}
-
-func TestWords_APictureHasTheNamesOfTheKeys(t *testing.T) {
-	w := openWords(newMem(), told{})
-	for i := range 40 {
-		w.put(t, idOf(i), fmt.Sprintf("word %03d", i))
-	}
-	p, err := w.Picture(ctx, w.s, 500, []string{idOf(7)})
-	must(t, err)
-	var walk func(n *PictureNode)
-	found := false
-	walk = func(n *PictureNode) {
-		if !strings.HasSuffix(n.Key, ":"+n.Name) {
-			t.Errorf("the node %s has the key %s", n.Name, n.Key)
-		}
-		found = found || n.Name == p.Leaves[0] && n.Read
-		for _, below := range n.Below {
-			walk(below)
-		}
-	}
-	walk(p.Root)
-	if !found {
-		t.Errorf("the leaf %s is not in the picture", p.Leaves[0])
-	}
 }

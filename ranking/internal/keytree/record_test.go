@@ -13,10 +13,16 @@ func (r *ranking) damage(t *testing.T, id string) []byte {
 	got, err := kv.One(ctx, r.s, kv.OpGet(r.own.Key(id)))
 	must(t, err)
 	got.Value[len(got.Value)/2] ^= 0x10
-	if _, err := kv.One(ctx, r.s, kv.OpSet(r.own.Key(id), got.Value)); err != nil {
-		t.Fatal(err)
-	}
+	_, err = kv.One(ctx, r.s, kv.OpSet(r.own.Key(id), got.Value))
+	must(t, err)
 	return got.Value
+}
+
+func (r *ranking) wantRecord(t *testing.T, id string, score int64) {
+	t.Helper()
+	if st, err := r.state(ctx, r.s, id); err != nil || !st.In || st.Score != FromInt(score) {
+		t.Errorf("the record says %+v, %v; want %d", st, err, score)
+	}
 }
 
 func TestTree_Mend_OfADamagedRecordTakesTheNewestEntryThatCounts(t *testing.T) {
@@ -24,25 +30,18 @@ func TestTree_Mend_OfADamagedRecordTakesTheNewestEntryThatCounts(t *testing.T) {
 	for i := range 20 {
 		r.set(t, idOf(i), int64(i))
 	}
-	before, err := r.own.read(ctx, r.s, idOf(3))
+	stale, err := r.state(ctx, r.s, idOf(3))
 	must(t, err)
 	r.set(t, idOf(3), 17)
-	stale := before.State
-	if _, err := r.InsertNow(ctx, r.s, Insertion{idOf(3), stale}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = r.InsertNow(ctx, r.s, Insertion{idOf(3), stale})
+	must(t, err)
 	r.damage(t, idOf(3))
 	if got := r.checkInvariants(t); cmp.Diff([]string{idOf(3)}, got.Damaged) != "" || got.Members != 21 {
 		t.Errorf("%d members, damaged %v; want 21 entries that count, and %s", got.Members, got.Damaged, idOf(3))
 	}
-	if _, err := r.Mend(ctx, r.s, nil, 0, r.clear); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.mendAll())
 	r.wantClean(t, 20, idOf(3))
-	st, err := r.state(ctx, r.s, idOf(3))
-	if err != nil || !st.In || st.Score.Int() != 17 {
-		t.Errorf("the record says %+v, %v; want 17", st, err)
-	}
+	r.wantRecord(t, idOf(3), 17)
 }
 
 func TestTree_Mend_OfADamagedRecordTakesNoPendingEntry(t *testing.T) {
@@ -50,17 +49,12 @@ func TestTree_Mend_OfADamagedRecordTakesNoPendingEntry(t *testing.T) {
 	r.set(t, "a", 1)
 	st, err := r.state(ctx, r.s, "a")
 	must(t, err)
-	if _, err := r.Insert(ctx, r.s, "a", State{In: true, Score: FromInt(5), Ver: st.Ver + 1}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = r.Insert(ctx, r.s, "a", State{In: true, Score: FromInt(5), Ver: st.Ver + 1})
+	must(t, err)
 	r.damage(t, "a")
-	if _, err := r.Mend(ctx, r.s, nil, 0, r.clear); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.mendAll())
 	r.wantClean(t, 1, "a")
-	if st, err := r.state(ctx, r.s, "a"); err != nil || st.Score.Int() != 1 {
-		t.Errorf("the record says %+v, %v; want 1", st, err)
-	}
+	r.wantRecord(t, "a", 1)
 }
 
 func TestTree_Finish_LeavesADamagedRecordAndItsEntry(t *testing.T) {
@@ -106,13 +100,7 @@ func TestTree_Clear_ARecordThatAnotherOneWritesAgainMeanwhileIsNoError(t *testin
 	other.damage(t, "a")
 	d := &disturbed{Store: mem}
 	doubt := Doubt{ID: "a", Score: FromInt(1), Again: &State{In: true, Score: FromInt(1)}}
-	d.at = map[int]func(){2: func() { // after the damage was read
-		if err := other.clear(ctx, []Doubt{doubt}); err != nil {
-			t.Error(err)
-		}
-	}}
+	d.at = map[int]func(){2: func() { must(t, other.clear(ctx, []Doubt{doubt})) }} // after the damage was read
 	must(t, open(plain{d}).clear(ctx, []Doubt{doubt}))
-	if st, err := other.state(ctx, mem, "a"); err != nil || st.Broken != nil || st.Score != FromInt(1) {
-		t.Errorf("the record says %+v, %v; want 1", st, err)
-	}
+	other.wantRecord(t, "a", 1)
 }
