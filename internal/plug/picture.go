@@ -8,25 +8,23 @@ import (
 
 // Drawn is a Window with pictures.
 type Drawn interface {
-	// Picture returns the layout of the data at a value, "" if there is only one. It reads about
-	// most keys and omits the rest.
+	// Picture returns the layout of the data at a value. It reads about most keys.
 	Picture(ctx context.Context, s kv.Store, value string, most int) (Picture, error)
 }
 
-// Picture is the layout of data in the store: rings, one per shard, or a tree, or the segments of a
-// list.
+// Picture is a layout in the store: rings, one per shard, or a tree, or the segments of a list.
 type Picture struct {
 	Rings []Ring
 	Root  *Node
-	Room  int // entries in a leaf, or approximately in a part
+	Room  int // entries in a leaf, or about that many in a part
 	Parts []Part
-	Words string // what was left out; "": nothing
+	Words string // says what was left out
 }
 
 // Ring is a ring of segments.
 type Ring struct {
-	Head     int64 // the last number assigned
-	Newest   int   // the segment that holds Head
+	Head     int64 // last number assigned
+	Newest   int   // the segment with Head
 	Segments []Segment
 }
 
@@ -36,7 +34,6 @@ type Segment struct {
 	Slots []uint8
 }
 
-// Node is a node of a tree.
 type Node struct {
 	Name   string
 	Count  int

@@ -7,13 +7,12 @@ import (
 	"sync"
 )
 
-// Places is a set of places, such as those met in a rebuild.
+// Places is a set of places.
 type Places struct {
 	mu  sync.Mutex // never held during a trip
 	all map[string]bool
 }
 
-// Note adds some to the set.
 func (p *Places) Note(some []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -34,8 +33,8 @@ func (p *Places) Take() []string {
 	return all
 }
 
-// noteSign divides the place of a record in a list from the note that its entry carries there:
-// what the record adds to numbers of the list. No text of a value contains it.
+// noteSign separates a place in a list from its note: what the record adds to numbers of the list.
+// No text of a value contains it.
 const noteSign = "*"
 
 // Noted returns place with a note, which may be empty.
@@ -52,7 +51,7 @@ func Bare(place string) string {
 	return place
 }
 
-// NoteOf returns the note of place, "" if it has none.
+// NoteOf returns the note of place.
 func NoteOf(place string) string {
 	_, note, _ := strings.Cut(place, noteSign)
 	return note
@@ -72,12 +71,11 @@ func Bares(places []string) []string {
 	return all
 }
 
-// HasNotes reports whether one of places has a note.
 func HasNotes(places []string) bool {
 	return slices.ContainsFunc(places, func(place string) bool { return strings.Contains(place, noteSign) })
 }
 
-// At returns that of places which is place, with its note.
+// At returns the element of places that is place, with its note.
 func At(places []string, place string) (at string, ok bool) {
 	for _, at := range places {
 		if rest, ok := strings.CutPrefix(at, place); ok && (rest == "" || strings.HasPrefix(rest, noteSign)) {

@@ -10,42 +10,39 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Window is how package inspect reads an index. Keys that belong together, such as the segments of
-// one list, begin with a common text, their base. All methods except Amend write nothing.
+// Window is how package inspect reads an index. Related keys, such as the segments of a list, begin
+// with a common text, their base. All methods except Amend only read.
 type Window interface {
-	// Name is the name of the index.
 	Name() string
 
-	// Kind is its kind: "unique", "list", "timeline".
+	// Kind is "unique", "list", "timeline" or the like.
 	Kind() string
 
-	// Bases returns the bases for place: on a board kept by period, one for each period.
+	// Bases returns the bases for place: several for a board kept by period.
 	Bases(place string) []string
 
 	// Base returns the base of key, and whether key is the first of its base, by which an audit
-	// finds it. It returns "" if key is not in the window, or a hash in it hides too long a name.
+	// finds it. It returns "" if key is not in the window, or if a hash hides a part of its name.
 	Base(key string) (base string, first bool)
 
-	// Audit returns faults at base that do not show in a record. place is a place with that base,
-	// or "" if unknown, which matters only if base contains a hash.
+	// Audit returns faults at base that no record shows. place is its place, or "" if unknown,
+	// which matters only if base contains a hash.
 	Audit(ctx context.Context, s kv.Store, base, place string) ([]Wrong, error)
 
-	// Amend repairs the faults that Audit finds at base. It leaves lost and damaged parts to a
-	// rebuild.
+	// Amend repairs the faults found by Audit, except lost and damaged parts, which need a rebuild.
 	Amend(ctx context.Context, s kv.Store, base, place string) error
 
-	// Page returns the first n rows at a value, which is "" if there is only one.
+	// Page returns the first n rows at a value.
 	Page(ctx context.Context, s kv.Store, value string, n int) ([]Row, error)
 
-	// Said returns all ids and values named in value, stored under key, and the msgpack bodies in
-	// it, without damaged parts.
+	// Said returns all ids and values named in value, stored under key, and its msgpack bodies,
+	// without damaged parts.
 	Said(key string, value []byte) (texts []string, bodies [][]byte)
 
-	// Show describes value, stored under key, with one line for each part.
+	// Show describes value, stored under key, one line for each part.
 	Show(key string, value []byte) ([]string, error)
 }
 
-// Shown is an Index with a Window.
 type Shown interface {
 	Window() Window
 }
@@ -56,49 +53,47 @@ type Parted interface {
 	Parted() bool
 }
 
-// Ender is a Window with keys that expire.
 type Ender interface {
-	// Ends returns the expiry of the item under key, which is in the window, or the zero time.
+	// Ends returns the expiry of the item under key, or the zero time.
 	Ends(key string) time.Time
 }
 
 // Fitter is a Window that reports tag options that do not fit the stored data.
 type Fitter interface {
-	// Fit returns such options, each with the observation and the change to make. It judges by the
-	// places of some records and the age of their model, and reads at most a few hundred keys.
+	// Fit returns observations, each with the change to make. It judges by the places of some
+	// records and the age of their model, and reads at most a few hundred keys.
 	Fit(ctx context.Context, s kv.Store, some []Standing, age time.Duration) ([]string, error)
 }
 
 // Standing is the place of a record in an index.
 type Standing struct{ ID, Place string }
 
-// Wrong is one fault.
 type Wrong struct {
-	Kind  string // one of the kinds below
-	Index string // the index it was found in, "" if none
+	Kind  string // "" if none
+	Index string // "" if none
 	ID    string // the record it concerns, "" if none
 	Text  string // a sentence
 }
 
 // Kinds of faults.
 const (
-	MissingEntry  = "missing entry"   // a record is missing at its place
-	StrayEntry    = "stray entry"     // a counted entry that no record confirms
-	WrongCount    = "wrong count"     // a number that disagrees with what it counts
+	MissingEntry  = "missing entry"   // a counted entry that no record confirms
+	StrayEntry    = "stray entry"     // a number that disagrees with its list
+	WrongCount    = "wrong count"     // a child of a deleted record
 	Orphan        = "orphan"          // a child of a deleted record
-	DamagedItem   = "damaged item"    // an unreadable item that can be restored
-	DamagedRecord = "damaged record"  // an unreadable record
-	Unlisted      = "unlisted record" // a record missing in the ids of its model
-	LostIDs       = "lost ids"        // a lost part of a model's ids
-	NotBuilt      = "not built"       // an index that does not hold all records
+	DamagedItem   = "damaged item"    // unreadable, but can be restored
+	DamagedRecord = "damaged record"  // unreadable
+	Unlisted      = "unlisted record" // missing in the ids of its model
+	LostIDs       = "lost ids"
+	NotBuilt      = "not built"
 
-	// PendingEntry is a stray entry of a change that may be in progress. If it is still there
-	// times.Settled later, it is a stray entry.
+	// PendingEntry is an entry of a change that may be in progress. It is stray if it is still
+	// there times.Settled later.
 	PendingEntry = "pending"
 )
 
-// Damage returns the text of err if it means that an item is damaged or lost. A read-only reader
-// that would have replaced such an item gets an ErrReadOnly instead.
+// Damage returns the text of err if it means a damaged or lost item. A read-only reader that would
+// have replaced it gets an ErrReadOnly instead.
 func Damage(err error) (text string, is bool) {
 	switch {
 	case errors.Is(err, kv.ErrReadOnly):
@@ -110,11 +105,11 @@ func Damage(err error) (text string, is bool) {
 	return "", false
 }
 
-// Row is a line of a page in package inspect.
+// Row is a row of a page in package inspect.
 type Row struct {
-	ID   string // text of the record's id, or a member
-	Note string // its stamp, score, or text
-	Data []byte // msgpack of data that is not a record, such as an event
+	ID   string // or a member
+	Note string // stamp, score, or text
+	Data []byte // msgpack of an event or the like
 }
 
 // BaseAt splits key, which must begin with begin, into its base and the rest after a "#". The base
