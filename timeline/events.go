@@ -15,14 +15,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// DefaultKeep is the number of events kept for an owner by default.
+// DefaultKeep is the default of EventsSpec.Keep.
 const DefaultKeep = 100
 
 // MaxEvent is the size limit of an encoded event, in bytes.
 const MaxEvent = 8 << 10
 
-// EventsSpec describes events of type T that belong to owners of type V. kvgen writes it from a
-// tag.
+// EventsSpec describes events of type T whose owners have type V. kvgen writes it from a tag.
 type EventsSpec[T, V any] struct {
 	Name  string // Visit: part of the keys
 	Key   kvmodel.KeyOf[V]
@@ -33,9 +32,9 @@ type EventsSpec[T, V any] struct {
 	// counts. If Once is nil, every event does.
 	Once func(*T) string
 
-	Keep   int // number of events kept for an owner; 0: DefaultKeep
+	Keep   int // events kept for an owner; 0: DefaultKeep
 	Layout Layout
-	TTL    time.Duration // time after which an event is gone; 0: never
+	TTL    time.Duration // lifetime of an event; 0: forever
 }
 
 // Events keeps the last events of each owner, in constant space: footprints, a feed, notifications.
@@ -60,7 +59,6 @@ func NewEvents[T, V any](db *kvmodel.DB, spec EventsSpec[T, V]) *Events[T, V] {
 	return e
 }
 
-// layoutAt returns the layout with keys prefixed by base.
 func (e *Events[T, V]) layoutAt(base func(owner string) string) layout {
 	shared := common{db: e.db, base: base, keep: e.spec.Keep, ttl: e.spec.TTL, what: e.subject}
 	switch e.spec.Layout {
@@ -75,17 +73,16 @@ func (e *Events[T, V]) layoutAt(base func(owner string) string) layout {
 	return &appended{shared}
 }
 
-// ModelName returns the name of the events.
 func (e *Events[T, V]) ModelName() string { return e.spec.Name }
 
-// Rebuild does nothing, since events are stored nowhere else.
+// Rebuild does nothing: events are stored nowhere else.
 func (e *Events[T, V]) Rebuild(context.Context) error { return e.failure(e.db.Writable()) }
 
 const pushedAtOnce = 500 // owners in a trip
 
-// Push adds each event to its owner's, which keep their order. Events of up to 500 owners share the
-// trips of one: one trip, and one more for an owner's first event. The error joins an *ItemError for
-// every event that was not added or may not have been; the others were.
+// Push adds each event to its owner's, in order. It takes one trip for up to 500 owners, and one
+// more for an owner's first event. The error joins an *ItemError for every event that was not added
+// or may not have been.
 func (e *Events[T, V]) Push(ctx context.Context, events ...T) error {
 	ctx, end := e.db.Begin(ctx, "Push")
 	defer end()
@@ -102,10 +99,10 @@ func (e *Events[T, V]) Push(ctx context.Context, events ...T) error {
 type batch struct {
 	owner   string
 	entries []entry
-	indexes []int // among the arguments of Push
+	indexes []int // in the arguments of Push
 }
 
-// sort groups events by owner, and returns an error for each event that cannot be stored.
+// sort groups events by owner, and returns an error for each that cannot be stored.
 func (e *Events[T, V]) sort(events []T) (batches []*batch, errs []error) {
 	byOwner := make(map[string]*batch)
 	now := e.db.Now().UnixMilli()
@@ -178,8 +175,7 @@ func (e *Events[T, V]) Latest(ctx context.Context, owner V, n int) ([]T, error) 
 	return events, damage
 }
 
-// Unread returns the number of owner's events after a time, such as the owner's last visit. The
-// result is at most Keep; then there may be more. One trip.
+// Unread returns the number of owner's events after a time, at most Keep. One trip.
 func (e *Events[T, V]) Unread(ctx context.Context, owner V, since time.Time) (int, error) {
 	ctx, end := e.db.Begin(ctx, "Unread")
 	defer end()
@@ -196,7 +192,7 @@ func (e *Events[T, V]) Unread(ctx context.Context, owner V, since time.Time) (in
 	return unread, damage
 }
 
-// entries returns the last n current entries of owner, newest first.
+// entries returns the last n current entries, newest first.
 func (e *Events[T, V]) entries(ctx context.Context, owner V, n int) ([]entry, error) {
 	all, damage := e.layout.latest(ctx, e.db.Store(), e.spec.Key.Text(owner), n)
 	if damage != nil && !wire.IsCorrupt(damage) {
@@ -243,7 +239,6 @@ func (e *Events[T, V]) failure(err error) error {
 	return fmt.Errorf("%s: %w", e.spec.Name, err)
 }
 
-// eventsWindow is the [plug.Window] of events.
 type eventsWindow[T, V any] struct{ *Events[T, V] }
 
 func (w eventsWindow[T, V]) Name() string { return w.spec.Name }
@@ -261,7 +256,7 @@ func (w eventsWindow[T, V]) Base(key string) (base string, first bool) {
 	return base, ok && (rest == "n" || strings.HasPrefix(rest, "a") || rest == "p")
 }
 
-// Audit returns unreadable events. Missing ones cannot be detected, since no record mentions them.
+// Audit returns unreadable events. Missing ones cannot be detected.
 func (w eventsWindow[T, V]) Audit(ctx context.Context, s kv.Store, base, _ string) ([]plug.Wrong, error) {
 	_, err := w.layoutAt(func(base string) string { return base }).latest(ctx, s, base, w.spec.Keep)
 	if wire.IsCorrupt(err) {
@@ -284,7 +279,7 @@ func (w eventsWindow[T, V]) Page(ctx context.Context, s kv.Store, value string, 
 	return rows, err
 }
 
-// Ends returns the expiry of a key of events with a TTL: see appended.
+// Ends is for events with a TTL: see appended.
 func (w eventsWindow[T, V]) Ends(key string) time.Time {
 	if w.spec.TTL == 0 {
 		return time.Time{}

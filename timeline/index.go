@@ -33,7 +33,7 @@ func (c *core) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return c.prepareAll(ctx, s, m, places)
 }
 
-// prepareAll is Prepare if records may have several owners.
+// prepareAll is Prepare for records with several owners.
 func (c *core) prepareAll(ctx context.Context, s kv.Store, m *plug.Move, places []string) error {
 	marks := make([]mark, len(places))
 	errs := kv.Each(ctx, s, places, func(s kv.Store, i int, place string) (err error) {
@@ -70,8 +70,8 @@ func (c *core) number(ctx context.Context, s kv.Store, owner, id string) (mark, 
 	return mark{n, c.db.Now().UnixMilli()}, c.failure(err)
 }
 
-// noteBuilt notes, before the first number is taken, whether the timeline may still be built. No build
-// can come between a number and its commit in one transaction.
+// noteBuilt notes, before the first number is taken, whether the timeline may still be built.
+// Within a transaction, no build can come between a number and its commit.
 func (c *core) noteBuilt(ctx context.Context) {
 	if c.atomic || c.settled.Load() || c.unbuilt.Load() {
 		return
@@ -83,7 +83,6 @@ func (c *core) noteBuilt(ctx context.Context) {
 	}
 }
 
-// entered returns the places where m needs a new entry.
 func entered(m *plug.Move) []string {
 	if len(m.Had) == 0 {
 		return m.Gained
@@ -91,10 +90,10 @@ func entered(m *plug.Move) []string {
 	return plug.Without(m.Gained, m.Had)
 }
 
-// Beside adds the entries. A reader does not show one before the record has its stamp.
+// Beside adds the entries. Readers ignore one until the record has its stamp.
 func (c *core) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	places, marks := entered(m), c.marks.all(m.Mark)
-	if len(places) == 1 { // the usual case
+	if len(places) == 1 {
 		return c.enterAt(ctx, s, m.ID, places[0], marks)
 	}
 	return kv.Join(kv.Each(ctx, s, places, func(s kv.Store, _ int, place string) error { return c.enterAt(ctx, s, m.ID, place, marks) })...)
@@ -109,8 +108,8 @@ func (c *core) enter(ctx context.Context, s kv.Store, id, owner string, m mark) 
 	return c.failure(c.lane(owner, id).add(ctx, s, entry{m.stamp, m.at, []byte(id)}))
 }
 
-// After moves the records up whose change a build missed. Otherwise it does nothing: an old entry
-// stays until its ring has come around, and readers skip it since the record has another stamp.
+// After moves up records whose change a build missed. Old entries stay until they are lapped:
+// readers skip them since the record has another stamp.
 func (c *core) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	if c.atomic {
 		return nil
@@ -129,7 +128,7 @@ func (c *core) After(ctx context.Context, s kv.Store, moves []*plug.Move) error 
 	return nil
 }
 
-// catchUp moves the record id up in l if a build missed the change that gave it the number n.
+// catchUp moves the record id up in l if a build missed the change that took the number n.
 func (c *core) catchUp(ctx context.Context, s kv.Store, id string, l *lane, n int64) error {
 	if !c.unbuilt.Load() && era(l.top()) == era(n) {
 		return nil
@@ -145,8 +144,8 @@ func (c *core) catchUp(ctx context.Context, s kv.Store, id string, l *lane, n in
 	return c.failure(c.moveUp(ctx, s, recs[0], l.laneName, dawn(now)))
 }
 
-// Repair adds missing entries of rec, or moves it up if a build may have missed the change of a dead
-// process.
+// Repair adds missing entries of rec, or moves it up if a build may have missed the change of a
+// dead process.
 func (c *core) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, _ []string) error {
 	marks := c.marks.all(rec.Mark)
 	for _, place := range rec.Places {
@@ -174,7 +173,7 @@ func (c *core) repair(ctx context.Context, s kv.Store, rec *plug.Seen, l *lane, 
 }
 
 // moveUp moves rec to a dawn of a lane if its number there is of an earlier era. A build may still
-// sort the record.
+// sort it.
 func (c *core) moveUp(ctx context.Context, s kv.Store, rec *plug.Seen, in laneName, dawn int64) error {
 	st, ok := c.standingIn(rec, in)
 	if !ok || era(st.stamp) >= era(dawn) {
@@ -193,7 +192,7 @@ func (c *core) moveUp(ctx context.Context, s kv.Store, rec *plug.Seen, in laneNa
 	return cmp.Or(errs...)
 }
 
-// keepWhile stores the result of change in rec, and repeats that until nothing changes.
+// keepWhile stores the result of change in rec, until nothing changes.
 func (c *core) keepWhile(ctx context.Context, s kv.Store, rec *plug.Seen, change func(*plug.Seen) (kept []byte, changed bool)) error {
 	for range pushTries {
 		kept, changed := change(rec)

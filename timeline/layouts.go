@@ -10,20 +10,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Layout is the storage format of one owner's events.
+// Layout is the storage format of an owner's events.
 type Layout uint8
 
 const (
-	// Appended is one key that events are appended to; the last of them count. A push is one trip.
+	// Appended is one key that events are appended to. A push is one trip.
 	Appended Layout = iota
 
-	// Numbered is a ring of numbered keys, one for each event. A push is two trips. Keep counts
-	// numbers: a failed push may leave one unused, and so may a process's first push to an owner
-	// beside others.
+	// Numbered is a ring with one key for each event. A push is two trips. Keep counts numbers: a
+	// failed push may leave one unused, and so may a process's first push to an owner beside
+	// others.
 	Numbered
 
-	// Packed is one key with only the last events. A push is two trips and may be retried, but a
-	// read transfers the fewest bytes.
+	// Packed is one key with only the last events. A push is two trips and may be retried, but
+	// reads transfer the fewest bytes.
 	Packed
 )
 
@@ -31,22 +31,21 @@ type layout interface {
 	// push adds entries, oldest first.
 	push(ctx context.Context, s kv.Store, owner string, entries []entry) error
 
-	// latest returns entries, newest first: at least those of the last n subjects.
+	// latest returns entries, newest first, at least those of the last n subjects.
 	latest(ctx context.Context, s kv.Store, owner string, n int) ([]entry, error)
 
-	// keys returns the keys that can hold current entries.
 	keys(owner string) []string
 }
 
 type common struct {
 	db   plug.DB
-	base func(owner string) string // returns the prefix of an owner's keys
+	base func(owner string) string // prefix of an owner's keys
 	keep int
 	ttl  time.Duration
 	what func(entry) string
 }
 
-// cut returns the last keep different entries, each at its last occurrence. All are oldest first.
+// cut returns the last keep entries with different subjects, oldest first, like entries.
 func (c *common) cut(entries []entry) []entry {
 	slices.Reverse(entries)
 	kept := distinct(entries, c.keep, c.what)
@@ -54,7 +53,7 @@ func (c *common) cut(entries []entry) []entry {
 	return kept
 }
 
-// distinct returns the first n of entries with different subjects.
+// distinct returns the first n entries with different subjects.
 func distinct(entries []entry, n int, what func(entry) string) []entry {
 	seen := make(map[string]bool)
 	var kept []entry
@@ -70,18 +69,18 @@ func distinct(entries []entry, n int, what func(entry) string) []entry {
 	return kept
 }
 
-// appended is one key for each owner, or several in rotation if events have a TTL. Entries are in
-// the order of their appends. Outdated ones stay until some process trims the key.
+// appended is one key for each owner; with a TTL, several in rotation. Entries are in the order of
+// their appends. Outdated ones stay until the key is trimmed.
 type appended struct{ common }
 
-// trimOdds: one push in trimOdds trims its key.
+// one push in trimOdds trims its key
 const trimOdds = 64
 
-// slack is the number of surplus entries that a reader tolerates.
+// slack is how many surplus entries a reader tolerates.
 const slack = 16
 
-// keys returns the keys newest first. With a TTL they include the key of the next turn, for
-// processes with a fast clock.
+// keys returns the keys newest first. With a TTL, the key of the next turn is for processes with a
+// fast clock.
 func (a *appended) keys(owner string) []string {
 	if a.ttl == 0 {
 		return []string{a.key(owner)}
@@ -91,7 +90,7 @@ func (a *appended) keys(owner string) []string {
 }
 
 // key returns the key for new events. With a TTL, a key takes events for one TTL and lives for two,
-// so it never expires before its events do.
+// so it never expires before its events.
 func (a *appended) key(owner string) string {
 	if a.ttl == 0 {
 		return a.base(owner) + "#a"
@@ -142,8 +141,7 @@ func (a *appended) trimSoon(key string) {
 	a.db.Soon(func(ctx context.Context) error { return a.trim(ctx, a.db.Store(), key) })
 }
 
-// trim drops outdated entries. Any process may do so at any time: the swap fails if an entry was
-// appended since the key was read.
+// trim drops outdated entries. The swap fails if an entry was appended since the read.
 func (a *appended) trim(ctx context.Context, s kv.Store, key string) error {
 	entries, version, err := readKey(ctx, s, key)
 	if err != nil {
@@ -191,7 +189,6 @@ func (p *packed) latest(ctx context.Context, s kv.Store, owner string, _ int) ([
 	return entries, err
 }
 
-// numbered is a ring for each owner, with a key for each event.
 type numbered struct {
 	common
 	process *process
@@ -210,7 +207,7 @@ func (r *numbered) push(ctx context.Context, s kv.Store, owner string, entries [
 			err = l.add(ctx, s, e)
 		}
 		if err != nil && i > 0 {
-			return kv.Unclear(err) // Some are stored.
+			return kv.Unclear(err) // some are stored
 		}
 		if err != nil {
 			return err
@@ -221,7 +218,7 @@ func (r *numbered) push(ctx context.Context, s kv.Store, owner string, entries [
 
 func (r *numbered) latest(ctx context.Context, s kv.Store, owner string, n int) ([]entry, error) {
 	l := r.lane(owner)
-	// With repeated subjects, more entries are needed.
+	// repeated subjects take more entries
 	m := newMerge(s, []*lane{l}, false, nil, max(n, n*int(l.stale.Load())/10))
 	m.what = r.what
 	if err := m.open(ctx); err != nil {

@@ -8,24 +8,24 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A reader is the way of one call through a lane: down from a cut to older entries, or up to newer
-// ones. It shows no hole: every entry between the cut and a visible entry that was acknowledged
-// before the call began is visible as well, or was lapped.
+// A reader goes through a lane for one call: down from a cut, or up. It shows no hole: every entry
+// between the cut and a visible entry that was acknowledged before the call began is visible, or
+// was lapped.
 type reader struct {
 	*lane
 	up    bool
-	shown bool  // only displayed, so reads may come from memory
+	shown bool  // reads may come from memory
 	from  *cut  // nil: the newest end
-	at    cut   // the target of from, once the reader has moved
-	step  int64 // number of blocks to read next
+	at    cut   // the target of from
+	step  int64 // blocks to read next
 
-	counter int64 // the counter's number, or absent or poisoned
-	top     int64 // the highest stamp known or read
+	counter int64 // or absent or poisoned
+	top     int64 // highest stamp known or read
 	read    []segment
-	ordered []*entry // the distinct showable entries of read, in the order of the way
+	ordered []*entry // distinct showable entries of read, in the order of the way
 }
 
-// has returns a segment, or nil if it was not read.
+// has returns nil for a segment not read.
 func (r *reader) has(segment int64) *segment {
 	for i := range r.read {
 		if r.read[i].number == segment {
@@ -53,7 +53,7 @@ func (r *reader) open(ctx context.Context, s kv.Store) error {
 		refs = r.whole()
 	}
 	if r.atomic {
-		// The numbers of a transaction may have been rolled back.
+		// numbers of a transaction may have been rolled back
 		r.top = 0
 	}
 	if err := r.fetch(ctx, s, refs, true); err != nil {
@@ -68,9 +68,8 @@ func (r *reader) open(ctx context.Context, s kv.Store) error {
 	return r.settle(ctx, s)
 }
 
-// openSparingly is open for large entries. It reads the planned segments and the one above them,
-// which may have been used since. A process that does not know the head of the ring reads the
-// counter first.
+// openSparingly is open for large entries. It reads the planned segments and the one above, which
+// may have been used since. If the head of the ring is unknown, it reads the counter first.
 func (r *reader) openSparingly(ctx context.Context, s kv.Store) error {
 	r.top = r.knowledge.top()
 	known := r.top != 0
@@ -92,7 +91,6 @@ func (r *reader) openSparingly(ctx context.Context, s kv.Store) error {
 	return r.settle(ctx, s)
 }
 
-// settle ends open, after the first segments are read.
 func (r *reader) settle(ctx context.Context, s kv.Store) error {
 	if err := r.search(ctx, s); err != nil {
 		return err
@@ -107,8 +105,8 @@ func (r *reader) settle(ctx context.Context, s kv.Store) error {
 
 func (r *reader) moveTo(c cut) { r.at, r.from = c, &r.at }
 
-// search reads the ring if no counter locates the newest block. A ring without its first segments was
-// never written.
+// search reads the ring if no counter locates the newest block. A ring without its first segments
+// was never written.
 func (r *reader) search(ctx context.Context, s kv.Store) error {
 	for first := true; r.counter < 0 && (first || r.top > 0); first = false {
 		refs := r.remaining()
@@ -125,8 +123,7 @@ func (r *reader) search(ctx context.Context, s kv.Store) error {
 	return nil
 }
 
-// probed is the number of segments without entries after which a ring of large entries counts as
-// never written.
+// probed empty segments mean that a ring of large entries was never written.
 const probed = 3
 
 // more reads further, twice as many blocks each time. This is R3.
@@ -136,7 +133,7 @@ func (r *reader) more(ctx context.Context, s kv.Store) error {
 	return r.fetch(ctx, s, refs, false)
 }
 
-// whole returns all segments, or none if they are too many to read at once.
+// whole returns all segments, or none if they are too many.
 func (r *reader) whole() []int64 {
 	if r.shape.blocks > wholeRing {
 		return nil
@@ -169,7 +166,7 @@ func (r *reader) ahead(n int64) []int64 {
 
 func (r *reader) oldest() int64 { return r.shape.firstShown(r.top) }
 
-// way returns the first and the last block to go through, and the step from one to the next.
+// way returns the first and the last block to go through, and the step.
 func (r *reader) way() (first, last, step int64) {
 	g := r.shape
 	low, high := g.block(r.oldest()), g.block(r.top)
@@ -182,7 +179,6 @@ func (r *reader) way() (first, last, step int64) {
 	return high, low, -1
 }
 
-// fetch reads segments and, if wanted, the counter.
 func (r *reader) fetch(ctx context.Context, s kv.Store, refs []int64, counter bool) error {
 	keys := r.keysOf(refs, counter)
 	if r.shown {
@@ -208,7 +204,7 @@ func (r *reader) fetch(ctx context.Context, s kv.Store, refs []int64, counter bo
 	return nil
 }
 
-// order sorts the showable entries of all segments read in the order of the way.
+// order sorts the showable entries in the order of the way.
 func (r *reader) order() {
 	n := 0
 	for _, seg := range r.read {
@@ -224,7 +220,7 @@ func (r *reader) order() {
 			}
 		}
 		if !r.up {
-			slices.Reverse(r.ordered[begin:]) // To leave little to sort.
+			slices.Reverse(r.ordered[begin:]) // leaves little to sort
 		}
 	}
 	slices.SortFunc(r.ordered, func(a, b *entry) int {
@@ -258,8 +254,8 @@ func (r *reader) help() {
 	}
 }
 
-// reach returns the stamp up to which the way was read without a gap. ended reports that nothing is
-// beyond. This is R2.
+// reach returns the stamp up to which the way was read without a gap. ended: nothing is beyond.
+// This is R2.
 func (r *reader) reach() (stamp int64, ended bool) {
 	b, end, step := r.way()
 	for ; (end-b)*step >= 0; b += step {
@@ -277,8 +273,8 @@ func (r *reader) reach() (stamp int64, ended bool) {
 	return 0, true
 }
 
-// visible returns the entries between the cut and the reach, in the order of the way. ended reports
-// that there are none beyond them.
+// visible returns the entries between the cut and the reach, in the order of the way. ended: none
+// are beyond.
 func (r *reader) visible() (entries []*entry, ended bool) {
 	reach, ended := r.reach()
 	first := r.find(func(e *entry) bool { return r.from.isOver(*e) != r.up })
@@ -290,16 +286,15 @@ func (r *reader) find(behind func(*entry) bool) int {
 	return sort.Search(len(r.ordered), func(i int) bool { return behind(r.ordered[i]) })
 }
 
-// pass moves the cut past it, an item of a record.
 func (r *reader) pass(it item) {
 	if r.up {
 		r.moveTo(over(it.entry))
 		return
 	}
-	r.moveTo(cut{it.stamp, it.what}) // just below it
+	r.moveTo(cut{it.stamp, it.what})
 }
 
-// skip moves the cut to the reach, if there are no visible entries.
+// skip moves the cut to the reach, if no entries are visible.
 func (r *reader) skip() {
 	if entries, ended := r.visible(); len(entries) > 0 || ended {
 		return
@@ -312,7 +307,6 @@ func (r *reader) skip() {
 	r.moveTo(c)
 }
 
-// An item is an entry with its subject and its reader.
 type item struct {
 	entry
 	what   string

@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Meet notes the owners that a rebuild has seen.
 func (c *core) Meet(places []string) {
 	c.met.mu.Lock()
 	defer c.met.mu.Unlock()
@@ -24,10 +23,10 @@ func (c *core) Meet(places []string) {
 	}
 }
 
-// ringsAtOnce is the number of rings that a check or the end of a rebuild reads in parallel.
+// ringsAtOnce is how many rings a check or the end of a rebuild reads in parallel.
 const ringsAtOnce = 16
 
-// Finish removes unreadable bytes from the rings. By now the records have their entries again.
+// Finish removes unreadable bytes from the rings, whose records have their entries again by now.
 func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	for some := range slices.Chunk(c.met.take(), ringsAtOnce) {
 		var lanes []*lane
@@ -42,7 +41,6 @@ func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	return nil
 }
 
-// mend removes unreadable bytes from the lane.
 func (l *lane) mend(ctx context.Context, s kv.Store) error {
 	return l.each(ctx, s, 0, l.shape.blocks, func(_ int64, key string, r kv.Result) error {
 		for range pushTries {
@@ -60,7 +58,7 @@ func (l *lane) mend(ctx context.Context, s kv.Store) error {
 	})
 }
 
-// Check reports the records of recs without an entry where they belong.
+// Check reports records without an entry where they belong.
 func (c *core) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	wrong, all := make([][]string, len(recs)), make(map[laneName]*checked)
 	for i, rec := range recs {
@@ -96,13 +94,12 @@ func (c *core) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]st
 // checked are the records to look for in one lane.
 type checked struct {
 	*lane
-	at   []int // indexes into all records
+	at   []int
 	recs []stamped
 }
 
 func (c *checked) add(at int, rec stamped) { c.at, c.recs = append(c.at, at), append(c.recs, rec) }
 
-// each calls missing for each record without an entry.
 func (c *checked) each(ctx context.Context, s kv.Store, missing func(at int, e stamped)) error {
 	for from := 0; from < len(c.recs); from += atOnce {
 		some := c.recs[from:min(from+atOnce, len(c.recs))]
@@ -119,7 +116,6 @@ func (c *checked) each(ctx context.Context, s kv.Store, missing func(at int, e s
 	return nil
 }
 
-// ofOwner returns " of owner" for messages, or "" for a shared ring.
 func ofOwner(owner string) string {
 	if owner == "" {
 		return ""
@@ -129,8 +125,8 @@ func ofOwner(owner string) string {
 
 var _ plug.Purger = (*core)(nil)
 
-// Purge removes the id from the entries of the record. The entries stay, without an id, until they are
-// lapped: no record has an empty id.
+// Purge removes the id from the entries of the record. They stay without it until they are lapped:
+// no record has an empty id.
 func (c *core) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
 	done := make(map[string]bool)
 	for _, place := range places {
@@ -146,7 +142,7 @@ func (c *core) Purge(ctx context.Context, s kv.Store, id string, places []string
 	return nil
 }
 
-// Purge searches the single ring, whether or not the record is known to be in it.
+// Purge searches the single ring, even if the record is not known to be in it.
 func (u unowned) Purge(ctx context.Context, s kv.Store, id string, _ []string, fence func() error) error {
 	return u.core.Purge(ctx, s, id, []string{""}, fence)
 }
@@ -165,8 +161,8 @@ func (l *lane) purge(ctx context.Context, s kv.Store, id string, fence func() er
 	return nil
 }
 
-// purgeKeys removes id from the entries under keys. found is the number of keys up to the last one that
-// exists.
+// purgeKeys removes id from the entries under keys. found is the number of keys up to the last
+// existing one.
 func purgeKeys(ctx context.Context, s kv.Store, keys []string, id string, fence func() error) (found int, err error) {
 	for range pushTries {
 		swaps, last, err := withoutID(ctx, s, keys, id)
@@ -177,7 +173,7 @@ func purgeKeys(ctx context.Context, s kv.Store, keys []string, id string, fence 
 		if err := fence(); err != nil {
 			return found, err
 		}
-		_ = s.Do(ctx, swaps) // Each op has its own result.
+		_ = s.Do(ctx, swaps)
 		keys = nil
 		for i := range swaps {
 			if err := swaps[i].Err(); unlessRaced(err) != nil {
@@ -190,7 +186,6 @@ func purgeKeys(ctx context.Context, s kv.Store, keys []string, id string, fence 
 	return found, kv.ErrConflict
 }
 
-// withoutID returns the swaps for purgeKeys, by the entries as they are now.
 func withoutID(ctx context.Context, s kv.Store, keys []string, id string) (swaps []kv.Op, found int, err error) {
 	if len(keys) == 0 {
 		return nil, 0, nil

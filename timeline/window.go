@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// ringWindow is the [plug.Window] of an index. A base is common to all rings of an owner.
+// ringWindow is the [plug.Window] of an index. All rings of an owner share a base.
 type ringWindow struct{ *core }
 
 func (c *core) Window() plug.Window { return ringWindow{c} }
@@ -57,7 +57,7 @@ func (c ringWindow) Audit(ctx context.Context, s kv.Store, base, _ string) (wron
 	return wrong, nil
 }
 
-// damaged returns the keys of damaged segments, and the counter's if that is not a number.
+// damaged returns the keys of damaged segments and counters.
 func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err error) {
 	count, _, err := l.readCounter(ctx, s)
 	if count == poisoned {
@@ -85,7 +85,7 @@ func (c ringWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error
 	return nil
 }
 
-// dropBadCounter deletes a counter that is not a number. The next writer recreates it: see RECOVER.
+// dropBadCounter deletes an unusable counter. The next writer recreates it: see RECOVER.
 func (l *lane) dropBadCounter(ctx context.Context, s kv.Store) error {
 	count, version, err := l.readCounter(ctx, s)
 	if err != nil || count != poisoned {
@@ -159,7 +159,6 @@ func (c ringWindow) Show(key string, value []byte) ([]string, error) {
 	return showEntries(key, value, func(e entry) string { return string(e.body) })
 }
 
-// Said returns the ids of the entries.
 func (c ringWindow) Said(key string, value []byte) (texts []string, bodies [][]byte) {
 	for _, body := range bodiesOf(key, value) {
 		texts = append(texts, string(body))
@@ -167,7 +166,6 @@ func (c ringWindow) Said(key string, value []byte) (texts []string, bodies [][]b
 	return texts, nil
 }
 
-// bodiesOf returns the bodies of the entries under key.
 func bodiesOf(key string, value []byte) (bodies [][]byte) {
 	if strings.HasSuffix(key, "#n") {
 		return nil
@@ -178,7 +176,6 @@ func bodiesOf(key string, value []byte) (bodies [][]byte) {
 	return bodies
 }
 
-// shownAtMost bounds the entries in the output of Show.
 const shownAtMost = 100
 
 func showEntries(key string, value []byte, body func(entry) string) ([]string, error) {
