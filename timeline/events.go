@@ -73,6 +73,7 @@ func (e *Events[T, V]) layoutAt(base func(owner string) string) layout {
 	return &appended{shared}
 }
 
+// ModelName returns the name of the events.
 func (e *Events[T, V]) ModelName() string { return e.spec.Name }
 
 // Rebuild does nothing: events are stored nowhere else.

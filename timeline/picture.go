@@ -24,6 +24,7 @@ type Segment struct {
 	Slots   []Slot
 }
 
+// Slot is the state of one slot of a ring.
 type Slot uint8
 
 // The states of a slot. Package templates has the same numbers.

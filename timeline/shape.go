@@ -6,6 +6,7 @@ import (
 	"math/bits"
 )
 
+// DefaultSize is the default Size of a Shape.
 const DefaultSize = 1024
 
 // defaultSegment is the number of stamps per key, if the ring is large enough.

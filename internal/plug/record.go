@@ -2,11 +2,8 @@ package plug
 
 import "slices"
 
-// The write path and the indexes are untyped, so their code is compiled once, not once per model.
-// Only data classes and index classes have types.
-//
-// Record is a record of any model: a pointer to its struct, or nil.
-
+// Record is a record of any model: a pointer to its struct, or nil. The write path and the indexes
+// are untyped, so that their code is compiled once, not once per model.
 type Record any
 
 // As returns v as a *T.
