@@ -17,7 +17,6 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// post is a record whose ids are given in order.
 type post struct {
 	ID     int64
 	Author string
@@ -47,8 +46,7 @@ func openPosts(t testing.TB, s kv.Store, shape timeline.Shape) *posts {
 	return p
 }
 
-// make creates n posts, those of ann and bob by turns, and returns their ids,
-// the highest first.
+// make creates n posts, by ann and bob in turn, and returns their ids, the highest first.
 func (p *posts) make(t testing.TB, n int) []int64 {
 	t.Helper()
 	var ids []int64
@@ -61,7 +59,6 @@ func (p *posts) make(t testing.TB, n int) []int64 {
 	return ids
 }
 
-// all returns ring with its archive.
 func (p *posts) all(ring *timeline.Ring[post]) kvmodel.Lister[post] {
 	return timeline.WithArchive(ring,
 		func(p *post) int64 { return p.ID },
@@ -116,8 +113,7 @@ func TestWithArchive_GoesOnWhereTheRingEnds(t *testing.T) {
 	})
 }
 
-// asked returns what an archive is asked for below, if a page of p's ring and all of those
-// of its archive are read.
+// asked returns the mark that a full walk asks the archive below.
 func asked[M timeline.Mark](t *testing.T, p *posts, mark func(id int64) M) M {
 	t.Helper()
 	var asked []M
@@ -134,7 +130,6 @@ func asked[M timeline.Mark](t *testing.T, p *posts, mark func(id int64) M) M {
 	return asked[0]
 }
 
-// day is a named type, as those of models may be.
 type day string
 
 func TestWithArchive_BeginsAboveTheLastRecordsOfALongRing(t *testing.T) {
@@ -166,7 +161,7 @@ func TestWithArchive_BeginsAtItsTopIfTheRingIsShort(t *testing.T) {
 	}
 }
 
-// Nothing but when they came back tells that others are younger.
+// Only the times of their return show that others are younger.
 func TestWithArchive_ByTimeGoesOnBelowHundredsThatHaveComeBack(t *testing.T) {
 	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 150})
 	p.make(t, 400)
@@ -199,7 +194,7 @@ func TestWithArchive_TakesFewTripsWhereTheRingEndsAndOneMoreBelow(t *testing.T) 
 	_, pages := through(t, list, 30, nothing)
 	for at, most := range map[int]kv.Cost{33: {Trips: 10, Keys: 400}, 35: {Trips: 2, Keys: 100}} {
 		mctx, m := kv.Metered(ctx)
-		page, err := list.Page(mctx, pages[at-1].Next, 30) // The first has the last 10 of the ring.
+		page, err := list.Page(mctx, pages[at-1].Next, 30) // the first has the last 10 of the ring
 		must(t, err)
 		if d := cmp.Diff(made[30*at:30*at+30], postIDs(page.Items)); d != "" {
 			t.Errorf("page %d: mismatch (-want +got):\n%s", at, d)
@@ -210,7 +205,7 @@ func TestWithArchive_TakesFewTripsWhereTheRingEndsAndOneMoreBelow(t *testing.T) 
 	}
 }
 
-// What comes back is at the top of the ring, and at its old place in the archive.
+// A record that came back is at the top of the ring, and at its old place in the archive.
 func TestWithArchive_ShowsEachLiveRecordOnceWhateverHasComeBack(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -269,7 +264,7 @@ func TestWithArchive_ShowsEachLiveRecordOnceWhateverHasComeBack(t *testing.T) {
 
 func TestWithArchive_OfSeveralRingsShowsWhatTheBusyOneHasForgotten(t *testing.T) {
 	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 4, Segment: 2})
-	want := p.make(t, 8) // four of each
+	want := p.make(t, 8)
 	for range 20 {
 		v := &post{Author: "ann"}
 		must(t, p.Create(ctx, v))
@@ -283,8 +278,7 @@ func TestWithArchive_OfSeveralRingsShowsWhatTheBusyOneHasForgotten(t *testing.T)
 	}
 }
 
-// While one process reads page after page, others write, and the ring passes the
-// reader.
+// Others write between the pages, and the ring passes the reader.
 func TestWithArchive_IsStableWhileTheRingMovesOn(t *testing.T) {
 	for _, n := range []int{1, 5, 7} {
 		p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 12, Segment: 4})
@@ -316,7 +310,6 @@ func TestWithArchive_ShowsWhatBelongsInTheRingAndNothingElse(t *testing.T) {
 	if d := cmp.Diff(want, all); d != "" {
 		t.Errorf("of one author: mismatch (-want +got):\n%s", d)
 	}
-	// A post that comes back goes to the top, and is not in the archive as well.
 	if _, err := p.Update(ctx, 3, func(p *post) error { p.Draft = false; return nil }); err != nil {
 		t.Fatal(err)
 	}

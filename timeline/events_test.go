@@ -37,7 +37,6 @@ func visitSpec(layout timeline.Layout, keep int, once bool) timeline.EventsSpec[
 	return spec
 }
 
-// eachLayout runs f for every layout on every kind of store.
 func eachLayout(t *testing.T, f func(t *testing.T, s kv.Store, layout timeline.Layout)) {
 	for name, layout := range map[string]timeline.Layout{"appended": timeline.Appended, "numbered": timeline.Numbered, "packed": timeline.Packed} {
 		t.Run(name, func(t *testing.T) {
@@ -135,8 +134,7 @@ func TestEvents_Push_KeepsTheLastDistinctEventsHoweverOftenOneComes(t *testing.T
 	}
 }
 
-// One process's clock may be behind another's, or be set back. Here that happens just
-// after an hour has begun, which is when a TTL of an hour changes keys.
+// This is just after an hour has begun, when a TTL of an hour changes keys.
 func TestEvents_TheClockMayGoBackwards(t *testing.T) {
 	eachLayout(t, func(t *testing.T, s kv.Store, layout timeline.Layout) {
 		for _, ttl := range []time.Duration{0, time.Hour} {
@@ -193,7 +191,6 @@ func TestEvents_Unread_CountsWhatCameSince(t *testing.T) {
 				t.Errorf("unread since %v: %d, %v; want %d", since.Sub(looked), n, err, want)
 			}
 		}
-		// An owner who has never looked has the zero time.
 		if n, err := v.Unread(ctx, "ann", time.Time{}); n < 13 || err != nil {
 			t.Errorf("unread at all: %d, %v", n, err)
 		}
@@ -228,7 +225,7 @@ func TestEvents_Push_ByManyWritersLosesNone(t *testing.T) {
 	eachLayout(t, func(t *testing.T, s kv.Store, layout timeline.Layout) {
 		const writers, each = 8, 25
 		v := timeline.NewEvents(openDB(t, s), visitSpec(layout, writers*each+1, false))
-		// In a ring the first push of a process may leave a number unused while others push.
+		// in a ring, the first push of a process may leave a number unused while others push
 		must(t, v.Push(ctx, visit{"ann", "first"}))
 		var wg sync.WaitGroup
 		for w := range writers {
@@ -255,7 +252,6 @@ func TestEvents_Push_ByManyWritersLosesNone(t *testing.T) {
 	})
 }
 
-// An owner's events take no more space however many have come.
 func TestEvents_AnOwnersSpaceIsConstant(t *testing.T) {
 	for _, layout := range []timeline.Layout{timeline.Appended, timeline.Numbered, timeline.Packed} {
 		mem := memkv.New(memkv.Options{})
@@ -279,7 +275,7 @@ func TestEvents_AnOwnersSpaceIsConstant(t *testing.T) {
 	}
 }
 
-// space returns how many keys and bytes s has besides the marker of its format.
+// space returns the keys and bytes of s, without the format marker.
 func space(t testing.TB, s *memkv.Store) (keys, size int) {
 	t.Helper()
 	all := slices.DeleteFunc(s.Keys(), func(key string) bool { return key == "format:ringtree" })
@@ -291,7 +287,7 @@ func space(t testing.TB, s *memkv.Store) (keys, size int) {
 	return len(all), size
 }
 
-// The random number of an event may be that of an equal one which is there.
+// The random numbers of two events may be equal.
 func TestEvents_Push_AnEqualEventIsNotTakenForAnEarlierOne(t *testing.T) {
 	c := newClock()
 	v := timeline.NewEvents(openDB(t, memkv.New(memkv.Options{}), kvmodel.Clock(c.now)), visitSpec(timeline.Packed, 5, true))

@@ -11,10 +11,8 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// costs is at most what a call may read.
 type costs struct{ trips, keys, bytes int }
 
-// wantCost fails if f reads more than most.
 func wantCost(t testing.TB, what string, most costs, f func(context.Context) error) {
 	t.Helper()
 	mctx, m := kv.Metered(ctx)
@@ -27,7 +25,7 @@ func wantCost(t testing.TB, what string, most costs, f func(context.Context) err
 
 func TestEvents_Latest_OfARingReadsWhatIsAskedForAndAFew(t *testing.T) {
 	const size = 2000
-	// A key is trimmed on every fourth lap.
+	// a key is trimmed on every fourth lap
 	bytes := func(keys int) int { return keys * 5 * (size + 50) }
 	for _, keep := range []int{5, 30, 100} {
 		for _, once := range []bool{false, true} {

@@ -6,8 +6,6 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// A ring rests on numbers that are given once, and on segments that are added, appended to,
-// and trimmed by a swap.
 func TestFaults_OfAStoreAreNoticed(t *testing.T) {
 	proof.Notices(t, "TestSweep_Lane_NothingIsLostAndNoPageHasAHole", "blind add t:", "lost append t:", "lost incr t:")
 	proof.Notices(t, "TestSweep_Lane_ASleeperClobbersNothing", "blind cas t:")
@@ -17,7 +15,7 @@ func TestFaults_OfAStoreAreNoticed(t *testing.T) {
 	proof.Notices(t, "TestSweep_Records_InAnyOrderOfATrip", "lost append t:")
 	proof.Notices(t, "TestSweep_Records_WithoutACrashAProcessCleansUpItself", "lost append t:")
 	proof.Notices(t, "TestSweep_Build_SeveralAtATimeHideNothing", "lost append t:")
-	if proof.Long() { // These take a second or more each.
+	if proof.Long() { // these take a second or more each
 		proof.Notices(t, "TestSweep_Records_InATransaction", "lost incr t:")
 		proof.Notices(t, "TestSweep_Records_WithoutACrashAProcessCleansUpItself", "blind add t:")
 		proof.Notices(t, "TestSweep_Several_EachRecordStandsOnceInEachOfItsRings", "lost append t:")

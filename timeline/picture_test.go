@@ -13,7 +13,8 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// drawn returns a picture as a line: the slots, with a | after each segment.
+// drawn returns a picture as a line of slots, with a
+// after each segment.
 func drawn(p timeline.Picture) string {
 	var line strings.Builder
 	for _, segment := range p.Segments {
@@ -25,7 +26,6 @@ func drawn(p timeline.Picture) string {
 	return line.String()
 }
 
-// pictureOf returns the picture of a ring that is made of just one.
 func pictureOf(t testing.TB, r *timeline.Ring[page]) timeline.Picture {
 	t.Helper()
 	pictures, err := r.Pictures(ctx, 2000)
@@ -80,8 +80,7 @@ func TestRing_Pictures_ShowWhatEachSlotHolds(t *testing.T) {
 	})
 }
 
-// Whatever has happened, the filled slots are those of the records that pages show, in
-// several rings as well as in one whose shape has changed.
+// Several rings, and rings whose shape has changed.
 func TestRing_Pictures_ShowWhatPagesShow(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -116,7 +115,6 @@ func TestRing_Pictures_ShowWhatPagesShow(t *testing.T) {
 	}
 }
 
-// churn makes, moves and deletes some records.
 func churn(t testing.TB, p *pages, rng *rand.Rand) {
 	t.Helper()
 	for i := range rng.IntN(60) {
@@ -156,7 +154,6 @@ func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
 	}
 }
 
-// Of entries beyond the limit a picture does not say what their records do.
 func TestRing_Pictures_ReadNoMoreRecordsThanTheLimit(t *testing.T) {
 	p := closing(t, openRing(plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 8, Segment: 4}))
 	p.createMany(t, "p", 6)

@@ -63,7 +63,6 @@ func openSpec(s kv.Store, spec timeline.Spec[page], opts ...kvmodel.Option) *pag
 	return p
 }
 
-// openRing opens pages with only the timeline that all share.
 func openRing(s kv.Store, shape timeline.Shape, opts ...kvmodel.Option) *pages {
 	return openNewest(s, timeline.Spec[page]{Shape: shape}, opts...)
 }
@@ -79,13 +78,13 @@ func openNewest(s kv.Store, spec timeline.Spec[page], opts ...kvmodel.Option) *p
 	return &pages{Records: r, db: db, newest: timeline.NewRing(r, spec)}
 }
 
-// plain hides what a store can do beyond the contract, and outlives its users.
+// plain hides the powers of a store, and outlives its users.
 type plain struct{ kv.Store }
 
 func (plain) Powers() kv.Powers { return kv.Powers{} }
 func (plain) Close() error      { return nil }
 
-// eachStore runs f on a store with transactions and on one without.
+// eachStore runs f with and without transactions.
 func eachStore(t *testing.T, f func(t *testing.T, s kv.Store)) {
 	t.Run("atomic", func(t *testing.T) { f(t, memkv.New(memkv.Options{})) })
 	t.Run("plain", func(t *testing.T) { f(t, plain{memkv.New(memkv.Options{})}) })
@@ -93,7 +92,6 @@ func eachStore(t *testing.T, f func(t *testing.T, s kv.Store)) {
 
 var ctx = context.Background()
 
-// clock is a clock that a test moves.
 type clock struct{ nanos atomic.Int64 }
 
 func newClock() *clock {
@@ -105,7 +103,6 @@ func newClock() *clock {
 func (c *clock) now() time.Time       { return time.Unix(0, c.nanos.Load()) }
 func (c *clock) move(d time.Duration) { c.nanos.Add(int64(d)) }
 
-// tick returns a later millisecond each time.
 func (c *clock) tick() time.Time {
 	return time.Unix(0, c.nanos.Add(int64(time.Millisecond)))
 }
@@ -122,7 +119,6 @@ func (p *pages) create(t testing.TB, id, author, body string) {
 	must(t, p.Create(ctx, &page{ID: id, Author: author, Body: body}))
 }
 
-// createMany creates n pages of ann, whose ids begin with prefix.
 func (p *pages) createMany(t testing.TB, prefix string, n int) {
 	t.Helper()
 	for i := range n {
@@ -130,13 +126,11 @@ func (p *pages) createMany(t testing.TB, prefix string, n int) {
 	}
 }
 
-// closing closes p at the end of the test.
 func closing[P interface{ close(testing.TB) }](t testing.TB, p P) P {
 	t.Cleanup(func() { p.close(t) })
 	return p
 }
 
-// walk returns all pages of n.
 func walk[T any](t testing.TB, l kvmodel.Lister[T], n int) (all []kvmodel.Listing[T]) {
 	t.Helper()
 	for cursor := ""; len(all) == 0 || cursor != ""; cursor = all[len(all)-1].Next {
@@ -149,7 +143,7 @@ func walk[T any](t testing.TB, l kvmodel.Lister[T], n int) (all []kvmodel.Listin
 	return all
 }
 
-// wantWalk asserts that pages of n show want, on the way back too.
+// wantWalk asserts that pages of n show want, in both directions.
 func wantWalk(t testing.TB, what string, want []string, r *timeline.Ring[page], n int) {
 	t.Helper()
 	var all []*page
@@ -293,7 +287,6 @@ func TestRing_Page_RefusesBadCursorsAndSizes(t *testing.T) {
 	}
 }
 
-// broken is a store that does not carry out the ops that refuses chooses.
 type broken struct {
 	kv.Store
 	refuses func(kv.Op) bool
@@ -330,7 +323,6 @@ func TestRing_AnEntryThatFailedBesideTheCommitIsAddedLater(t *testing.T) {
 	wantIDs(t, "once it can", []string{"b", "a"}, listed(t, p.newest, "", 9).Items)
 }
 
-// The newest entry of a record may be one whose change never committed.
 func TestRing_AnEntryWithoutItsCommitHidesNoOlderEntry(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	p := closing(t, openPages(plain{mem}, timeline.Shape{}))
@@ -344,7 +336,6 @@ func TestRing_AnEntryWithoutItsCommitHidesNoOlderEntry(t *testing.T) {
 	wantIDs(t, "a page of one", []string{"b"}, listed(t, p.newest, "", 1).Items)
 }
 
-// What is gone, has moved on or never committed is not new.
 func TestRing_Since_CountsOnlyTheRecordsThatStandAboveTheCursor(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.Store) {
 		p := closing(t, openPages(survivor{s}, timeline.Shape{}))
@@ -366,7 +357,7 @@ func TestRing_Since_CountsOnlyTheRecordsThatStandAboveTheCursor(t *testing.T) {
 		want("one moved", 8)
 		p.create(t, "p3", "ann", "made again")
 		want("one made again", 9)
-		// {length, stamp 9, time 1, "p9"}: an entry of a change that never committed.
+		// {length, stamp 13, time 1, "q9"}: its change never committed
 		if _, err := kv.One(ctx, s, kv.OpAppend("t:Page:Newest:#s0", timeline.Seal([]byte{4, 13, 1, 'q', '9'}))); err != nil {
 			t.Fatal(err)
 		}

@@ -17,11 +17,10 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// In the sweep, two processes with two goroutines each race to change, move, delete,
-// make again and let expire the same few records, and one is killed. When a last one
-// has repaired, every reader shows the function of the records.
+// Two processes with two goroutines each race to change, move, delete, make again and let expire a
+// few records, and one is killed. After a repair, every reader must show the function of the
+// records.
 
-// brief is a record that may expire.
 type brief struct {
 	ID, Author, Body string
 	Hidden           bool
@@ -59,7 +58,6 @@ func openBriefs(s kv.Store, shape timeline.Shape) *briefs {
 
 var briefIDs = names("b", 0, 4)
 
-// change makes n random changes of p's records.
 func (p *briefs) change(name string, rng *rand.Rand, n int) {
 	for i := range n {
 		ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
@@ -86,7 +84,7 @@ func (p *briefs) change(name string, rng *rand.Rand, n int) {
 		case 4:
 			_, _ = p.Update(ctx, id, func(v *brief) error { v.Hidden = !v.Hidden; return nil })
 		default:
-			// A try that loses its race decides again.
+			// a try that loses its race decides again
 			_, _ = p.Update(ctx, id, func(v *brief) error {
 				switch rng.IntN(4) {
 				case 0:
@@ -103,7 +101,6 @@ func (p *briefs) change(name string, rng *rand.Rand, n int) {
 	}
 }
 
-// check asserts that every reader of every timeline shows what the records say.
 func (p *briefs) check(t *testing.T) {
 	in := map[string]*brief{}
 	for v, err := range p.All(ctx) {
@@ -163,7 +160,6 @@ func checkReaders(t *testing.T, name string, ring *timeline.Ring[brief], in map[
 	}
 }
 
-// checkPages goes down and up again in pages of n.
 func checkPages(t *testing.T, name string, ring *timeline.Ring[brief], want []string, n int) {
 	t.Helper()
 	var down []string

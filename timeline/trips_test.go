@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// cost returns what f asks of the store.
 func cost(t testing.TB, f func(p *pages) error, p *pages) kv.Cost {
 	t.Helper()
 	old := ctx
@@ -47,7 +46,7 @@ func TestRing_Page_TakesOneTripWhereNothingIsNewAndTwoHoweverManyEntriesAreStale
 				if c := cost(t, readPage(20), other); c.Trips != 1 {
 					t.Errorf("the next page: %v", c)
 				}
-				// The positions at which a block has just been opened are the worst.
+				// the positions right after a block was opened are the worst
 				for i := range 70 {
 					fillSome(t, p, rng, made, stale, i)
 					if c := cost(t, readPage(20), p); c.Trips > 2 {
@@ -62,8 +61,7 @@ func TestRing_Page_TakesOneTripWhereNothingIsNewAndTwoHoweverManyEntriesAreStale
 	}
 }
 
-// fillRing makes n entries. stale percent of them are of records that have an entry
-// already.
+// fillRing makes n entries, stale percent of them of records that have one.
 func fillRing(t testing.TB, p *pages, rng *rand.Rand, n, stale int) *int {
 	made := new(int)
 	for i := range n {

@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// An event that is said not to have been added is not there, and never will be.
 func TestEvents_AnUnclearPush_IsNeverReportedAsNotMade(t *testing.T) {
 	layouts := map[string]timeline.Layout{"appended": timeline.Appended, "numbered": timeline.Numbered, "packed": timeline.Packed}
 	for name, layout := range layouts {
