@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// watched is an ordered store of single keys that calls after when it has carried out a trip.
+// watched is an ordered store of single keys that calls after for each trip.
 type watched struct {
 	kv.Store
 	after func(ops []kv.Op)
@@ -27,8 +27,8 @@ func (w *watched) Do(ctx context.Context, ops []kv.Op) error {
 
 func (w *watched) Close() error { return nil }
 
-// A change that takes one trip writes to the list that its process remembers. Another process may
-// have replaced that, and then the record must wait for its entry.
+// A change in one trip writes to the list as its process remembers it. If another process has
+// replaced that, the record must wait for its entry.
 func TestLists_AfterEachTripARecordIsInItsLists(t *testing.T) {
 	ctx := t.Context()
 	s := &watched{memkv.New(memkv.Options{}), func([]kv.Op) {}}
@@ -59,7 +59,7 @@ func TestLists_AfterEachTripARecordIsInItsLists(t *testing.T) {
 		must(t, one.Create(ctx, &book{ID: id, Author: "knuth", Tags: []string{"go"}}))
 		s.after = func([]kv.Op) {}
 		if i%3 == 0 {
-			// The other process divides the lists.
+			// the other process divides the lists
 			must(t, other.Create(ctx, &book{ID: id + "-other", Author: "knuth", Tags: []string{"go"}}))
 			must(t, other.db.Flush(ctx))
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// follower records its calls.
 type follower struct {
 	mu   sync.Mutex
 	told []string
@@ -45,7 +44,7 @@ func TestLists_DerivedCountsTellTheirFollowers(t *testing.T) {
 		must(t, b.Create(ctx, &book{ID: "y", Tags: []string{"go"}}))
 		must(t, db.Flush(ctx))
 		must(t, b.Delete(ctx, "x"))
-		must(t, db.Close(ctx)) // Close does the remaining work.
+		must(t, db.Close(ctx)) // Close does the remaining work
 		want := []string{"counting go +1", "counted go +1 to 1", "counting go +1", "counted go +1 to 2", "counting go -1", "counted go -1 to 1"}
 		f.mu.Lock()
 		defer f.mu.Unlock()

@@ -18,7 +18,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// tag is a record with a derived count of books.
 type tag struct {
 	Name  string
 	Books int64 `json:"-"`
@@ -30,7 +29,6 @@ func newTags(db *kvmodel.DB) *kvmodel.Records[tag, string] {
 	}))
 }
 
-// shelf is the books and their tags, in one process.
 type shelf struct {
 	*books
 	tags *kvmodel.Records[tag, string]
@@ -41,7 +39,7 @@ func openShelf(t testing.TB, s kv.Store) shelf {
 	return shelf{newBooks(db), newTags(db)}
 }
 
-// meddling is a store that calls a hook before the next commit of a record.
+// meddling calls a hook before the next commit of a record.
 type meddling struct {
 	kv.Store
 	before proof.Hook
@@ -58,7 +56,7 @@ func (m *meddling) Do(ctx context.Context, ops []kv.Op) error {
 
 var errGaveUp = errors.New("gave up")
 
-// tagTwice gives book a the tag kv, in a change that loses its first try, and calls second in the
+// tagTwice gives book a the tag kv in a change that loses its first try, and calls second in the
 // next.
 func (f shelf) tagTwice(t *testing.T, ctx context.Context, second func(*book) error) {
 	t.Helper()
@@ -110,7 +108,6 @@ func TestDerivedCount_AChangeThatLostAndGaveUpIsTakenBack(t *testing.T) {
 	}
 }
 
-// vote is an edge that does not expire.
 type vote struct {
 	ID, Page string
 	N        int
@@ -138,7 +135,7 @@ func TestDerivedCount_WhatATryAddedIsTakenBackByOneThatMovesNothing(t *testing.T
 				m.before.Set(func() {
 					must(t, others.Create(ctx, &vote{ID: "a", Page: "go"}))
 					if doubt {
-						mem.Evict("c:Tag:Books:go") // The addition of this try finds no number.
+						mem.Evict("c:Tag:Books:go") // the addition of this try finds no number
 					}
 				})
 				must(t, votes.Put(ctx, &vote{ID: "a", Page: "go", N: 1}))
@@ -160,8 +157,7 @@ func TestDerivedCount_WhatATryAddedIsTakenBackByOneThatMovesNothing(t *testing.T
 	}
 }
 
-// The lost try has added its share to a number that the record now counts in. The change has
-// nothing left to move, and must still take the share back.
+// The record counts in that number by then, so the change has nothing left to move.
 func TestDerivedCount_WhatALostTryAddedIsTakenBackWhereTheRecordIsByThen(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	m := &meddling{Store: still{mem}}
@@ -180,8 +176,8 @@ func TestDerivedCount_WhatALostTryAddedIsTakenBackWhereTheRecordIsByThen(t *test
 	must(t, other.db.Close(ctx))
 }
 
-// tearing is a store that tears a trip with the write of a record in two: it carries out the
-// additions to numbers, then calls between, and then carries out the rest.
+// tearing carries out the additions to numbers in the trip of a commit, calls between, and carries
+// out the rest.
 type tearing struct {
 	kv.Store
 	between proof.Hook
@@ -259,7 +255,7 @@ func TestDerivedCount_OneThatIsLostIsInDoubtAndCountedFromTheList(t *testing.T) 
 		time.Sleep(2 * time.Minute)
 		wantCount(t, ctx, mem, 4)
 
-		// Another process has not seen the number, and finds it missing.
+		// another process has not seen the number, and finds it missing
 		mem.Evict("c:Tag:Books:go")
 		other := openShelf(t, still{mem})
 		must(t, other.Create(ctx, &book{ID: "y", Tags: []string{"go"}}))
@@ -273,7 +269,6 @@ func TestDerivedCount_OneThatIsLostIsInDoubtAndCountedFromTheList(t *testing.T) 
 	})
 }
 
-// uncounting is a store that refuses additions.
 type uncounting struct{ kv.Store }
 
 func (u uncounting) Do(ctx context.Context, ops []kv.Op) error {

@@ -15,8 +15,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// mumbling is a store that does not carry out the first addition to a counter, and answers it as
-// unclear.
+// mumbling does not carry out the first addition to a counter, and answers it as unclear.
 type mumbling struct {
 	kv.Store
 	mu   sync.Mutex
@@ -77,7 +76,7 @@ func TestDerivedCount_AnUnclearAdditionIsNoFailureAndComesOutRight(t *testing.T)
 		b.OnChange(func(context.Context, kvmodel.Change[book, string]) error { heard++; return nil })
 		must(t, b.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
 		must(t, b.db.Flush(ctx))
-		failed := b.db.Stats().Failed // the unclear addition
+		failed := b.db.Stats().Failed
 		if s := b.db.Stats(); failed > 1 || s.Waiting != 1 || s.Lines != 1 {
 			t.Errorf("stats %+v, want one change that waits, with its line", s)
 		}
@@ -126,7 +125,7 @@ func TestDerivedCount_RebuildCountsAgainBeforeItReturns(t *testing.T) {
 	}
 }
 
-// An index that must be counted waits. One that need not be is read before that, without waiting.
+// An index that must be counted waits. Others are whole before that.
 func TestRebuild_HoldsNoIndexBackForTheCountOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})

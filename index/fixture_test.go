@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// shared is a store that stays open for others when a DB closes it.
+// shared is a store that outlives its users.
 type shared struct{ kv.Store }
 
 func (s shared) Powers() kv.Powers { return kv.PowersOf(s.Store) }
@@ -33,7 +33,6 @@ func closing(t testing.TB, db *kvmodel.DB) *kvmodel.DB {
 	return db
 }
 
-// schemaOf returns the schema of a model with the ids that id points to, and what set sets.
 func schemaOf[T any](name string, id func(*T) *string, set ...func(*kvmodel.Schema[T, string])) kvmodel.Schema[T, string] {
 	s := kvmodel.Schema[T, string]{
 		Name: name, Version: 1,

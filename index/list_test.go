@@ -49,7 +49,6 @@ func newBooks(db *kvmodel.DB) *books {
 	return booksOf(db, schema)
 }
 
-// lastingBooks are books that do not expire.
 var lastingBooks = schemaOf("Book", func(b *book) *string { return &b.ID })
 
 func booksOf(db *kvmodel.DB, schema kvmodel.Schema[book, string]) *books {
@@ -75,7 +74,6 @@ func booksOf(db *kvmodel.DB, schema kvmodel.Schema[book, string]) *books {
 	}
 }
 
-// eachKind runs f on an empty store for each set of powers.
 func eachKind(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store)) {
 	for _, kind := range []struct {
 		name string
@@ -92,7 +90,6 @@ func eachKind(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv
 	}
 }
 
-// server has the powers of a Redis server.
 type server struct{ kv.Store }
 
 func (server) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
@@ -156,7 +153,7 @@ func TestLists_ARecordIsInTheListsOfItsValuesAndInNoOthers(t *testing.T) {
 	})
 }
 
-// pages returns the ids of all pages from the beginning, and of all pages back from the end.
+// pages returns the ids of all pages from the beginning, and of all back from the end.
 func pages(t testing.TB, ctx context.Context, l *index.List[book, string], n int) (onward, back [][]string) {
 	t.Helper()
 	var last kvmodel.Listing[book]
@@ -182,7 +179,7 @@ func TestList_Page_ShowsEveryRecordOnceInBothDirections(t *testing.T) {
 		want := createBooks(t, ctx, b, 300)
 		l := b.ByAuthor.Of("knuth")
 		for range l.All(ctx) {
-			break // A reader may stop early.
+			break // a reader may stop early
 		}
 		var got []string
 		for v, err := range l.All(ctx) {
@@ -206,7 +203,7 @@ func TestList_Page_ShowsEveryRecordOnceInBothDirections(t *testing.T) {
 			}
 			slices.Reverse(back)
 			if len(back) == len(onward) {
-				// From the end, the first page is the short one.
+				// from the end, the first page is the short one
 				onward, back = [][]string{slices.Concat(onward...)}, [][]string{slices.Concat(back...)}
 			}
 			if diff := cmp.Diff(onward, back); diff != "" {
@@ -216,7 +213,6 @@ func TestList_Page_ShowsEveryRecordOnceInBothDirections(t *testing.T) {
 	})
 }
 
-// createBooks creates n books of one author and returns their ids, sorted.
 func createBooks(t testing.TB, ctx context.Context, b *books, n int) (ids []string) {
 	t.Helper()
 	var all []*book
@@ -287,7 +283,7 @@ func TestList_Page_RefusesACursorThatIsNotItsOwn(t *testing.T) {
 			t.Errorf("a page of %d: got %v, want ErrInvalid", n, err)
 		}
 	}
-	// A valid cursor is only a position.
+	// a valid cursor is only a position
 	forged := kvmodel.Cursor(`Book.ByAuthor "knuth"`, []byte("<zzz"))
 	if _, err := b.ByAuthor.Of("knuth").Page(ctx, forged, 10); err != nil {
 		t.Errorf("a cursor to an id that is not there: %v", err)
@@ -326,7 +322,7 @@ func TestLists_ARecordThatIsMadeAgainAfterItsEndIsListedWhateverTheClocksSay(t *
 				id := fmt.Sprint(clock.Now().Unix())
 				gone := clock.Now().Add(11 * time.Minute)
 				must(t, pair[0].Create(ctx, &book{ID: id, Author: id, Gone: gone}))
-				// A process refuses another record until its clock says that the first has ended.
+				// a process refuses another record until its clock says that the first has ended
 				err := kv.ErrExists
 				for tries := 0; tries < 40 && errors.Is(err, kv.ErrExists); tries++ {
 					clock.Advance(time.Minute)
@@ -375,7 +371,6 @@ func TestLists_AnIDThatIsTooLongForAListIsRefusedAndNothingIsStored(t *testing.T
 	})
 }
 
-// refusing is a store that can refuse some ops.
 type refusing struct {
 	kv.Store
 	which   func(op *kv.Op) bool
@@ -395,13 +390,11 @@ func (r *refusing) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// removal reports whether op removes an entry from a list.
 func removal(op *kv.Op) bool {
 	const out = 3
 	return entry(op) && op.Value[0] == out
 }
 
-// entry reports whether op appends an entry to a list.
 func entry(op *kv.Op) bool { return op.Kind == kv.Append && ofList(op) }
 
 func ofList(op *kv.Op) bool { return strings.HasPrefix(op.Key, "l:") }
@@ -429,7 +422,7 @@ func TestList_SizeAndCount_FollowTheChangesOfTheirProcessAtOnce(t *testing.T) {
 			}
 			wantIDs(t, ctx, knuth, "c", "d")
 
-			// An entry that this process or another adds again counts again.
+			// an entry added again counts again, whoever adds it
 			must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
 			wantIDs(t, ctx, knuth, "a", "c", "d")
 			other := newBooks(closing(t, open(t, shared{s})))
@@ -448,8 +441,8 @@ func TestList_SizeAndCount_FollowTheChangesOfTheirProcessAtOnce(t *testing.T) {
 	}
 }
 
-// Another process sealed the segment and died, so the entry appended after the seal is lost. The
-// writer cannot find that out before it replies.
+// Another process sealed the segment and died, so an entry appended later is lost. The writer
+// cannot find that out before it replies.
 func TestList_SizeAndCount_HaveAnEntryThatMayNotStand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})
@@ -533,8 +526,7 @@ func TestList_ALostRaceLeavesNoEndOfItsOwn(t *testing.T) {
 	}
 }
 
-// The process of the change stops between its journal line and its commit, and the end passes
-// before a repair.
+// Its process stops between journal line and commit, and the end passes before a repair.
 func TestList_AChangeThatStopsBeforeItsCommitEndsNoEntry(t *testing.T) {
 	for name, as := range map[string]func(kv.Store) kv.Store{
 		"server": func(s kv.Store) kv.Store { return server{s} },
@@ -567,7 +559,7 @@ func TestList_AChangeThatStopsBeforeItsCommitEndsNoEntry(t *testing.T) {
 	}
 }
 
-// After the change of the end, the list cannot be written to.
+// After the change, the list cannot be written to.
 func TestList_AProcessSeesTheEndsThatItHasChangedAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		was, is time.Duration

@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// follow is an edge from a user to a topic.
 type follow struct {
 	User  uint64
 	Topic uint64
@@ -51,7 +50,6 @@ func followed(t testing.TB) *follows {
 	return fs
 }
 
-// reads are the ways to read that list.
 func (fs *follows) reads(t testing.TB) map[string]func() {
 	list := fs.ByTopic.Of(1)
 	return map[string]func(){
@@ -97,8 +95,8 @@ func TestList_ReadingAThousandMembersTakesFewAllocationsAndBytes(t *testing.T) {
 	}
 }
 
-// leastPerRun returns the fewest allocations and bytes of a run of f, since other goroutines may
-// allocate during some of them.
+// leastPerRun returns the fewest allocations and bytes of a run, since other goroutines may
+// allocate.
 func leastPerRun(runs int, f func()) (allocs, bytes float64) {
 	var before, after runtime.MemStats
 	fewest, least := uint64(math.MaxUint64), uint64(math.MaxUint64)

@@ -6,7 +6,6 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// Lists rely on appends, their counts on numbers that are added to, and both on lines.
 func TestFaults_OfAStoreAreNoticed(t *testing.T) {
 	proof.Notices(t, "TestSweep_AfterACrashAnywhereEveryListIsTheFunctionOfTheRecords", "lost append line:", "lost append l:", "lost incr c:")
 	proof.Notices(t, "TestSweep_WhereAChangeIsOneTransactionEveryListIsTheFunctionOfTheRecords", "torn")

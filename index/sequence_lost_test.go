@@ -14,12 +14,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// numberLoss is a loss of numbered records and of the hint.
 type numberLoss struct {
 	made    int64
 	lost    func(n int64) bool
-	hint    bool  // the key that names a number is lost
-	least   int64 // the least possible last number, afterward
+	hint    bool  // the hint is lost
+	least   int64 // the least possible last number afterward
 	running bool  // the process that made the numbers still runs
 }
 
@@ -55,7 +54,6 @@ func numberLosses() map[string]numberLoss {
 	return all
 }
 
-// Every index has each remaining record again, wherever the gaps are.
 func TestSequenceOf_Rebuild_FindsWhatIsLeftBehindGaps(t *testing.T) {
 	for name, loss := range numberLosses() {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +74,7 @@ func TestSequenceOf_Rebuild_FindsWhatIsLeftBehindGaps(t *testing.T) {
 				if !loss.hint || loss.running {
 					_, err := ts.db.Accept(ctx)
 					must(t, err)
-				} // A process without the model may have accepted the others.
+				} // a process without the model may have accepted the others
 				must(t, errors.Join(ts.Rebuild(ctx), ts.db.Flush(ctx)))
 				for name, ts := range map[string]*tickets{"the process": ts, "another": newTickets(closing(t, open(t, shared{s})))} {
 					ts.wantLeft(t, ctx, name, left)
@@ -94,7 +92,6 @@ func TestSequenceOf_Rebuild_FindsWhatIsLeftBehindGaps(t *testing.T) {
 	}
 }
 
-// befall removes the lost keys from mem.
 func (l numberLoss) befall(mem *memkv.Store, hint, prefix string) {
 	for n := int64(1); n <= l.made; n++ {
 		if l.lost(n) {
@@ -106,7 +103,7 @@ func (l numberLoss) befall(mem *memkv.Store, hint, prefix string) {
 	}
 }
 
-// wantLast asserts that no number can be given twice if any key still shows that it was given.
+// wantLast asserts that no number is given again if any key shows that it was given.
 func (l numberLoss) wantLast(t *testing.T, who string, last int64) {
 	t.Helper()
 	if last < l.least || last > l.made {
@@ -114,7 +111,6 @@ func (l numberLoss) wantLast(t *testing.T, who string, last int64) {
 	}
 }
 
-// wantLeft asserts that every index has the remaining tickets and no others.
 func (ts *tickets) wantLeft(t *testing.T, ctx context.Context, who string, left []int64) {
 	t.Helper()
 	var ids, listed, inOrder []int64

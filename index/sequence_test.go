@@ -21,7 +21,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// ticket is a record with a sequence of ids.
 type ticket struct {
 	ID    int64
 	Owner string
@@ -155,7 +154,6 @@ func TestSequence_64CreatorsLeaveNoGapAndNoNumberTwice(t *testing.T) {
 	})
 }
 
-// adding is a store that counts the adds of tickets.
 type adding struct {
 	kv.Store
 	mu sync.Mutex
@@ -323,7 +321,7 @@ func TestSweep_NumbersHaveNoGapAndNoTwoOwners(t *testing.T) {
 				})
 			}
 			sim.Wait()
-			// Let the work that Close left end, too.
+			// let the work that Close left end
 			time.Sleep(2 * time.Minute)
 			sim.Quiet()
 			time.Sleep(time.Minute)
@@ -332,8 +330,6 @@ func TestSweep_NumbersHaveNoGapAndNoTwoOwners(t *testing.T) {
 	}
 }
 
-// checkNumbers asserts that the numbers in use have no gap, and that each acknowledged number
-// belongs to its owner.
 func checkNumbers(sim *kvtest.Sim, acked map[int64]string) {
 	t, ctx := sim.T(), context.Background()
 	ts := newTickets(openQuiet(sim.Still()))

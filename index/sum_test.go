@@ -17,7 +17,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// ballot is a vote of a value for a story, which is counted, counted if it is against, and summed.
 type ballot struct {
 	ID    string
 	Story string
@@ -48,7 +47,6 @@ func newBallots(db *kvmodel.DB) *ballots {
 // figures are the votes, those against and the score of a story.
 type figures [3]int64
 
-// figuresIn returns what the numbers of a story say, 0 for those that are not there.
 func figuresIn(t testing.TB, ctx context.Context, db *kvmodel.DB, s kv.Store, story string) (all figures) {
 	t.Helper()
 	for i, d := range []*kvmodel.Derived{db.Derived("Story", "Votes"), db.Derived("Story", "Against"), db.Sum("Story", "Score")} {
@@ -61,7 +59,7 @@ func figuresIn(t testing.TB, ctx context.Context, db *kvmodel.DB, s kv.Store, st
 	return all
 }
 
-// figuresOf returns what the records of b add up to, by story.
+// figuresOf returns the sums over the records of b, by story.
 func figuresOf(t testing.TB, ctx context.Context, b *ballots) map[string]figures {
 	t.Helper()
 	all := make(map[string]figures)
@@ -128,7 +126,7 @@ func TestSummed_RebuildCorrectsTheSumAndTheNotes(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, mem := t.Context(), memkv.New(memkv.Options{})
-				// The first release has the list without the sum.
+				// the first release has the list without the sum
 				r := kvmodel.NewRecords(open(t, as(mem)), ballotSchema)
 				index.NewLists(r, kvmodel.IndexSpec[ballot, string]{
 					Name: "ByStory", Def: "list Story string", Fields: []string{"Story"}, Key: kvmodel.StringKey[string](),
@@ -160,7 +158,6 @@ func TestSummed_RebuildCorrectsTheSumAndTheNotes(t *testing.T) {
 	}
 }
 
-// changeBallots makes n random changes as one process.
 func changeBallots(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, n int) {
 	b := openBallots(s)
 	for range n {
@@ -193,7 +190,6 @@ func openBallots(s kv.Store) *ballots {
 	return b
 }
 
-// checkBallots asserts, once nothing is in flight, that the numbers are what the records add up to.
 func checkBallots(sim *kvtest.Sim, b *ballots, when string) {
 	ctx := context.Background()
 	all := figuresOf(sim.T(), ctx, b)
@@ -233,7 +229,7 @@ func TestSweep_WhereTransactionsRunTwiceASumIsWhatTheRecordsAddUpTo(t *testing.T
 	sweepBallots(t, kvtest.OptimisticPowers)
 }
 
-// A recount reads the segments of one list, twice, and the number: no record that a fold has
+// A recount reads the segments of one list, and the number, but no record that a fold has
 // confirmed.
 func TestSummed_ARecountReadsTheSegmentsOfOneList(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
@@ -260,7 +256,6 @@ func TestSummed_ARecountReadsTheSegmentsOfOneList(t *testing.T) {
 	}
 }
 
-// watching calls seen with each op.
 type watching struct {
 	kv.Store
 	seen func(kv.Op)

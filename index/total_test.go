@@ -17,7 +17,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// leaf is a record of a model with a total.
 type leaf struct {
 	ID   string
 	Tree string
@@ -35,8 +34,6 @@ type leaves struct {
 // newBareLeaves returns the leaves of a release that does not count them.
 func newBareLeaves(db *kvmodel.DB) *leaves { return newLeavesWithout(db, kvmodel.Gone{}) }
 
-// newLeavesWithout returns the leaves of a release that does not count them, with gone in its
-// schema.
 func newLeavesWithout(db *kvmodel.DB, gone kvmodel.Gone) *leaves {
 	r := kvmodel.NewRecords(db, schemaOf("Leaf", func(v *leaf) *string { return &v.ID }, func(s *kvmodel.Schema[leaf, string]) {
 		s.History = 10
@@ -64,7 +61,6 @@ func (l *leaves) want(t testing.TB, ctx context.Context, want int) {
 	}
 }
 
-// someLeaves returns n leaves that are not stored.
 func someLeaves(prefix string, n int) (all []*leaf) {
 	for i := range n {
 		all = append(all, &leaf{ID: fmt.Sprint(prefix, i), Tree: "oak"})
@@ -79,7 +75,6 @@ func leafIDs(all []*leaf) (ids []string) {
 	return ids
 }
 
-// tripsOf returns the number of trips of f.
 func tripsOf(t testing.TB, ctx context.Context, f func(ctx context.Context) error) int {
 	t.Helper()
 	ctx, m := kv.Metered(ctx)
@@ -135,7 +130,7 @@ func TestTotal_ANumberThatTheStoreHasDroppedIsReadFromItsList(t *testing.T) {
 			t.Errorf("%d counts are in doubt", n)
 		}
 		if n := tripsOf(t, ctx, func(ctx context.Context) error { l.want(t, ctx, 500); return nil }); n > 2 {
-			t.Errorf("%d trips", n) // The built item may have to be read again.
+			t.Errorf("%d trips", n) // built may have to be read again
 		}
 		must(t, l.db.Close(ctx))
 	})

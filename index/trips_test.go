@@ -27,7 +27,7 @@ func TestRecords_AnIndexChangeCostsOneAppend(t *testing.T) {
 			var appends proof.Record[int] // the bytes of each
 			s := kv.Trace(plain{memkv.New(memkv.Options{})}, func(_ context.Context, trip kv.Trip) {
 				for _, op := range trip.Ops {
-					// The background work of the verb writes claims but no lines.
+					// the background work of the verb writes claims but no lines
 					if op.Kind == kv.Append && op.Key[:5] == "line:" {
 						appends.Add(len(op.Value))
 					}

@@ -15,8 +15,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// strange writes entries into the list of knuth's books, as a process does that dies before its
-// commit and before its journal line arrives.
+// strange writes entries into knuth's list, as a process does that dies before its commit and its
+// journal line.
 func strange(t testing.TB, s kv.Store, entries ...memberlog.Entry) {
 	t.Helper()
 	strangeIn(t, s, "ByAuthor", "knuth", entries...)
@@ -37,7 +37,6 @@ func strangeIn(t testing.TB, s kv.Store, index, value string, entries ...memberl
 	}
 }
 
-// openAt opens books with the given clock.
 func openAt(t testing.TB, s kv.Store, clock *proof.Clock) *books {
 	t.Helper()
 	db, err := kvmodel.Open(s, kvmodel.Clock(clock.Now))
@@ -45,7 +44,6 @@ func openAt(t testing.TB, s kv.Store, clock *proof.Clock) *books {
 	return newBooks(closing(t, db))
 }
 
-// foldKnuth folds all of knuth's list.
 func foldKnuth(t testing.TB, b *books) {
 	t.Helper()
 	ctx := t.Context()
@@ -73,7 +71,7 @@ func TestList_AFoldKeepsNoEntryThatItsRecordContradicts(t *testing.T) {
 		}
 		foldKnuth(t, b)
 		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), want...)
-		// A late copy does not bring one back.
+		// a late copy does not bring one back
 		strange(t, s, memberlog.Entry{ID: "d1", Rev: 1, In: true})
 		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), want...)
 	})
@@ -142,7 +140,7 @@ func TestList_APageTakesOutAnEntryOfANewRecordThatIsAMinuteOld(t *testing.T) {
 		}
 		strange(t, s, memberlog.Entry{ID: "gone", Rev: uint64(clock.Now().UnixMilli()), In: true})
 		clock.Advance(61 * time.Second)
-		for range 11 { // A page repairs one.
+		for range 11 { // a page repairs one
 			_, err := b.ByAuthor.Of("knuth").Page(ctx, "", 20)
 			must(t, err)
 			must(t, b.db.Flush(ctx))

@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// voucher is a record that expires, with a unique value.
 type voucher struct {
 	ID   string
 	Code string
@@ -39,8 +38,7 @@ func newVouchers(db *kvmodel.DB) *vouchers {
 	})}
 }
 
-// mute is a store that calls claimed after it replaces a claim, and does not answer once it is cut
-// off.
+// mute calls claimed after it replaces a claim, and does not answer once it is cut off.
 type mute struct {
 	kv.Store
 	claimed atomic.Pointer[func()]
@@ -61,7 +59,6 @@ func (m *mute) Powers() kv.Powers {
 
 func (m *mute) Do(ctx context.Context, ops []kv.Op) error { return (&muted{m.Store, m}).Do(ctx, ops) }
 
-// muted is m, or a transaction of it.
 type muted struct {
 	kv.Store
 	m *mute
@@ -84,8 +81,7 @@ func (t *muted) Do(ctx context.Context, ops []kv.Op) error {
 	return err
 }
 
-// eachEnding runs f with a process whose store can fall mute and another process on the same store,
-// in a bubble.
+// eachEnding runs f with a process whose store can fall mute, and another process.
 func eachEnding(t *testing.T, f func(ctx context.Context, t *testing.T, s kv.Store, m *mute, a, b *vouchers)) {
 	for name, as := range map[string]func(kv.Store) kv.Store{
 		"atomic": func(s kv.Store) kv.Store { return s },
@@ -102,7 +98,6 @@ func ending(t *testing.T, s kv.Store, f func(ctx context.Context, t *testing.T, 
 	})
 }
 
-// wantHeld asserts that the record id is found by its value, and that no other can take the value.
 func wantHeld(ctx context.Context, t *testing.T, v *vouchers, id, code string) {
 	t.Helper()
 	if got, err := v.ByCode.Find(ctx, code); err != nil || got.ID != id {
@@ -114,7 +109,6 @@ func wantHeld(ctx context.Context, t *testing.T, v *vouchers, id, code string) {
 	}
 }
 
-// hasClaim reports whether there is a claim on code.
 func hasClaim(ctx context.Context, t *testing.T, s kv.Store, code string) bool {
 	t.Helper()
 	_, err := kv.One(ctx, s, kv.OpGet("u:Voucher:ByCode:"+kv.JoinText(code)))
@@ -124,8 +118,8 @@ func hasClaim(ctx context.Context, t *testing.T, s kv.Store, code string) bool {
 	return err == nil
 }
 
-// The change loses a race, so it makes the claim again before its commit. Its process stops right
-// after that, and the end passes before a repair.
+// The change loses a race, so it makes the claim again. Its process stops right after that, and the
+// end passes before a repair.
 func TestUnique_AChangeThatStopsBeforeItsCommitDoesNotShortenAClaim(t *testing.T) {
 	for _, lives := range []time.Duration{0, 100 * time.Hour} {
 		ending(t, plain{memkv.New(memkv.Options{})}, func(ctx context.Context, t *testing.T, s kv.Store, m *mute, a, b *vouchers) {
@@ -139,7 +133,7 @@ func TestUnique_AChangeThatStopsBeforeItsCommitDoesNotShortenAClaim(t *testing.T
 			_, err := a.Update(ctx, "x", func(v *voucher) error {
 				if v.Gone = time.Now().Add(time.Minute); v.N == 0 {
 					_, err := b.Update(ctx, "x", func(v *voucher) error { v.N++; return nil })
-					return errors.Join(err, b.db.Close(ctx)) // Otherwise it would repair.
+					return errors.Join(err, b.db.Close(ctx)) // otherwise it would repair
 				}
 				m.claimed.Store(&stop)
 				return nil

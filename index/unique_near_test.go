@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/nearkv"
 )
 
-// onNear returns the people of two processes with one near cache, which is told of nothing, and of
+// onNear returns the people of two processes with one near cache, which hears of no changes, and of
 // a third without.
 func onNear(t *testing.T) (first, second, third *people) {
 	t.Helper()
@@ -35,7 +35,7 @@ func TestUnique_Find_IsAnsweredFromMemory(t *testing.T) {
 	first, second, third := onNear(t)
 	must(t, third.Create(t.Context(), &person{ID: "a", Email: "x"}))
 	found(t, t.Context(), first, "x", "a")
-	_, err := second.ByEmail.Find(t.Context(), "nobody's") // It asks which indexes are whole.
+	_, err := second.ByEmail.Find(t.Context(), "nobody's") // it asks which indexes are whole
 	if !errors.Is(err, kv.ErrNotFound) {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestUnique_Find_AsksTheStoreIfMemoryIsOld(t *testing.T) {
 	}
 	must(t, third.Put(ctx, &person{ID: "a", Email: "y"}))
 	must(t, third.Create(ctx, &person{ID: "b", Email: "x"}))
-	// Of what first wrote nothing old is in memory.
+	// of records that first wrote, nothing old is in memory
 	_, err := first.Update(ctx, "a", func(p *person) error { p.N++; return nil })
 	must(t, err)
 	for _, p := range []*people{first, second} {

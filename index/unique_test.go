@@ -72,7 +72,6 @@ func TestUnique_AValueOfAPrivateFieldIsMaskedInTheErrorThatItIsTaken(t *testing.
 	}
 }
 
-// plain hides the powers of a store.
 type plain struct{ kv.Store }
 
 func (plain) Powers() kv.Powers { return kv.Powers{} }

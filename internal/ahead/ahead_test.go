@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// look reads first in one trip and each of then in another, and returns what that has cost
-// and the values of then.
+// look reads first in one trip and each of then in another, and returns the cost and the values of
+// then.
 func look(t *testing.T, m *ahead.Memory, s kv.Store, l ahead.Look, first string, then ...[]string) (kv.Cost, []string) {
 	t.Helper()
 	ctx, meter := kv.Metered(context.Background())

@@ -19,7 +19,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// small are limits at which a few hundred members take many segments.
+// With small a few hundred members take many segments.
 var small = Limits{Split: 1 << 10, Merge: 256, Slack: 128, Look: 128, Grace: 24 * time.Hour}
 
 func TestLogs_AListGrowsIntoSegmentsAndShrinksAgain(t *testing.T) {
@@ -35,7 +35,7 @@ func TestLogs_AListGrowsIntoSegmentsAndShrinksAgain(t *testing.T) {
 		if n := segments(t, l); n < 16 || n > 64 {
 			t.Errorf("1000 members of 18 bytes are in %d segments of 1 KiB", n)
 		}
-		// Nothing but the list, the head and the retired first segment is there.
+		// plus the head and the retired first segment
 		if got := mem.Len(); got != segments(t, l)+2 {
 			t.Errorf("%d keys for %d segments", got, segments(t, l))
 		}
@@ -127,7 +127,7 @@ func TestLogs_AHotListIsDividedFromTheFirstMember(t *testing.T) {
 	})
 }
 
-// Lists without upkeep, for lack of time, do not hold up others.
+// The overload is of lists whose upkeep does not run.
 func TestLogs_ListsAreTendedAfterAnOverload(t *testing.T) {
 	l, wait := prompt(memkv.New(memkv.Options{}), tiny)
 	soon := l.Soon
@@ -235,7 +235,7 @@ func TestLogs_Size_IsExactForSmallListsAndWithinFivePercentOfLargeOnes(t *testin
 		if n == 0 || n > 20_000 {
 			continue
 		}
-		// Members added after the segments were made are estimated.
+		// members added after the segments were made are estimated
 		for i := range n {
 			must(t, l.Write(t.Context(), s, place, Entry{ID: fmt.Sprint("more", i), Rev: 1, In: true}))
 		}
@@ -340,7 +340,7 @@ func TestLogs_AnyBytesCanBeAMember(t *testing.T) {
 func TestLogs_AFullSegmentIsReplacedByTheWriterThatMeetsIt(t *testing.T) {
 	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		ctx := t.Context()
-		// The list gets no upkeep, so it fills up.
+		// without upkeep it fills up
 		l, _ := prompt(s, DefaultLimits)
 		id := func(i int) string { return fmt.Sprintf("%s%04d", strings.Repeat("x", plug.MaxID-4), i) }
 		const n = 600 // of 2 KiB each: more than fit in a value
@@ -373,7 +373,7 @@ func TestLogs_ASegmentFullToTheLastByteIsStillSealed(t *testing.T) {
 // fullSegment returns a segment that fills a value to its last byte, with n members.
 func fullSegment(t testing.TB) (value []byte, n int) {
 	t.Helper()
-	const frame = 6 // the bytes of a record besides an id of some hundred bytes
+	const frame = 6 // bytes of a record besides an id of some hundred bytes
 	value = encodeSegment(nil)
 	for rest := kv.MaxValue - len(value); rest > 0; rest = kv.MaxValue - len(value) {
 		if rest > plug.MaxID {
@@ -396,7 +396,7 @@ func TestLogs_ARetiredFirstSegmentDoesNotGrowForever(t *testing.T) {
 	l, wait := prompt(s, small)
 	fill(t, l, wait, 300)
 	for range 60 {
-		// A new process appends to it, without effect.
+		// a new process appends to it, without effect
 		stranger, _ := prompt(s, small)
 		must(t, stranger.Write(ctx, s, place, Entry{ID: "a", Rev: 1, In: true}))
 	}
@@ -445,14 +445,13 @@ func TestLogs_LostKeysAreReportedAndNeverLookLikeAShorterList(t *testing.T) {
 					wantErr(t, err, plug.ErrNeedsRebuild)
 				}
 			}
-			// Writers go on.
 			must(t, fresh(s).Write(ctx, s, place, Entry{ID: "new", Rev: 1, In: true}))
 		})
 	}
 }
 
-// Most lists have no head, so only a process that has just read the first segment can tell a lost
-// list from an empty one.
+// Without a head, only a process that has just read the first segment can tell a lost list from an
+// empty one.
 func TestLogs_AFirstSegmentLostWhileItIsReplacedIsReported(t *testing.T) {
 	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
 		ctx := t.Context()
@@ -468,7 +467,7 @@ func TestLogs_AFirstSegmentLostWhileItIsReplacedIsReported(t *testing.T) {
 	})
 }
 
-// beforeFirst is a store that calls do before its first op of a kind.
+// beforeFirst calls do before its first op of a kind.
 type beforeFirst struct {
 	kv.Store
 	kind kv.Kind
@@ -561,8 +560,8 @@ func TestLogs_ReadingAThousandMembersTakesFewAllocations(t *testing.T) {
 	}
 }
 
-// halfway is a store whose transaction waits, before it commits, until another
-// process has read the store once.
+// halfway is a store whose transaction waits, before it commits, until another process has read
+// once.
 type halfway struct {
 	kv.Store
 	begun, looked, ended chan struct{}
@@ -617,7 +616,7 @@ func TestLogs_AnUncommittedSegmentIsNotTakenForLost(t *testing.T) {
 	}
 }
 
-// A reader repairs the one lost segment that it meets.
+// A reader repairs only the lost segment that it meets.
 func TestLogs_Discard_MakesUpForAllThatIsLostAtOnce(t *testing.T) {
 	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
 		ctx := t.Context()
@@ -655,7 +654,7 @@ func TestLogs_Discard_MakesUpForAllThatIsLostAtOnce(t *testing.T) {
 	})
 }
 
-// beaten is a store in which someone else is first at every second write of a key.
+// beaten is a store in which someone else is first at every second write of key.
 type beaten struct {
 	kv.Store
 	key    string
@@ -672,7 +671,7 @@ func (b *beaten) Do(ctx context.Context, ops []kv.Op) error {
 	return b.Store.Do(ctx, ops)
 }
 
-// A loss without a date counts as one that the rebuild after it has not repaired.
+// A loss without a date would need another rebuild.
 func TestLogs_Discard_DatesALossThoughOthersChangeTheHead(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	last := int64(0) // rebuild

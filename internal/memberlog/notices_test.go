@@ -6,7 +6,6 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// Heads are swapped, new segments added, and entries appended unless a segment is sealed.
 func TestFaults_OfAStoreAreNoticed(t *testing.T) {
 	proof.Notices(t, "TestSweep_NothingIsLostOrComesBackWhereAppendsRespectSeals", "blind add l:", "blind append l:", "blind cas l:")
 	proof.Notices(t, "TestSweep_NothingIsLostOrComesBackWhereWritersVerify", "lost append l:")

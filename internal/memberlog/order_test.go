@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// Hashes that begin with the same bits, and members with several entries, are in order like any
-// others.
+// Some hashes begin with the same bits, and members have several entries.
 func TestRearrange_TheOrderIsByPositionAndThenByArrival(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 0))

@@ -8,7 +8,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// cost returns the cost of f at the store.
 func cost(t *testing.T, ctx context.Context, f func(ctx context.Context) error) kv.Cost {
 	t.Helper()
 	ctx, m := kv.Metered(ctx)

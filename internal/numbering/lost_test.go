@@ -41,7 +41,7 @@ func TestRow_Left_FindsTheLastBeyondGapsInFewTrips(t *testing.T) {
 				}
 				return err
 			})
-			// It looks once for what it knows.
+			// it looks once for what it knows
 			if t.Logf("%d trips", got.Trips); got.Trips > c.trips+1 {
 				t.Errorf("it took %d trips, want at most %d", got.Trips, c.trips+1)
 			}
@@ -49,7 +49,6 @@ func TestRow_Left_FindsTheLastBeyondGapsInFewTrips(t *testing.T) {
 	}
 }
 
-// holed is a store in which some numbers up to last exist, and nothing else.
 type holed struct {
 	last  int64
 	there func(n int64) bool

@@ -14,7 +14,6 @@ func newRow() *numbering.Row {
 	return &numbering.Row{Key: func(n int64) string { return "n:" + strconv.FormatInt(n, 10) }, Hint: "n:hint"}
 }
 
-// fill puts items under 1 to n.
 func fill(t *testing.T, s kv.Store, n int) {
 	t.Helper()
 	var ops []kv.Op
@@ -24,7 +23,7 @@ func fill(t *testing.T, s kv.Store, n int) {
 	must(t, s.Do(context.Background(), ops))
 }
 
-// row is a store with the numbers up to last, and nothing else.
+// row is a store with the numbers up to last.
 type row struct{ last int64 }
 
 func (r row) Do(_ context.Context, ops []kv.Op) error {
