@@ -17,18 +17,17 @@ import (
 // WithArchive returns a listing that begins with ring and continues in an archive: a listing of all
 // records, the highest mark first, such as a ranking by time, or Records.Before of a model with
 // ascending ids. mark returns the position of a record in it. archive returns the listing below a
-// mark, exclusive; a time far in the future, or otherwise the zero M, means from its top.
+// mark, exclusive; from its top below a time far in the future, or otherwise the zero M.
 //
 //	all := timeline.WithArchive(m.Stories.Newest,
 //		func(s *Story) time.Time { return s.Made },
 //		func(t time.Time) kvmodel.Lister[Story] { return m.Stories.Archive.Between(time.Time{}, t) })
 //
-// The records of the ring come first, then those that left it at its end; none comes twice, and
-// records that never belonged in the ring are skipped. The archive begins at the highest mark of
-// the last hundred records of the ring, or their latest time in it, or at the top if a ring has
-// fewer. A record is missing only if its mark is above these: with times, if clocks differ or marks
-// are later than the change; with numbers and texts, after a hundred consecutive records that were
-// added again or created at the same time.
+// The records of the ring come first, then those that left it at its end, each once. The archive
+// begins at the highest mark of the last hundred records of the ring, or their latest time in it,
+// or at the top if a ring has fewer. A record is missing only if its mark is above these: with
+// times, if clocks differ or marks are later than the change; with numbers and texts, after a
+// hundred consecutive records that were added again or created at the same time.
 //
 // The first page of the archive takes up to ten trips more, any other one more than the archive's.
 func WithArchive[T any, M Mark](ring *Ring[T], mark func(*T) M, archive func(M) kvmodel.Lister[T]) kvmodel.Lister[T] {
@@ -41,12 +40,12 @@ type archived[T any, M Mark] struct {
 	archive func(M) kvmodel.Lister[T]
 }
 
-// A stop is the content of a cursor: a position in the ring or in the archive.
+// A stop is the position of a cursor.
 type stop[M Mark] struct {
 	position
 	part  part
-	inner string // the archive begins below it
-	below M      // the mark the archive begins below
+	inner string // the archive's own cursor
+	below M      // where the archive begins
 }
 
 type part byte
@@ -83,10 +82,10 @@ func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ..
 	return a.back(ctx, at, n, f)
 }
 
-// filter holds the keep functions of a page of n records. They may see 10 n records.
+// filter holds the keep functions of a page of n records. They see at most 10 n records.
 type filter[T any] struct {
 	keep []func(*T) bool
-	left int // of 10 n
+	left int
 }
 
 func newFilter[T any](keep []func(*T) bool, n int) *filter[T] {
@@ -97,8 +96,8 @@ func newFilter[T any](keep []func(*T) bool, n int) *filter[T] {
 	return f
 }
 
-// size returns the size of the next page of the archive, size without a filter. A filtered page may
-// look at ten times as many records.
+// size returns the size of the next page of the archive. A filtered page may look at ten times as
+// many records.
 func (f *filter[T]) size(missing, size int) int {
 	if f.keep == nil {
 		return size
@@ -129,7 +128,6 @@ func (a *archived[T, M]) young(ctx context.Context, at stop[M], n int, f *filter
 	return l, cmp.Or(err, p.damage)
 }
 
-// old returns a page of the archive.
 func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, f *filter[T]) (kvmodel.Listing[T], error) {
 	l := kvmodel.Listing[T]{Items: []*T{}}
 	size := n
@@ -189,7 +187,7 @@ func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, f *filter[
 	return l, nil
 }
 
-// joined returns items and then below, without repeated records.
+// joined returns items and then below, each record once.
 func (a *archived[T, M]) joined(items, below []*T) []*T {
 	for _, rec := range below {
 		again := func(other *T) bool { return a.ring.core.idText(other) == a.ring.core.idText(rec) }
@@ -200,8 +198,7 @@ func (a *archived[T, M]) joined(items, below []*T) []*T {
 	return items
 }
 
-// before returns the stop before a page of the archive whose Prev is inner: the end of the ring if
-// that is empty.
+// before returns the stop before a page of the archive whose Prev is inner.
 func (at stop[M]) before(inner string) stop[M] {
 	if at.part, at.inner = goingBack, inner; inner == "" {
 		at.part, at.up = inRing, true
@@ -209,8 +206,7 @@ func (at stop[M]) before(inner string) stop[M] {
 	return at
 }
 
-// read reads up to size records of the archive, and returns up to n items that are no longer in the
-// ring.
+// read reads up to size records of the archive, and returns up to n that are no longer in the ring.
 func (a *archived[T, M]) read(ctx context.Context, at stop[M], n, size int, keep []func(*T) bool) (items []*T, inner kvmodel.Listing[T], err error) {
 	c := a.ring.core
 	for size = min(size, kvmodel.MaxPage); ; {
@@ -238,7 +234,6 @@ func (a *archived[T, M]) read(ctx context.Context, at stop[M], n, size int, keep
 	}
 }
 
-// archiveTries bounds the pages of an archive that one page reads.
 const archiveTries = 5
 
 // seam is how many records at the end of a ring decide where its archive begins.
@@ -246,7 +241,6 @@ const seam = 100
 
 func (r *ring) atSeam() int { return int(min(seam, r.lanes[0].shape.shown*int64(len(r.lanes)))) }
 
-// beginning returns the mark below which the archive begins.
 func (a *archived[T, M]) beginning(ctx context.Context, cuts []cut) (below M, err error) {
 	each := (seam + len(cuts) - 1) / len(cuts)
 	pages, err := a.ring.justAbove(ctx, cuts, each)
@@ -273,8 +267,7 @@ type seamRecords struct {
 	put   int64 // when the last of them was put there, in Unix milliseconds
 }
 
-// justAbove returns up to n records above the cut of each lane, or its last ones if those have left
-// it.
+// justAbove returns up to n records above the cut of each lane, or its last ones.
 func (r *ring) justAbove(ctx context.Context, cuts []cut, n int) ([]seamRecords, error) {
 	if err := r.ready(ctx); err != nil {
 		return nil, err
@@ -294,7 +287,7 @@ func (r *ring) justAbove(ctx context.Context, cuts []cut, n int) ([]seamRecords,
 	return found, r.core.failure(cmp.Or(errs...))
 }
 
-// hasBelow reports whether rec belongs in the ring, below the cuts of all its lanes.
+// hasBelow reports whether rec belongs in the ring, below all its cuts.
 func (r *ring) hasBelow(cuts []cut, rec *plug.Seen) bool {
 	below := false
 	for i, own := range r.lanes {
@@ -309,8 +302,6 @@ func (r *ring) hasBelow(cuts []cut, rec *plug.Seen) bool {
 
 func (a *archived[T, M]) name() string { return a.ring.name + " and on" }
 
-// cursor encodes at as a position with a mark: the part, the archive's cursor, and at.below in
-// JSON.
 func (a *archived[T, M]) cursor(at stop[M]) string {
 	rest := wire.AppendText([]byte{byte(at.part)}, at.inner)
 	// marks are numbers, texts and times, so this cannot fail
@@ -338,7 +329,6 @@ type Mark interface {
 
 var farAhead = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// highestMark returns the mark for the whole archive.
 func highestMark[M Mark]() (m M) {
 	if t, ok := any(&m).(*time.Time); ok {
 		*t = farAhead
@@ -360,8 +350,7 @@ func compareMarks[M Mark](a, b M) int {
 	}
 }
 
-// nextMark returns the lowest mark above m: the next millisecond, number or text; highestMark after
-// the highest number.
+// nextMark returns the lowest mark above m, or highestMark.
 func nextMark[M Mark](m M) M {
 	if t, ok := any(&m).(*time.Time); ok {
 		*t = t.Truncate(time.Millisecond).Add(time.Millisecond)

@@ -17,7 +17,7 @@ import (
 // An interrupted build continues in the same era, after the last record noted. Up to that record,
 // all have a number of the era: from a build, or above the dawn if they changed since. Later
 // records are numbered again in order, so no two keep the same number. A record moves to the dawn
-// if its change straddles the beginning of the era, or if it was moved before the last one without
+// if its change straddles the beginning of the era, or if it has moved before the last one without
 // a change in the timeline. A lane without records when the era began has an order of its own.
 type build struct {
 	*core
@@ -28,10 +28,10 @@ type build struct {
 }
 
 type reached struct {
-	dawn  int64     // of its era; 0: not chosen
-	begun bool      // in the lanes of all records
-	last  *standing // the last record numbered
-	next  int64     // its number
+	dawn  int64 // of its era; 0: not chosen
+	begun bool  // in the lanes of all records
+	last  *standing
+	next  int64 // its number
 }
 
 func (r reached) encode() []byte {
@@ -68,8 +68,7 @@ var _ plug.Builder = (*core)(nil)
 
 const enteredAtOnce = 100 // records in a trip
 
-// Build reads all records once, and once more for every sortedAtOnce of them, and writes each once.
-// It adds only the entries that the rings show.
+// Build reads all records, and again for every sortedAtOnce of them, and writes each once.
 func (c *core) Build(ctx context.Context, steps plug.Steps) error {
 	b := &build{core: c, steps: steps, reached: decodeReached(steps.From())}
 	if b.last != nil {
@@ -85,8 +84,8 @@ func (c *core) Build(ctx context.Context, steps plug.Steps) error {
 	return c.failure(err)
 }
 
-// choose chooses an era above those of the lanes. It notes the era before any lane enters it, so
-// that no other process chooses another.
+// choose chooses an era above those of the lanes, and notes it before any lane enters it, so that
+// no other process chooses another.
 func (b *build) choose(ctx context.Context) error {
 	if b.dawn != 0 {
 		return nil
@@ -126,7 +125,6 @@ func (b *build) eachStanding(ctx context.Context, step func(kv.Store, standing) 
 	})
 }
 
-// enterSome enters the next records in order, and reports whether others may follow.
 func (b *build) enterSome(ctx context.Context) (more bool, err error) {
 	b.late = nil
 	some, err := b.foremost(ctx, b.wants)
@@ -149,11 +147,10 @@ func (b *build) enterSome(ctx context.Context) (more bool, err error) {
 	if len(some) < b.sorted {
 		return false, nil
 	}
-	// the next sort rereads all records
 	return true, b.steps.Reached(ctx, b.encode(), plug.Many)
 }
 
-// wants reports whether st is to be numbered after the last one. It notes old records before that.
+// wants reports whether st comes after the last one, and notes late ones.
 func (b *build) wants(st standing) bool {
 	switch {
 	case st.stamp > b.dawn:
@@ -189,8 +186,7 @@ func (b *build) see(ctx context.Context, some []standing) (seen []*plug.Seen, ol
 	return seen, old, err
 }
 
-// byRecord groups the indexes of the chosen standings by record: a record keeps all its marks in
-// one item.
+// byRecord groups the chosen standings by record, which keeps all its marks in one item.
 func byRecord(some []standing, chosen []bool) (groups [][]int) {
 	at := make(map[string]int)
 	for i, st := range some {
@@ -236,7 +232,6 @@ type numberedRecord struct {
 	mark mark
 }
 
-// enter gives some numbers and entries.
 func (b *build) enter(ctx context.Context, some []standing) error {
 	seen, old, err := b.see(ctx, some)
 	if err != nil {
@@ -268,7 +263,6 @@ func (b *build) number(some []standing) []numberedRecord {
 	return all
 }
 
-// publish returns the appends of entries that the rings show, one for each segment.
 func (b *build) publish(ctx context.Context, all []numberedRecord) (works []func(kv.Store) error) {
 	for len(all) > 0 {
 		l, g := all[0].lane, all[0].lane.shape
@@ -288,8 +282,7 @@ func (b *build) publish(ctx context.Context, all []numberedRecord) (works []func
 	return works
 }
 
-// keep stores the numbers of all[i], for i in of, in the record just read, unless it has moved
-// meanwhile.
+// keep stores the numbers of all[i], for i in of, in rec, unless that has moved.
 func (b *build) keep(ctx context.Context, s kv.Store, rec *plug.Seen, all []numberedRecord, of []int) error {
 	return b.keepWhile(ctx, s, rec, func(rec *plug.Seen) (kept []byte, changed bool) {
 		kept = rec.Mark
@@ -305,7 +298,6 @@ func (b *build) keep(ctx context.Context, s kv.Store, rec *plug.Seen, all []numb
 	})
 }
 
-// foremost returns the first standings that wants selects, as many as fit in memory.
 func (c *core) foremost(ctx context.Context, wants func(standing) bool) (some []standing, err error) {
 	cut := func() {
 		slices.SortFunc(some, standing.compare)

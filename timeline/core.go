@@ -20,8 +20,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// core is the common part of an index's rings. A place is an owner and, after a #, a hash of the
-// value whose change moves the record.
+// core is the common part of an index's rings. A place is an owner, a # and a hash of the value
+// whose change moves the record.
 type core struct {
 	spec   spec
 	owners owners
@@ -30,8 +30,8 @@ type core struct {
 	shards int
 	host   plug.Host
 	idText func(plug.Record) string
-	keys   kv.Family // of the rings
-	sorted int       // standings that a build keeps in memory
+	keys   kv.Family
+	sorted int // standings that a build keeps in memory
 	*process
 	ahead ahead.Memory
 
@@ -63,12 +63,11 @@ func (everyone) Limit(plug.Record) error { return nil }
 
 func (everyone) Has(plug.Record, string) bool { return true }
 
-// MaxLanes is the maximum number of rings merged in one listing: owners times shards.
+// MaxLanes bounds the rings merged in one listing: owners times shards.
 const MaxLanes = 64
 
 var ringKey = kv.NewClass("t", 3) // model, index, owner text
 
-// a build keeps twice as many while it chooses
 const sortedAtOnce = 1 << 17
 
 func newCore(spec spec, by owners) *core {
@@ -94,7 +93,6 @@ func idTextOf[T any, K comparable](records *kvmodel.Records[T, K]) func(plug.Rec
 
 func (c *core) Name() string { return c.spec.Name }
 
-// Def includes the shape, which locates entries.
 func (c *core) Def() string { return c.spec.Def + " " + c.shape.def() }
 
 func (c *core) failure(err error) error {
@@ -125,7 +123,7 @@ func (c *core) Limit(rec plug.Record) error {
 	return c.owners.Limit(rec)
 }
 
-// belongs reports whether rec belongs in the lane, faster than Places.
+// belongs is a faster look into Places.
 func (c *core) belongs(rec *plug.Seen, in laneName) bool {
 	v := rec.Value
 	if v == nil || c.spec.If != nil && !c.spec.If(v) || !c.holds(v) {
@@ -164,7 +162,6 @@ func (c *core) shard(owner string, i int) *lane {
 	return &l
 }
 
-// placed is shard without an allocation.
 func (c *core) placed(owner string, i int) lane {
 	base := c.keys.Key(owner)
 	if c.shards > 1 {
@@ -202,11 +199,11 @@ func (o *ownerSet) take() []string {
 	return all
 }
 
-// A standing is a record's position in a lane, for sorting in a build.
+// A standing is a record's position in a lane.
 type standing struct {
 	laneName
 	order string // sorts like the field
-	at    int64  // when its entry was made, or assumed so, in Unix milliseconds
+	at    int64  // when its entry was made
 	id    string
 	stamp int64 // 0: none
 }
@@ -216,7 +213,6 @@ func (s standing) compare(other standing) int {
 	return cmp.Or(s.laneName.compare(other.laneName), cmp.Compare(other.order, s.order), cmp.Compare(other.id, s.id))
 }
 
-// isAt ignores stamps.
 func (s standing) isAt(other standing) bool {
 	s.stamp = other.stamp
 	return s == other
@@ -232,7 +228,6 @@ func (c *core) standings(rec *plug.Seen) (all []standing) {
 	return all
 }
 
-// standingIn reports false if rec does not belong in the lane.
 func (c *core) standingIn(rec *plug.Seen, in laneName) (st standing, ok bool) {
 	if !c.belongs(rec, in) {
 		return st, false
@@ -259,7 +254,7 @@ func (c *core) standing(rec *plug.Seen, owner string) (st standing) {
 	return st
 }
 
-// orderOf returns a text that sorts like v, a time, an integer or a string.
+// orderOf returns a text that sorts like v.
 func orderOf(v any) string {
 	if t, ok := v.(time.Time); ok {
 		return sortable(uint64(t.Unix())^1<<63) + sortable(uint64(t.Nanosecond()))

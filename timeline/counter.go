@@ -43,8 +43,8 @@ func (l *lane) takeOnce(ctx context.Context, s kv.Store) (int64, error) {
 	return n, nil
 }
 
-// ask increments the counter. known is the highest number known before; the first use of a lane
-// reads it from the segments.
+// ask increments the counter. known is the highest number known before, read from the segments on
+// first use of a lane.
 func (l *lane) ask(ctx context.Context, s kv.Store) (known, n int64, err error) {
 	known, first := l.meet()
 	switch {
@@ -71,7 +71,7 @@ func (l *lane) ask(ctx context.Context, s kv.Store) (known, n int64, err error) 
 	return known, n, err
 }
 
-// wholeRing is the maximum number of segments read at the first use of a lane.
+// wholeRing segments at most are read on first use of a lane.
 const wholeRing = 32
 
 // join returns the highest stamp in the lane. Of a large ring it reads only the segment after the
@@ -98,8 +98,8 @@ func (l *lane) increment(ctx context.Context, s kv.Store) (int64, error) {
 }
 
 // recover recreates the counter above top, the highest known stamp, and returns its value, the
-// caller's own number. It reads the segments again: an earlier read may lack entries pushed before
-// the loss. This is RECOVER.
+// caller's own. It reads the segments again: entries may have been pushed before the loss. This is
+// RECOVER.
 func (l *lane) recover(ctx context.Context, s kv.Store, top int64) (int64, error) {
 	var count, high int64
 	var version kv.Version
@@ -141,7 +141,6 @@ func (l *lane) readCounter(ctx context.Context, s kv.Store) (int64, kv.Version, 
 	return numberIn(r), r.Version, nil
 }
 
-// setCounter sets the counter to n if it still has version, 0 for absent.
 func (l *lane) setCounter(ctx context.Context, s kv.Store, version kv.Version, n int64) error {
 	_, err := kv.One(ctx, s, kv.OpReplace(l.counterKey(), version, strconv.AppendInt(nil, n, 10)))
 	if kv.Raced(err) || errors.Is(err, kv.ErrUnclear) {
@@ -157,7 +156,7 @@ func unlessRaced(err error) error {
 	return err
 }
 
-// raise sets a counter below m above it. This is RAISE.
+// raise is RAISE.
 func (l *lane) raise(ctx context.Context, s kv.Store, m int64) error {
 	n, version, err := l.readCounter(ctx, s)
 	if err != nil || n < 0 || n >= m {
@@ -169,7 +168,6 @@ func (l *lane) raise(ctx context.Context, s kv.Store, m int64) error {
 	return err
 }
 
-// pushTries bounds the tries of each step of a push.
 const pushTries = 8
 
 // begin moves the lane to the dawn of the nth era, unless it is there.
@@ -183,7 +181,7 @@ func (l *lane) begin(ctx context.Context, s kv.Store, n int64) error {
 			return err
 		}
 		if count < 0 {
-			// a lost counter may have been higher; a writer will recover it
+			// a lost counter may have been higher
 			if top, err := l.scanAll(ctx, s); err != nil || top >= dawn(n) {
 				return err
 			}

@@ -18,18 +18,18 @@ import (
 // DefaultKeep is the default of EventsSpec.Keep.
 const DefaultKeep = 100
 
-// MaxEvent is the size limit of an encoded event, in bytes.
+// MaxEvent is the maximum size of an encoded event.
 const MaxEvent = 8 << 10
 
 // EventsSpec describes events of type T whose owners have type V. kvgen writes it from a tag.
 type EventsSpec[T, V any] struct {
 	Name  string // Visit: part of the keys
 	Key   kvmodel.KeyOf[V]
-	By    func(*T) V // the owner
+	By    func(*T) V
 	Codec kvmodel.Codec[T]
 
 	// Once returns the subject of an event, usually by Text. Only the newest event about a subject
-	// counts. If Once is nil, every event does.
+	// counts. Nil: every event does.
 	Once func(*T) string
 
 	Keep   int // events kept for an owner; 0: DefaultKeep
@@ -37,8 +37,8 @@ type EventsSpec[T, V any] struct {
 	TTL    time.Duration // lifetime of an event; 0: forever
 }
 
-// Events keeps the last events of each owner, in constant space: footprints, a feed, notifications.
-// Once Push has returned, an event is in Latest until Keep events about other subjects follow.
+// Events keeps the last events of each owner, in constant space. Once Push has returned, an event
+// is in Latest until Keep events about other subjects follow.
 type Events[T, V any] struct {
 	spec   EventsSpec[T, V]
 	db     plug.DB
@@ -103,7 +103,6 @@ type batch struct {
 	indexes []int // in the arguments of Push
 }
 
-// sort groups events by owner, and returns an error for each that cannot be stored.
 func (e *Events[T, V]) sort(events []T) (batches []*batch, errs []error) {
 	byOwner := make(map[string]*batch)
 	now := e.db.Now().UnixMilli()
@@ -129,7 +128,7 @@ func (e *Events[T, V]) sort(events []T) (batches []*batch, errs []error) {
 	return batches, errs
 }
 
-// encode returns ev as an entry. The stamp only distinguishes equal events of one millisecond.
+// The stamp only distinguishes equal events of one millisecond.
 func (e *Events[T, V]) encode(ev *T, now int64) (entry, error) {
 	body, err := e.spec.Codec.Append(nil, ev)
 	if err == nil && len(body) > MaxEvent {
@@ -156,7 +155,7 @@ func (e *Events[T, V]) pushBatch(ctx context.Context, batches []*batch) (errs []
 }
 
 // Latest returns up to n last events of owner, newest first. If some are damaged, it returns the
-// others and an ErrCorrupt, until Keep newer ones replace them or Clear is called. One trip.
+// others and an ErrCorrupt, until newer ones replace them. One trip.
 func (e *Events[T, V]) Latest(ctx context.Context, owner V, n int) ([]T, error) {
 	ctx, end := e.db.Begin(ctx, "Latest")
 	defer end()
@@ -193,7 +192,6 @@ func (e *Events[T, V]) Unread(ctx context.Context, owner V, since time.Time) (in
 	return unread, damage
 }
 
-// entries returns the last n current entries, newest first.
 func (e *Events[T, V]) entries(ctx context.Context, owner V, n int) ([]entry, error) {
 	all, damage := e.layout.latest(ctx, e.db.Store(), e.spec.Key.Text(owner), n)
 	if damage != nil && !wire.IsCorrupt(damage) {
@@ -257,7 +255,7 @@ func (w eventsWindow[T, V]) Base(key string) (base string, first bool) {
 	return base, ok && (rest == "n" || strings.HasPrefix(rest, "a") || rest == "p")
 }
 
-// Audit returns unreadable events. Missing ones cannot be detected.
+// Audit cannot detect missing events.
 func (w eventsWindow[T, V]) Audit(ctx context.Context, s kv.Store, base, _ string) ([]plug.Wrong, error) {
 	_, err := w.layoutAt(func(base string) string { return base }).latest(ctx, s, base, w.spec.Keep)
 	if wire.IsCorrupt(err) {
@@ -280,7 +278,6 @@ func (w eventsWindow[T, V]) Page(ctx context.Context, s kv.Store, value string, 
 	return rows, err
 }
 
-// Ends is for events with a TTL: see appended.
 func (w eventsWindow[T, V]) Ends(key string) time.Time {
 	if w.spec.TTL == 0 {
 		return time.Time{}

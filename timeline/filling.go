@@ -17,15 +17,14 @@ type filling struct {
 	bare   bool                   // counters of records are not needed
 	loaded map[string]*plug.Seen  // by id
 	passed int                    // entries examined
-	put    int64                  // when the last record found was put there, in ms
+	put    int64                  // latest entry of a found record, in ms
 }
 
 func newFilling(c *core, m *merge) *filling {
 	return &filling{core: c, merge: m}
 }
 
-// fill returns the next n records, or fewer once it has loaded 10 n: see [plug.Ask]. It moves the
-// cuts past all examined entries.
+// fill returns the next n records, or fewer once it has loaded 10 n: see [plug.Ask].
 func (f *filling) fill(ctx context.Context, n int) (found []plug.Record, err error) {
 	known := func(id string) bool { return f.loaded[id] != nil }
 	for ask := f.first(n); ask > 0; ask = plug.Ask(n, len(found), len(f.loaded)) {
@@ -53,8 +52,7 @@ func (f *filling) fill(ctx context.Context, n int) (found []plug.Record, err err
 }
 
 // first returns how many records a page of n reads in its first trip. Far from the newest entries,
-// a newer entry of a record does not show that another is stale, so there it uses the rate of
-// recent pages.
+// a newer entry does not show that another is stale, so there it uses the rate of recent pages.
 func (f *filling) first(n int) int {
 	if stale := f.merge.stale(); f.deep && stale > 11 {
 		return min(n*stale*3/20, 4*n)
@@ -62,7 +60,7 @@ func (f *filling) first(n int) int {
 	return n
 }
 
-// load reads the unknown records of items. A purged id has no record.
+// A purged id has no record.
 func (f *filling) load(ctx context.Context, items []item) error {
 	if f.loaded == nil {
 		f.loaded = make(map[string]*plug.Seen, len(items))
@@ -95,7 +93,6 @@ func (f *filling) load(ctx context.Context, items []item) error {
 	return err
 }
 
-// pick appends records with current items to found, up to n, and moves the cuts past them.
 func (f *filling) pick(found []plug.Record, items []item, n int) []plug.Record {
 	found = slices.Grow(found, min(len(items), n-len(found)))
 	for _, it := range items {
@@ -121,7 +118,7 @@ func (f *filling) passStale(items []item) {
 	}
 }
 
-// stands reports whether the loaded record of it has its stamp.
+// stands reports whether the record of it has its stamp.
 func (f *filling) stands(it item) bool {
 	rec := f.loaded[it.what]
 	m := f.core.marks.of(rec.Mark, it.reader.owner)

@@ -26,7 +26,7 @@ const (
 	oneRing       = 100 // entries per second that one ring takes easily
 )
 
-// Fit judges the size of rings and the number of shards by the busiest of some owners.
+// Fit judges by the busiest of some owners.
 func (c ringWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, age time.Duration) (unfit []string, err error) {
 	lanes, err := c.busiest(ctx, s, some)
 	if err != nil {
@@ -71,7 +71,6 @@ func (c ringWindow) unfitShards(seen []glimpse) []string {
 	return []string{fmt.Sprintf("its %d shards get %.2g entries a second, which one ring can take; with shards=1 and a build, a page reads fewer keys", c.shards, rate)}
 }
 
-// busiest returns the lanes of the owner with the most numbers handed out.
 func (c ringWindow) busiest(ctx context.Context, s kv.Store, some []plug.Standing) (lanes []*lane, err error) {
 	most := int64(0)
 	met := make(map[string]bool)
@@ -102,7 +101,6 @@ func (c ringWindow) busiest(ctx context.Context, s kv.Store, some []plug.Standin
 	return lanes, nil
 }
 
-// begun returns the first number of the era of n.
 func begun(n int64) int64 {
 	if d := dawn(era(n)); n >= d {
 		return d
@@ -110,11 +108,10 @@ func begun(n int64) int64 {
 	return 0
 }
 
-// glimpse is an estimate from a few segments of a lane.
 type glimpse struct {
 	oldest time.Time // if full
 	full   bool      // all numbers are in use
-	used   bool      // a hundredth of them is
+	used   bool      // 1/usedPart of them are
 	rate   float64   // newest entries per second; 0: unknown
 }
 
@@ -148,7 +145,6 @@ func (l *lane) glimpse(ctx context.Context, s kv.Store) (seen glimpse, err error
 	return seen, nil
 }
 
-// entriesOf returns the entries of blocks, by stamp.
 func (l *lane) entriesOf(ctx context.Context, s kv.Store, blocks []int64) (all []entry, err error) {
 	g := l.shape
 	var keys []string

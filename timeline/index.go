@@ -33,7 +33,6 @@ func (c *core) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return c.prepareAll(ctx, s, m, places)
 }
 
-// prepareAll is Prepare for records with several owners.
 func (c *core) prepareAll(ctx context.Context, s kv.Store, m *plug.Move, places []string) error {
 	marks := make([]mark, len(places))
 	errs := kv.Each(ctx, s, places, func(s kv.Store, i int, place string) (err error) {
@@ -70,8 +69,8 @@ func (c *core) number(ctx context.Context, s kv.Store, owner, id string) (mark, 
 	return mark{n, c.db.Now().UnixMilli()}, c.failure(err)
 }
 
-// noteBuilt notes, before the first number is taken, whether the timeline may still be built.
-// Within a transaction, no build can come between a number and its commit.
+// noteBuilt notes, before the first number is taken, whether the timeline may still be built. In a
+// transaction, no build can come between a number and its commit.
 func (c *core) noteBuilt(ctx context.Context) {
 	if c.atomic || c.settled.Load() || c.unbuilt.Load() {
 		return
@@ -90,7 +89,7 @@ func entered(m *plug.Move) []string {
 	return plug.Without(m.Gained, m.Had)
 }
 
-// Beside adds the entries. Readers ignore one until the record has its stamp.
+// Readers ignore an entry until the record has its stamp.
 func (c *core) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	places, marks := entered(m), c.marks.all(m.Mark)
 	if len(places) == 1 {
@@ -108,8 +107,7 @@ func (c *core) enter(ctx context.Context, s kv.Store, id, owner string, m mark) 
 	return c.failure(c.lane(owner, id).add(ctx, s, entry{m.stamp, m.at, []byte(id)}))
 }
 
-// After moves up records whose change a build missed. Old entries stay until they are lapped:
-// readers skip them since the record has another stamp.
+// After moves up records whose change a build missed. Old entries stay until they are lapped.
 func (c *core) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	if c.atomic {
 		return nil
@@ -128,7 +126,6 @@ func (c *core) After(ctx context.Context, s kv.Store, moves []*plug.Move) error 
 	return nil
 }
 
-// catchUp moves the record id up in l if a build missed the change that took the number n.
 func (c *core) catchUp(ctx context.Context, s kv.Store, id string, l *lane, n int64) error {
 	if !c.unbuilt.Load() && era(l.top()) == era(n) {
 		return nil
@@ -144,8 +141,7 @@ func (c *core) catchUp(ctx context.Context, s kv.Store, id string, l *lane, n in
 	return c.failure(c.moveUp(ctx, s, recs[0], l.laneName, dawn(now)))
 }
 
-// Repair adds missing entries of rec, or moves it up if a build may have missed the change of a
-// dead process.
+// Repair moves rec up if a build may have missed the change of a dead process.
 func (c *core) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, _ []string) error {
 	marks := c.marks.all(rec.Mark)
 	for _, place := range rec.Places {

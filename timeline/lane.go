@@ -13,11 +13,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A lane is a counter and the segments for its numbers: the ring of one owner, or a shard of it.
+// A lane is a counter and its segments: the ring of one owner, or a shard of it.
 type lane struct {
 	*process
 	*knowledge
-	base string // of its keys
+	base string
 	laneName
 	shape shape
 }
@@ -36,7 +36,7 @@ func newLane(p *process, base string, shape shape) *lane {
 	return &l
 }
 
-// makeLane is newLane without an allocation.
+// makeLane allocates nothing for the lane.
 func makeLane(p *process, base string, shape shape) lane {
 	return lane{process: p, knowledge: p.recall(base), base: base, shape: shape}
 }
@@ -64,7 +64,7 @@ func (l *lane) writeKey(to *strings.Builder, segment int64) {
 
 func (l *lane) keyBytes() int { return len(l.base) + len(segmentPart) + 6 }
 
-// keysOf returns the keys of segments and then, with counter, of the counter. They share a text.
+// The keys returned share a text.
 func (l *lane) keysOf(segments []int64, counter bool) []string {
 	var text strings.Builder
 	text.Grow((len(segments) + 1) * l.keyBytes())
@@ -90,8 +90,7 @@ func (l *lane) keys(first, end int64) (keys []string) {
 	return keys
 }
 
-// decode returns segment i from a get, without entries that do not belong there. Its entries are
-// shared.
+// decode leaves out entries that do not belong in segment i. Its entries are shared.
 func (l *lane) decode(i int64, key string, r kv.Result) (segment, error) {
 	entries, strange, err := l.decoded.entries(key, r, func(e entry) bool { return l.shape.segment(l.shape.block(e.stamp)) == i })
 	if err != nil {
@@ -100,7 +99,6 @@ func (l *lane) decode(i int64, key string, r kv.Result) (segment, error) {
 	return segment{i, key, r.Version, len(r.Value), entries, strange}, nil
 }
 
-// atOnce bounds the keys of a lane in one trip.
 const atOnce = 128
 
 // each calls f for the segments from first up to end, exclusive.
@@ -120,7 +118,6 @@ func (l *lane) each(ctx context.Context, s kv.Store, first, end int64, f func(i 
 	return nil
 }
 
-// scan returns the highest stamp in the segments from first up to end, exclusive.
 func (l *lane) scan(ctx context.Context, s kv.Store, first, end int64) (top int64, err error) {
 	err = l.each(ctx, s, first, end, func(i int64, key string, r kv.Result) error {
 		seg, err := l.decode(i, key, r)
@@ -134,8 +131,8 @@ func (l *lane) scanAll(ctx context.Context, s kv.Store) (int64, error) {
 	return l.scan(ctx, s, 0, l.shape.blocks)
 }
 
-// holds reports whether the entry is in the lane, or was lapped. count is the counter's number, at
-// least 0.
+// holds reports whether the entry is in the lane, or was lapped, and returns the counter's number,
+// at least 0.
 func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string) (there bool, count int64, err error) {
 	all, count, err := l.holdAll(ctx, s, []stamped{{n, id}})
 	return err == nil && all[0], count, err
@@ -146,7 +143,6 @@ type stamped struct {
 	id string
 }
 
-// holdAll is holds for each of all.
 func (l *lane) holdAll(ctx context.Context, s kv.Store, all []stamped) (there []bool, count int64, err error) {
 	keys, at := []string{l.counterKey()}, make(map[int64]int)
 	for _, e := range all {
@@ -176,7 +172,6 @@ func (l *lane) holdAll(ctx context.Context, s kv.Store, all []stamped) (there []
 	return there, count, nil
 }
 
-// numberIn returns the number in a counter, or absent or poisoned.
 func numberIn(r kv.Result) int64 {
 	if r.Err != nil {
 		return absent
@@ -204,7 +199,7 @@ type process struct {
 	decoded decoded
 }
 
-// remembered is how many lanes a process remembers at least.
+// remembered lanes at least are known.
 const remembered = 1 << 13
 
 func newProcess(db plug.DB) *process {

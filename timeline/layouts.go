@@ -22,16 +22,15 @@ const (
 	// others.
 	Numbered
 
-	// Packed is one key with only the last events. A push is two trips and may be retried, but
-	// reads transfer the fewest bytes.
+	// Packed is one key with only the last events. A push is two trips and may be retried; a read
+	// transfers the fewest bytes.
 	Packed
 )
 
 type layout interface {
-	// push adds entries, oldest first.
 	push(ctx context.Context, s kv.Store, owner string, entries []entry) error
 
-	// latest returns entries, newest first, at least those of the last n subjects.
+	// latest returns, newest first, at least the entries of the last n subjects.
 	latest(ctx context.Context, s kv.Store, owner string, n int) ([]entry, error)
 
 	keys(owner string) []string
@@ -39,13 +38,12 @@ type layout interface {
 
 type common struct {
 	db   plug.DB
-	base func(owner string) string // prefix of an owner's keys
+	base func(owner string) string
 	keep int
 	ttl  time.Duration
 	what func(entry) string
 }
 
-// cut returns the last keep entries with different subjects, oldest first, like entries.
 func (c *common) cut(entries []entry) []entry {
 	slices.Reverse(entries)
 	kept := distinct(entries, c.keep, c.what)
@@ -53,7 +51,6 @@ func (c *common) cut(entries []entry) []entry {
 	return kept
 }
 
-// distinct returns the first n entries with different subjects.
 func distinct(entries []entry, n int, what func(entry) string) []entry {
 	seen := make(map[string]bool)
 	var kept []entry
@@ -69,18 +66,17 @@ func distinct(entries []entry, n int, what func(entry) string) []entry {
 	return kept
 }
 
-// appended is one key for each owner; with a TTL, several in rotation. Entries are in the order of
-// their appends. Outdated ones stay until the key is trimmed.
+// appended is one key for each owner; with a TTL, several in rotation. Outdated entries stay until
+// it is trimmed.
 type appended struct{ common }
 
 // one push in trimOdds trims its key
 const trimOdds = 64
 
-// slack is how many surplus entries a reader tolerates.
+// slack surplus entries make a reader trim.
 const slack = 16
 
-// keys returns the keys newest first. With a TTL, the key of the next turn is for processes with a
-// fast clock.
+// With a TTL, the key of the next turn is for processes with a fast clock.
 func (a *appended) keys(owner string) []string {
 	if a.ttl == 0 {
 		return []string{a.key(owner)}
@@ -89,8 +85,8 @@ func (a *appended) keys(owner string) []string {
 	return []string{a.keyOf(owner, now+1), a.keyOf(owner, now), a.keyOf(owner, now-1)}
 }
 
-// key returns the key for new events. With a TTL, a key takes events for one TTL and lives for two,
-// so it never expires before its events.
+// With a TTL, a key takes events for one TTL and lives for two, so it never expires before its
+// events.
 func (a *appended) key(owner string) string {
 	if a.ttl == 0 {
 		return a.base(owner) + "#a"
@@ -141,7 +137,7 @@ func (a *appended) trimSoon(key string) {
 	a.db.Soon(func(ctx context.Context) error { return a.trim(ctx, a.db.Store(), key) })
 }
 
-// trim drops outdated entries. The swap fails if an entry was appended since the read.
+// The swap fails if an entry was appended since the read.
 func (a *appended) trim(ctx context.Context, s kv.Store, key string) error {
 	entries, version, err := readKey(ctx, s, key)
 	if err != nil {
@@ -155,7 +151,7 @@ func (a *appended) trim(ctx context.Context, s kv.Store, key string) error {
 	return unlessRaced(err)
 }
 
-// packed is one key for each owner, with the current entries, oldest first.
+// packed is one key for each owner, with the current entries.
 type packed struct{ common }
 
 func (p *packed) keys(owner string) []string { return []string{p.base(owner) + "#p"} }
@@ -173,7 +169,7 @@ func (p *packed) push(ctx context.Context, s kv.Store, owner string, entries []e
 	})
 }
 
-// contains reports whether an earlier try with a lost answer has stored entries.
+// contains reports whether an earlier try, with a lost answer, has stored entries.
 func contains(there, entries []entry) bool {
 	last := entries[len(entries)-1]
 	return slices.ContainsFunc(there, func(e entry) bool { return e.compare(&last) == 0 && e.at == last.at })
@@ -207,7 +203,7 @@ func (r *numbered) push(ctx context.Context, s kv.Store, owner string, entries [
 			err = l.add(ctx, s, e)
 		}
 		if err != nil && i > 0 {
-			return kv.Unclear(err) // some are stored
+			return kv.Unclear(err)
 		}
 		if err != nil {
 			return err

@@ -23,7 +23,6 @@ func (m mark) encode() []byte {
 	return binary.AppendUvarint(b, uint64(max(m.at, 0)))
 }
 
-// decodeMark returns an empty mark if b has none.
 func decodeMark(b []byte) mark {
 	stamp, n := binary.Uvarint(b)
 	if n <= 0 || stamp > lastStamp {
@@ -33,11 +32,9 @@ func decodeMark(b []byte) mark {
 	return mark{int64(stamp), int64(at)}
 }
 
-// markForm is the form of marks in a record: one mark, or if a record may have several owners, each
-// owner followed by its mark.
+// markForm: one mark, or if a record may have several owners, each owner followed by its mark.
 type markForm struct{ several bool }
 
-// each calls f for each owner in kept, with its mark and their bytes, until f returns false.
 func (markForm) each(kept []byte, f func(owner string, m mark, raw []byte) bool) {
 	for r := (wire.Reader{Rest: kept}); len(r.Rest) > 0; {
 		begin := r.Rest
@@ -89,7 +86,7 @@ func (f markForm) all(kept []byte) marks {
 
 type marks struct {
 	one mark
-	all map[string]mark // by owner; nil: one applies to every owner
+	all map[string]mark // by owner; nil: one
 }
 
 func (m marks) of(owner string) mark {
@@ -99,7 +96,6 @@ func (m marks) of(owner string) mark {
 	return m.all[owner]
 }
 
-// without returns kept without the marks of gone owners.
 func (f markForm) without(kept []byte, gone func(owner string) bool) (rest []byte) {
 	f.each(kept, func(owner string, m mark, raw []byte) bool {
 		if m.stamp != 0 && !gone(owner) {

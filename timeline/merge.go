@@ -9,25 +9,22 @@ import (
 )
 
 // A merge reads several lanes as one. Stamps of different lanes do not compare, so the latest of
-// the lanes' next entries comes first, or the earliest on the way up. Each lane is in the order of
-// its stamps.
+// the lanes' next entries comes first, or the earliest on the way up.
 type merge struct {
 	store   kv.Store
 	readers []*reader
-	trips   int // remaining trips for segments
+	trips   int
 
-	// what returns the subject of an entry, nil for its body. One entry per subject is enough.
+	// what returns the subject of an entry. One entry per subject is enough.
 	what   func(entry) string
-	texts  strings.Builder // bodies of entries
-	n      int             // entries wanted
-	queues []queue         // reused
+	texts  strings.Builder
+	n      int
+	queues []queue
 }
 
-// segmentTrips bounds the trips for segments in one call.
 const segmentTrips = 7
 
-// newMerge returns a merge of lanes that first reads n entries and some more. from is nil or has a
-// cut for each lane.
+// newMerge first reads n entries and some more. from is nil or has a cut for each lane.
 func newMerge(s kv.Store, lanes []*lane, up bool, from []cut, n int) *merge {
 	m := &merge{store: s, trips: segmentTrips, n: n, readers: make([]*reader, len(lanes))}
 	readers := make([]reader, len(lanes))
@@ -42,16 +39,14 @@ func newMerge(s kv.Store, lanes []*lane, up bool, from []cut, n int) *merge {
 	return m
 }
 
-// show permits reads from memory.
 func (m *merge) show() {
 	for _, r := range m.readers {
 		r.shown = true
 	}
 }
 
-// aheadFor returns how many stamps to read before the newest block for n entries of so many lanes:
-// not much more than n if a block has few entries; otherwise a block costs little more than an
-// entry.
+// aheadFor returns how many stamps to read before the newest block for n entries of so many lanes.
+// A block costs little more than an entry.
 func (l *lane) aheadFor(n, lanes int64) int64 {
 	if l.sparing {
 		return n - 1
@@ -59,7 +54,7 @@ func (l *lane) aheadFor(n, lanes int64) int64 {
 	return max(4*n/lanes, min(defaultSegment, max(n+few, l.shape.width)))
 }
 
-// few is an unknown number of stale entries.
+// few stale entries are assumed.
 const few = 4
 
 func (m *merge) damage() error {
@@ -155,7 +150,6 @@ type queue struct {
 	ended   bool
 }
 
-// next returns the index of the queue with the next entry, or -1.
 func (m *merge) next(queues []queue) int {
 	best := -1
 	for i, q := range queues {

@@ -36,12 +36,11 @@ const (
 	Unchecked             // Filled or Stale: the record was not read
 )
 
-// recordsAtOnce is how many records a picture reads in one trip.
 const recordsAtOnce = 512
 
-// Pictures returns a picture of each ring behind this one, one for each shard of each owner. It
-// reads all segments and the records of the newest entries, at most limit: one trip for 128
-// segments of each ring, and one for 512 entries.
+// Pictures returns a picture of each ring, one for each shard of each owner. It reads all segments
+// and the records of the newest entries, at most limit: one trip for 128 segments of each ring, and
+// one for 512 entries.
 func (r *Ring[T]) Pictures(ctx context.Context, limit int) ([]Picture, error) {
 	return r.ring.draw(ctx, limit)
 }
@@ -56,8 +55,8 @@ func (r *ring) draw(ctx context.Context, limit int) ([]Picture, error) {
 	return pictures, err
 }
 
-// pictures draws the lanes. It compares about most entries, the newest of each lane, with their
-// records; skipped: there were others.
+// pictures compares about most entries, the newest of each lane, with their records. skipped: there
+// were others.
 func (r *ring) pictures(ctx context.Context, s kv.Store, most int) (pictures []Picture, skipped bool, err error) {
 	m := newMerge(s, r.lanes, false, nil, 0)
 	if err := m.each(ctx, m.readers, (*reader).readWhole); err != nil {
@@ -95,7 +94,6 @@ func (r *ring) pictures(ctx context.Context, s kv.Store, most int) (pictures []P
 	return pictures, skipped, nil
 }
 
-// readWhole reads all segments.
 func (r *reader) readWhole(ctx context.Context, s kv.Store) error {
 	counter := true
 	for refs := r.remaining(); len(refs) > 0; refs = r.remaining() {

@@ -17,7 +17,7 @@ func (l *lane) add(ctx context.Context, s kv.Store, e entry) error {
 	return nil
 }
 
-// publish puts e into its segment. After it returns nil, every new read finds e. This is P2.
+// publish puts e into its segment, where every new read finds it. This is P2.
 func (l *lane) publish(ctx context.Context, s kv.Store, e entry) error {
 	g := l.shape
 	i := g.segment(g.block(e.stamp))
@@ -27,13 +27,13 @@ func (l *lane) publish(ctx context.Context, s kv.Store, e entry) error {
 
 type addition struct {
 	key   string
-	data  []byte        // entries to append
+	data  []byte
 	ttl   time.Duration // if the key is created
 	opens bool          // the key is likely absent
 }
 
-// put carries out a. It calls trim, up to twice, if the key is full. After an unclear answer it
-// returns nil or an ErrUnclear.
+// put calls trim, up to twice, if the key is full. After an unclear answer it returns nil or an
+// ErrUnclear.
 func (a addition) put(ctx context.Context, s kv.Store, trim func() error) (err error) {
 	trims, unclear := 0, false
 	one := func(op kv.Op) error {
@@ -56,7 +56,7 @@ func (a addition) put(ctx context.Context, s kv.Store, trim func() error) (err e
 				return err
 			}
 		}
-		// the key is absent or full; an add tells which
+		// an add tells whether the key is absent or full
 		err := one(kv.OpAdd(a.key, a.data).For(a.ttl))
 		switch {
 		case errors.Is(err, kv.ErrExists) && tries > 0:
@@ -73,13 +73,12 @@ func (a addition) put(ctx context.Context, s kv.Store, trim func() error) (err e
 	return fmt.Errorf("%s: %w: not added after %d tries", a.key, kv.ErrUnclear, pushTries)
 }
 
-// resend reports whether to send an op again: an entry stored twice is one entry.
+// resend: an entry stored twice is one entry.
 func resend(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (errors.Is(err, kv.ErrUnclear) || errors.Is(err, kv.ErrUnavailable))
 }
 
-// tidy trims the segment due after the push of n: in its transaction, otherwise in the background.
-// This is P3.
+// tidy trims a segment in the transaction, or in the background. This is P3.
 func (l *lane) tidy(ctx context.Context, s kv.Store, n int64) {
 	i, due := l.due(n)
 	switch {
@@ -92,7 +91,7 @@ func (l *lane) tidy(ctx context.Context, s kv.Store, n int64) {
 	}
 }
 
-// due returns the segment to trim after n. The first push of a block trims its segment. In case
+// due returns the segment to trim after n: the first push of a block trims its segment; in case
 // that lost races, the push half a block later trims the segment before, quiet by then.
 func (l *lane) due(n int64) (segment int64, due bool) {
 	g := l.shape
@@ -111,8 +110,8 @@ func (l *lane) due(n int64) (segment int64, due bool) {
 	return 0, false
 }
 
-// trim removes lapped entries from segment i. own is a number known to be handed out: if the
-// segment has a higher one, the counter may have gone back. This is T1 and T2.
+// trim removes lapped entries from segment i. own was handed out: if the segment has a higher
+// number, the counter may have gone back. This is T1 and T2.
 func (l *lane) trim(ctx context.Context, s kv.Store, i, own int64) error {
 	key := l.key(i)
 	results, err := kv.GetAll(ctx, s, key, l.counterKey())

@@ -9,15 +9,15 @@ import (
 )
 
 // A reader goes through a lane for one call: down from a cut, or up. It shows no hole: every entry
-// between the cut and a visible entry that was acknowledged before the call began is visible, or
-// was lapped.
+// between the cut and a visible entry that was acknowledged before the call is visible, or was
+// lapped.
 type reader struct {
 	*lane
 	up    bool
-	shown bool  // reads may come from memory
-	from  *cut  // nil: the newest end
-	at    cut   // the target of from
-	step  int64 // blocks to read next
+	shown bool
+	from  *cut // nil: the newest end
+	at    cut
+	step  int64
 
 	counter int64 // or absent or poisoned
 	top     int64 // highest stamp known or read
@@ -25,7 +25,6 @@ type reader struct {
 	ordered []*entry // distinct showable entries of read, in the order of the way
 }
 
-// has returns nil for a segment not read.
 func (r *reader) has(segment int64) *segment {
 	for i := range r.read {
 		if r.read[i].number == segment {
@@ -69,7 +68,7 @@ func (r *reader) open(ctx context.Context, s kv.Store) error {
 }
 
 // openSparingly is open for large entries. It reads the planned segments and the one above, which
-// may have been used since. If the head of the ring is unknown, it reads the counter first.
+// may have been used since; if the head of the ring is unknown, the counter first.
 func (r *reader) openSparingly(ctx context.Context, s kv.Store) error {
 	r.top = r.knowledge.top()
 	known := r.top != 0
@@ -105,8 +104,7 @@ func (r *reader) settle(ctx context.Context, s kv.Store) error {
 
 func (r *reader) moveTo(c cut) { r.at, r.from = c, &r.at }
 
-// search reads the ring if no counter locates the newest block. A ring without its first segments
-// was never written.
+// search reads the ring if no counter locates the newest block.
 func (r *reader) search(ctx context.Context, s kv.Store) error {
 	for first := true; r.counter < 0 && (first || r.top > 0); first = false {
 		refs := r.remaining()
@@ -133,7 +131,6 @@ func (r *reader) more(ctx context.Context, s kv.Store) error {
 	return r.fetch(ctx, s, refs, false)
 }
 
-// whole returns all segments, or none if they are too many.
 func (r *reader) whole() []int64 {
 	if r.shape.blocks > wholeRing {
 		return nil
@@ -141,7 +138,6 @@ func (r *reader) whole() []int64 {
 	return r.remaining()
 }
 
-// remaining returns the unread segments, as many as fit into a trip.
 func (r *reader) remaining() []int64 {
 	var refs []int64
 	for i := int64(0); i < r.shape.blocks && len(refs) < atOnce; i++ {
@@ -152,7 +148,6 @@ func (r *reader) remaining() []int64 {
 	return refs
 }
 
-// ahead returns the next n segments on the way.
 func (r *reader) ahead(n int64) []int64 {
 	var refs []int64
 	b, end, step := r.way()
@@ -166,7 +161,6 @@ func (r *reader) ahead(n int64) []int64 {
 
 func (r *reader) oldest() int64 { return r.shape.firstShown(r.top) }
 
-// way returns the first and the last block to go through, and the step.
 func (r *reader) way() (first, last, step int64) {
 	g := r.shape
 	low, high := g.block(r.oldest()), g.block(r.top)
@@ -204,7 +198,6 @@ func (r *reader) fetch(ctx context.Context, s kv.Store, refs []int64, counter bo
 	return nil
 }
 
-// order sorts the showable entries in the order of the way.
 func (r *reader) order() {
 	n := 0
 	for _, seg := range r.read {
@@ -232,7 +225,7 @@ func (r *reader) order() {
 	r.ordered = slices.CompactFunc(r.ordered, func(a, b *entry) bool { return a.compare(b) == 0 })
 }
 
-// help raises a counter that went back and trims overdue segments, after the reply.
+// help raises a counter that went back and trims overdue segments.
 func (r *reader) help() {
 	if top := r.top; r.counter >= 0 && r.counter < top {
 		r.db.Soon(func(ctx context.Context) error { return r.raise(ctx, r.db.Store(), top) })
@@ -294,7 +287,6 @@ func (r *reader) pass(it item) {
 	r.moveTo(cut{it.stamp, it.what})
 }
 
-// skip moves the cut to the reach, if no entries are visible.
 func (r *reader) skip() {
 	if entries, ended := r.visible(); len(entries) > 0 || ended {
 		return

@@ -18,17 +18,17 @@ import (
 // Spec describes a timeline of records of type T. kvgen writes it from a tag.
 type Spec[T any] struct {
 	Name string // Newest: unique in the model, part of the keys
-	Def  string // the definition, without the Shape; a change requires a rebuild
+	Def  string // without the Shape; a change requires a rebuild
 
-	// Value returns a text, usually by Text. A change of it moves the record to the newest end; a
-	// record with an empty one is not in the timeline. If Value is nil, a record stays where it was
+	// Value returns a text, usually by Text. A change of it moves the record to the newest end;
+	// without one, a record is not in the timeline. If Value is nil, a record stays where it was
 	// when it came to its owner.
 	Value func(*T) string
 	Holds func(*T) bool // reports whether Value is not empty; nil: call Value
 	If    func(*T) bool // selects records; nil: all
 
-	// Order returns a time, an integer or a text by which a rebuild orders records. If Order is
-	// nil, it is the order of creation.
+	// Order returns a time, an integer or a text by which a rebuild orders records; nil: by
+	// creation.
 	Order func(*T) any
 
 	Shape  Shape
@@ -80,7 +80,7 @@ func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec S
 
 // Of returns the timeline of one owner, or of several merged: by the time of each change, in
 // milliseconds by the clock of its process, and then by owner. A record of several owners is shown
-// once, at the last of these changes. Without owners it is empty. Of takes no trip.
+// once, at the last of these changes. Of takes no trip.
 func (r *Rings[T, V]) Of(owners ...V) *Ring[T] {
 	texts := kv.Texts(owners, r.key.Text)
 	slices.Sort(texts)
@@ -99,7 +99,7 @@ type ring struct {
 	core  *core
 	name  string // of the listing, for its cursors
 	lanes []*lane
-	err   error // why it cannot be read
+	err   error
 }
 
 var _ kvmodel.Lister[struct{}] = (*Ring[struct{}])(nil)
@@ -153,8 +153,8 @@ func (r *ring) pageAt(ctx context.Context, cursor string, n int, keep func(plug.
 
 type page struct {
 	items      []plug.Record
-	next, prev *position // nil: no more records
-	bottom     []cut     // cuts below the page
+	next, prev *position // nil: no more
+	bottom     []cut     // below the page
 	damage     error
 }
 
@@ -197,7 +197,7 @@ func (r *ring) page(ctx context.Context, p position, n int, keep func(plug.Recor
 	case !p.up:
 		return page{items, on, back, end, r.core.failure(m.damage())}, nil
 	case on == nil && len(items) < n && keep == nil:
-		// Fewer than n records are newer, so this is the newest page. A filtered page stays short.
+		// this is the newest page; a filtered one stays short
 		return r.page(ctx, position{}, n, keep)
 	}
 	slices.Reverse(items)
@@ -212,7 +212,7 @@ func (r *ring) ready(ctx context.Context) error {
 }
 
 // All returns the records from the newest to the end of the ring, 100 in a trip or two. A record
-// written meanwhile may come twice or not at all. All ends at an error; damage comes at the end.
+// written meanwhile may come twice or not at all. All ends at an error; damage comes last.
 func (r *Ring[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		r.ring.eachRecord(ctx, func(v plug.Record, err error) bool { return yield(plug.As[T](v), err) })

@@ -16,10 +16,9 @@ type segment struct {
 	version kv.Version // 0: absent
 	bytes   int        // of the value
 	entries []entry
-	strange bool // the value also has entries of another shape
+	strange bool // it also has entries of another shape
 }
 
-// decoded caches the last decoded segments.
 type decoded struct {
 	mu sync.Mutex
 	of map[string]decodedKey
@@ -37,8 +36,7 @@ const (
 	maxDecodedBytes = 16 << 10 // of a value
 )
 
-// entries is entriesIn without entries that do not belong under key. strange: it dropped any. The
-// entries are shared.
+// entries leaves out entries that do not belong under key. Those it returns are shared.
 func (d *decoded) entries(key string, r kv.Result, belongs func(entry) bool) (all []entry, strange bool, err error) {
 	isStrange := func(e entry) bool { return !e.lost() && !belongs(e) }
 	if kept, ok := r.Decoded.([]entry); ok {

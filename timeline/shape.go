@@ -20,13 +20,13 @@ type Shape struct {
 }
 
 // shape is a Shape with its keys counted. The number n belongs to block n / width, and block b to
-// segment b mod blocks. There is one segment more than size needs, for the block being filled.
+// segment b mod blocks. One segment more than size needs is for the block being filled.
 type shape struct {
-	shown               int64 // at most size
+	shown               int64
 	size, width, blocks int64
 }
 
-// shape fills in the defaults. It panics if s is invalid.
+// shape panics if s is invalid.
 func (s Shape) shape() shape {
 	if s.Size < 0 || s.Segment < 0 {
 		panic(fmt.Sprintf("timeline: a ring of %d slots by %d", s.Size, s.Segment))
@@ -37,21 +37,21 @@ func (s Shape) shape() shape {
 	return shape{shown, size, width, (size+width-1)/width + 1}
 }
 
-// def is the part of an index's definition that locates its entries.
+// def locates entries.
 func (g shape) def() string { return fmt.Sprintf("ring %dx%d", g.size, g.width) }
 
 func (g shape) block(n int64) int64 { return n / g.width }
 
 func (g shape) segment(b int64) int64 { return b % g.blocks }
 
-// oldest returns the first number that the ring keeps when top is the newest.
+// oldest returns the first number that the ring keeps.
 func (g shape) oldest(top int64) int64 { return lastOf(g.size, top) }
 
-// firstShown returns the first number that the ring shows when top is the newest.
+// firstShown returns the first number that the ring shows.
 func (g shape) firstShown(top int64) int64 { return lastOf(g.shown, top) }
 
-// lastOf returns the first of the newest n numbers. A dawn does not count: it usually has no
-// record.
+// lastOf returns the first of the newest n numbers. A dawn, usually without a record, does not
+// count.
 func lastOf(n, top int64) int64 {
 	first := top - n + 1
 	if d := dawn(era(top)); first <= d && d <= top {
@@ -67,7 +67,7 @@ func (g shape) next(m int64) int64 {
 	return (g.block(m) + 1 + skip) * g.width
 }
 
-// isNew reports whether n is likely the first number ever in its segment.
+// isNew reports whether n is likely the first number in its segment.
 func (g shape) isNew(n int64) bool {
 	return n == 1 || n%g.width == 0 && n < g.width*g.blocks
 }

@@ -23,10 +23,9 @@ func (c *core) Meet(places []string) {
 	}
 }
 
-// ringsAtOnce is how many rings a check or the end of a rebuild reads in parallel.
 const ringsAtOnce = 16
 
-// Finish removes unreadable bytes from the rings, whose records have their entries again by now.
+// Finish removes unreadable bytes from the rings. Their records have entries again by now.
 func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	for some := range slices.Chunk(c.met.take(), ringsAtOnce) {
 		var lanes []*lane
@@ -58,7 +57,6 @@ func (l *lane) mend(ctx context.Context, s kv.Store) error {
 	})
 }
 
-// Check reports records without an entry where they belong.
 func (c *core) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	wrong, all := make([][]string, len(recs)), make(map[laneName]*checked)
 	for i, rec := range recs {
@@ -91,7 +89,6 @@ func (c *core) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]st
 	return wrong, nil
 }
 
-// checked are the records to look for in one lane.
 type checked struct {
 	*lane
 	at   []int
@@ -125,8 +122,8 @@ func ofOwner(owner string) string {
 
 var _ plug.Purger = (*core)(nil)
 
-// Purge removes the id from the entries of the record. They stay without it until they are lapped:
-// no record has an empty id.
+// Purge removes the id from the entries of the record. They stay until they are lapped: no record
+// has an empty id.
 func (c *core) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
 	done := make(map[string]bool)
 	for _, place := range places {
@@ -142,12 +139,12 @@ func (c *core) Purge(ctx context.Context, s kv.Store, id string, places []string
 	return nil
 }
 
-// Purge searches the single ring, even if the record is not known to be in it.
+// Purge searches the ring even if the record is not known to be in it.
 func (u unowned) Purge(ctx context.Context, s kv.Store, id string, _ []string, fence func() error) error {
 	return u.core.Purge(ctx, s, id, []string{""}, fence)
 }
 
-// purge removes id from all entries of the lane, including segments left by a longer ring.
+// purge also finds segments left by a longer ring.
 func (l *lane) purge(ctx context.Context, s kv.Store, id string, fence func() error) error {
 	for first, end := int64(0), l.shape.blocks; first < end; first += atOnce {
 		found, err := purgeKeys(ctx, s, l.keys(first, first+atOnce), id, fence)
@@ -161,8 +158,7 @@ func (l *lane) purge(ctx context.Context, s kv.Store, id string, fence func() er
 	return nil
 }
 
-// purgeKeys removes id from the entries under keys. found is the number of keys up to the last
-// existing one.
+// purgeKeys returns the number of keys up to the last existing one.
 func purgeKeys(ctx context.Context, s kv.Store, keys []string, id string, fence func() error) (found int, err error) {
 	for range pushTries {
 		swaps, last, err := withoutID(ctx, s, keys, id)

@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// ringWindow is the [plug.Window] of an index. All rings of an owner share a base.
+// All rings of an owner share a base.
 type ringWindow struct{ *core }
 
 func (c *core) Window() plug.Window { return ringWindow{c} }
@@ -43,7 +43,7 @@ func (c ringWindow) lanesAt(base string) (all []*lane) {
 	return all
 }
 
-// Audit returns the damaged segments. Stale entries are normal.
+// Stale entries are normal.
 func (c ringWindow) Audit(ctx context.Context, s kv.Store, base, _ string) (wrong []plug.Wrong, err error) {
 	for _, l := range c.lanesAt(base) {
 		damaged, err := l.damaged(ctx, s)
@@ -75,7 +75,7 @@ func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err e
 	return damaged, err
 }
 
-// Amend removes unreadable bytes from the rings. The records of these entries must be mended later.
+// Amend removes unreadable bytes. The records of these entries must be mended later.
 func (c ringWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error {
 	for _, l := range c.lanesAt(base) {
 		if err := cmp.Or(l.mend(ctx, s), l.dropBadCounter(ctx, s)); err != nil {
