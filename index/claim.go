@@ -99,8 +99,7 @@ func (u *unique) take(ctx context.Context, s kv.Store, m *plug.Move, place strin
 	return kv.ErrConflict
 }
 
-// takeOver is U3: it replaces the claim at place if allowed. done is false if the claim has changed
-// in between.
+// takeOver is U3. done is false if the claim has changed.
 func (u *unique) takeOver(ctx context.Context, s kv.Store, m *plug.Move, place string) (done bool, err error) {
 	c, err := u.claim(ctx, s, place)
 	if wire.IsCorrupt(err) && slices.Contains(m.Was, place) {
@@ -112,7 +111,6 @@ func (u *unique) takeOver(ctx context.Context, s kv.Store, m *plug.Move, place s
 	}
 	if c.owner == m.ID {
 		if c.base > m.Base {
-			// a later change of the same record has claimed it
 			return false, kv.ErrConflict
 		}
 		return u.replace(ctx, s, m, place, c)
@@ -123,8 +121,8 @@ func (u *unique) takeOver(ctx context.Context, s kv.Store, m *plug.Move, place s
 	return u.replace(ctx, s, m, place, c)
 }
 
-// isFree reports whether the claim c of another record is dead. It fences a pending one, so that
-// its change fails. For a live one it returns a TakenError.
+// isFree reports whether the claim of another record is dead. It fences a pending one, so that its
+// change fails. For a live one it returns a TakenError.
 func (u *unique) isFree(ctx context.Context, s kv.Store, c claim, place string) (bool, error) {
 	recs, err := u.host.See(ctx, s, c.owner)
 	if err != nil {
@@ -144,8 +142,8 @@ func (u *unique) isFree(ctx context.Context, s kv.Store, c claim, place string) 
 	return err == nil, err
 }
 
-// judge judges c by its owner's record, read after c. The change that claimed the value has a rev
-// above the base. If the record that it has read was lost, it cannot commit.
+// The change that claimed the value has a rev above the base. If the record that it has read was
+// lost, it cannot commit.
 func (c claim) judge(owner *plug.Seen, holds bool) plug.Verdict {
 	if owner.Rev < c.base {
 		return plug.Stale
@@ -176,7 +174,7 @@ func (u *unique) replace(ctx context.Context, s kv.Store, m *plug.Move, place st
 }
 
 // settleAll makes the claims at places agree with the record id: live ones get its lifetime, dead
-// ones are removed.
+// ones go.
 func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []string) error {
 	places = plug.Bares(places)
 	for try := 0; len(places) > 0; try++ {
@@ -208,7 +206,6 @@ func marked(places []string, marks []bool) (some []string) {
 	return some
 }
 
-// claims reads the claims at places and the record id in one trip.
 func (u *unique) claims(ctx context.Context, s kv.Store, id string, places []string) (claims []claim, rec *plug.Seen, errs []error) {
 	claims, rec = make([]claim, len(places)), new(plug.Seen)
 	var works []func(kv.Store) error
@@ -234,8 +231,8 @@ func (u *unique) claims(ctx context.Context, s kv.Store, id string, places []str
 	return claims, rec, errs
 }
 
-// conform makes c, the claim at place, agree with rec. noted is that place of rec with its note, ""
-// if it has none. If raced, look again.
+// conform makes c, the claim at place, agree with rec. noted is that place of rec with its note, if
+// any. If raced, look again.
 func (u *unique) conform(ctx context.Context, s kv.Store, c claim, rec *plug.Seen, place, noted string) (raced bool, err error) {
 	if noted == "" {
 		u.remembered.drop(place)
@@ -251,7 +248,7 @@ func (u *unique) conform(ctx context.Context, s kv.Store, c claim, rec *plug.See
 	return false, err
 }
 
-// settling returns the op that makes c agree with rec, if one is needed.
+// settling returns the op for conform, if one is needed.
 func (u *unique) settling(c claim, rec *plug.Seen, place, noted string) (kv.Op, bool) {
 	now := u.host.DB().Now()
 	ended := noted != "" && hasEnded(noted, now)
@@ -279,7 +276,7 @@ func (u *unique) settling(c claim, rec *plug.Seen, place, noted string) (kv.Op, 
 	case plug.Stale:
 		return kv.OpDrop(u.key(place), c.version), true
 	}
-	// the pending change has given its claim a sufficient lifetime
+	// the pending change has given it a sufficient lifetime
 	return kv.Op{}, false
 }
 
@@ -296,7 +293,6 @@ func (u *unique) holds(rec *plug.Seen, place string) bool {
 	return ok && !hasEnded(noted, u.host.DB().Now())
 }
 
-// hasEnded reports whether the time of place, if it has one, has passed.
 func hasEnded(place string, now time.Time) bool {
 	until, ok := untilOf(place)
 	return ok && !now.Before(until)

@@ -8,7 +8,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// number is the common part of [Counter] and [DerivedCount].
 type number[K comparable] struct {
 	db     plug.DB
 	name   string
@@ -37,9 +36,9 @@ func (n *number[K]) failure(id K, err error) error {
 	return fmt.Errorf("%s of %q: %w", n.name, n.ids.Text(id), err)
 }
 
-// Counter is a number for each record, stored separately because it changes too often to be part of
-// the record. Loading the record fills it in, writing the record leaves it alone, and deleting the
-// record removes it. Boards that rank by it follow.
+// Counter is a number for each record, stored separately because it changes too often. Loading the
+// record fills it in, writing the record leaves it alone, and deleting the record removes it.
+// Boards that rank by it follow.
 type Counter[K comparable] struct {
 	number[K]
 	tally *kvmodel.Tally

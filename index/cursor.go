@@ -6,7 +6,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// direction is that of a page from the position of its cursor, which is not on the page. It is the
+// direction is that of a page from its cursor's position, which is not on the page, and the
 // cursor's first byte.
 type direction byte
 
@@ -22,7 +22,6 @@ func (d direction) opposite() direction {
 	return back
 }
 
-// inOrder orders the cursors that lead ahead, in the direction d, and behind.
 func (d direction) inOrder(ahead, behind string) (next, prev string) {
 	if d == back {
 		return behind, ahead
@@ -30,7 +29,7 @@ func (d direction) inOrder(ahead, behind string) (next, prev string) {
 	return ahead, behind
 }
 
-// parseCursor returns the direction of a page of n items and its start, nil for the beginning.
+// The position is nil at the beginning.
 func parseCursor(name, cursor string, n int) (d direction, position []byte, err error) {
 	if err := kvmodel.CheckPage(name, n); err != nil {
 		return onward, nil, err

@@ -62,7 +62,7 @@ func Summed[T any](model, counter, name string, of func(*T) int64) ListOption {
 }
 
 // ForValues is Counted in a count of its own, for ranking.NewValues. It does not change the
-// definition of the lists: the definition of the values determines whether the numbers are right.
+// definition of the lists: that of the values determines whether the numbers are right.
 func ForValues() ListOption {
 	return following(figure{}, func(db *kvmodel.DB, model, list string) *kvmodel.Derived {
 		return db.Derived(model, plug.ValuesName(list))
@@ -105,7 +105,7 @@ func (l *lists) note(rec plug.Record) string {
 	return strings.Join(parts, noteComma)
 }
 
-const noteComma = "," // between the shares in a note
+const noteComma = ","
 
 func noteAt(places []string) memberlog.Note {
 	if len(places) == 0 {
@@ -114,8 +114,7 @@ func noteAt(places []string) memberlog.Note {
 	return memberlog.NoteOf(plug.NoteOf(places[0]))
 }
 
-// share returns the share of an entry with note. An entry without one is older than f; a rebuild
-// replaces it.
+// An entry without a note is older than f; a rebuild replaces it.
 func (f *figure) share(note string) int64 {
 	if f.of == nil {
 		return 1
@@ -133,7 +132,7 @@ func (l *lists) eachFigure(ctx context.Context, s kv.Store, step func(kv.Store, 
 }
 
 // begin ensures that the list at place has numbers for an entry with note, and reports whether one
-// was created.
+// is new.
 func (l *lists) begin(ctx context.Context, s kv.Store, place, note string) (made bool) {
 	_ = l.eachFigure(ctx, s, func(s kv.Store, f *figure) error {
 		if f.share(note) != 0 && f.Begin(ctx, s, place) {
@@ -152,7 +151,7 @@ func (l *lists) doubt(places []string) {
 	}
 }
 
-// counted is lists as seen by the number i.
+// counted is lists as the number i sees it.
 type counted struct {
 	*lists
 	i int
@@ -163,7 +162,6 @@ func (l counted) Members(ctx context.Context, s kv.Store, place string) (m kvmod
 	return m, err
 }
 
-// Mend checks unconfirmed entries against the records.
 func (l counted) Mend(ctx context.Context, s kv.Store, place string) (mended bool, err error) {
 	err = l.logs.Open(ctx, s, place, func(entries []memberlog.Entry) error {
 		some, err := l.mend(ctx, s, place, entries)
@@ -175,7 +173,6 @@ func (l counted) Mend(ctx context.Context, s kv.Store, place string) (mended boo
 
 func (l *lists) Counts() bool { return len(l.figures) > 0 }
 
-// Notes reports whether shares differ between records.
 func (l *lists) Notes() bool {
 	return slices.ContainsFunc(l.figures, func(f figure) bool { return f.of != nil })
 }
@@ -188,7 +185,7 @@ func (l *lists) countsBeside(m *plug.Move) bool {
 	return l.Counts() && m.Added != nil && !l.isAtomic()
 }
 
-// shares returns the shares to add for m, less the additions of earlier tries.
+// shares returns the shares of m, less the additions of earlier tries.
 func (l *lists) shares(m *plug.Move) []plug.Share {
 	var sum plug.Added
 	for _, place := range plug.Without(m.Is, m.Was) {
@@ -210,7 +207,6 @@ func (l *lists) addPlace(sum *plug.Added, place string, times int64) {
 	}
 }
 
-// add adds more to the numbers, and records the results in added.
 func (l *lists) add(ctx context.Context, s kv.Store, added *plug.Added, more []plug.Share) {
 	if len(more) > 0 && added.Began.IsZero() {
 		added.Began = l.host.DB().Now()
@@ -273,7 +269,7 @@ func (l *lists) tell(ctx context.Context, s kv.Store, m *plug.Move) {
 	})
 }
 
-// followed makes the followers of the numbers catch up with moves.
+// followed makes the followers of the numbers catch up.
 func (l *lists) followed(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	var places []string
 	for _, m := range moves {
@@ -295,8 +291,8 @@ func (l *lists) eachFollowed(ctx context.Context, s kv.Store, places []string) e
 	return l.eachFigure(ctx, s, func(s kv.Store, f *figure) error { return f.Followed(ctx, s, places) })
 }
 
-// changed returns the changes of m to numbers, unless followers have caught up. It includes shares
-// of 0, which had other values in between.
+// changed returns the changes of m that followers lack, with shares of 0, which had other values in
+// between.
 func (l *lists) changed(m *plug.Move) []plug.Share {
 	switch {
 	case m.Added == nil || underWayOf(m).followed:
@@ -324,7 +320,7 @@ func (l *lists) Undo(ctx context.Context, s kv.Store, added *plug.Added, places 
 	return cmp.Or(l.eachFollowed(ctx, s, places), l.putInDoubt(added))
 }
 
-// settleMove settles the additions of m. Those of a slow change are in doubt, too.
+// The additions of a slow change are in doubt, too.
 func (l *lists) settleMove(m *plug.Move) error {
 	if m.Added == nil || l.isAtomic() {
 		return nil
@@ -363,8 +359,8 @@ func (l *lists) tooLate(began time.Time) bool {
 
 const firstRounds = 20
 
-// recount recounts the lists at places, which are sorted. If each list has one number, it calls
-// reached from time to time with the last place up to which all are counted.
+// recount recounts the lists at places, sorted. If each list has one number, it calls reached from
+// time to time with the last place counted.
 func (l *lists) recount(ctx context.Context, s kv.Store, places []string, reached func(place string) error) error {
 	if len(l.figures) > 1 {
 		reached = func(string) error { return nil }

@@ -11,8 +11,7 @@
 // Packages timeline and ranking list the newest and the best.
 //
 // [NewUnique] and [NewLists] plug an index into a model's records: from then on every change of a
-// record updates it, and changes interrupted by a crash are repaired. kvgen generates these calls
-// from a model's tags.
+// record updates it, and a crash is repaired. kvgen generates these calls from tags.
 //
 // docs/lists.md explains how lists work, and docs/internals/write-path.md how indexes stay
 // consistent.

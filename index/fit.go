@@ -14,16 +14,16 @@ import (
 var _ plug.Fitter = listWindow{}
 
 const (
-	// To measure the rate of arrivals, fittedMembers of a list are read, and fittedRun consecutive
-	// ones compared.
+	// members read to measure the rate of arrivals, of which fittedRun consecutive ones are
+	// compared
 	fittedMembers = 100
 	fittedRun     = 10
 
-	// oneSegment is how many members per second one segment easily takes.
+	// members per second that one segment easily takes
 	oneSegment = 10
 )
 
-// largeHead is close to the limit of a value. Tests make it smaller.
+// Tests make it smaller.
 var largeHead = kv.MaxValue / 2
 
 // Fit judges the largest list of some records: whether it is near its limit, and whether its write
@@ -76,8 +76,7 @@ func nearLimit(e memberlog.Extent) []string {
 	return []string{fmt.Sprintf("a list of about %d members has a head of %d KB, of at most %d KB; list=Group with a second field divides it", e.Members, e.Head>>10, kv.MaxValue>>10)}
 }
 
-// fastest returns the highest number of arrivals per second, 0 if unknown. Revs begin as
-// milliseconds.
+// Revs begin as milliseconds.
 func fastest(revs []uint64) (rate float64) {
 	slices.Sort(revs)
 	for i := fittedRun - 1; i < len(revs); i++ {

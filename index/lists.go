@@ -162,7 +162,6 @@ func (l *lists) Limit(rec plug.Record) error {
 	return l.limit(rec)
 }
 
-// underWay is passed on by Prepare.
 type underWay struct {
 	entry    memberlog.Entry
 	gained   []string // without notes
@@ -210,11 +209,10 @@ func (l *lists) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// Chains: an accepted append counts if the store refuses those to replaced segments. If the head of
-// the list was lost, Prepare appends again.
+// An accepted append counts if the store refuses those to replaced segments. If the head was lost,
+// Prepare appends again.
 func (l *lists) Chains(*plug.Move) bool { return kv.PowersOf(l.host.Store()).Unless }
 
-// Beside ensures that the appended entries count, and adds the shares to the numbers.
 func (l *lists) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !l.countsBeside(m) {
 		return l.stand(ctx, s, m)
@@ -250,8 +248,7 @@ func (l *lists) Committed(m *plug.Move) {
 	}
 }
 
-// After removes the records from the lists of their old values, writes new expiries, and settles
-// the counts, whose followers it updates once for all moves.
+// After updates the followers of the counts once for all moves.
 func (l *lists) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	if err := cmp.Or(kv.Each(ctx, s, moves, func(s kv.Store, _ int, m *plug.Move) error { return l.follow(ctx, s, m) })...); err != nil {
 		return err
@@ -316,7 +313,6 @@ func (l *lists) put(ctx context.Context, s kv.Store, place string, e memberlog.E
 	return err
 }
 
-// in returns the entry of a record at places that expires at ends.
 func in(id string, rev uint64, ends time.Time, places []string) memberlog.Entry {
 	e := memberlog.Entry{ID: id, Rev: rev, In: true, Note: noteAt(places)}
 	if !ends.IsZero() {
@@ -350,7 +346,7 @@ func (l *lists) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places [
 	return err
 }
 
-// Forget removes the id from lists, and the numbers of those that become empty.
+// Forget also removes the numbers of lists that become empty.
 func (l *lists) Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error {
 	places = plug.Bares(places)
 	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
@@ -392,7 +388,6 @@ func (l *lists) Vacate(ctx context.Context, s kv.Store, place string, f func(ids
 	return err
 }
 
-// Check reports the values of recs whose lists lack them, or have other entries.
 func (l *lists) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	holders := plug.Holders(recs)
 	wrong := make([][]string, len(recs))

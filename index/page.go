@@ -25,8 +25,8 @@ func startOf(name, cursor string, n int) (start, error) {
 	return start{&at, d}, nil
 }
 
-// cursors returns the cursors after and before a page from f that begins with first and ends with
-// last. more: something follows last.
+// cursors returns the cursors around a page from f that begins with first and ends with last. more:
+// something follows last.
 func (f start) cursors(name string, first, last *memberlog.Position, more bool) (next, prev string) {
 	if last == nil {
 		// an empty page has nothing in its direction either
@@ -45,7 +45,7 @@ func (f start) cursors(name string, first, last *memberlog.Position, more bool) 
 	return f.inOrder(ahead, behind)
 }
 
-// window reads at least n members from at, in the direction and order of f.
+// window reads at least n members from at, in the order of f.
 func (f start) window(ctx context.Context, logs *memberlog.Logs, s kv.Store, place string, at *memberlog.Position, n int) (memberlog.Window, error) {
 	if f.direction == onward {
 		return logs.After(ctx, s, place, at, n)
@@ -168,7 +168,6 @@ func (p *page) passOver(m *memberlog.Member, rec *plug.Seen) {
 	}
 }
 
-// judgeStray judges e, an entry of a list whose value rec does not hold.
 func judgeStray(e memberlog.Entry, rec *plug.Seen, now time.Time) plug.Verdict {
 	return plug.Judge(e.Rev, rec.Rev, false, plug.Age(e.Rev, rec.Envelope.Live(), now))
 }

@@ -40,7 +40,7 @@ var shardTexts = func() (all []string) {
 	return all
 }()
 
-// shardOf uses the last bits of the hash, since lists are divided by the first.
+// The first bits of the hash divide lists.
 func shardOf(id string) uint8 { return uint8(memberlog.PositionOf(id).Hash % shards) }
 
 // NewTotal returns the number of the records and maintains it from now on. It panics if the records
@@ -78,8 +78,7 @@ func (t *total) records(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// count adds up the numbers. In the same trip it looks for lists of the shards that had no number
-// the last time.
+// In the same trip count looks for lists of the shards that had no number the last time.
 func (t *total) count(ctx context.Context, s kv.Store) (n int, err error) {
 	var numbers []int64
 	var listed, bare shardSet
@@ -117,8 +116,7 @@ func (t *total) listed(ctx context.Context, s kv.Store, some shardSet) (listed s
 	return listed, err
 }
 
-// read returns the number of members in the lists of some, whose numbers the store has dropped, and
-// has these recounted.
+// read counts the lists of some, whose numbers the store has dropped, and has these recounted.
 func (t *total) read(ctx context.Context, s kv.Store, some shardSet) (n int, err error) {
 	err = t.atEach(ctx, s, some, func(s kv.Store, shard int) error {
 		if t.lists.host.DB().Writable() == nil {

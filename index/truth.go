@@ -36,7 +36,7 @@ func (l *lists) confirm(ctx context.Context, s kv.Store, place string, entries [
 	return says, nil
 }
 
-// reconsider makes the change that wrote e fail if it has still not committed, and removes e.
+// reconsider makes the change that wrote e fail if it has not committed, and removes e.
 func (l *lists) reconsider(place string, e memberlog.Entry) {
 	l.host.DB().Soon(func(ctx context.Context) error {
 		says, err := l.confirm(ctx, l.host.Store(), place, []memberlog.Entry{e})
@@ -99,7 +99,7 @@ const (
 	counting = 2 // after all are mended
 )
 
-// left returns the remaining places of a step, given the progress from. places is sorted.
+// left returns the remaining places, sorted, given the progress from.
 func left(places []string, from []byte, what byte) []string {
 	switch {
 	case len(from) == 0 || from[0] < what || from[0] > counting:
@@ -125,7 +125,6 @@ func (l *lists) mendAll(ctx context.Context, s kv.Store, place string) (n int, e
 	return n, err
 }
 
-// mend repairs entries that disagree with their records, and reports whether there were any.
 func (l *lists) mend(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) (mended bool, err error) {
 	for batch := range slices.Chunk(entries, loadAtOnce) {
 		some, err := l.mendSome(ctx, s, place, batch)

@@ -33,14 +33,12 @@ func (l listWindow) Parted() bool { return true }
 
 func (l listWindow) Bases(place string) []string { return []string{l.logs.Key(place)} }
 
-// Base finds a list by its first segment, which remains when others hold the list.
+// Base finds a list by its first segment, which always remains.
 func (l listWindow) Base(key string) (base string, first bool) {
 	base, rest, ok := plug.BaseAt(key, listKey.Family(l.host.Model(), l.index).Key(""))
 	return base, ok && rest == "0"
 }
 
-// Audit returns the members whose records disagree, and the numbers that differ from the sums over
-// the records.
 func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (wrong []plug.Wrong, err error) {
 	live, soon := make([]int64, len(l.figures)), l.host.DB().Now().Add(endsLate)
 	err = l.bare().Entries(ctx, s, base, func(entries []memberlog.Entry) error {
@@ -77,8 +75,7 @@ func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (
 	return l.auditCounts(ctx, s, base, place, live, wrong)
 }
 
-// auditCounts adds the wrong numbers of the list at place to wrong. live are the sums over its
-// records.
+// live are the sums over the records of the list at place.
 func (l listWindow) auditCounts(ctx context.Context, s kv.Store, base, place string, live []int64, wrong []plug.Wrong) ([]plug.Wrong, error) {
 	if place == "" {
 		return wrong, nil // the value is hashed, and no record holds it
@@ -108,7 +105,7 @@ func (l listWindow) auditCounts(ctx context.Context, s kv.Store, base, place str
 	return wrong, nil
 }
 
-// endsLate is the longest time by which an entry outlives its record.
+// endsLate bounds the time by which an entry outlives its record.
 const endsLate = time.Second
 
 // bare returns logs that use the keys of lists as places, and leave upkeep to others.
@@ -129,7 +126,7 @@ func (l listWindow) placeAt(rec *plug.Seen, base string) (place string, holds bo
 	return "", false
 }
 
-// placeOf returns the place of the list with the key base, "" if it is hashed.
+// placeOf returns "" if the value is hashed.
 func (l listWindow) placeOf(base string) string {
 	place := strings.TrimPrefix(base, listKey.Family(l.host.Model(), l.index).Key(""))
 	if l.logs.Key(place) != base {
@@ -191,8 +188,7 @@ func (u uniqueWindow) Base(key string) (base string, first bool) {
 	return base, ok
 }
 
-// Audit reports a claim whose owner does not hold the value, except that of an expired record,
-// which expires by itself.
+// The claim of an expired record expires by itself.
 func (u uniqueWindow) Audit(ctx context.Context, s kv.Store, base, _ string) ([]plug.Wrong, error) {
 	c, err := u.claimUnder(ctx, s, base)
 	if wire.IsCorrupt(err) {
@@ -229,7 +225,7 @@ func (u uniqueWindow) isAmong(base string, places []string) bool {
 	return slices.ContainsFunc(places, func(place string) bool { return u.key(place) == base })
 }
 
-// Amend drops a claim reported by Audit, by the version read, once its change can no longer commit.
+// Amend drops a claim once its change can no longer commit.
 func (u uniqueWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error {
 	c, err := u.claimUnder(ctx, s, base)
 	if err != nil && !wire.IsCorrupt(err) {

@@ -9,24 +9,24 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 )
 
-// Entry says that a member is in a list or out of it. The entry with a member's highest Rev counts,
+// Entry says that a member is in a list or out of it. The one with a member's highest Rev counts,
 // with equal Revs the one that says out, so order and repetition do not matter.
 type Entry struct {
 	ID  string
 	Rev uint64
 
-	// At is in Unix seconds: the expiry of a member that is in, 0 for never; the time of removal of
-	// one that is out.
+	// At, in Unix seconds, is the expiry of a member that is in, 0 for never, or the time of
+	// removal of one that is out.
 	At int64
 
-	// Note is what the list keeps of a member that is in and never expires.
+	// Note is kept for a member that is in and never expires.
 	Note Note
 
 	In   bool
 	late bool // in the tail of a segment
 }
 
-// Note is a short text, interned. The zero Note is the empty text.
+// Note is a short text, interned.
 type Note struct{ text unique.Handle[string] }
 
 func NoteOf(text string) Note {
@@ -43,7 +43,7 @@ func (n Note) String() string {
 	return n.text.Value()
 }
 
-// counts reports whether e takes precedence over than, an entry of the same member.
+// counts reports whether e takes precedence over than, of the same member.
 func (e *Entry) counts(than *Entry) bool {
 	if e.Rev != than.Rev {
 		return e.Rev > than.Rev
@@ -57,13 +57,11 @@ func (e *Entry) counts(than *Entry) bool {
 	return e.Note.String() > than.Note.String()
 }
 
-// Member reports whether e's member is in the list at now.
 func (e *Entry) Member(now time.Time) bool { return e.member(now.Unix()) }
 
 func (e *Entry) member(now int64) bool { return e.In && (e.At == 0 || now < e.At) }
 
-// forgettable reports whether the member has been out for so long that no older entry can still
-// arrive.
+// forgettable: no older entry can still arrive.
 func (e *Entry) forgettable(now int64, grace time.Duration) bool {
 	return e.At != 0 && now-e.At > int64(grace/time.Second)
 }
@@ -75,7 +73,7 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// Position is a position in a list, whose order is that of the hashes of the ids.
+// Position is a position in a list, ordered by the hashes of the ids.
 type Position struct {
 	Hash uint64
 	ID   string
@@ -99,8 +97,8 @@ func (r *row) Position() Position { return Position{r.hash, r.ID} }
 
 func (r *row) compare(s *row) int { return r.Position().Compare(s.Position()) }
 
-// hashOf spreads ids over segments. It is part of the stored format. Ids chosen to collide share a
-// segment that cannot be split, which harms no other list.
+// hashOf is part of the stored format. Ids chosen to collide share a segment that cannot be split,
+// which harms no other list.
 func hashOf(id string) uint64 {
 	const k = 0x9e3779b97f4a7c15
 	h := uint64(len(id)) * k

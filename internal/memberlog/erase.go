@@ -18,21 +18,21 @@ import (
 // divided from the start keep it. Others replace it only when it is too large to lose its last
 // member meanwhile.
 
-// Erase removes everything about id up to rev from place's list, and reports whether that now takes
-// no key. No such entry may still be in flight, unless Confirm will find it.
+// Erase removes everything about id up to rev, and reports whether place's list now takes no key.
+// No such entry may still be in flight, unless Confirm will find it.
 func (l *Logs) Erase(ctx context.Context, s kv.Store, place, id string, rev uint64) (gone bool, err error) {
 	gone, _, err = l.eraseAt(ctx, s, place, hashOf(id), every(func(r *row) bool { return r.ID == id && r.Rev <= rev }))
 	return gone, err
 }
 
-// EraseLeft is Erase for all former members of place's list.
+// EraseLeft is Erase for all former members.
 func (l *Logs) EraseLeft(ctx context.Context, s kv.Store, place string) (gone bool, err error) {
 	now := l.now()
 	return l.eraseAll(ctx, s, place, every(func(r *row) bool { return !r.member(now) }))
 }
 
-// EraseOne removes id from place's list. Between each read and the removal it calls fence, which
-// returns an error if id must stay.
+// EraseOne removes id. Between each read and the removal it calls fence, which returns an error if
+// id must stay.
 func (l *Logs) EraseOne(ctx context.Context, s kv.Store, place, id string, fence func() error) error {
 	is := func(r *row) bool { return r.ID == id }
 	_, _, err := l.eraseAt(ctx, s, place, hashOf(id), func(rows []row) (func(*row) bool, error) {
@@ -44,8 +44,8 @@ func (l *Logs) EraseOne(ctx context.Context, s kv.Store, place, id string, fence
 	return err
 }
 
-// Keep removes the members that keep rejects. keep gets the members of a segment just read, so a
-// member that is written again later stays.
+// Keep removes the members that keep rejects. It calls keep with the members of a segment just
+// read, so a member that is written again later stays.
 func (l *Logs) Keep(ctx context.Context, s kv.Store, place string, keep func(ids []string) ([]bool, error)) error {
 	_, err := l.eraseAll(ctx, s, place, func(rows []row) (func(*row) bool, error) {
 		ids := kv.Texts(rows, func(r row) string { return r.ID })
@@ -73,7 +73,7 @@ func (l *Logs) eraseAll(ctx context.Context, s kv.Store, place string, judge jud
 	return gone, nil
 }
 
-// eraseAt removes rows from the segment for hash, and also returns the last hash of that segment.
+// eraseAt erases from the segment for hash, and also returns its last hash.
 func (l *Logs) eraseAt(ctx context.Context, s kv.Store, place string, hash uint64, judge judge) (gone bool, last uint64, err error) {
 	for range maxTries {
 		gone, last, err = l.erase(ctx, s, place, hash, judge)
@@ -131,7 +131,7 @@ func (l *Logs) erase(ctx context.Context, s kv.Store, place string, hash uint64,
 }
 
 // eraseRetired removes the entries that writers unaware of other segments have appended to a
-// retired first segment, read by first.
+// retired first segment.
 func eraseRetired(ctx context.Context, s kv.Store, first []kv.Op) error {
 	if len(first) == 0 || absent(&first[0]) || bytes.Equal(first[0].Result.Value, retired) {
 		return nil
@@ -143,7 +143,7 @@ func eraseRetired(ctx context.Context, s kv.Store, first []kv.Op) error {
 	return err
 }
 
-// without returns the valid rows of g that is rejects, and whether it accepts any.
+// without returns the valid rows that is rejects, and whether it accepts any.
 func without(g *segment, is func(*row) bool) (rows []row, there bool) {
 	for i := range g.rows {
 		there = there || is(&g.rows[i])
@@ -151,7 +151,7 @@ func without(g *segment, is func(*row) bool) (rows []row, there bool) {
 	return slices.DeleteFunc(g.settled(), func(r row) bool { return is(&r) }), there
 }
 
-// vanishes reports whether folding rows leaves a list without a key.
+// vanishes reports whether a fold of rows leaves a list without a key.
 func (l *Logs) vanishes(h *head, rows []row) bool {
 	for i := range rows {
 		if !rows[i].forgettable(l.now(), l.Limits.Grace) {
@@ -161,5 +161,5 @@ func (l *Logs) vanishes(h *head, rows []row) bool {
 	return l.ends(h, nil)
 }
 
-// ends reports whether a list with head h takes no key once folded to rows.
+// ends reports whether a list folded to rows takes no key.
 func (l *Logs) ends(h *head, rows []row) bool { return len(rows) == 0 && !h.stored && l.Hot == 0 }

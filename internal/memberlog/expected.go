@@ -15,7 +15,6 @@ type expected struct {
 	weight     int                         // entries put into young
 }
 
-// maxExpected limits the young entries.
 const maxExpected = 1 << 14
 
 // Expect makes e visible to readers of this process until Written.
@@ -40,7 +39,7 @@ func (c *expected) put(place string, e Entry) {
 	c.weight++
 }
 
-// drop forgets the entry of e's member, unless it has a higher rev.
+// drop forgets an entry with a rev up to e's.
 func (c *expected) drop(place string, e Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,8 +53,8 @@ func (c *expected) drop(place string, e Entry) {
 	}
 }
 
-// of returns the entries of place. Call it before reading a segment: an entry dropped during the
-// read may not be in the result.
+// of must be called before a segment is read: an entry dropped during the read may not be in the
+// result.
 func (c *expected) of(place string) []row {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +67,7 @@ func (c *expected) of(place string) []row {
 	return rows
 }
 
-// expect merges own into rows, the sorted rows of p's segment.
+// expect merges own into the sorted rows of p's segment.
 func (p *part) expect(rows, own []row) []row {
 	if len(own) > 0 {
 		rows = slices.Clone(rows) // may be shared

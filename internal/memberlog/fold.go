@@ -17,7 +17,7 @@ import (
 // certain maps entries to what their records say instead.
 type certain map[Entry]Entry
 
-// fold returns the rows that a new segment needs. Uncertain rows stay late.
+// fold returns the rows that a new segment needs. Uncertain ones stay late.
 func (l *Logs) fold(rows []row, sure certain) []row {
 	now := l.now()
 	var needed []row
@@ -36,15 +36,14 @@ func (l *Logs) fold(rows []row, sure certain) []row {
 	return needed
 }
 
-// open reports whether r needs confirmation. A removal does not: it is written after the commit.
+// A removal needs no confirmation: it is written after the commit.
 func (l *Logs) open(r *row, now int64) bool {
 	return l.Confirm != nil && r.late && r.member(now)
 }
 
 const confirmAtOnce = 100
 
-// examine asks the records about the members in the tail. Entries it could not ask about stay
-// uncertain.
+// examine asks the records about the members in the tail.
 func (l *Logs) examine(ctx context.Context, s kv.Store, place string, rows []row) certain {
 	var entries []Entry
 	for i := range rows {
@@ -69,12 +68,11 @@ func (l *Logs) examine(ctx context.Context, s kv.Store, place string, rows []row
 	return sure
 }
 
-// Pending notes a pending entry. If it still is pending a minute later, the first read of the list
-// calls Overdue.
+// Pending notes e. If it is still pending a minute later, the first read of the list calls Overdue.
 func (l *Logs) Pending(place string, e Entry) { l.pending.note(place, e, l.Now()) }
 
-// pending holds entries, by place, with the time when this process first saw them pending, which is
-// all it knows of their age: see plug.Judge.
+// pending holds entries with the time when this process first saw them pending, all it knows of
+// their age: see plug.Judge.
 type pending struct {
 	mu     sync.Mutex
 	places map[string][]sighting

@@ -12,15 +12,14 @@ import (
 )
 
 // head names the segments of a list, whose prefixes cover all hashes. A list without a head has one
-// segment, the first. Only seen and looked of a head change.
+// segment, the first. Only seen and looked change.
 type head struct {
 	stored  bool
 	version kv.Version // if just read
 	value   []byte     // of the stored head, nil if not read
 	parts   []part     // in the order of their prefixes
 
-	// lost is the number of the rebuild that restores what the store has lost of the list, 0 if
-	// nothing.
+	// lost is the number of the rebuild that restores a loss, 0 if nothing is lost.
 	lost uint64
 
 	// looked is when this process last saw that this head is stored, in Unix nanoseconds.
@@ -30,7 +29,7 @@ type head struct {
 	seen []atomic.Int32
 }
 
-// part is a segment named by a head, with the members whose hashes begin with its prefix.
+// part is a segment with the members whose hashes begin with its prefix.
 type part struct {
 	name    name
 	depth   uint8  // bits of its prefix
@@ -39,7 +38,7 @@ type part struct {
 	members int    // when it was created
 }
 
-// name identifies a segment. It is random and never reused. The first segment has the zero name.
+// name is random and never reused. The first segment has the zero name.
 type name [16]byte
 
 const (
@@ -80,7 +79,7 @@ func (h *head) indexOf(n name) int {
 	return slices.IndexFunc(h.parts, func(p part) bool { return p.name == n })
 }
 
-// indexOfRun returns the index of the first of the adjacent parts named ns, or -1.
+// indexOfRun returns the index of the first of adjacent parts, or -1.
 func (h *head) indexOfRun(ns []name) int {
 	first := h.indexOf(ns[0])
 	if first < 0 || first+len(ns) > len(h.parts) {
@@ -94,7 +93,7 @@ func (h *head) indexOfRun(ns []name) int {
 	return first
 }
 
-// with returns h with count parts from first on replaced by parts.
+// with returns h with count parts from first on replaced.
 func (h *head) with(first, count int, parts []part) *head {
 	next := &head{stored: h.stored, version: h.version, lost: h.lost}
 	next.parts = slices.Concat(h.parts[:first], parts, h.parts[first+count:])
@@ -179,7 +178,7 @@ func (p *parser) part() (s part, ok bool) {
 	return s, ok && members <= maxMembers && s.depth <= maxDepth
 }
 
-// divide sets the first hash of each part, and reports whether the parts cover every hash once.
+// divide sets the first hashes, and reports whether the parts cover every hash once.
 func (h *head) divide() bool {
 	var from uint64
 	for i := range h.parts {

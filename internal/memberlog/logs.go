@@ -43,10 +43,10 @@ import (
 // Logs is one list for each place. Set its exported fields before use; then it is safe for
 // concurrent use.
 type Logs struct {
-	// Key returns the key of a place's head, and prefix of the keys of its segments.
+	// Key returns the key of a place's head, a prefix of the keys of its segments.
 	Key func(place string) string
 
-	// Hot is the minimum depth of segments: a list has at least 2^Hot of them.
+	// A list has at least 2^Hot segments.
 	Hot uint8
 
 	// Headed: Begin has created each list, so the absence of a head is a loss.
@@ -63,9 +63,9 @@ type Logs struct {
 	// can only be accepted.
 	Rebuilds func(ctx context.Context, s kv.Store) (begun, ended int64, err error)
 
-	// Confirm asks the records about entries of place's list. For each it returns the same entry if
-	// the record confirms it, one that says out if the record contradicts it, and the zero Entry
-	// while it is pending. If nil, all entries are certain.
+	// Confirm asks the records about entries. For each it returns the same entry if the record
+	// confirms it, one that says out if the record contradicts it, and the zero Entry while it is
+	// pending. If nil, all entries are certain.
 	Confirm func(ctx context.Context, s kv.Store, place string, entries []Entry) ([]Entry, error)
 
 	// Overdue is called with an entry that was pending a minute ago.
@@ -88,14 +88,14 @@ type Limits struct {
 	Split int // a larger folded segment is divided
 	Merge int // two neighbors smaller than this together are joined
 	Slack int // folding must save more than this
-	Look  int // average number of bytes between two looks of writers at a segment
+	Look  int // average bytes between two looks of writers at a segment
 	Grace time.Duration
 }
 
 // With DefaultLimits, two segments with their tails take 64 KiB.
 var DefaultLimits = Limits{Split: 24 << 10, Merge: 8 << 10, Slack: 2 << 10, Look: 4 << 10, Grace: 24 * time.Hour}
 
-// maxTries limits how often a call starts over because the list has changed.
+// maxTries limits how often a call starts over.
 const maxTries = 16
 
 // errAgain: the list may have changed, so look again.
@@ -139,8 +139,7 @@ func (l *Logs) Begin(ctx context.Context, s kv.Store, place string) error {
 	return nil
 }
 
-// First returns the key of the first segment of place's list, which is never removed from a Headed
-// list.
+// First returns the key of the first segment of a Headed list, which stays.
 func (l *Logs) First(place string) string { return l.key(place, name{}) }
 
 func (l *Logs) decodeHead(place string, r kv.Result) (*head, error) {
@@ -176,11 +175,11 @@ func (l *Logs) rememberHead(place string, h *head) {
 	l.heads.put(place, h)
 }
 
-// isOld reports whether h must be verified before use. A replaced segment shows itself, but the
-// segments of a lost head do not.
+// isOld reports whether h must be verified. A replaced segment shows itself, but the segments of a
+// lost head do not.
 func (l *Logs) isOld(h *head) bool { return l.Now().UnixNano()-h.looked.Load() > int64(times.Head) }
 
-// Forget drops the cached head of place's list.
+// Forget drops the cached head.
 func (l *Logs) Forget(place string) { l.heads.drop(place) }
 
 func (l *Logs) readHead(ctx context.Context, s kv.Store, place string) (*head, error) {
@@ -191,7 +190,7 @@ func (l *Logs) readHead(ctx context.Context, s kv.Store, place string) (*head, e
 	return l.decodeHead(place, r)
 }
 
-// putHead replaces the head that h was made from, unless it has changed.
+// putHead fails if the head has changed since h was read.
 func (l *Logs) putHead(ctx context.Context, s kv.Store, place string, h *head) error {
 	_, err := kv.One(ctx, s, kv.OpReplace(l.Key(place), h.version, h.encode()))
 	return err
@@ -199,11 +198,10 @@ func (l *Logs) putHead(ctx context.Context, s kv.Store, place string, h *head) e
 
 func unclear(err error) bool { return errors.Is(err, kv.ErrUnclear) }
 
-// unsettled reports whether a write must be checked: another writer was first, or the outcome is
-// unclear.
+// unsettled reports whether the outcome of a write must be checked.
 func unsettled(err error) bool { return kv.Raced(err) || unclear(err) }
 
-// decodeSegment returns the segment read by op. It may be shared.
+// The segment may be shared.
 func (l *Logs) decodeSegment(op *kv.Op) (*segment, error) {
 	if kept, ok := op.Result.Decoded.(*segment); ok {
 		return kept, nil
@@ -212,7 +210,7 @@ func (l *Logs) decodeSegment(op *kv.Op) (*segment, error) {
 	return &g, wire.Corrupt(op.Key, err)
 }
 
-// decodeKept is the Decoder of segments. Shared segments are settled, so nobody changes them.
+// Shared segments are settled, so nobody changes them.
 func decodeKept(value []byte) (any, int, error) {
 	g, err := parseSegment(value)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // rebuild that begins afterwards has ended.
 
 // Discard replaces lost and damaged parts of place's list. A rebuild that begins afterwards
-// restores the list.
+// restores it.
 func (l *Logs) Discard(ctx context.Context, s kv.Store, place string) error {
 	return l.failure(place, l.discard(ctx, s, place))
 }
@@ -62,8 +62,8 @@ func (l *Logs) gone(ctx context.Context, s kv.Store, place string) (gone []name,
 }
 
 // Remake recreates the head of place's list if it is missing or damaged. If the first segment was
-// never replaced, it is the whole list. Otherwise the list starts empty, and the other segments
-// count as lost.
+// never replaced, it is the whole list. Otherwise the list starts empty, and its segments count as
+// lost.
 func (l *Logs) Remake(ctx context.Context, s kv.Store, place string) error {
 	return l.failure(place, l.remake(ctx, s, place, true))
 }

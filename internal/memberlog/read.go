@@ -9,15 +9,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// found is a segment read while the head named it.
 type found struct {
 	part
 	index int
 	rows  []row // one per member, sorted, in or out; may be shared
 }
 
-// load reads the segments that want chooses by index in the head. One trip if the head is
-// remembered, two if not, and one more for each replacement by others in between.
+// load reads the segments that want chooses by index. One trip if the head is remembered, two if
+// not, and one more for each replacement by others meanwhile.
 func (l *Logs) load(ctx context.Context, s kv.Store, place string, want func(*head) []int) (*head, []found, error) {
 	h, conflict := l.heads.get(place), kv.ErrConflict
 	for try := range maxTries {
@@ -84,12 +83,11 @@ func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, wa
 	return now, all, err
 }
 
-// maxRetired is the size to which writers unaware of other segments may let a retired first segment
-// grow.
+// maxRetired is the size to which unaware writers may let a retired first segment grow.
 const maxRetired = 1 << 10
 
-// retireAgain retires the first segment, read by get, if h does not name it: the process that
-// replaced it may have died before, and it must not be used if the head is lost.
+// retireAgain retires the first segment if h does not name it: the process that replaced it may
+// have died before, and it must not be used if the head is lost.
 func (l *Logs) retireAgain(h *head, get *kv.Op) {
 	value := get.Result.Value
 	if h.indexOf(name{}) >= 0 || absent(get) || isRetired(value) && len(value) <= maxRetired {
@@ -102,7 +100,7 @@ func (l *Logs) retireAgain(h *head, get *kv.Op) {
 	})
 }
 
-// check returns the segments read by ops, if all of them still belong to the list.
+// check returns the segments read by ops, if all still belong to the list.
 func (l *Logs) check(ctx context.Context, s kv.Store, place string, h *head, chosen []int, ops []kv.Op) (*head, []found, error) {
 	all := make([]found, len(chosen))
 	var doubtful []int
@@ -157,7 +155,6 @@ func (l *Logs) recheck(ctx context.Context, s kv.Store, place string, h *head, a
 
 func isRetired(value []byte) bool { return len(value) > 0 && value[0] == retiredFormat }
 
-// notice records the number of members of a segment, and starts upkeep if needed.
 func (l *Logs) notice(place string, h *head, at int, g *segment, rows []row) {
 	h.seen[at].Store(int32(count(rows, l.now())))
 	l.reportOverdue(place)
@@ -174,14 +171,13 @@ func between(rows []row, from, last uint64) []row {
 
 type Member = row
 
-// Window is a contiguous part of a list, in order.
 type Window struct {
 	Members []Member
 	Ends    bool // nothing follows in the requested direction
 }
 
-// After returns at least n members after from, or all there are. One trip if the head is
-// remembered, two if not; rarely one more.
+// After returns at least n members after from, or all. One trip if the head is remembered, two if
+// not; rarely one more.
 func (l *Logs) After(ctx context.Context, s kv.Store, place string, from *Position, n int) (Window, error) {
 	var w Window
 	at := Position{} // the remaining members are here or later
@@ -209,8 +205,7 @@ func (l *Logs) After(ctx context.Context, s kv.Store, place string, from *Positi
 	}
 }
 
-// Before returns, in list order, at least n members right before to, or all there are. It costs the
-// same as After.
+// Before is After for the n members right before to, in list order.
 func (l *Logs) Before(ctx context.Context, s kv.Store, place string, to Position, n int) (Window, error) {
 	var w Window
 	last := to.Hash
@@ -232,7 +227,7 @@ func (l *Logs) Before(ctx context.Context, s kv.Store, place string, to Position
 	}
 }
 
-// take adds the members among rows that suits accepts. It copies them only if necessary.
+// take adds the members that suits accepts, without a copy if possible.
 func (w *Window) take(now int64, rows []row, suits func(Position) bool) {
 	first, end := 0, 0 // the adjacent members
 	for i := range rows {
@@ -257,8 +252,7 @@ func (w *Window) take(now int64, rows []row, suits func(Position) bool) {
 
 const readAtOnce = 32
 
-// enough returns the indexes of parts that probably hold n members beyond hash, from first on in
-// steps of step.
+// enough returns the indexes of parts that probably hold n members beyond hash, from first on.
 func (h *head) enough(first, step int, hash uint64, n int) []int {
 	p := &h.parts[first]
 	width := float64(^uint64(0)>>p.depth) + 1
@@ -317,7 +311,7 @@ const (
 	mostOf   = 64
 )
 
-// sample returns the indexes of enough parts for an estimate, spread evenly over h.
+// sample returns the indexes of enough parts, spread evenly.
 func (h *head) sample() []int {
 	members := 0
 	for i := range h.seen {
@@ -332,8 +326,8 @@ func (h *head) sample() []int {
 	return chosen
 }
 
-// Size estimates the number of members from a sample of segments, exactly if it reads all. One trip
-// if the head is remembered, two if not.
+// Size estimates the number of members, exactly if it reads all segments. One trip if the head is
+// remembered, two if not.
 func (l *Logs) Size(ctx context.Context, s kv.Store, place string) (int, error) {
 	_, all, err := l.load(ctx, s, place, (*head).sample)
 	if err != nil {
@@ -347,7 +341,7 @@ func (l *Logs) Size(ctx context.Context, s kv.Store, place string) (int, error) 
 	return int(math.Round(float64(members) / share)), nil
 }
 
-// Count returns the number of members. It reads the whole list.
+// Count reads the whole list.
 func (l *Logs) Count(ctx context.Context, s kv.Store, place string) (int, error) {
 	n := 0
 	err := l.each(ctx, s, place, func(rows []row) error { n += count(rows, l.now()); return nil })
@@ -374,8 +368,8 @@ func count(rows []row, now int64) (n int) {
 	return n
 }
 
-// Digest returns the total weight of the members' notes, and a checksum of the members and their
-// revs. It costs what Count does.
+// Digest returns the total weight of the members' notes, and a checksum of members and revs. It
+// costs what Count does.
 func (l *Logs) Digest(ctx context.Context, s kv.Store, place string, weigh func(note string) int64) (n int64, sum uint64, err error) {
 	err = l.each(ctx, s, place, func(rows []row) error {
 		now := l.now()
@@ -390,12 +384,12 @@ func (l *Logs) Digest(ctx context.Context, s kv.Store, place string, weigh func(
 	return n, sum, err
 }
 
-// Entries calls f with the counting entries, in or out, one segment at a time, until f fails.
+// Entries calls f with the counting entries, in or out, one segment at a time.
 func (l *Logs) Entries(ctx context.Context, s kv.Store, place string, f func([]Entry) error) error {
 	return l.eachEntry(ctx, s, place, func(*row) bool { return true }, f)
 }
 
-// Open is Entries, except those confirmed by a fold.
+// Open is Entries without those confirmed by a fold.
 func (l *Logs) Open(ctx context.Context, s kv.Store, place string, f func([]Entry) error) error {
 	return l.eachEntry(ctx, s, place, func(r *row) bool { return l.open(r, l.now()) }, f)
 }
@@ -412,7 +406,6 @@ func (l *Logs) eachEntry(ctx context.Context, s kv.Store, place string, which fu
 	})
 }
 
-// Each calls f with the id of each member until f fails.
 func (l *Logs) Each(ctx context.Context, s kv.Store, place string, f func(id string) error) error {
 	return l.each(ctx, s, place, func(rows []row) error {
 		now := l.now()

@@ -14,7 +14,7 @@ func (l *Logs) roll(ctx context.Context, s kv.Store, place string, names ...name
 
 // rollWith replaces adjacent segments by as many as their members need. Any number of processes may
 // do so at once, and die at any point. It returns nil when the segments are replaced, by whomever.
-// sure holds confirmed entries of their tails.
+// sure holds confirmed entries.
 func (l *Logs) rollWith(ctx context.Context, s kv.Store, place string, sure certain, names ...name) error {
 	r := &roll{Logs: l, ctx: ctx, s: s, place: place, names: names, sure: sure}
 	for range maxTries {
@@ -25,7 +25,7 @@ func (l *Logs) rollWith(ctx context.Context, s kv.Store, place string, sure cert
 	return kv.ErrConflict
 }
 
-// roll is a replacement in progress. Its steps are named in docs/internals/lists.md.
+// The steps of a roll are named in docs/internals/lists.md.
 type roll struct {
 	*Logs
 	ctx   context.Context
@@ -107,7 +107,7 @@ func (r *roll) seal() error {
 	return nil
 }
 
-// read is C2: it reads the entries before the seals.
+// read is C2.
 func (r *roll) read() error {
 	ops := make([]kv.Op, len(r.names))
 	for i, n := range r.names {
@@ -152,7 +152,7 @@ func (r *roll) sealFull(op *kv.Op, g *segment) error {
 	return err
 }
 
-// copy is C3: it stores the rows under names that no other process knows.
+// copy is C3: it uses names that no other process knows.
 func (r *roll) copy() error {
 	r.divide()
 	rest := make([]int, len(r.parts))
@@ -212,8 +212,8 @@ func (r *roll) rowsOf(i int) []row {
 	return between(r.rows, p.from, p.last())
 }
 
-// publish is C4 and C5, the only step that others see. If it is refused, the head tells whether the
-// segments still have to be replaced.
+// publish is C4 and C5, the only step that others see. If it is refused, the head tells whether to
+// go on.
 func (r *roll) publish() error {
 	inFlight := false
 	for range maxTries {
@@ -245,7 +245,6 @@ func (r *roll) publish() error {
 	return kv.ErrConflict
 }
 
-// published reports whether the head names any of the new segments.
 func (r *roll) published() bool {
 	for _, p := range r.parts {
 		if r.head.indexOf(p.name) >= 0 {
@@ -255,7 +254,7 @@ func (r *roll) published() bool {
 	return false
 }
 
-// discard removes the unpublished new segments. Leftovers are garbage.
+// discard leaves garbage if it fails.
 func (r *roll) discard() {
 	ops := make([]kv.Op, len(r.parts))
 	for i, p := range r.parts {
@@ -264,8 +263,8 @@ func (r *roll) discard() {
 	_ = r.s.Do(r.ctx, ops)
 }
 
-// retire is C6. Every process knows the name of the first segment, so that stays, marked as
-// retired. Leftovers of others are garbage.
+// retire is C6. Every process knows the name of the first segment, so that stays. Leftovers of
+// others are garbage.
 func (r *roll) retire() error {
 	ops := make([]kv.Op, len(r.names))
 	for i, n := range r.names {

@@ -57,7 +57,7 @@ func appendBare(dst []byte, e *Entry) []byte {
 	return dst
 }
 
-// appendRecord appends e with its checksum, as in the tail.
+// appendRecord appends e as in the tail.
 func appendRecord(dst []byte, e *Entry) []byte {
 	begin := len(dst)
 	dst = appendBare(dst, e)
@@ -65,7 +65,6 @@ func appendRecord(dst []byte, e *Entry) []byte {
 	return append(dst, byte(sum&0x7f), byte(sum>>7&0x7f))
 }
 
-// encodeSegment returns a segment of the sorted rows, late ones in its tail.
 func encodeSegment(rows []row) []byte {
 	size := segmentHead
 	for i := range rows {
@@ -139,7 +138,7 @@ func parseSegment(value []byte) (segment, error) {
 	return g, p.tail(&g)
 }
 
-// guess estimates the number of records up to end from the size of the first.
+// guess estimates the number of records from the size of the first.
 func (p parser) guess(end int) int {
 	if p.at == end {
 		return 0
@@ -154,8 +153,8 @@ func corrupt(at int, what string) error {
 	return fmt.Errorf("%w: %s, at byte %d", codec.ErrCorrupt, what, at)
 }
 
-// parser reads records. Unlike wire.Reader it rejects numbers not in their shortest form, and cuts
-// ids out of one string, to save allocations.
+// Unlike wire.Reader, parser rejects numbers not in their shortest form, and cuts ids out of one
+// string, to save allocations.
 type parser struct {
 	data    []byte
 	text    string // data, shared by ids
@@ -263,7 +262,6 @@ func (p *parser) short() (text string, ok bool) {
 	return text, true
 }
 
-// number reads a varint in its shortest form.
 func (p *parser) number() (n uint64, ok bool) {
 	for shift := 0; p.at < p.end && shift < 64; shift += 7 {
 		b := p.data[p.at]
@@ -277,7 +275,7 @@ func (p *parser) number() (n uint64, ok bool) {
 	return 0, false
 }
 
-// settled returns the counting row of each member, sorted, and removes all others from g.
+// settled returns the counting row of each member, sorted, and removes all others.
 func (g *segment) settled() []row {
 	if g.folded == len(g.rows) {
 		return g.rows
@@ -302,7 +300,7 @@ const indexBits = 18 // a value has fewer than 2^18 rows
 
 func (r rank) index() int { return int(r & (1<<indexBits - 1)) }
 
-// order returns the sorted ranks of rows. Rows of a member keep their order.
+// order keeps the order of rows of a member.
 func order(rows []row) []rank {
 	ranks := make([]rank, len(rows))
 	for i := range rows {
@@ -322,7 +320,7 @@ func order(rows []row) []rank {
 	return ranks
 }
 
-// rearrange puts rows into the order of ranks, which it overwrites.
+// rearrange overwrites ranks.
 func rearrange(rows []row, ranks []rank) {
 	for i := range ranks {
 		first, to := rows[i], i

@@ -12,7 +12,7 @@ import (
 
 const shownAtMost = 100
 
-// Members returns the readable ids in value, a segment, in or out.
+// Members returns the readable ids in a segment, in or out.
 func Members(value []byte) (ids []string) {
 	g, err := parseSegment(value)
 	if err != nil {
@@ -24,7 +24,6 @@ func Members(value []byte) (ids []string) {
 	return ids
 }
 
-// Show describes value, stored under key.
 func Show(key string, value []byte, now time.Time) ([]string, error) {
 	if len(value) > 0 && value[0] == headFormat {
 		h, err := parseHead(value, 0)
@@ -62,7 +61,7 @@ func Show(key string, value []byte, now time.Time) ([]string, error) {
 	return lines, nil
 }
 
-// Picture returns the first segments of the list at place, at most most.
+// Picture returns at most most segments.
 func (l *Logs) Picture(ctx context.Context, s kv.Store, place string, most int) (plug.Picture, error) {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {

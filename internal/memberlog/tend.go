@@ -54,7 +54,6 @@ func (t *tending) want(place string, n name) {
 	}
 }
 
-// leave forgets the segments of place's list, unless a goroutine is tending them.
 func (t *tending) leave(place string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,7 +74,7 @@ func (t *tending) begin(place string) bool {
 	return true
 }
 
-// next returns the next segment to tend. If there is none, or enough is set, tending the list ends.
+// next ends tending the list if no segment is left, or enough is set.
 func (t *tending) next(place string, enough bool) (n name, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -214,8 +213,7 @@ func (l *Logs) upkeep(h *head, at int, g *segment, rows []row) action {
 	return nothing
 }
 
-// saves reports whether it is worthwhile to fold g to folded bytes, less the entries no longer
-// needed.
+// saves reports whether a fold to folded bytes, less forgettable entries, is worthwhile.
 func (l *Logs) saves(g *segment, rows []row, folded int) bool {
 	now := l.now()
 	for i := range rows {
@@ -230,7 +228,7 @@ func (l *Logs) overgrown(g *segment, rows []row) bool {
 	return g.size > 2*baseSize(rows)+l.Limits.Slack
 }
 
-// neighbor returns the index of the part that could be joined with the one at at, or -1.
+// neighbor returns the index of the part to join with the one at at, or -1.
 func (l *Logs) neighbor(h *head, at int) int {
 	p := &h.parts[at]
 	if p.depth == 0 || p.depth <= l.Hot {
@@ -246,12 +244,11 @@ func (l *Logs) neighbor(h *head, at int) int {
 	return other
 }
 
-// guess estimates the size of the part at other, if other members take size bytes.
 func (l *Logs) guess(h *head, other, size, members int) int {
 	return int(h.seen[other].Load()) * size / max(members, 1)
 }
 
-// join replaces the part at index at and its neighbor by one, if both are still small.
+// join replaces the part at at and its neighbor by one, if both are still small.
 func (l *Logs) join(ctx context.Context, s kv.Store, place string, h *head, at int, sure certain) error {
 	first := min(at, l.neighbor(h, at))
 	names := []name{h.parts[first].name, h.parts[first+1].name}

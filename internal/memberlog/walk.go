@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Stretch is the part of a list in one segment.
 type Stretch struct {
 	Members []Member
 	Last    uint64 // last hash of the segment
@@ -25,7 +24,7 @@ type Stretch struct {
 
 // Walk calls f with the members of place's list after from, one segment at a time. head is the
 // answer to a get of the head. Walk returns every member acknowledged before that get once,
-// whatever changes others make meanwhile.
+// whatever changes meanwhile.
 //
 // It repairs nothing. At the end it returns the first Missed, or the error of the head, or an
 // ErrLost if a loss was not accepted yet.
@@ -48,7 +47,7 @@ func (l *Logs) Walk(ctx context.Context, s kv.Store, place string, head kv.Resul
 	return w.missed
 }
 
-// ErrNoHead is an ErrLost: a list that must have a head has none.
+// ErrNoHead is an ErrLost.
 var ErrNoHead = fmt.Errorf("%w: the head of the list is gone", kv.ErrLost)
 
 var errPartLost = fmt.Errorf("%w: a part of the list", kv.ErrLost)
@@ -66,7 +65,7 @@ type walk struct {
 	missed error
 }
 
-// use decodes the answer to a get of the head. Without a head, the first segment may hold members.
+// Without a head, the first segment may hold members.
 func (w *walk) use(got kv.Result) (err error) {
 	w.head, err = w.decodeHead(w.place, got)
 	switch {
@@ -127,7 +126,7 @@ func (w *walk) goneError(op *kv.Op, p *part) error {
 	return fmt.Errorf("%w: %s, a segment of a list, is gone%s", kv.ErrLost, op.Key, about)
 }
 
-// stretch returns the result of op, a get of the part at index at. gone: it is absent or retired.
+// stretch returns the result of a get of the part at at. gone: it is absent or retired.
 func (w *walk) stretch(at int, op *kv.Op) (st Stretch, gone bool) {
 	p := &w.head.parts[at]
 	st.Last = p.last()

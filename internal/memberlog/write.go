@@ -26,8 +26,8 @@ func (t Ticket) Settled() bool { return t.settled }
 // Began reports whether the entry started its list.
 func (t Ticket) Began() bool { return t.began }
 
-// Write adds e to place's list. One trip if the store refuses to append after a seal and the list's
-// head is remembered; otherwise up to two more.
+// Write adds e to place's list. One trip if the store refuses to append after a seal and the head
+// is remembered; otherwise up to two more.
 func (l *Logs) Write(ctx context.Context, s kv.Store, place string, e Entry) error {
 	t, err := l.Append(ctx, s, place, e)
 	if err != nil {
@@ -45,8 +45,8 @@ func (l *Logs) Append(ctx context.Context, s kv.Store, place string, e Entry) (T
 	return t, l.failure(place, err)
 }
 
-// Settle is the second half of Write: it ensures that the appended entry is before any seal, or
-// appends it again.
+// Settle is the second half of Write: it ensures that the entry is before any seal, or appends it
+// again.
 func (l *Logs) Settle(ctx context.Context, s kv.Store, place string, e Entry, t *Ticket) error {
 	if t.settled {
 		return nil
@@ -83,7 +83,7 @@ func (l *Logs) newWrite(ctx context.Context, s kv.Store, place string, e Entry) 
 	return &write{Logs: l, ctx: ctx, s: s, place: place, e: e, hash: hashOf(e.ID), data: appendRecord(nil, &e)}
 }
 
-// opAppend appends to a segment, refused after a seal if the store can do that.
+// opAppend is refused after a seal if the store can do that.
 func (l *Logs) opAppend(s kv.Store, key string, data []byte) kv.Op {
 	op := kv.OpAppend(key, data)
 	if kv.PowersOf(s).Unless {
@@ -94,7 +94,7 @@ func (l *Logs) opAppend(s kv.Store, key string, data []byte) kv.Op {
 
 func (w *write) target() *part { return &w.head.parts[w.head.find(w.hash)] }
 
-// append is W0 and W1: it appends until the store has accepted the entry in some segment.
+// append is W0 and W1.
 func (w *write) append() (Ticket, error) {
 	if w.head == nil {
 		w.head = w.heads.get(w.place)
@@ -108,8 +108,8 @@ func (w *write) append() (Ticket, error) {
 	return Ticket{}, kv.ErrConflict
 }
 
-// try appends the entry to the segment that seems right. Without a head it assumes that the list
-// has none, as most have, and reads it in the same trip. It also reads an old head.
+// try appends to the segment that seems right. Without a head it assumes that the list has none, as
+// most have, and reads it in the same trip. It also reads an old head.
 func (w *write) try() (Ticket, error) {
 	n, asks := name{}, true
 	if w.head != nil {
@@ -133,8 +133,8 @@ func (w *write) try() (Ticket, error) {
 
 func (w *write) ask() error { return w.know(w.readHead(w.ctx, w.s, w.place)) }
 
-// know takes the result of reading the head. Writers cannot get past a damaged head, so if a
-// rebuild can restore it, know replaces it and returns errAgain.
+// Writers cannot get past a damaged head, so know replaces it, if a rebuild can restore it, and
+// returns errAgain.
 func (w *write) know(h *head, err error) error {
 	w.head, w.read = h, err == nil
 	if !wire.IsCorrupt(err) || w.Rebuilds == nil {
@@ -179,7 +179,7 @@ func (w *write) follow(n name) error {
 	return w.replace(n)
 }
 
-// replace rolls the segment n. Other writers of this process wait a little instead.
+// replace rolls n. Other writers of this process wait a little instead.
 func (w *write) replace(n name) error {
 	key := w.key(w.place, n)
 	if _, busy := w.replacing.LoadOrStore(key, true); busy {
@@ -190,7 +190,7 @@ func (w *write) replace(n name) error {
 	return w.again(w.roll(w.ctx, w.s, w.place, n))
 }
 
-// begin handles a failed append: the segment n is full, or absent: not begun, replaced, or lost.
+// begin handles a failed append: n is full, or absent: not begun, replaced, or lost.
 func (w *write) begin(n name) (Ticket, error) {
 	if n == (name{}) && w.read && !w.head.stored {
 		return w.beginList()
@@ -213,7 +213,7 @@ func (w *write) begin(n name) (Ticket, error) {
 	return Ticket{}, w.again(w.heal(w.ctx, w.s, w.place, n))
 }
 
-// again makes the next try read the head, and returns errAgain unless err is set.
+// again makes the next try read the head.
 func (w *write) again(err error) error {
 	if err != nil {
 		return err
@@ -242,8 +242,8 @@ func (w *write) beginList() (Ticket, error) {
 	return Ticket{}, err
 }
 
-// stands is W2: it reports whether the entry appended to n is before any seal. There is none while
-// the head names n and no process is about to replace it.
+// stands is W2: it reports whether the entry is before any seal. There is none while the head names
+// n and no process is about to replace it.
 func (w *write) stands(n name) (bool, error) {
 	if err := w.ask(); err != nil {
 		if errors.Is(err, errAgain) {
@@ -277,7 +277,7 @@ func (w *write) stands(n name) (bool, error) {
 	return false, nil
 }
 
-// WriteAll is Write for many entries, in as many trips as one.
+// WriteAll is Write for many entries, in as many trips.
 func (l *Logs) WriteAll(ctx context.Context, s kv.Store, place string, entries []Entry) error {
 	for i := range entries {
 		if err := entries[i].check(); err != nil {
@@ -291,7 +291,7 @@ func (l *Logs) WriteAll(ctx context.Context, s kv.Store, place string, entries [
 	return cmp.Or(kv.Each(ctx, s, rest, func(s kv.Store, _ int, e Entry) error { return l.Write(ctx, s, place, e) })...)
 }
 
-// appendAll appends entries, and returns those not known to be before any seal.
+// appendAll returns the entries not known to be before any seal.
 func (l *Logs) appendAll(ctx context.Context, s kv.Store, place string, entries []Entry) (rest []Entry, err error) {
 	h := l.heads.get(place)
 	if h == nil || l.isOld(h) {

@@ -18,9 +18,9 @@ const (
 	farReach = 8 // consecutive numbers looked for at nearest, twice nearest, ... and farthest
 )
 
-// Left returns the largest remaining number beyond the gaps, 0 if there is none. Above each number
-// found, it looks in one trip for the next 64, and for eight each from 128, 256, ... to 2^20
-// further on, until none exists.
+// Left returns the largest remaining number beyond the gaps, 0 if none. Above each number found, it
+// looks in one trip for the next 64, and for eight each from 128, 256, ... to 2^20 further on,
+// until none exists.
 func (r *Row) Left(ctx context.Context, s kv.Store) (int64, error) {
 	last, err := r.Last(ctx, s)
 	if err != nil {
@@ -43,7 +43,6 @@ func (r *Row) leftAbove(ctx context.Context, s kv.Store, last int64) (int64, err
 	}
 }
 
-// above returns the largest number that Left finds above n in one trip, 0 if none.
 func (r *Row) above(ctx context.Context, s kv.Store, n int64) (int64, error) {
 	numbers := consecutive(n+1, reach)
 	for far := int64(nearest); far <= farthest; far *= 2 {
@@ -74,9 +73,9 @@ func consecutive(first int64, n int) []int64 {
 }
 
 // Accept acknowledges the loss of missing numbers. It returns the last assigned number, as far as
-// the remaining ones show it: the result of Left, or the number hinted at or known to this process,
-// if one exists at most 64 before it or, as Left looks, after it. If that number is missing, Accept
-// adds it with the value nothing, so that no lost number is assigned again.
+// the remaining ones show it: the result of Left, or the number hinted at or known, if one exists
+// at most 64 before it or, as Left looks, after it. If that number is missing, Accept adds it with
+// the value nothing, so that no lost number is assigned again.
 func (r *Row) Accept(ctx context.Context, s kv.Store, nothing []byte) (int64, error) {
 	named, err := r.keptHint(ctx, s)
 	if err != nil {
@@ -104,8 +103,7 @@ func (r *Row) Accept(ctx context.Context, s kv.Store, nothing []byte) (int64, er
 	return last, nil
 }
 
-// near returns the last assigned number, given the existing last and a hinted named. That may come
-// from a damaged item, so it counts only if a number exists near it.
+// A named number may come from a damaged item, so it counts only if one exists near it.
 func (r *Row) near(ctx context.Context, s kv.Store, last, named int64) (int64, error) {
 	for _, below := range []int64{named, max(named-reach, last)} {
 		found, err := r.above(ctx, s, below)

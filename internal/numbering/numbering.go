@@ -16,7 +16,6 @@ import (
 // adding the first free key after the last. There are no gaps, because n+1 is tried only after n
 // was seen.
 type Row struct {
-	// Key returns the key of number n.
 	Key func(n int64) string
 
 	// Hint is the key of a number known to exist, for new processes.
@@ -89,7 +88,6 @@ func (r *Row) keptHint(ctx context.Context, s kv.Store) (int64, error) {
 	return n, nil
 }
 
-// steps returns the numbers above low to look for in one trip.
 func (r *Row) steps(low int64, round int) []int64 {
 	if round == 0 {
 		return []int64{low + 1}
@@ -97,7 +95,7 @@ func (r *Row) steps(low int64, round int) []int64 {
 	return []int64{low + 1<<(20*round-10), low + 1<<(20*round)}
 }
 
-// between returns the last number in use, in [low, high), in a search begun at begin.
+// between returns the last number in use, in [low, high).
 func (r *Row) between(ctx context.Context, s kv.Store, begin, low, high int64) (int64, error) {
 	for high-low > 1 {
 		found, missing, err := r.probe(ctx, s, []int64{r.cut(begin, low, high)})

@@ -14,7 +14,7 @@ import (
 )
 
 // Index is implemented by index classes. The write path keeps it up to date with the records of a
-// model. A record belongs in places, such as the values of a field: texts chosen by the index. For
+// model. A record belongs in places, texts chosen by the index, such as the values of a field. For
 // each index whose places a change touches, the write path calls the methods below in this order.
 // Their concurrent requests share trips.
 //
@@ -23,40 +23,38 @@ type Index interface {
 	// Name is unique in the model, and part of stored keys.
 	Name() string
 
-	// Def is the definition. If the stored one differs, the index must be rebuilt.
+	// Def is the definition. If it changes, the index must be rebuilt.
 	Def() string
 
 	// Limit returns an ErrTooLarge if rec has too many values. It comes before Places.
 	Limit(rec Record) error
 
-	// Places returns the places of rec, and depends on nothing else.
+	// Places depends only on rec.
 	Places(rec Record) []string
 
 	// Prepare adds entries at m.Gained before the record commits; readers must not trust them yet.
-	// An error ends the change, except an ErrConflict: m.Base is outdated, so the change starts
-	// over.
+	// An error ends the change; on an ErrConflict, as m.Base is outdated, it starts over.
 	Prepare(ctx context.Context, s kv.Store, m *Move) error
 
 	// Beside runs in the trip that commits the record. If it fails, repair follows after the reply.
 	Beside(ctx context.Context, s kv.Store, m *Move) error
 
 	// After runs once the records of moves, all different, have committed. It removes the entries
-	// at Lost and updates the expiry of those at Renewed. It is also called for a move without
-	// gains and losses. If it fails for several moves, it is called for each alone.
+	// at Lost and updates the expiry of those at Renewed. It is also called for moves without gains
+	// and losses. If it fails for several moves, it is called for each alone.
 	After(ctx context.Context, s kv.Store, moves []*Move) error
 
-	// Repair adds missing entries of rec, just read, at places, and removes those it should not
-	// have.
+	// Repair adds missing entries of rec, just read, at places, and removes wrong ones.
 	Repair(ctx context.Context, s kv.Store, rec *Seen, places []string) error
 
-	// Check returns a sentence per fault of the entries of each of recs. An error about damage may
-	// concern only some of recs. recs have only ids, revs, expiries, places and marks.
+	// Check returns a sentence per fault of each of recs. An error about damage may concern only
+	// some. recs have only ids, revs, expiries, places and marks.
 	Check(ctx context.Context, s kv.Store, recs []*Seen) (wrong [][]string, err error)
 }
 
 // Move is the effect of one change of a record on one index.
 type Move struct {
-	ID      string    // text of the record's id
+	ID      string
 	Base    uint64    // its rev before, 0 if absent
 	Rev     uint64    // its rev if the change commits
 	Ends    time.Time // its expiry then; zero: never
@@ -233,7 +231,6 @@ type Meeter interface {
 	Meet(places []string)
 }
 
-// ErrNeedsRebuild is kvmodel.ErrNeedsRebuild.
 var ErrNeedsRebuild = errors.New("index needs a rebuild")
 
 // ErrUnfit means that an index is complete but cannot be used yet.
@@ -251,23 +248,22 @@ type Seen struct {
 
 	Version  kv.Version
 	Envelope *envelope.Envelope // nil if absent
-	Counts   []kv.Result        // of gets of its counters, for the model alone
+	Counts   []kv.Result        // of its counters, for the model alone
 
 	// Err is an ErrCorrupt if the record is damaged. If Value is not nil, only some of its counters
 	// are, and 0 in it.
 	Err error
 }
 
-// Damaged reports whether the contents are unknown.
 func (r *Seen) Damaged() bool { return r.Err != nil && r.Value == nil }
 
-// Holds reports whether the record belongs at place, given without a note.
+// Holds reports whether the record belongs at place, without a note.
 func (r *Seen) Holds(place string) bool {
 	_, holds := At(r.Places, place)
 	return holds
 }
 
-// Holders returns, by place, the indexes in recs of the records that belong there.
+// Holders returns, by place, the indexes in recs of the records there.
 func Holders(recs []*Seen) map[string][]int {
 	holders := make(map[string][]int)
 	for i, rec := range recs {
@@ -278,26 +274,24 @@ func Holders(recs []*Seen) map[string][]int {
 	return holders
 }
 
-// Expires returns the expiry of the record, or the zero time.
 func (r *Seen) Expires() time.Time { return r.Envelope.Ends() }
 
 // Model is a data class that accepts indexes.
 type Model interface {
 	ModelName() string
 
-	// Plug calls build with the model as seen by the index, then adds the index, which must be
-	// ready: a background repair may use it at once.
+	// Plug calls build with the model as seen by the index, then adds the index. A background
+	// repair may use it at once.
 	Plug(index Index, build func(Host))
 }
 
-// Plugged is called after an index was added to a model; tests set it.
+// Plugged is called after an index was added to a model, for tests.
 var Plugged = func() {}
 
-// Host is the data class of an index, as the index sees it.
+// Host is the data class as the index sees it.
 type Host interface {
 	Model() string
 
-	// Private returns the names of fields that must not be shown.
 	Private() []string
 
 	DB() DB
@@ -306,42 +300,40 @@ type Host interface {
 	// the func is called.
 	Begin(ctx context.Context, verb string) (context.Context, func())
 
-	// Ends reports whether records can expire.
 	Ends() bool
 
 	// Store is for reads outside a change.
 	Store() kv.Store
 
-	// Ready returns an ErrNeedsRebuild if the model has records written without the index.
+	// Ready returns an ErrNeedsRebuild if some records were written without the index.
 	Ready(ctx context.Context) error
 
-	// Built reports whether the index is known to be complete, without a trip.
+	// Built reports, without a trip, whether the index is known to be complete.
 	Built() bool
 
-	// See reads records in one trip. With an ErrCorrupt it returns all of them; damaged ones have
-	// an Err.
+	// See reads records in one trip. With an ErrCorrupt it returns all; damaged ones have an Err.
 	See(ctx context.Context, s kv.Store, ids ...string) ([]*Seen, error)
 
 	// SeeMarks is See without the Places, which are slow to compute.
 	SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*Seen, error)
 
-	// SeeBare is See without the counters, for places that do not depend on them.
+	// SeeBare is See without the counters.
 	SeeBare(ctx context.Context, s kv.Store, ids ...string) ([]*Seen, error)
 
 	// Each calls f with all records, in batches. It misses no undamaged record that exists
-	// throughout the call. At the end it returns an ErrCorrupt that names damaged ones.
+	// throughout the call. An ErrCorrupt at the end names damaged ones.
 	Each(ctx context.Context, f func([]*Seen) error) error
 
-	// Keep stores mark in rec. The error satisfies kv.Raced if the record has changed since it was
-	// read.
+	// Keep stores mark in rec, or returns an error that satisfies kv.Raced if the record has
+	// changed.
 	Keep(ctx context.Context, s kv.Store, rec *Seen, mark []byte) error
 
-	// Fence makes every change prepared on rec fail. It returns ErrConflict if the record has
-	// changed already.
+	// Fence makes every change prepared on rec fail, or returns ErrConflict if the record has
+	// changed.
 	Fence(ctx context.Context, s kv.Store, rec *Seen) error
 
-	// Meet repairs in the background an entry at place that disagrees with the record id, after
-	// fencing uncommitted changes with a rev up to past.
+	// Meet repairs in the background an entry at place that disagrees with the record id. It first
+	// fences uncommitted changes with a rev up to past.
 	Meet(id, place string, past uint64)
 
 	// Mend is Meet in the foreground.
@@ -354,15 +346,14 @@ type Host interface {
 
 // Latch runs one work in the background until it succeeds.
 type Latch interface {
-	// Set runs the work, or runs it once more if it is already running. If it has failed before, it
-	// runs at the next retry, some seconds later.
+	// Set runs the work, or once more if it is running. After a failure it waits for the next
+	// retry.
 	Set()
 
 	// Hurry is Set without that wait.
 	Hurry()
 }
 
-// DB is a database as an index sees it.
 type DB interface {
 	Store() kv.Store
 	Now() time.Time
@@ -370,8 +361,7 @@ type DB interface {
 	// Begin is Host.Begin for a verb without a model.
 	Begin(ctx context.Context, verb string) (context.Context, func())
 
-	// Patient returns a ctx for a call of several trips, with the store's patience as deadline if
-	// it has none.
+	// Patient gives ctx the store's patience as deadline, if it has none.
 	Patient(ctx context.Context) (context.Context, context.CancelFunc)
 
 	// Writable returns why nothing may be written, or nil.
@@ -384,11 +374,11 @@ type DB interface {
 	// too much is queued or the database is closed.
 	Soon(work func(context.Context) error) bool
 
-	// Latch returns a latch for work. Every repeated work has one.
+	// Every repeated work has a Latch.
 	Latch(work func(context.Context) error) Latch
 
 	// Note writes texts to the journal before a change made by the index itself. If the process
-	// dies before it calls done, another one calls the function given to Finishes for name.
+	// dies before it calls done, another one calls the func given to Finishes for name.
 	Note(ctx context.Context, s kv.Store, name string, texts []string) (done func(), err error)
 	Finishes(name string, finish func(ctx context.Context, s kv.Store, texts []string) error)
 

@@ -6,9 +6,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Drawn is a Window with pictures.
 type Drawn interface {
-	// Picture returns the layout of the data at a value. It reads about most keys.
+	// Picture reads about most keys.
 	Picture(ctx context.Context, s kv.Store, value string, most int) (Picture, error)
 }
 
@@ -16,19 +15,18 @@ type Drawn interface {
 type Picture struct {
 	Rings []Ring
 	Root  *Node
-	Room  int // entries in a leaf, or about that many in a part
+	Room  int // entries in a leaf, or about so many in a part
 	Parts []Part
-	Words string // says what was left out
+	Words string // what was left out
 }
 
-// Ring is a ring of segments.
 type Ring struct {
 	Head     int64 // last number assigned
-	Newest   int   // the segment with Head
+	Newest   int   // segment of Head
 	Segments []Segment
 }
 
-// Segment is a key of a ring. Slots are numbered as in package timeline.
+// Segment has slots as in package timeline.
 type Segment struct {
 	Name  string
 	Slots []uint8
@@ -41,7 +39,6 @@ type Node struct {
 	Below  []Node // highest first
 }
 
-// Part is a segment of a list.
 type Part struct {
 	Name        string
 	Key         string

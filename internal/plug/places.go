@@ -45,13 +45,11 @@ func Noted(place, note string) string {
 	return place + noteSign + note
 }
 
-// Bare returns place without its note.
 func Bare(place string) string {
 	place, _, _ = strings.Cut(place, noteSign)
 	return place
 }
 
-// NoteOf returns the note of place.
 func NoteOf(place string) string {
 	_, note, _ := strings.Cut(place, noteSign)
 	return note

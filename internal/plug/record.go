@@ -2,8 +2,8 @@ package plug
 
 import "slices"
 
-// Record is a record of any model: a pointer to its struct, or nil. The write path and the indexes
-// are untyped, so that their code is compiled once, not once per model.
+// Record is a record of any model: a pointer to its struct, or nil. Untyped code is compiled once,
+// not once per model.
 type Record any
 
 // As returns v as a *T.

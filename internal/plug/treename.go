@@ -5,7 +5,7 @@ import (
 	"encoding/base32"
 )
 
-// Tree names are short, to keep the key of the deepest node within the limit of stores.
+// Tree names are short, for the key of the deepest node.
 const (
 	longName = 32
 	keptName = 12 // bytes kept of a longer name
@@ -28,8 +28,8 @@ func BoardNames(board string) (all []string) {
 	return all
 }
 
-// TreeName returns the name of a ranking's tree in keys: name, or if that is long, its beginning
-// and a hash.
+// TreeName returns the name of a ranking's tree in keys: name, or the beginning and a hash of a
+// long one.
 func TreeName(name string) string {
 	if len(name) <= longName {
 		return name

@@ -22,24 +22,24 @@ type Window interface {
 	Bases(place string) []string
 
 	// Base returns the base of key, and whether key is the first of its base, by which an audit
-	// finds it. It returns "" if key is not in the window, or if a hash hides a part of its name.
+	// finds it. It returns "" if key is not in the window, or a hash hides a part of its name.
 	Base(key string) (base string, first bool)
 
-	// Audit returns faults at base that no record shows. place is its place, or "" if unknown,
-	// which matters only if base contains a hash.
+	// Audit returns faults at base that no record shows. place may be "" unless base contains a
+	// hash.
 	Audit(ctx context.Context, s kv.Store, base, place string) ([]Wrong, error)
 
-	// Amend repairs the faults found by Audit, except lost and damaged parts, which need a rebuild.
+	// Amend repairs the faults found by Audit, except lost and damaged parts.
 	Amend(ctx context.Context, s kv.Store, base, place string) error
 
 	// Page returns the first n rows at a value.
 	Page(ctx context.Context, s kv.Store, value string, n int) ([]Row, error)
 
-	// Said returns all ids and values named in value, stored under key, and its msgpack bodies,
-	// without damaged parts.
+	// Said returns all ids and values named in value, and its msgpack bodies, without damaged
+	// parts.
 	Said(key string, value []byte) (texts []string, bodies [][]byte)
 
-	// Show describes value, stored under key, one line for each part.
+	// Show describes value, one line for each part.
 	Show(key string, value []byte) ([]string, error)
 }
 
@@ -47,39 +47,39 @@ type Shown interface {
 	Window() Window
 }
 
-// Parted is a Window that may have one list, ring or board for each value.
 type Parted interface {
-	// Parted reports whether it has. Then nothing is stored at "", unless that is a value.
+	// Parted reports whether it may have one list, ring or board for each value. Then nothing is
+	// stored at "".
 	Parted() bool
 }
 
 type Ender interface {
-	// Ends returns the expiry of the item under key, or the zero time.
+	// Ends returns the expiry of the item under key.
 	Ends(key string) time.Time
 }
 
-// Fitter is a Window that reports tag options that do not fit the stored data.
 type Fitter interface {
-	// Fit returns observations, each with the change to make. It judges by the places of some
-	// records and the age of their model, and reads at most a few hundred keys.
+	// Fit returns observations about tag options that do not fit the stored data, each with the
+	// change to make. It judges by the places of some records and the age of their model, and reads
+	// at most a few hundred keys.
 	Fit(ctx context.Context, s kv.Store, some []Standing, age time.Duration) ([]string, error)
 }
 
-// Standing is the place of a record in an index.
+// Standing is the place of a record.
 type Standing struct{ ID, Place string }
 
 type Wrong struct {
-	Kind  string // "" if none
+	Kind  string // see below
 	Index string // "" if none
-	ID    string // the record it concerns, "" if none
+	ID    string // "" if none
 	Text  string // a sentence
 }
 
 // Kinds of faults.
 const (
-	MissingEntry  = "missing entry"   // a counted entry that no record confirms
-	StrayEntry    = "stray entry"     // a number that disagrees with its list
-	WrongCount    = "wrong count"     // a child of a deleted record
+	MissingEntry  = "missing entry"   // a record missing at its place
+	StrayEntry    = "stray entry"     // a counted entry that no record confirms
+	WrongCount    = "wrong count"     // a number that disagrees with its list
 	Orphan        = "orphan"          // a child of a deleted record
 	DamagedItem   = "damaged item"    // unreadable, but can be restored
 	DamagedRecord = "damaged record"  // unreadable
@@ -92,8 +92,8 @@ const (
 	PendingEntry = "pending"
 )
 
-// Damage returns the text of err if it means a damaged or lost item. A read-only reader that would
-// have replaced it gets an ErrReadOnly instead.
+// Damage returns the text of err if it means a damaged or lost item. A read-only reader gets an
+// ErrReadOnly instead of replacing it.
 func Damage(err error) (text string, is bool) {
 	switch {
 	case errors.Is(err, kv.ErrReadOnly):
