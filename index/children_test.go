@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -134,34 +132,15 @@ func TestRecords_Delete_AProcessWithoutTheChildrenSaysSoAndLeavesThemToAnother(t
 	}
 }
 
-type meddled struct {
-	still
-	ask func(ops []kv.Op) error
-}
-
-func (m meddled) Do(ctx context.Context, ops []kv.Op) error {
-	if err := m.ask(ops); err != nil {
-		for i := range ops {
-			ops[i].Result.Err = err
-		}
-		return kv.Unanswered(ops)
-	}
-	return m.still.Do(ctx, ops)
-}
-
-func has(ops []kv.Op, kind kv.Kind, begin string) bool {
-	return slices.ContainsFunc(ops, func(op kv.Op) bool { return op.Kind == kind && strings.HasPrefix(op.Key, begin) })
-}
-
 func TestRecords_Delete_AChildThatWasBeingMadeGoesToo(t *testing.T) {
 	clock, held, release := proof.NewClock(time.Now()), make(chan struct{}), make(chan struct{})
-	s := meddled{still{memkv.New(memkv.Options{})}, func(ops []kv.Op) error {
-		if has(ops, kv.Add, "r:Post:late") {
+	s := answering(still{memkv.New(memkv.Options{})}, func(op *kv.Op) bool {
+		if op.Kind == kv.Add && op.Key == "r:Post:late" {
 			close(held)
 			<-release
 		}
-		return nil
-	}}
+		return false
+	})
 	f := openForum(s, kvmodel.Clock(clock.Now)).ends(t)
 	f.fill(t, "gone", 3)
 	made := make(chan error, 1)
@@ -186,19 +165,13 @@ func TestRecords_Delete_AChildThatWasBeingMadeGoesToo(t *testing.T) {
 }
 
 func TestRecords_Delete_ARecordThatHasMovedAwayStays(t *testing.T) {
-	var away atomic.Bool
 	mem := still{memkv.New(memkv.Options{})}
-	s := meddled{mem, func(ops []kv.Op) error {
-		if away.Load() && has(ops, kv.Append, "l:Post:ByTopic:gone") {
-			return kv.ErrUnavailable
-		}
-		return nil
-	}}
+	s := &refusing{Store: mem, which: func(op *kv.Op) bool { return entry(op) && strings.HasPrefix(op.Key, "l:Post:ByTopic:gone") }}
 	f := openForum(s).ends(t)
 	f.fill(t, "kept", 0)
 	f.fill(t, "gone", 3)
 	must(t, f.db.Flush(ctx))
-	away.Store(true) // from now on no entry can be removed from the list
+	s.refuses.Store(true) // from now on no entry can be removed from the list
 	must(t, f.posts.Put(ctx, &post{"gone0", "kept"}))
 	other := openForum(mem).ends(t)
 	must(t, other.topics.Delete(ctx, "gone"))

@@ -39,20 +39,17 @@ func openShelf(t testing.TB, s kv.Store) shelf {
 	return shelf{newBooks(db), newTags(db)}
 }
 
-// meddling calls a hook before the next commit of a record.
-type meddling struct {
-	kv.Store
-	before proof.Hook
+// meddling calls before ahead of the next commit of a record.
+func meddling(s kv.Store, before *proof.Hook) kv.Store {
+	return hooked{shared{s}, func(ctx context.Context, s kv.Store, ops []kv.Op) error {
+		if slices.ContainsFunc(ops, writesRecord) {
+			before.Run()
+		}
+		return s.Do(ctx, ops)
+	}}
 }
 
-func (m *meddling) Do(ctx context.Context, ops []kv.Op) error {
-	for _, op := range ops {
-		if op.Kind.Writes() && strings.HasPrefix(op.Key, "r:") {
-			m.before.Run()
-		}
-	}
-	return m.Store.Do(ctx, ops)
-}
+func writesRecord(op kv.Op) bool { return op.Kind.Writes() && strings.HasPrefix(op.Key, "r:") }
 
 var errGaveUp = errors.New("gave up")
 
@@ -81,10 +78,10 @@ func TestDerivedCount_AChangeThatLostAndGaveUpIsTakenBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, mem := t.Context(), memkv.New(memkv.Options{})
-			m := &meddling{Store: still{mem}}
-			f, other := openShelf(t, shared{m}), openShelf(t, still{mem})
+			var before proof.Hook
+			f, other := openShelf(t, meddling(still{mem}, &before)), openShelf(t, still{mem})
 			must(t, f.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
-			m.before.Set(func() {
+			before.Set(func() {
 				_, err := other.Update(ctx, "a", func(b *book) error { b.N = 1; return nil })
 				must(t, err)
 			})
@@ -128,11 +125,11 @@ func TestDerivedCount_WhatATryAddedIsTakenBackByOneThatMovesNothing(t *testing.T
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, mem := t.Context(), memkv.New(memkv.Options{})
-				m := &meddling{Store: still{mem}}
-				db, otherDB := open(t, shared{m}), open(t, still{mem})
+				var before proof.Hook
+				db, otherDB := open(t, meddling(still{mem}, &before)), open(t, still{mem})
 				votes, others := newVotes(db), newVotes(otherDB)
 				must(t, votes.Create(ctx, &vote{ID: "first", Page: "go"}))
-				m.before.Set(func() {
+				before.Set(func() {
 					must(t, others.Create(ctx, &vote{ID: "a", Page: "go"}))
 					if doubt {
 						mem.Evict("c:Tag:Books:go") // the addition of this try finds no number
@@ -160,11 +157,11 @@ func TestDerivedCount_WhatATryAddedIsTakenBackByOneThatMovesNothing(t *testing.T
 // The record counts in that number by then, so the change has nothing left to move.
 func TestDerivedCount_WhatALostTryAddedIsTakenBackWhereTheRecordIsByThen(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
-	m := &meddling{Store: still{mem}}
-	db := open(t, shared{m})
+	var before proof.Hook
+	db := open(t, meddling(still{mem}, &before))
 	f, other := shelf{booksOf(db, lastingBooks), newTags(db)}, booksOf(open(t, still{mem}), lastingBooks)
 	must(t, f.Create(ctx, &book{ID: "a"}))
-	m.before.Set(func() {
+	before.Set(func() {
 		_, err := other.Update(ctx, "a", func(b *book) error { b.Tags = []string{"kv"}; return nil })
 		must(t, err)
 	})
@@ -178,29 +175,23 @@ func TestDerivedCount_WhatALostTryAddedIsTakenBackWhereTheRecordIsByThen(t *test
 
 // tearing carries out the additions to numbers in the trip of a commit, calls between, and carries
 // out the rest.
-type tearing struct {
-	kv.Store
-	between proof.Hook
-}
-
-func (t *tearing) Powers() kv.Powers { return kv.Powers{} }
-
-func (t *tearing) Do(ctx context.Context, ops []kv.Op) error {
-	writes := func(op kv.Op) bool { return op.Kind.Writes() && strings.HasPrefix(op.Key, "r:") }
-	if !t.between.IsSet() || !slices.ContainsFunc(ops, writes) {
-		return t.Store.Do(ctx, ops)
-	}
-	for _, adds := range []bool{true, false} {
-		for i := range ops {
-			if (ops[i].Kind == kv.Increment) == adds {
-				_ = t.Store.Do(ctx, ops[i:i+1])
+func tearing(s kv.Store, between *proof.Hook) kv.Store {
+	return hooked{shared{s}, func(ctx context.Context, s kv.Store, ops []kv.Op) error {
+		if !between.IsSet() || !slices.ContainsFunc(ops, writesRecord) {
+			return s.Do(ctx, ops)
+		}
+		for _, adds := range []bool{true, false} {
+			for i := range ops {
+				if (ops[i].Kind == kv.Increment) == adds {
+					_ = s.Do(ctx, ops[i:i+1])
+				}
+			}
+			if adds {
+				between.Run()
 			}
 		}
-		if adds {
-			t.between.Run()
-		}
-	}
-	return kv.Unanswered(ops)
+		return kv.Unanswered(ops)
+	}}
 }
 
 func TestDerivedCount_WhatATryAddedBeforeARecountIsCountedAgain(t *testing.T) {
@@ -211,11 +202,11 @@ func TestDerivedCount_WhatATryAddedBeforeARecountIsCountedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, mem := t.Context(), memkv.New(memkv.Options{})
-				m := &tearing{Store: still{mem}}
-				f, other := openShelf(t, shared{m}), openShelf(t, still{mem})
+				var between proof.Hook
+				f, other := openShelf(t, tearing(still{mem}, &between)), openShelf(t, still{mem})
 				must(t, f.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
 				must(t, other.Create(ctx, &book{ID: "b", Tags: []string{"kv"}}))
-				m.between.Set(func() {
+				between.Set(func() {
 					_, err := other.Update(ctx, "a", func(b *book) error { b.N = 1; return nil })
 					must(t, err)
 					_, err = other.db.Derived("Tag", "Books").Recount(ctx, other.db.Store(), []string{"go", "kv"}, 5, func(string) error { return nil })
@@ -269,23 +260,10 @@ func TestDerivedCount_OneThatIsLostIsInDoubtAndCountedFromTheList(t *testing.T) 
 	})
 }
 
-type uncounting struct{ kv.Store }
-
-func (u uncounting) Do(ctx context.Context, ops []kv.Op) error {
-	for i := range ops {
-		if ops[i].Kind == kv.Increment {
-			ops[i].Result.Err = kv.ErrUnavailable
-			continue
-		}
-		_ = u.Store.Do(ctx, ops[i:i+1])
-	}
-	return kv.Unanswered(ops)
-}
-
 func TestDerivedCount_IsSaidToBeInDoubtBeforeTheReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})
-		late := &refusing{Store: shared{uncounting{still{mem}}}, which: removal}
+		late := &refusing{Store: still{mem}, which: func(op *kv.Op) bool { return op.Kind == kv.Increment || removal(op) }}
 		other, f := openShelf(t, still{mem}), openShelf(t, late)
 		must(t, other.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
 		late.refuses.Store(true)

@@ -93,38 +93,6 @@ func TestDerivedCount_AnUnclearAdditionIsNoFailureAndComesOutRight(t *testing.T)
 	})
 }
 
-func TestDerivedCount_RebuildCountsAgainBeforeItReturns(t *testing.T) {
-	for kind, as := range map[string]func(*memkv.Store) kv.Store{
-		"atomic": func(mem *memkv.Store) kv.Store { return shared{mem} },
-		"plain":  func(mem *memkv.Store) kv.Store { return still{mem} },
-	} {
-		t.Run(kind, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, mem := t.Context(), memkv.New(memkv.Options{})
-				b := newBooks(open(t, as(mem)))
-				for i := range 250 {
-					must(t, b.Create(ctx, &book{ID: fmt.Sprint(i), Tags: []string{"go", fmt.Sprint("tag", i)}}))
-				}
-				must(t, b.db.Flush(ctx))
-				_, err := kv.One(ctx, mem, kv.OpSet("c:Tag:Books:go", []byte("99")))
-				must(t, err)
-				mem.Evict("c:Tag:Books:tag7")
-				begun := time.Now()
-				must(t, b.Rebuild(ctx))
-				wantCount(t, ctx, mem, 250)
-				if n := counterOf(t, ctx, mem, "tag7"); n != 1 {
-					t.Errorf("the counter that was lost says %d, want 1", n)
-				}
-				took := time.Since(begun)
-				if kind == "atomic" && took != 0 || took > 20*time.Second {
-					t.Errorf("it took %v", took)
-				}
-				must(t, b.db.Close(ctx))
-			})
-		})
-	}
-}
-
 // An index that must be counted waits. Others are whole before that.
 func TestRebuild_HoldsNoIndexBackForTheCountOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

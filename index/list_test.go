@@ -380,14 +380,13 @@ type refusing struct {
 func (r *refusing) Powers() kv.Powers { return kv.PowersOf(r.Store) }
 
 func (r *refusing) Do(ctx context.Context, ops []kv.Op) error {
-	for i := range ops {
-		if r.refuses.Load() && r.which(&ops[i]) {
-			ops[i].Result.Err = kv.ErrUnavailable
-			continue
+	return answering(r.Store, func(op *kv.Op) bool {
+		if !r.refuses.Load() || !r.which(op) {
+			return false
 		}
-		_ = r.Store.Do(ctx, ops[i:i+1])
-	}
-	return kv.Unanswered(ops)
+		op.Result.Err = kv.ErrUnavailable
+		return true
+	}).Do(ctx, ops)
 }
 
 func removal(op *kv.Op) bool {
@@ -398,48 +397,6 @@ func removal(op *kv.Op) bool {
 func entry(op *kv.Op) bool { return op.Kind == kv.Append && ofList(op) }
 
 func ofList(op *kv.Op) bool { return strings.HasPrefix(op.Key, "l:") }
-
-func TestList_SizeAndCount_FollowTheChangesOfTheirProcessAtOnce(t *testing.T) {
-	for name, s := range map[string]kv.Store{
-		"unless": server{memkv.New(memkv.Options{})}, "plain": plain{memkv.New(memkv.Options{})},
-	} {
-		t.Run(name, func(t *testing.T) {
-			ctx, late := t.Context(), &refusing{Store: shared{s}, which: removal}
-			b := newBooks(closing(t, open(t, late)))
-			must(t, b.CreateMulti(ctx, []*book{
-				{ID: "a", Author: "knuth"}, {ID: "b", Author: "knuth"}, {ID: "c", Author: "knuth"}, {ID: "d", Author: "knuth"},
-			}))
-			knuth := b.ByAuthor.Of("knuth")
-			late.refuses.Store(true)
-			must(t, b.Delete(ctx, "a"))
-			wantIDs(t, ctx, knuth, "b", "c", "d")
-			_, err := b.Update(ctx, "b", func(b *book) error { b.Author = "dijkstra"; return nil })
-			must(t, err)
-			wantIDs(t, ctx, knuth, "c", "d")
-			wantIDs(t, ctx, b.ByAuthor.Of("dijkstra"), "b")
-			if err := b.db.Flush(ctx); err == nil {
-				t.Error("the removals were to be refused")
-			}
-			wantIDs(t, ctx, knuth, "c", "d")
-
-			// an entry added again counts again, whoever adds it
-			must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
-			wantIDs(t, ctx, knuth, "a", "c", "d")
-			other := newBooks(closing(t, open(t, shared{s})))
-			_, err = other.Update(ctx, "b", func(b *book) error { b.Author = "knuth"; return nil })
-			must(t, err)
-			wantIDs(t, ctx, knuth, "a", "b", "c", "d")
-			must(t, other.Delete(ctx, "c"))
-			must(t, other.db.Flush(ctx))
-			wantIDs(t, ctx, knuth, "a", "b", "d")
-
-			late.refuses.Store(false)
-			must(t, b.db.Flush(ctx))
-			wantIDs(t, ctx, knuth, "a", "b", "d")
-			wantIDs(t, ctx, newBooks(closing(t, open(t, shared{s}))).ByAuthor.Of("knuth"), "a", "b", "d")
-		})
-	}
-}
 
 // Another process sealed the segment and died, so an entry appended later is lost. The writer
 // cannot find that out before it replies.

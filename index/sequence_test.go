@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -110,67 +109,6 @@ func TestSequenceOf_AnIDThatTheCallerChoseIsRefused(t *testing.T) {
 	if err := ts.Create(ctx, v); !errors.Is(err, kv.ErrExists) || v.ID != 0 {
 		t.Errorf("a value that is taken: %v, and the id is %d", err, v.ID)
 	}
-}
-
-func TestSequence_64CreatorsLeaveNoGapAndNoNumberTwice(t *testing.T) {
-	const creators, each = 64, 20
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		adds := &adding{Store: s}
-		var dbs [4]*kvmodel.DB // as many processes
-		var sequences [len(dbs)]*index.Sequence[ticket]
-		for i := range dbs {
-			dbs[i] = closing(t, open(t, shared{adds}))
-			sequences[i] = newTickets(dbs[i]).InOrder
-		}
-		var mu sync.Mutex
-		got := map[int64]string{}
-		var wait sync.WaitGroup
-		for c := range creators {
-			wait.Go(func() {
-				for i := range each {
-					v := ticket{Owner: fmt.Sprint(c, "-", i)}
-					n, err := sequences[c%len(dbs)].Add(ctx, &v)
-					mu.Lock()
-					if old, twice := got[n]; twice || err != nil {
-						t.Errorf("%s got number %d as did %q, %v", v.Owner, n, old, err)
-					}
-					got[n] = v.Owner
-					mu.Unlock()
-				}
-			})
-		}
-		wait.Wait()
-		n := int64(0)
-		for v, err := range sequences[0].Range(ctx, 1, creators*each+10) {
-			must(t, err)
-			if n++; v.N != n || v.Value.Owner != got[n] {
-				t.Fatalf("number %d is %q under %d, want %q", n, v.Value.Owner, v.N, got[n])
-			}
-		}
-		t.Logf("%d numbers by %d creators in %d processes: %.2f adds each", n, creators, len(dbs), float64(adds.n)/float64(n))
-		if n != creators*each {
-			t.Errorf("%d numbers, want %d", n, creators*each)
-		}
-	})
-}
-
-type adding struct {
-	kv.Store
-	mu sync.Mutex
-	n  int
-}
-
-func (a *adding) Powers() kv.Powers { return kv.PowersOf(a.Store) }
-
-func (a *adding) Do(ctx context.Context, ops []kv.Op) error {
-	a.mu.Lock()
-	for _, op := range ops {
-		if op.Kind == kv.Add && strings.HasPrefix(op.Key, "r:Ticket:") {
-			a.n++
-		}
-	}
-	a.mu.Unlock()
-	return a.Store.Do(ctx, ops)
 }
 
 func TestSequence_Page_GoesBothWays(t *testing.T) {

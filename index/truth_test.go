@@ -37,11 +37,14 @@ func strangeIn(t testing.TB, s kv.Store, index, value string, entries ...memberl
 	}
 }
 
-func openAt(t testing.TB, s kv.Store, clock *proof.Clock) *books {
-	t.Helper()
-	db, err := kvmodel.Open(s, kvmodel.Clock(clock.Now))
-	must(t, err)
-	return newBooks(closing(t, db))
+// eachTruth runs f with books that have the given clock.
+func eachTruth(t *testing.T, f func(t *testing.T, ctx context.Context, s kv.Store, clock *proof.Clock, b *books)) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
+		clock := proof.NewClock(time.Now())
+		db, err := kvmodel.Open(shared{s}, kvmodel.Clock(clock.Now))
+		must(t, err)
+		f(t, ctx, s, clock, newBooks(closing(t, db)))
+	})
 }
 
 func foldKnuth(t testing.TB, b *books) {
@@ -56,9 +59,7 @@ func foldKnuth(t testing.TB, b *books) {
 const farAhead = 1 << 46 // a rev that no record has yet
 
 func TestList_AFoldKeepsNoEntryThatItsRecordContradicts(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		clock := proof.NewClock(time.Now())
-		b := openAt(t, shared{s}, clock)
+	eachTruth(t, func(t *testing.T, ctx context.Context, s kv.Store, clock *proof.Clock, b *books) {
 		var all []*book
 		for i := range 20 {
 			all = append(all, &book{ID: fmt.Sprint("k", i), Author: "knuth"}, &book{ID: fmt.Sprint("d", i), Author: "dijkstra"})
@@ -78,9 +79,7 @@ func TestList_AFoldKeepsNoEntryThatItsRecordContradicts(t *testing.T) {
 }
 
 func TestList_AnEntryThatIsStillPendingAMinuteAfterAFoldIsTakenOut(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		clock := proof.NewClock(time.Now())
-		b := openAt(t, shared{s}, clock)
+	eachTruth(t, func(t *testing.T, ctx context.Context, s kv.Store, clock *proof.Clock, b *books) {
 		must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
 		must(t, b.Create(ctx, &book{ID: "b", Author: "dijkstra"}))
 		must(t, b.db.Flush(ctx))
@@ -103,9 +102,7 @@ func TestList_AnEntryThatIsStillPendingAMinuteAfterAFoldIsTakenOut(t *testing.T)
 }
 
 func TestList_AnEntryThatIsStillPendingAMinuteAfterAPageIsTakenOut(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		clock := proof.NewClock(time.Now())
-		b := openAt(t, shared{s}, clock)
+	eachTruth(t, func(t *testing.T, ctx context.Context, s kv.Store, clock *proof.Clock, b *books) {
 		must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
 		must(t, b.db.Flush(ctx))
 		for i := range 10 {
@@ -126,9 +123,7 @@ func TestList_AnEntryThatIsStillPendingAMinuteAfterAPageIsTakenOut(t *testing.T)
 
 // The rev of a new record is the time.
 func TestList_APageTakesOutAnEntryOfANewRecordThatIsAMinuteOld(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		clock := proof.NewClock(time.Now())
-		b := openAt(t, shared{s}, clock)
+	eachTruth(t, func(t *testing.T, ctx context.Context, s kv.Store, clock *proof.Clock, b *books) {
 		for _, id := range []string{"a", "gone"} {
 			must(t, b.Create(ctx, &book{ID: id, Author: "dijkstra"}))
 		}
@@ -150,9 +145,7 @@ func TestList_APageTakesOutAnEntryOfANewRecordThatIsAMinuteOld(t *testing.T) {
 }
 
 func TestList_AFoldKeepsAnEntryWhoseChangeCommitsLater(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		clock := proof.NewClock(time.Now())
-		b := openAt(t, shared{s}, clock)
+	eachTruth(t, func(t *testing.T, ctx context.Context, s kv.Store, clock *proof.Clock, b *books) {
 		must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
 		must(t, b.Create(ctx, &book{ID: "b", Author: "dijkstra"}))
 		must(t, b.db.Flush(ctx))

@@ -302,30 +302,20 @@ func TestHeldFor_TheStoreDropsAClaim(t *testing.T) {
 	})
 }
 
-// timed is a store that keeps the TTL of the last claim.
-type timed struct {
-	listed
-	ttl atomic.Int64
-}
-
-func (s *timed) Do(ctx context.Context, ops []kv.Op) error {
-	for i := range ops {
-		if ops[i].Kind != kv.Get && strings.HasPrefix(ops[i].Key, "u:Link:") {
-			s.ttl.Store(int64(ops[i].TTL))
-		}
-	}
-	return s.listed.Do(ctx, ops)
-}
-
 func TestHeldFor_AClaimLastsAnHourLongerThanItsTimeOrForever(t *testing.T) {
-	store := &timed{listed: listed{memkv.New(memkv.Options{})}}
-	s := newSite(t, store)
+	var ttl atomic.Int64
+	s := newSite(t, answering(listed{memkv.New(memkv.Options{})}, func(op *kv.Op) bool {
+		if op.Kind != kv.Get && strings.HasPrefix(op.Key, "u:Link:") {
+			ttl.Store(int64(op.TTL))
+		}
+		return false
+	}))
 	for made, want := range map[time.Duration]time.Duration{
 		0: heldFor + time.Hour, -heldFor + time.Minute: time.Hour + time.Minute, kv.MaxTTL: 0,
 	} {
 		l := &link{URL: made.String(), Made: s.clock.Now().Add(made)}
 		must(t, s.Create(s.ctx, l))
-		if got := time.Duration(store.ttl.Load()); got < want-time.Millisecond || got > want {
+		if got := time.Duration(ttl.Load()); got < want-time.Millisecond || got > want {
 			t.Errorf("made %v from now: want %v, got %v", made, want, got)
 		}
 		must(t, s.Rebuild(s.ctx))

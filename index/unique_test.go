@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/ringtree/ringtree/index"
@@ -76,101 +74,28 @@ type plain struct{ kv.Store }
 
 func (plain) Powers() kv.Powers { return kv.Powers{} }
 
-func eachStore(t *testing.T, f func(t *testing.T, ctx context.Context, db *kvmodel.DB, p *people)) {
-	for name, s := range map[string]kv.Store{
-		"atomic": memkv.New(memkv.Options{}),
-		"plain":  plain{memkv.New(memkv.Options{})},
-	} {
-		t.Run(name, func(t *testing.T) {
-			db := closing(t, open(t, s))
-			f(t, t.Context(), db, newPeople(db))
-		})
-	}
-}
-
-func TestUnique_ACreatedRecordIsFoundByItsValue(t *testing.T) {
-	eachStore(t, func(t *testing.T, ctx context.Context, db *kvmodel.DB, p *people) {
-		a := &person{Email: "a@x", Names: []string{"ann", "anna"}}
-		must(t, p.Create(ctx, a))
-		got, err := p.ByEmail.Find(ctx, "a@x")
-		if err != nil || got.ID != a.ID {
-			t.Fatal(got, err)
+func TestUnique_ARecordIsFoundByTheValuesItHolds(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
+		db := closing(t, open(t, s))
+		p := newPeople(db)
+		ann := &person{Email: "a@x", Names: []string{"ann", "anna"}}
+		must(t, p.Create(ctx, ann))
+		found(t, ctx, p, "a@x", ann.ID)
+		if got, err := p.ByNames.Find(ctx, "anna"); err != nil || got.ID != ann.ID {
+			t.Errorf("anna is %+v, %v", got, err)
 		}
-		got, err = p.ByNames.Find(ctx, "anna")
-		if err != nil || got.ID != a.ID {
-			t.Fatal(got, err)
+		err := p.Create(ctx, &person{Email: "a@x"})
+		if taken, ok := errors.AsType[*kvmodel.TakenError](err); !ok || !errors.Is(err, kv.ErrExists) || taken.ID != ann.ID {
+			t.Errorf("want a TakenError of %s, got %v", ann.ID, err)
 		}
-		mctx, m := kv.Metered(ctx)
-		must(t, p.Create(mctx, &person{Email: "b@x"}))
-		t.Log("create:", m.Cost())
-		mctx, m = kv.Metered(ctx)
-		err = p.Create(mctx, &person{Email: "a@x"})
-		var taken *kvmodel.TakenError
-		if !errors.As(err, &taken) || !errors.Is(err, kv.ErrExists) || taken.ID != a.ID {
-			t.Fatal(err)
-		}
-		t.Log("taken:", m.Cost(), err)
-		mctx, m = kv.Metered(ctx)
-		up, err := p.Update(mctx, a.ID, func(p *person) error { p.N++; return nil })
-		if err != nil || up.N != 1 {
-			t.Fatal(up, err)
-		}
-		t.Log("update:", m.Cost())
-		mctx, m = kv.Metered(ctx)
-		_, err = p.Update(mctx, a.ID, func(p *person) error { p.Email = "c@x"; return nil })
-		must(t, err)
-		t.Log("update move:", m.Cost())
-		must(t, db.Flush(ctx))
-		if _, err = p.ByEmail.Find(ctx, "a@x"); !errors.Is(err, kv.ErrNotFound) {
-			t.Fatal(err)
-		}
-		must(t, p.Create(ctx, &person{ID: "x", Email: "a@x"}))
-		mctx, m = kv.Metered(ctx)
-		if err := p.Create(mctx, &person{ID: "x", Email: "z@x"}); !errors.Is(err, kv.ErrExists) {
-			t.Fatal(err)
-		}
-		t.Log("create existing:", m.Cost())
-		mctx, m = kv.Metered(ctx)
-		must(t, p.Delete(mctx, "x"))
-		t.Log("delete:", m.Cost())
-		must(t, db.Flush(ctx))
-		if _, err = p.ByEmail.Find(ctx, "a@x"); !errors.Is(err, kv.ErrNotFound) {
-			t.Fatal(err)
-		}
-		n := 0
-		for _, err := range p.All(ctx) {
-			must(t, err)
-			n++
-		}
-		if n != 2 {
-			t.Fatal("all:", n)
-		}
-		must(t, p.Create(ctx, &person{ID: "x", Email: "a@x"}))
-	})
-}
-
-func TestUnique_OneOfManyCreatorsOfAValueWins(t *testing.T) {
-	eachStore(t, func(t *testing.T, ctx context.Context, db *kvmodel.DB, p *people) {
-		for v := range 50 {
-			var wg sync.WaitGroup
-			var mu sync.Mutex
-			won := 0
-			for range 16 {
-				wg.Go(func() {
-					err := p.Create(ctx, &person{Email: fmt.Sprint(v)})
-					if err == nil {
-						mu.Lock()
-						won++
-						mu.Unlock()
-					} else if !errors.Is(err, kv.ErrExists) && !errors.Is(err, kv.ErrConflict) {
-						t.Error(err)
-					}
-				})
-			}
-			wg.Wait()
-			if won != 1 {
-				t.Fatal(v, won)
-			}
+		must(t, move(ctx, p, ann.ID, "c@x"))
+		for range 2 {
+			must(t, db.Flush(ctx))
+			_, err := p.ByEmail.Find(ctx, "a@x")
+			wantError(t, err, kv.ErrNotFound)
+			must(t, p.Create(ctx, &person{ID: "x", Email: "a@x"}))
+			wantError(t, p.Create(ctx, &person{ID: "x", Email: "z@x"}), kv.ErrExists)
+			must(t, p.Delete(ctx, "x"))
 		}
 	})
 }

@@ -92,7 +92,7 @@ type Limits struct {
 	Grace time.Duration
 }
 
-// With DefaultLimits, two segments with their tails take 64 KiB.
+// DefaultLimits keep two segments with their tails within 64 KiB.
 var DefaultLimits = Limits{Split: 24 << 10, Merge: 8 << 10, Slack: 2 << 10, Look: 4 << 10, Grace: 24 * time.Hour}
 
 // maxTries limits how often a call starts over.

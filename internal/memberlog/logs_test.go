@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -256,28 +255,24 @@ func checkSize(t testing.TB, want, got int) {
 	}
 }
 
-func TestLogs_Size_OfAHotListWithFewMembersIsExact(t *testing.T) {
-	l, wait := prompt(server{memkv.New(memkv.Options{})}, DefaultLimits)
+func TestLogs_Size_FollowsRemovalsAndFewMembersOfAHotList(t *testing.T) {
+	s := server{memkv.New(memkv.Options{})}
+	l, wait := prompt(s, DefaultLimits)
+	const n = 40_000
+	seeded := seed(t, s, n)
+	for i := range n / 2 {
+		must(t, l.Write(t.Context(), s, seeded, Entry{ID: seededID(i), Rev: 1 << 60, At: 1}))
+	}
+	got, err := l.Size(t.Context(), s, seeded)
+	must(t, err)
+	checkSize(t, n/2, got)
 	l.Hot = 5
 	for _, n := range []int{1, 7, 300} {
 		fill(t, l, wait, n)
-		got, err := l.Size(t.Context(), l.Store, place)
+		got, err := l.Size(t.Context(), s, place)
 		must(t, err)
 		checkSize(t, n, got)
 	}
-}
-
-func TestLogs_Size_FollowsRemovals(t *testing.T) {
-	s := server{memkv.New(memkv.Options{})}
-	l, _ := prompt(s, DefaultLimits)
-	const n = 40_000
-	place := seed(t, s, n)
-	for i := range n / 2 {
-		must(t, l.Write(t.Context(), s, place, Entry{ID: seededID(i), Rev: 1 << 60, At: 1}))
-	}
-	got, err := l.Size(t.Context(), s, place)
-	must(t, err)
-	checkSize(t, n/2, got)
 }
 
 func TestLogs_BeforeAndAfterMeetInTheMiddle(t *testing.T) {
@@ -540,24 +535,6 @@ func TestLogs_IsBare_UntilAnyKeyOfTheListIsThere(t *testing.T) {
 			t.Errorf("lost: bare is %v, %v; want true", got, err)
 		}
 	})
-}
-
-func TestLogs_ReadingAThousandMembersTakesFewAllocations(t *testing.T) {
-	s := server{memkv.New(memkv.Options{})}
-	l, _ := prompt(s, Limits{Split: 64 << 10, Merge: 1, Slack: 1 << 20, Look: 1 << 30, Grace: time.Hour})
-	for i := range 1000 {
-		must(t, l.Write(t.Context(), s, place, Entry{ID: fmt.Sprintf("0123456789abcdef%010d", i), Rev: 1_760_000_000_000, In: true}))
-	}
-	must(t, l.roll(t.Context(), s, place, name{}))
-	n := 0
-	allocs := proof.Allocs(20, func() {
-		n = 0
-		must(t, l.Each(t.Context(), s, place, func(string) error { n++; return nil }))
-	})
-	t.Logf("%.0f allocations for %d members", allocs, n)
-	if n != 1000 || allocs > 20 {
-		t.Errorf("%.0f allocations for %d members, want at most 20 for 1000", allocs, n)
-	}
 }
 
 // halfway is a store whose transaction waits, before it commits, until another process has read
