@@ -42,7 +42,7 @@ func openPosts(t testing.TB, s kv.Store, shape timeline.Shape) *posts {
 	}
 	p := &posts{Records: r, newest: timeline.NewRing(r, spec)}
 	spec.Name, spec.Def = "NewestByAuthor", "timeline ID by Author"
-	p.byAuthor = timeline.NewRings(r, spec, kvmodel.By[post, string]{Key: kvmodel.StringKey[string](), Value: func(p *post) string { return p.Author }})
+	p.byAuthor = timeline.NewRings(r, spec, by(func(p *post) string { return p.Author }))
 	return p
 }
 

@@ -32,20 +32,12 @@ type tales struct {
 	byAuthor *timeline.Rings[tale, string]
 }
 
-var taleSchema = kvmodel.Schema[tale, string]{
-	Name: "Tale", Version: 1,
-	ID:    func(v *tale) string { return v.ID },
-	SetID: func(v *tale, id string) { v.ID = id },
-	Key:   kvmodel.StringKey[string](),
-	Codec: asJSON[tale]{},
-}
-
 func openBare(s kv.Store, opts ...kvmodel.Option) *tales {
 	db, err := kvmodel.Open(s, opts...)
 	if err != nil {
 		panic(err)
 	}
-	return &tales{Records: kvmodel.NewRecords(db, taleSchema), db: db}
+	return &tales{Records: kvmodel.NewRecords(db, schemaOf("Tale", func(v *tale) *string { return &v.ID })), db: db}
 }
 
 // openTales opens tales with timelines by Told.
@@ -56,7 +48,7 @@ func openTales(s kv.Store, spec timeline.Spec[tale], opts ...kvmodel.Option) *ta
 	spec.Name, spec.Def = "Newest", "timeline Told"
 	p.newest = timeline.NewRing(p.Records, spec)
 	spec.Name, spec.Def, spec.Shards = "NewestByAuthor", "timeline Told by Author", 0
-	p.byAuthor = timeline.NewRings(p.Records, spec, kvmodel.By[tale, string]{Key: kvmodel.StringKey[string](), Value: func(v *tale) string { return v.Author }})
+	p.byAuthor = timeline.NewRings(p.Records, spec, by(func(v *tale) string { return v.Author }))
 	return p
 }
 

@@ -14,32 +14,6 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-func TestRing_OfAFewSlotsIsARing(t *testing.T) {
-	for size := 1; size <= 3; size++ {
-		eachStore(t, func(t *testing.T, s kv.Store) {
-			p := closing(t, openPages(s, timeline.Shape{Size: size}))
-			for i := range 20 {
-				p.create(t, fmt.Sprint("p", i), "ann", "text")
-				wantIDs(t, fmt.Sprint(size, " slots after ", i), names("p", i, max(0, i-size+1)), listed(t, p.newest, "", 20).Items)
-			}
-		})
-	}
-}
-
-func TestRing_AnItemUpdatedTenTimesInARowIsShownOnce(t *testing.T) {
-	eachStore(t, func(t *testing.T, s kv.Store) {
-		p := closing(t, openPages(s, timeline.Shape{}))
-		p.createMany(t, "p", 5)
-		for i := range 10 {
-			p.edit(t, "p2", func(p *page) { p.Body = fmt.Sprint("again", i) })
-		}
-		wantIDs(t, "after ten updates", []string{"p2", "p4", "p3", "p1", "p0"}, listed(t, p.newest, "", 20).Items)
-		l := listed(t, p.newest, "", 2)
-		wantIDs(t, "a page of two", []string{"p2", "p4"}, l.Items)
-		wantIDs(t, "the next", []string{"p3", "p1"}, listed(t, p.newest, l.Next, 2).Items)
-	})
-}
-
 func TestRing_Page_IsFilledUpOverDeletedRecords(t *testing.T) {
 	p := closing(t, openPages(plain{memkv.New(memkv.Options{})}, timeline.Shape{}))
 	p.createMany(t, "p", 300)

@@ -12,10 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-type plainly struct{ kv.Store }
-
-func (plainly) Powers() kv.Powers { return kv.Powers{} }
-
 type counting struct {
 	kv.Store
 	trips *int
@@ -57,7 +53,7 @@ func (l *lane) push(ctx context.Context, body string) (int64, error) {
 
 func TestLane_Push_CostsTwoTripsAndAFewTrims(t *testing.T) {
 	trips := 0
-	l := openLane(t, counting{plainly{memkv.New(memkv.Options{})}, &trips}, Shape{})
+	l := openLane(t, counting{still{memkv.New(memkv.Options{})}, &trips}, Shape{})
 	ctx := context.Background()
 	const laps = 3
 	n := laps * int(l.shape.width*l.shape.blocks)

@@ -98,44 +98,29 @@ var reshapings = map[string][2][3]int{
 	"a longer ring in shards": {{20, 4, 3}, {48, 8, 3}},
 }
 
-func TestRing_AnotherShape_NeedsARebuildAndSaysSo(t *testing.T) {
+func TestRing_AnotherShape_NeedsARebuildWhichAStoreHeldAloneBeginsByItself(t *testing.T) {
 	for name, r := range reshapings {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				h, s := &history{t, []string{}}, plain{memkv.New(memkv.Options{})}
-				open := func(release int) *pages { return h.opens(s, r[release][0], r[release][1], r[release][2]) }
-				for i := range 4 {
-					p := open(i % 2)
-					if i > 0 {
-						h.refuses("at first", p)
-						h.writes(p, 3)
-						h.refuses("after some changes", p)
-						must(h, p.Rebuild(ctx))
+		for _, local := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", alone ", local), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					h, mem := &history{t, []string{}}, memkv.New(memkv.Options{Local: local})
+					s := map[bool]kv.Store{false: plain{mem}, true: survivor{mem}}[local]
+					for i := range 4 {
+						p := h.opens(s, r[i%2][0], r[i%2][1], r[i%2][2])
+						if i > 0 && !local {
+							h.refuses("at first", p)
+							h.writes(p, 3)
+							h.refuses("after some changes", p)
+							must(h, p.Rebuild(ctx))
+						}
+						h.shows("at first, or after a rebuild", p, r[i%2][0])
+						h.writes(p, 90)
+						h.shows("later", p, r[i%2][0])
+						p.close(h)
 					}
-					h.shows("after a rebuild", p, r[i%2][0])
-					h.writes(p, 90)
-					h.shows("later", p, r[i%2][0])
-					p.close(h)
-				}
+				})
 			})
-		})
-	}
-}
-
-func TestRing_AnotherShape_OnAStoreHeldAloneIsBuiltByItself(t *testing.T) {
-	for name, r := range reshapings {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				h, s := &history{t, []string{}}, survivor{memkv.New(memkv.Options{Local: true})}
-				for i := range 4 {
-					p := h.opens(s, r[i%2][0], r[i%2][1], r[i%2][2])
-					h.shows("at first", p, r[i%2][0])
-					h.writes(p, 90)
-					h.shows("later", p, r[i%2][0])
-					p.close(h)
-				}
-			})
-		})
+		}
 	}
 }
 

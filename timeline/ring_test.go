@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -42,12 +41,17 @@ func (asJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json
 
 func (asJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
-var pageSchema = kvmodel.Schema[page, string]{
-	Name: "Page", Version: 1,
-	ID:    func(p *page) string { return p.ID },
-	SetID: func(p *page, id string) { p.ID = id },
-	Key:   kvmodel.StringKey[string](),
-	Codec: asJSON[page]{},
+// schemaOf returns the schema of a model with the ids that id points to.
+func schemaOf[T any](name string, id func(*T) *string) kvmodel.Schema[T, string] {
+	return kvmodel.Schema[T, string]{
+		Name: name, Version: 1, Key: kvmodel.StringKey[string](), Codec: asJSON[T]{},
+		ID: func(v *T) string { return *id(v) }, SetID: func(v *T, text string) { *id(v) = text },
+	}
+}
+
+// by is the field of a record that is its owner.
+func by[T any](value func(*T) string) kvmodel.By[T, string] {
+	return kvmodel.By[T, string]{Key: kvmodel.StringKey[string](), Value: value}
 }
 
 func openPages(s kv.Store, shape timeline.Shape, opts ...kvmodel.Option) *pages {
@@ -59,7 +63,7 @@ func openSpec(s kv.Store, spec timeline.Spec[page], opts ...kvmodel.Option) *pag
 	p := openNewest(s, spec, opts...)
 	spec.Value = func(p *page) string { return timeline.Text(p.Body) }
 	spec.Name, spec.Def = "NewestByAuthor", "timeline Body by Author"
-	p.byAuthor = timeline.NewRings(p.Records, spec, kvmodel.By[page, string]{Key: kvmodel.StringKey[string](), Value: func(p *page) string { return p.Author }})
+	p.byAuthor = timeline.NewRings(p.Records, spec, by(func(p *page) string { return p.Author }))
 	return p
 }
 
@@ -72,7 +76,7 @@ func openNewest(s kv.Store, spec timeline.Spec[page], opts ...kvmodel.Option) *p
 	if err != nil {
 		panic(err)
 	}
-	r := kvmodel.NewRecords(db, pageSchema)
+	r := kvmodel.NewRecords(db, schemaOf("Page", func(p *page) *string { return &p.ID }))
 	spec.Name, spec.Def = "Newest", "timeline Body"
 	spec.Value = func(p *page) string { return timeline.Text(p.Body) }
 	return &pages{Records: r, db: db, newest: timeline.NewRing(r, spec)}
@@ -303,68 +307,4 @@ func (b *broken) Do(ctx context.Context, ops []kv.Op) error {
 		_ = b.Store.Do(ctx, ops[i:i+1])
 	}
 	return kv.Unanswered(ops)
-}
-
-func TestRing_AnEntryThatFailedBesideTheCommitIsAddedLater(t *testing.T) {
-	mem := memkv.New(memkv.Options{})
-	var full atomic.Bool
-	s := &broken{Store: plain{mem}, refuses: func(op kv.Op) bool {
-		return full.Load() && op.Kind.Writes() && strings.HasPrefix(op.Key, "t:Page:Newest:#s")
-	}}
-	p := openPages(s, timeline.Shape{})
-	p.create(t, "a", "ann", "x")
-	full.Store(true)
-	p.create(t, "b", "ann", "x")
-	wantIDs(t, "while the segment cannot be written", []string{"a"}, listed(t, p.newest, "", 9).Items)
-	full.Store(false)
-	p.close(t)
-	p = openPages(plain{mem}, timeline.Shape{})
-	defer p.close(t)
-	wantIDs(t, "once it can", []string{"b", "a"}, listed(t, p.newest, "", 9).Items)
-}
-
-func TestRing_AnEntryWithoutItsCommitHidesNoOlderEntry(t *testing.T) {
-	mem := memkv.New(memkv.Options{})
-	p := closing(t, openPages(plain{mem}, timeline.Shape{}))
-	p.create(t, "a", "ann", "x")
-	p.create(t, "b", "ann", "x")
-	// {length, stamp 3, time 1, "a"}
-	if _, err := kv.One(ctx, mem, kv.OpAppend("t:Page:Newest:#s0", timeline.Seal([]byte{3, 3, 1, 'a'}))); err != nil {
-		t.Fatal(err)
-	}
-	wantIDs(t, "with an abandoned entry", []string{"b", "a"}, listed(t, p.newest, "", 9).Items)
-	wantIDs(t, "a page of one", []string{"b"}, listed(t, p.newest, "", 1).Items)
-}
-
-func TestRing_Since_CountsOnlyTheRecordsThatStandAboveTheCursor(t *testing.T) {
-	eachStore(t, func(t *testing.T, s kv.Store) {
-		p := closing(t, openPages(survivor{s}, timeline.Shape{}))
-		looked, err := p.newest.Head(ctx)
-		must(t, err)
-		p.createMany(t, "p", 10)
-		want := func(what string, want int) {
-			t.Helper()
-			if n, err := p.newest.Since(ctx, looked); n != want || err != nil {
-				t.Errorf("%s: %d, %v; want %d", what, n, err, want)
-			}
-		}
-		want("all", 10)
-		must(t, p.Delete(ctx, "p3"))
-		want("one deleted", 9)
-		p.edit(t, "p4", func(p *page) { p.Draft = true })
-		want("one withdrawn", 8)
-		p.edit(t, "p5", func(p *page) { p.Body = "again" })
-		want("one moved", 8)
-		p.create(t, "p3", "ann", "made again")
-		want("one made again", 9)
-		// {length, stamp 13, time 1, "q9"}: its change never committed
-		if _, err := kv.One(ctx, s, kv.OpAppend("t:Page:Newest:#s0", timeline.Seal([]byte{4, 13, 1, 'q', '9'}))); err != nil {
-			t.Fatal(err)
-		}
-		want("one that never was", 9)
-		if looked, err = p.newest.Head(ctx); err != nil {
-			t.Fatal(err)
-		}
-		want("nothing", 0)
-	})
 }

@@ -36,13 +36,7 @@ func bareEssays(s kv.Store, opts ...kvmodel.Option) *essays {
 	if err != nil {
 		panic(err)
 	}
-	return &essays{db: db, Records: kvmodel.NewRecords(db, kvmodel.Schema[essay, string]{
-		Name: "Essay", Version: 1,
-		ID:    func(e *essay) string { return e.ID },
-		SetID: func(e *essay, id string) { e.ID = id },
-		Key:   kvmodel.StringKey[string](),
-		Codec: asJSON[essay]{},
-	})}
+	return &essays{db: db, Records: kvmodel.NewRecords(db, schemaOf("Essay", func(e *essay) *string { return &e.ID }))}
 }
 
 func openEssays(s kv.Store, shape timeline.Shape, opts ...kvmodel.Option) *essays {

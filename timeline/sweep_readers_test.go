@@ -39,11 +39,9 @@ func openBriefs(s kv.Store, shape timeline.Shape) *briefs {
 	if err != nil {
 		panic(err)
 	}
-	p := &briefs{db: db, Records: kvmodel.NewRecords(db, kvmodel.Schema[brief, string]{
-		Name: "Brief", Version: 1, ID: func(v *brief) string { return v.ID },
-		SetID: func(v *brief, id string) { v.ID = id }, Key: kvmodel.StringKey[string](), Codec: asJSON[brief]{},
-		Expires: func(v *brief) *time.Time { return &v.Ends },
-	})}
+	schema := schemaOf("Brief", func(v *brief) *string { return &v.ID })
+	schema.Expires = func(v *brief) *time.Time { return &v.Ends }
+	p := &briefs{db: db, Records: kvmodel.NewRecords(db, schema)}
 	spec := timeline.Spec[brief]{
 		Name: "Newest", Def: "timeline Body", Shape: shape,
 		Value: func(v *brief) string { return v.Body }, If: func(v *brief) bool { return !v.Hidden },
@@ -52,7 +50,7 @@ func openBriefs(s kv.Store, shape timeline.Shape) *briefs {
 	spec.Name, spec.Def, spec.Shards = "Sharded", "timeline Body shards 2", 2
 	p.shards = timeline.NewRing(p.Records, spec)
 	spec.Name, spec.Def, spec.Shards = "ByAuthor", "timeline Body by Author", 0
-	p.byAuthor = timeline.NewRings(p.Records, spec, kvmodel.By[brief, string]{Key: kvmodel.StringKey[string](), Value: func(v *brief) string { return v.Author }})
+	p.byAuthor = timeline.NewRings(p.Records, spec, by(func(v *brief) string { return v.Author }))
 	return p
 }
 
