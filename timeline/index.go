@@ -18,12 +18,13 @@ var (
 )
 
 func (c *core) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
-	places := entered(m)
+	places := m.Entered()
+	early, isEarly := m.Kept.([]byte)
 	switch {
 	case len(places) == 0:
 		return nil
-	case m.Early != nil:
-		m.Mark = m.Early
+	case isEarly:
+		m.Mark = early
 		return nil
 	case !c.marks.several:
 		n, err := c.number(ctx, s, ownerOf(places[0]), m.ID)
@@ -82,16 +83,9 @@ func (c *core) noteBuilt(ctx context.Context) {
 	}
 }
 
-func entered(m *plug.Move) []string {
-	if len(m.Had) == 0 {
-		return m.Gained
-	}
-	return plug.Without(m.Gained, m.Had)
-}
-
 // Readers ignore an entry until the record has its stamp.
 func (c *core) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
-	places, marks := entered(m), c.marks.all(m.Mark)
+	places, marks := m.Entered(), c.marks.all(m.Mark)
 	if len(places) == 1 {
 		return c.enterAt(ctx, s, m.ID, places[0], marks)
 	}
@@ -117,7 +111,7 @@ func (c *core) After(ctx context.Context, s kv.Store, moves []*plug.Move) error 
 	}
 	m := moves[0]
 	marks := c.marks.all(m.Mark)
-	for _, place := range entered(m) {
+	for _, place := range m.Entered() {
 		owner := ownerOf(place)
 		if err := c.catchUp(ctx, s, m.ID, c.lane(owner, m.ID), marks.of(owner).stamp); err != nil {
 			return err

@@ -59,16 +59,14 @@ type Move struct {
 	Rev     uint64    // its rev if the change commits
 	Ends    time.Time // its expiry then; zero: never
 	Stands  time.Time // its latest possible expiry, committed or not; zero: never
-	Gained  []string  // new places
-	Had     []string  // those of Gained where only the expiry is new
+	Gained  []string  // places that need an entry: new ones, and others with a new expiry
 	Renewed []string  // unchanged places whose entries After updates
 	Lost    []string  // places it leaves
 	Was     []string  // all its places at Base
 	Is      []string  // all its places at Rev
 	Mark    []byte    // the index's data in the record; Prepare may change it
-	Kept    any       // passed from step to step
+	Kept    any       // passed from step to step, at first the result of Early
 	Added   *Added    // what all tries have added with their commits; nil in a rebuild
-	Early   []byte    // result of Early
 	Began   time.Time // when the change read the record
 	New     bool      // the id was generated for this record
 	Chain   uint64    // not 0: of the committing trip; see Chaining
@@ -76,6 +74,15 @@ type Move struct {
 
 // Rebuilds reports whether m enters an unchanged record.
 func (m *Move) Rebuilds() bool { return m.Rev == m.Base }
+
+// Entered returns the places of m.Gained that the record was not in, all of them in a rebuild.
+func (m *Move) Entered() []string {
+	was := wire.SetOf(m.Was)
+	if m.Rebuilds() || !slices.ContainsFunc(m.Gained, was.Has) {
+		return m.Gained
+	}
+	return Without(m.Gained, m.Was)
+}
 
 // EachAlone calls after for each of moves alone, concurrently, and returns the first error.
 func EachAlone(ctx context.Context, s kv.Store, moves []*Move, after func(context.Context, kv.Store, []*Move) error) error {
@@ -106,7 +113,7 @@ func ValuesName(list string) string { return list + ".Values" }
 // Early is an Index that can do its part of Prepare in the trip that reads the record. It is asked
 // to after several consecutive changes that moved records of the index. The result may go unused.
 type Early interface {
-	// Early returns Move.Early for a change of the record id. Prepare should then need no trip.
+	// Early returns Move.Kept for a change of the record id. Prepare should then need no trip.
 	Early(ctx context.Context, s kv.Store, id string) ([]byte, error)
 }
 
