@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -290,22 +291,6 @@ func TestList_Page_RefusesACursorThatIsNotItsOwn(t *testing.T) {
 	}
 }
 
-func TestLists_AnExpiredRecordIsInNoList(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	clock := proof.NewClock(now)
-	ctx := t.Context()
-	db, err := kvmodel.Open(memkv.New(memkv.Options{Now: clock.Now}), kvmodel.Clock(clock.Now))
-	must(t, err)
-	b := newBooks(closing(t, db))
-	must(t, b.Create(ctx, &book{ID: "a", Author: "knuth", Gone: now.Add(time.Hour)}))
-	must(t, b.Create(ctx, &book{ID: "b", Author: "knuth", Gone: now.Add(time.Hour)}))
-	_, err = b.Update(ctx, "b", func(b *book) error { b.Gone = now.Add(3 * time.Hour); return nil })
-	must(t, err)
-	wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a", "b")
-	clock.Advance(2 * time.Hour)
-	wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "b")
-}
-
 func TestLists_ARecordThatIsMadeAgainAfterItsEndIsListedWhateverTheClocksSay(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"behind": -10 * time.Minute, "right": 0, "ahead": 10 * time.Minute} {
 		t.Run("a clock is "+name, func(t *testing.T) {
@@ -567,5 +552,51 @@ func TestList_Numbered_IsAPageByItsNumber(t *testing.T) {
 				t.Errorf("page 0: %v, want ErrInvalid", err)
 			}
 		})
+	}
+}
+
+func TestList_Picture_ShowsTheKeysThatAreStored(t *testing.T) {
+	s := memkv.New(memkv.Options{})
+	b := openSweep(s)
+	closing(t, b.db)
+	for i := range 5 {
+		must(t, b.Create(t.Context(), &book{ID: fmt.Sprint("b", i), Author: "ann"}))
+	}
+	must(t, b.Delete(t.Context(), "b3"))
+	must(t, b.db.Flush(t.Context()))
+	p, err := b.ByAuthor.Of("ann").Picture(t.Context(), 10)
+	if err != nil || len(p.Segments) != 1 || p.Segments[0].Live != 4 || p.Words != "" {
+		t.Fatalf("want a segment of four, got %+v, %v", p, err)
+	}
+	got, err := kv.One(t.Context(), s, kv.OpGet(p.Segments[0].Key))
+	if err != nil || len(got.Value) != p.Segments[0].Bytes {
+		t.Errorf("%s has %d bytes, %v, and the picture says %d", p.Segments[0].Key, len(got.Value), err, p.Segments[0].Bytes)
+	}
+	if p, err = b.ByAuthor.Of("nobody").Picture(t.Context(), 10); err != nil || len(p.Segments) > 0 && p.Segments[0].Live > 0 {
+		t.Errorf("of nobody: want nothing, got %+v, %v", p, err)
+	}
+}
+
+func TestLists_Fit_NamesAListThatComesNearItsLimit(t *testing.T) {
+	index.SmallHeads(t)
+	mem := memkv.New(memkv.Options{})
+	b := openSweep(mem)
+	closing(t, b.db)
+	*b.ByAuthor.Limits() = tinyLimits
+	some := []plug.Standing{{ID: "b0", Place: "bob"}, {ID: "b1", Place: "ann"}}
+	fit := func() string {
+		unfit, err := b.ByAuthor.Window().(plug.Fitter).Fit(t.Context(), mem, some, 48*time.Hour)
+		must(t, err)
+		return strings.Join(unfit, "\n")
+	}
+	for i := range 200 {
+		if i == 5 && fit() != "" {
+			t.Errorf("a short list: %s", fit())
+		}
+		must(t, b.Create(t.Context(), &book{ID: fmt.Sprint("b", i), Author: "ann"}))
+		must(t, b.db.Flush(t.Context()))
+	}
+	if got := fit(); !strings.HasPrefix(got, "a list of about ") || !strings.HasSuffix(got, "list=Group with a second field divides it") {
+		t.Errorf("a long list: %q", got)
 	}
 }

@@ -361,3 +361,11 @@ func TestSweep_ALossIsReportedAndRebuilt(t *testing.T) {
 		}
 	}
 }
+
+func TestFaults_OfAStoreAreNoticed(t *testing.T) {
+	proof.Notices(t, "TestSweep_AfterACrashAnywhereEveryListIsTheFunctionOfTheRecords", "lost append line:", "lost append l:", "lost incr c:")
+	proof.Notices(t, "TestSweep_WhereAChangeIsOneTransactionEveryListIsTheFunctionOfTheRecords", "torn")
+	proof.Notices(t, "TestSweep_AfterACrashAnywhereATotalIsTheNumberOfRecords", "lost incr c:")
+	proof.Notices(t, "TestSweep_NumbersHaveNoGapAndNoTwoOwners", "blind add r:")
+	proof.Notices(t, "TestSweep_Children_NoneIsLeftOfADeletedRecordAndNoneElseGoes", "lost append l:", "lost append line:")
+}

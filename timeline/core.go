@@ -5,12 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,7 +32,7 @@ type core struct {
 	*process
 	ahead ahead.Memory
 
-	met     ownerSet    // seen by a rebuild
+	met     plug.Places // owners seen by a rebuild
 	settled atomic.Bool // a number was taken after the timeline was built
 	unbuilt atomic.Bool // a number was taken when it may not have been
 }
@@ -185,19 +182,6 @@ func (c *core) shardOf(id string) int {
 }
 
 func (c *core) laneOf(st standing) *lane { return c.shard(st.owner, st.shard) }
-
-type ownerSet struct {
-	mu  sync.Mutex
-	all map[string]bool
-}
-
-func (o *ownerSet) take() []string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	all := slices.Collect(maps.Keys(o.all))
-	o.all = nil
-	return all
-}
 
 // A standing is a record's position in a lane.
 type standing struct {

@@ -1,14 +1,15 @@
 package timeline_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/cryptotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -210,37 +211,6 @@ func TestEvents_Push_RefusesBadEventsAndKeepsTheRest(t *testing.T) {
 	})
 }
 
-func TestEvents_Push_ByManyWritersLosesNone(t *testing.T) {
-	eachLayout(t, func(t *testing.T, s kv.Store, layout timeline.Layout) {
-		const writers, each = 8, 25
-		v := timeline.NewEvents(openDB(t, s), visitSpec(layout, writers*each+1, false))
-		// in a ring, the first push of a process may leave a number unused while others push
-		must(t, v.Push(ctx, visit{"ann", "first"}))
-		var wg sync.WaitGroup
-		for w := range writers {
-			wg.Go(func() {
-				for i := range each {
-					for err := errors.New("not yet"); err != nil; {
-						err = v.Push(ctx, visit{"ann", fmt.Sprint(w, "-", i)})
-						if err != nil && !errors.Is(err, kv.ErrConflict) {
-							t.Error(err)
-							return
-						}
-					}
-				}
-			})
-		}
-		wg.Wait()
-		seen := map[string]bool{}
-		for _, guest := range guests(t, v, "ann", writers*each+1) {
-			seen[guest] = true
-		}
-		if len(seen) != writers*each+1 {
-			t.Errorf("%d of %d are there", len(seen), writers*each+1)
-		}
-	})
-}
-
 func TestEvents_AnOwnersSpaceIsConstant(t *testing.T) {
 	for _, layout := range []timeline.Layout{timeline.Appended, timeline.Numbered, timeline.Packed} {
 		mem := memkv.New(memkv.Options{})
@@ -287,4 +257,36 @@ func TestEvents_Push_AnEqualEventIsNotTakenForAnEarlierOne(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	visited(t, v, "ann", "a")
 	wantGuests(t, v, "ann", 5, "a", "b")
+}
+
+func TestEvents_AnUnclearPush_IsNeverReportedAsNotMade(t *testing.T) {
+	layouts := map[string]timeline.Layout{"appended": timeline.Appended, "numbered": timeline.Numbered, "packed": timeline.Packed}
+	for name, layout := range layouts {
+		for _, before := range []int{0, 1} {
+			t.Run(name, func(t *testing.T) {
+				proof.EachStumble(t, func() kv.Store { return memkv.New(memkv.Options{}) }, func(t *testing.T, s *proof.Stumble) {
+					synctest.Test(t, func(t *testing.T) {
+						db, err := kvmodel.Open(s)
+						must(t, err)
+						v := timeline.NewEvents(db, visitSpec(layout, 10, false))
+						for range before {
+							must(t, v.Push(ctx, visit{"owner", "earlier"}))
+						}
+						limited, cancel := context.WithCancel(ctx)
+						s.Refused = cancel
+						s.Begin()
+						err = v.Push(limited, visit{"owner", "a"}, visit{"owner", "b"})
+						time.Sleep(time.Second)
+						must(t, s.Rise())
+						there := guests(t, v, "owner", 10)
+						changed := slices.Contains(there, "a") || slices.Contains(there, "b")
+						if proof.Denies(err) && changed || errors.Is(err, kv.ErrUnclear) && errors.Is(err, kv.ErrUnavailable) {
+							t.Errorf("%v are there after: %v", there, err)
+						}
+						must(t, db.Close(ctx))
+					})
+				})
+			})
+		}
+	}
 }

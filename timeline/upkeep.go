@@ -12,22 +12,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-func (c *core) Meet(places []string) {
-	c.met.mu.Lock()
-	defer c.met.mu.Unlock()
-	if c.met.all == nil {
-		c.met.all = make(map[string]bool)
-	}
-	for _, place := range places {
-		c.met.all[ownerOf(place)] = true
-	}
-}
+func (c *core) Meet(places []string) { c.met.Note(kv.Texts(places, ownerOf)) }
 
 const ringsAtOnce = 16
 
 // Finish removes unreadable bytes from the rings. Their records have entries again by now.
 func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
-	for some := range slices.Chunk(c.met.take(), ringsAtOnce) {
+	for some := range slices.Chunk(c.met.Take(), ringsAtOnce) {
 		var lanes []*lane
 		for _, owner := range some {
 			lanes = append(lanes, c.lanesOf(owner)...)

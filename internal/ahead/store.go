@@ -18,7 +18,6 @@ type Store struct {
 
 	keys    []string // read in the first trip
 	results []kv.Result
-	taken   int
 	at      int      // index in keys after the last key requested
 	asked   []string // by Then
 }
@@ -138,14 +137,11 @@ func (s *Store) take(key string) (kv.Result, bool) {
 		if r.Err == nil && r.Value == nil || kv.Failed(r.Err) {
 			return kv.Result{}, false
 		}
-		s.at, s.taken, s.results[i] = i+1, s.taken+1, kv.Result{}
+		s.at, s.results[i] = i+1, kv.Result{}
 		return r, true
 	}
 	return kv.Result{}, false
 }
-
-// Foresaw reports whether the look used a value that was read ahead.
-func (s *Store) Foresaw() bool { return s.taken > 0 }
 
 // Remember stores, at the end of the look, the keys for the next one.
 func (s *Store) Remember() {

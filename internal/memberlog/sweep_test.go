@@ -312,3 +312,8 @@ func TestSweep_NothingIsLostOrComesBackWhereWritersVerify(t *testing.T) {
 func TestSweep_NothingIsLostOrComesBackWhereUpkeepIsOneTransaction(t *testing.T) {
 	sweep(t, 300, kvtest.AllPowers, tiny)
 }
+
+func TestFaults_OfAStoreAreNoticed(t *testing.T) {
+	proof.Notices(t, "TestSweep_NothingIsLostOrComesBackWhereAppendsRespectSeals", "blind add l:", "blind append l:", "blind cas l:")
+	proof.Notices(t, "TestSweep_NothingIsLostOrComesBackWhereWritersVerify", "lost append l:")
+}
