@@ -99,7 +99,6 @@ func (u *unique) take(ctx context.Context, s kv.Store, m *plug.Move, place strin
 	return kv.ErrConflict
 }
 
-// takeOver is U3. done is false if the claim has changed.
 func (u *unique) takeOver(ctx context.Context, s kv.Store, m *plug.Move, place string) (done bool, err error) {
 	c, err := u.claim(ctx, s, place)
 	if wire.IsCorrupt(err) && slices.Contains(m.Was, place) {
@@ -231,8 +230,6 @@ func (u *unique) claims(ctx context.Context, s kv.Store, id string, places []str
 	return claims, rec, errs
 }
 
-// conform makes c, the claim at place, agree with rec. noted is that place of rec with its note, if
-// any. If raced, look again.
 func (u *unique) conform(ctx context.Context, s kv.Store, c claim, rec *plug.Seen, place, noted string) (raced bool, err error) {
 	if noted == "" {
 		u.remembered.drop(place)
@@ -248,7 +245,6 @@ func (u *unique) conform(ctx context.Context, s kv.Store, c claim, rec *plug.See
 	return false, err
 }
 
-// settling returns the op for conform, if one is needed.
 func (u *unique) settling(c claim, rec *plug.Seen, place, noted string) (kv.Op, bool) {
 	now := u.host.DB().Now()
 	ended := noted != "" && hasEnded(noted, now)

@@ -29,7 +29,6 @@ func (d direction) inOrder(ahead, behind string) (next, prev string) {
 	return ahead, behind
 }
 
-// The position is nil at the beginning.
 func parseCursor(name, cursor string, n int) (d direction, position []byte, err error) {
 	if err := kvmodel.CheckPage(name, n); err != nil {
 		return onward, nil, err

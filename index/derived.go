@@ -30,7 +30,7 @@ type figure struct {
 	*kvmodel.Derived
 	def string                      // its part of the definition of the lists
 	of  func(rec plug.Record) int64 // share of a record; nil: 1
-	at  int                         // its index in notes, if of is not nil
+	at  int
 }
 
 // Counted makes a counter of another model follow the lists: the derived count of the record whose
@@ -94,7 +94,6 @@ func (f *figure) check(rec plug.Record) error {
 	return nil
 }
 
-// note returns the shares of rec, "" if each is 1.
 func (l *lists) note(rec plug.Record) string {
 	var parts []string
 	for i := range l.figures {
@@ -131,8 +130,6 @@ func (l *lists) eachFigure(ctx context.Context, s kv.Store, step func(kv.Store, 
 	return atEach(ctx, s, len(l.figures), func(s kv.Store, i int) error { return step(s, &l.figures[i]) }, func(_ int, err error) error { return err })
 }
 
-// begin ensures that the list at place has numbers for an entry with note, and reports whether one
-// is new.
 func (l *lists) begin(ctx context.Context, s kv.Store, place, note string) (made bool) {
 	_ = l.eachFigure(ctx, s, func(s kv.Store, f *figure) error {
 		if f.share(note) != 0 && f.Begin(ctx, s, place) {
@@ -151,7 +148,6 @@ func (l *lists) doubt(places []string) {
 	}
 }
 
-// counted is lists as the number i sees it.
 type counted struct {
 	*lists
 	i int
@@ -185,7 +181,6 @@ func (l *lists) countsBeside(m *plug.Move) bool {
 	return l.Counts() && m.Added != nil && !l.isAtomic()
 }
 
-// shares returns the shares of m, less the additions of earlier tries.
 func (l *lists) shares(m *plug.Move) []plug.Share {
 	var sum plug.Added
 	for _, place := range plug.Without(m.Is, m.Was) {
@@ -269,7 +264,6 @@ func (l *lists) tell(ctx context.Context, s kv.Store, m *plug.Move) {
 	})
 }
 
-// followed makes the followers of the numbers catch up.
 func (l *lists) followed(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	var places []string
 	for _, m := range moves {

@@ -406,7 +406,6 @@ func (l *lists) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]s
 
 const checkedAtOnce = 100
 
-// eachLacking calls f with the holders, indexes into recs, that the list at place lacks.
 func (l *lists) eachLacking(ctx context.Context, s kv.Store, place string, recs []*plug.Seen, holders []int, f func(i int)) error {
 	now := l.host.DB().Now()
 	for some := range slices.Chunk(holders, checkedAtOnce) {

@@ -45,7 +45,6 @@ func (f start) cursors(name string, first, last *memberlog.Position, more bool) 
 	return f.inOrder(ahead, behind)
 }
 
-// window reads at least n members from at, in the order of f.
 func (f start) window(ctx context.Context, logs *memberlog.Logs, s kv.Store, place string, at *memberlog.Position, n int) (memberlog.Window, error) {
 	if f.direction == onward {
 		return logs.After(ctx, s, place, at, n)
@@ -77,7 +76,7 @@ type page struct {
 	last    *memberlog.Member // the last one checked
 	looked  int               // members checked
 	waiting memberlog.Window  // not checked yet
-	met     bool              // a member without the value was seen
+	met     bool
 }
 
 func (p *page) fill() error {
@@ -147,8 +146,6 @@ func (p *page) look(m *memberlog.Member, rec *plug.Seen) {
 // later, if ever. If not, it should rarely be disturbed.
 const pending = 8
 
-// passOver repairs the entry of a record that does not belong on the page: one per page, and all
-// dead ones.
 func (p *page) passOver(m *memberlog.Member, rec *plug.Seen) {
 	verdict := judgeStray(m.Entry, rec, p.host.DB().Now())
 	if verdict == plug.Dead {

@@ -41,7 +41,6 @@ func (s *Sequence[T]) LastPage(ctx context.Context, n int, keep ...func(*T) bool
 	return s.page(ctx, numberStart{last + 1, back}, n, keep)
 }
 
-// numberStart is the start of a page: before or after a number.
 type numberStart struct {
 	n int64
 	direction
@@ -107,7 +106,6 @@ func (s *Sequence[T]) page(ctx context.Context, from numberStart, n int, keep []
 	return s.listing(from, found, at, ended), kv.Join(damaged...)
 }
 
-// ends reports whether nothing follows at, the last number of values.
 func (s *Sequence[T]) ends(ctx context.Context, d direction, at int64, values []Numbered[T]) (bool, error) {
 	if d == back {
 		return at <= 1, nil

@@ -116,7 +116,6 @@ func (t *total) listed(ctx context.Context, s kv.Store, some shardSet) (listed s
 	return listed, err
 }
 
-// read counts the lists of some, whose numbers the store has dropped, and has these recounted.
 func (t *total) read(ctx context.Context, s kv.Store, some shardSet) (n int, err error) {
 	err = t.atEach(ctx, s, some, func(s kv.Store, shard int) error {
 		if t.lists.host.DB().Writable() == nil {

@@ -17,7 +17,6 @@ import (
 // The records are the truth about a list. A fold checks unconfirmed entries against them, a rebuild
 // all entries.
 
-// confirm is [memberlog.Logs.Confirm].
 func (l *lists) confirm(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) ([]memberlog.Entry, error) {
 	recs, err := l.seeThoseOf(ctx, s, entries)
 	if err != nil {
@@ -99,7 +98,6 @@ const (
 	counting = 2 // after all are mended
 )
 
-// left returns the remaining places, sorted, given the progress from.
 func left(places []string, from []byte, what byte) []string {
 	switch {
 	case len(from) == 0 || from[0] < what || from[0] > counting:
@@ -114,8 +112,6 @@ func left(places []string, from []byte, what byte) []string {
 	return places[at:]
 }
 
-// mendAll repairs the entries of the list at place that disagree with their records, and returns
-// the number of entries.
 func (l *lists) mendAll(ctx context.Context, s kv.Store, place string) (n int, err error) {
 	err = l.logs.Entries(ctx, s, place, func(entries []memberlog.Entry) error {
 		n += len(entries)

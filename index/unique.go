@@ -200,7 +200,6 @@ func (u *unique) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return u.settleAll(ctx, s, m.ID, m.Gained)
 }
 
-// After releases lost values, and gives claims the lifetimes of the records.
 func (u *unique) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	if len(moves) != 1 {
 		return plug.EachAlone(ctx, s, moves, u.After)

@@ -75,7 +75,6 @@ func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (
 	return l.auditCounts(ctx, s, base, place, live, wrong)
 }
 
-// live are the sums over the records of the list at place.
 func (l listWindow) auditCounts(ctx context.Context, s kv.Store, base, place string, live []int64, wrong []plug.Wrong) ([]plug.Wrong, error) {
 	if place == "" {
 		return wrong, nil // the value is hashed, and no record holds it
@@ -126,7 +125,6 @@ func (l listWindow) placeAt(rec *plug.Seen, base string) (place string, holds bo
 	return "", false
 }
 
-// placeOf returns "" if the value is hashed.
 func (l listWindow) placeOf(base string) string {
 	place := strings.TrimPrefix(base, listKey.Family(l.host.Model(), l.index).Key(""))
 	if l.logs.Key(place) != base {

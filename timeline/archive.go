@@ -96,8 +96,6 @@ func newFilter[T any](keep []func(*T) bool, n int) *filter[T] {
 	return f
 }
 
-// size returns the size of the next page of the archive. A filtered page may look at ten times as
-// many records.
 func (f *filter[T]) size(missing, size int) int {
 	if f.keep == nil {
 		return size
@@ -160,7 +158,6 @@ func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, f *filter[T
 	return l, nil
 }
 
-// back returns the page of the archive before the current one, short at the end of the ring.
 func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, f *filter[T]) (kvmodel.Listing[T], error) {
 	l := kvmodel.Listing[T]{Items: []*T{}}
 	size := n
@@ -187,7 +184,6 @@ func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, f *filter[
 	return l, nil
 }
 
-// joined returns items and then below, each record once.
 func (a *archived[T, M]) joined(items, below []*T) []*T {
 	for _, rec := range below {
 		again := func(other *T) bool { return a.ring.core.idText(other) == a.ring.core.idText(rec) }
@@ -198,7 +194,6 @@ func (a *archived[T, M]) joined(items, below []*T) []*T {
 	return items
 }
 
-// before returns the stop before a page of the archive whose Prev is inner.
 func (at stop[M]) before(inner string) stop[M] {
 	if at.part, at.inner = goingBack, inner; inner == "" {
 		at.part, at.up = inRing, true

@@ -186,7 +186,6 @@ func (b *build) see(ctx context.Context, some []standing) (seen []*plug.Seen, ol
 	return seen, old, err
 }
 
-// byRecord groups the chosen standings by record, which keeps all its marks in one item.
 func byRecord(some []standing, chosen []bool) (groups [][]int) {
 	at := make(map[string]int)
 	for i, st := range some {
@@ -282,7 +281,6 @@ func (b *build) publish(ctx context.Context, all []numberedRecord) (works []func
 	return works
 }
 
-// keep stores the numbers of all[i], for i in of, in rec, unless that has moved.
 func (b *build) keep(ctx context.Context, s kv.Store, rec *plug.Seen, all []numberedRecord, of []int) error {
 	return b.keepWhile(ctx, s, rec, func(rec *plug.Seen) (kept []byte, changed bool) {
 		kept = rec.Mark

@@ -120,7 +120,6 @@ func (c *core) Limit(rec plug.Record) error {
 	return c.owners.Limit(rec)
 }
 
-// belongs is a faster look into Places.
 func (c *core) belongs(rec *plug.Seen, in laneName) bool {
 	v := rec.Value
 	if v == nil || c.spec.If != nil && !c.spec.If(v) || !c.holds(v) {

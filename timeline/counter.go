@@ -71,7 +71,6 @@ func (l *lane) ask(ctx context.Context, s kv.Store) (known, n int64, err error) 
 	return known, n, err
 }
 
-// wholeRing segments at most are read on first use of a lane.
 const wholeRing = 32
 
 // join returns the highest stamp in the lane. Of a large ring it reads only the segment after the

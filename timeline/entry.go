@@ -151,7 +151,6 @@ func (d *decoder) add(e entry, next int) {
 	d.at = next
 }
 
-// check verifies the entries before the sum e.
 func (d *decoder) check(e entry, next int) {
 	from := d.at - int(min(e.at, int64(len(d.data)+1)))
 	first, fits := slices.BinarySearch(d.starts, from)

@@ -182,7 +182,6 @@ func (c *core) moveUp(ctx context.Context, s kv.Store, rec *plug.Seen, in laneNa
 	return cmp.Or(errs...)
 }
 
-// keepWhile stores the result of change in rec, until nothing changes.
 func (c *core) keepWhile(ctx context.Context, s kv.Store, rec *plug.Seen, change func(*plug.Seen) (kept []byte, changed bool)) error {
 	for range pushTries {
 		kept, changed := change(rec)

@@ -101,7 +101,6 @@ func (l *lane) decode(i int64, key string, r kv.Result) (segment, error) {
 
 const atOnce = 128
 
-// each calls f for the segments from first up to end, exclusive.
 func (l *lane) each(ctx context.Context, s kv.Store, first, end int64, f func(i int64, key string, r kv.Result) error) error {
 	for ; first < end; first += atOnce {
 		keys := l.keys(first, min(first+atOnce, end))

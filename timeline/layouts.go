@@ -73,7 +73,6 @@ type appended struct{ common }
 // one push in trimOdds trims its key
 const trimOdds = 64
 
-// slack surplus entries make a reader trim.
 const slack = 16
 
 // With a TTL, the key of the next turn is for processes with a fast clock.
@@ -151,7 +150,6 @@ func (a *appended) trim(ctx context.Context, s kv.Store, key string) error {
 	return unlessRaced(err)
 }
 
-// packed is one key for each owner, with the current entries.
 type packed struct{ common }
 
 func (p *packed) keys(owner string) []string { return []string{p.base(owner) + "#p"} }

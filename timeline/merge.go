@@ -54,7 +54,6 @@ func (l *lane) aheadFor(n, lanes int64) int64 {
 	return max(4*n/lanes, min(defaultSegment, max(n+few, l.shape.width)))
 }
 
-// few stale entries are assumed.
 const few = 4
 
 func (m *merge) damage() error {
@@ -69,7 +68,6 @@ func (m *merge) damage() error {
 	return damageOf(keys)
 }
 
-// subjectText returns the body of e. All texts share memory.
 func (m *merge) subjectText(e entry) string {
 	if m.texts.Cap() == 0 {
 		m.texts.Grow(m.n * (len(e.body) + 1))

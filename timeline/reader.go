@@ -225,7 +225,6 @@ func (r *reader) order() {
 	r.ordered = slices.CompactFunc(r.ordered, func(a, b *entry) bool { return a.compare(b) == 0 })
 }
 
-// help raises a counter that went back and trims overdue segments.
 func (r *reader) help() {
 	if top := r.top; r.counter >= 0 && r.counter < top {
 		r.db.Soon(func(ctx context.Context) error { return r.raise(ctx, r.db.Store(), top) })

@@ -37,17 +37,14 @@ func (s Shape) shape() shape {
 	return shape{shown, size, width, (size+width-1)/width + 1}
 }
 
-// def locates entries.
 func (g shape) def() string { return fmt.Sprintf("ring %dx%d", g.size, g.width) }
 
 func (g shape) block(n int64) int64 { return n / g.width }
 
 func (g shape) segment(b int64) int64 { return b % g.blocks }
 
-// oldest returns the first number that the ring keeps.
 func (g shape) oldest(top int64) int64 { return lastOf(g.size, top) }
 
-// firstShown returns the first number that the ring shows.
 func (g shape) firstShown(top int64) int64 { return lastOf(g.shown, top) }
 
 // lastOf returns the first of the newest n numbers. A dawn, usually without a record, does not
@@ -67,7 +64,6 @@ func (g shape) next(m int64) int64 {
 	return (g.block(m) + 1 + skip) * g.width
 }
 
-// isNew reports whether n is likely the first number in its segment.
 func (g shape) isNew(n int64) bool {
 	return n == 1 || n%g.width == 0 && n < g.width*g.blocks
 }

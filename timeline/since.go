@@ -119,8 +119,6 @@ func (r *ring) endOf(ctx context.Context, up bool, from []cut) (int64, error) {
 	return items[0].stamp, nil
 }
 
-// openAhead opens a merge at the newest end. Each reader first reads ahead(i, reader) stamps before
-// the newest block.
 func (r *ring) openAhead(ctx context.Context, ahead func(int, *reader) int64) (*merge, error) {
 	if err := r.ready(ctx); err != nil {
 		return nil, err

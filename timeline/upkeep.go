@@ -149,7 +149,6 @@ func (l *lane) purge(ctx context.Context, s kv.Store, id string, fence func() er
 	return nil
 }
 
-// purgeKeys returns the number of keys up to the last existing one.
 func purgeKeys(ctx context.Context, s kv.Store, keys []string, id string, fence func() error) (found int, err error) {
 	for range pushTries {
 		swaps, last, err := withoutID(ctx, s, keys, id)

@@ -57,7 +57,6 @@ func (c ringWindow) Audit(ctx context.Context, s kv.Store, base, _ string) (wron
 	return wrong, nil
 }
 
-// damaged returns the keys of damaged segments and counters.
 func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err error) {
 	count, _, err := l.readCounter(ctx, s)
 	if count == poisoned {

@@ -94,7 +94,6 @@ func (s *Store) first(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// rest answers ops, all gets, from the first trip, and requests the rest.
 func (s *Store) rest(ctx context.Context, ops []kv.Op) error {
 	s.note(ops)
 	var missing []kv.Op

@@ -59,7 +59,6 @@ func (l *Logs) Keep(ctx context.Context, s kv.Store, place string, keep func(ids
 	return err
 }
 
-// judge returns a func that selects the rows to erase.
 type judge func(rows []row) (is func(*row) bool, err error)
 
 func every(is func(*row) bool) judge { return func([]row) (func(*row) bool, error) { return is, nil } }
@@ -143,7 +142,6 @@ func eraseRetired(ctx context.Context, s kv.Store, first []kv.Op) error {
 	return err
 }
 
-// without returns the valid rows that is rejects, and whether it accepts any.
 func without(g *segment, is func(*row) bool) (rows []row, there bool) {
 	for i := range g.rows {
 		there = there || is(&g.rows[i])
@@ -151,7 +149,6 @@ func without(g *segment, is func(*row) bool) (rows []row, there bool) {
 	return slices.DeleteFunc(g.settled(), func(r row) bool { return is(&r) }), there
 }
 
-// vanishes reports whether a fold of rows leaves a list without a key.
 func (l *Logs) vanishes(h *head, rows []row) bool {
 	for i := range rows {
 		if !rows[i].forgettable(l.now(), l.Limits.Grace) {

@@ -39,7 +39,6 @@ func (c *expected) put(place string, e Entry) {
 	c.weight++
 }
 
-// drop forgets an entry with a rev up to e's.
 func (c *expected) drop(place string, e Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

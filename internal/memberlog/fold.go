@@ -43,7 +43,6 @@ func (l *Logs) open(r *row, now int64) bool {
 
 const confirmAtOnce = 100
 
-// examine asks the records about the members in the tail.
 func (l *Logs) examine(ctx context.Context, s kv.Store, place string, rows []row) certain {
 	var entries []Entry
 	for i := range rows {

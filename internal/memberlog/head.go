@@ -25,7 +25,6 @@ type head struct {
 	// looked is when this process last saw that this head is stored, in Unix nanoseconds.
 	looked atomic.Int64
 
-	// seen is the number of members of each part when last read.
 	seen []atomic.Int32
 }
 
@@ -54,7 +53,6 @@ const (
 
 func noHead() *head { return &head{parts: []part{{}}, seen: make([]atomic.Int32, 1)} }
 
-// saysSame reports whether h was decoded from an answer like r.
 func (h *head) saysSame(r kv.Result) bool {
 	return h != nil && h.value != nil && h.version == r.Version && bytes.Equal(h.value, r.Value)
 }
@@ -79,7 +77,6 @@ func (h *head) indexOf(n name) int {
 	return slices.IndexFunc(h.parts, func(p part) bool { return p.name == n })
 }
 
-// indexOfRun returns the index of the first of adjacent parts, or -1.
 func (h *head) indexOfRun(ns []name) int {
 	first := h.indexOf(ns[0])
 	if first < 0 || first+len(ns) > len(h.parts) {
@@ -93,7 +90,6 @@ func (h *head) indexOfRun(ns []name) int {
 	return first
 }
 
-// with returns h with count parts from first on replaced.
 func (h *head) with(first, count int, parts []part) *head {
 	next := &head{stored: h.stored, version: h.version, lost: h.lost}
 	next.parts = slices.Concat(h.parts[:first], parts, h.parts[first+count:])

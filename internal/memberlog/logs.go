@@ -56,7 +56,6 @@ type Logs struct {
 
 	Now func() time.Time
 
-	// Soon runs upkeep in the background, or returns false.
 	Soon func(work func(context.Context) error) bool
 
 	// Rebuilds returns the numbers of the last rebuild to begin and the last to end. If nil, losses
@@ -95,7 +94,6 @@ type Limits struct {
 // DefaultLimits keep two segments with their tails within 64 KiB.
 var DefaultLimits = Limits{Split: 24 << 10, Merge: 8 << 10, Slack: 2 << 10, Look: 4 << 10, Grace: 24 * time.Hour}
 
-// maxTries limits how often a call starts over.
 const maxTries = 16
 
 // errAgain: the list may have changed, so look again.
@@ -198,7 +196,6 @@ func (l *Logs) putHead(ctx context.Context, s kv.Store, place string, h *head) e
 
 func unclear(err error) bool { return errors.Is(err, kv.ErrUnclear) }
 
-// unsettled reports whether the outcome of a write must be checked.
 func unsettled(err error) bool { return kv.Raced(err) || unclear(err) }
 
 // The segment may be shared.
@@ -220,7 +217,6 @@ func decodeKept(value []byte) (any, int, error) {
 	return &g, len(value) + cap(g.rows)*int(unsafe.Sizeof(row{})), nil
 }
 
-// isGone reports whether op, a get of a named segment, found it absent, retired or damaged.
 func isGone(op *kv.Op) bool {
 	if absent(op) {
 		return true

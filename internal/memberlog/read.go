@@ -260,7 +260,6 @@ func (h *head) enough(first, step int, hash uint64, n int) []int {
 	if step < 0 {
 		share = float64(hash-p.from) / width
 	}
-	// two standard deviations more than needed
 	need := float64(n) + 2*math.Sqrt(float64(n))
 	var chosen []int
 	for at := first; at >= 0 && at < len(h.parts) && len(chosen) < readAtOnce; at += step {
@@ -311,7 +310,6 @@ const (
 	mostOf   = 64
 )
 
-// sample returns the indexes of enough parts, spread evenly.
 func (h *head) sample() []int {
 	members := 0
 	for i := range h.seen {

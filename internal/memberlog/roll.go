@@ -142,7 +142,6 @@ func (r *roll) missing(n name) error {
 	return errReplaced
 }
 
-// sealFull seals a segment too full for an append.
 func (r *roll) sealFull(op *kv.Op, g *segment) error {
 	value := append(encodeSegment(r.fold(g.settled(), r.sure)), seal...)
 	_, err := kv.One(r.ctx, r.s, kv.OpSwap(op.Key, op.Result.Version, value))
@@ -254,7 +253,6 @@ func (r *roll) published() bool {
 	return false
 }
 
-// discard leaves garbage if it fails.
 func (r *roll) discard() {
 	ops := make([]kv.Op, len(r.parts))
 	for i, p := range r.parts {

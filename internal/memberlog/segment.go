@@ -57,7 +57,6 @@ func appendBare(dst []byte, e *Entry) []byte {
 	return dst
 }
 
-// appendRecord appends e as in the tail.
 func appendRecord(dst []byte, e *Entry) []byte {
 	begin := len(dst)
 	dst = appendBare(dst, e)
@@ -138,7 +137,6 @@ func parseSegment(value []byte) (segment, error) {
 	return g, p.tail(&g)
 }
 
-// guess estimates the number of records from the size of the first.
 func (p parser) guess(end int) int {
 	if p.at == end {
 		return 0
@@ -222,7 +220,6 @@ func isID(text string) bool {
 	return text != "" && kv.Plain(strings.NewReplacer(":", "", "%", "").Replace(text))
 }
 
-// summed reports whether the two bytes at p.at are the checksum of those from begin on.
 func (p *parser) summed(begin int) bool {
 	sum := wire.Sum(p.data[begin:p.at])
 	return p.data[p.at] == byte(sum&0x7f) && p.data[p.at+1] == byte(sum>>7&0x7f)
@@ -320,7 +317,6 @@ func order(rows []row) []rank {
 	return ranks
 }
 
-// rearrange overwrites ranks.
 func rearrange(rows []row, ranks []rank) {
 	for i := range ranks {
 		first, to := rows[i], i

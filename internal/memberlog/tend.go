@@ -62,7 +62,6 @@ func (t *tending) leave(place string) {
 	}
 }
 
-// begin reports whether the caller should tend place's list.
 func (t *tending) begin(place string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,7 +73,6 @@ func (t *tending) begin(place string) bool {
 	return true
 }
 
-// next ends tending the list if no segment is left, or enough is set.
 func (t *tending) next(place string, enough bool) (n name, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -196,7 +194,6 @@ const (
 	join
 )
 
-// upkeep returns the upkeep of the segment g, at index at of h, which folds to rows.
 func (l *Logs) upkeep(h *head, at int, g *segment, rows []row) action {
 	p := &h.parts[at]
 	folded := baseSize(rows)
@@ -228,7 +225,6 @@ func (l *Logs) overgrown(g *segment, rows []row) bool {
 	return g.size > 2*baseSize(rows)+l.Limits.Slack
 }
 
-// neighbor returns the index of the part to join with the one at at, or -1.
 func (l *Logs) neighbor(h *head, at int) int {
 	p := &h.parts[at]
 	if p.depth == 0 || p.depth <= l.Hot {
@@ -248,7 +244,6 @@ func (l *Logs) guess(h *head, other, size, members int) int {
 	return int(h.seen[other].Load()) * size / max(members, 1)
 }
 
-// join replaces the part at at and its neighbor by one, if both are still small.
 func (l *Logs) join(ctx context.Context, s kv.Store, place string, h *head, at int, sure certain) error {
 	first := min(at, l.neighbor(h, at))
 	names := []name{h.parts[first].name, h.parts[first+1].name}

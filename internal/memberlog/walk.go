@@ -59,7 +59,7 @@ type walk struct {
 	place  string
 	f      func(Stretch) error
 	from   Position
-	at     uint64 // first hash to read next
+	at     uint64
 	ended  bool
 	head   *head
 	missed error

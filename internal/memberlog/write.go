@@ -179,7 +179,6 @@ func (w *write) follow(n name) error {
 	return w.replace(n)
 }
 
-// replace rolls n. Other writers of this process wait a little instead.
 func (w *write) replace(n name) error {
 	key := w.key(w.place, n)
 	if _, busy := w.replacing.LoadOrStore(key, true); busy {
@@ -213,7 +212,6 @@ func (w *write) begin(n name) (Ticket, error) {
 	return Ticket{}, w.again(w.heal(w.ctx, w.s, w.place, n))
 }
 
-// again makes the next try read the head.
 func (w *write) again(err error) error {
 	if err != nil {
 		return err
@@ -291,7 +289,6 @@ func (l *Logs) WriteAll(ctx context.Context, s kv.Store, place string, entries [
 	return cmp.Or(kv.Each(ctx, s, rest, func(s kv.Store, _ int, e Entry) error { return l.Write(ctx, s, place, e) })...)
 }
 
-// appendAll returns the entries not known to be before any seal.
 func (l *Logs) appendAll(ctx context.Context, s kv.Store, place string, entries []Entry) (rest []Entry, err error) {
 	h := l.heads.get(place)
 	if h == nil || l.isOld(h) {

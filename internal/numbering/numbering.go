@@ -95,7 +95,6 @@ func (r *Row) steps(low int64, round int) []int64 {
 	return []int64{low + 1<<(20*round-10), low + 1<<(20*round)}
 }
 
-// between returns the last number in use, in [low, high).
 func (r *Row) between(ctx context.Context, s kv.Store, begin, low, high int64) (int64, error) {
 	for high-low > 1 {
 		found, missing, err := r.probe(ctx, s, []int64{r.cut(begin, low, high)})

@@ -12,7 +12,6 @@ import (
 // Shown is how many bytes of a value are shown.
 const Shown = 48
 
-// Sentinels are the errors of the contract.
 var Sentinels = []error{
 	kv.ErrNotFound, kv.ErrExists, kv.ErrConflict, kv.ErrNotStored, kv.ErrSealed, kv.ErrSkipped,
 	kv.ErrNotNumber, kv.ErrBadKey, kv.ErrTooLarge, kv.ErrBadOp, kv.ErrUnavailable,
@@ -71,7 +70,6 @@ func ShowItem(r kv.Result) string {
 	return fmt.Sprintf("%s (version %d)", ShowValue(r.Value, len(r.Value)), r.Version)
 }
 
-// ShowValue returns the beginning of a value, which had size bytes before it was cut.
 func ShowValue(value []byte, size int) string {
 	if size <= Shown {
 		return fmt.Sprintf("%q", value)

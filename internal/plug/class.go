@@ -22,8 +22,8 @@ type Class interface {
 	Name() string
 	Version() int
 	Private() []string // stored names of fields that must not be shown
-	IsNumbered() bool  // ids are assigned in order
-	IsListed() bool    // ids have a list of their own
+	IsNumbered() bool
+	IsListed() bool // ids have a list of their own
 	KeepsHistory() bool
 	Counters() []string // plain counters
 	Children() []string // lists of records deleted with a record
@@ -39,7 +39,6 @@ type Class interface {
 
 	State(ctx context.Context) (State, error)
 
-	// See reads records. Damaged ones have an Err.
 	See(ctx context.Context, s kv.Store, ids []string) ([]Sight, error)
 
 	// Decode decodes value, stored under the key of id. "" is the id in the record.
@@ -70,19 +69,16 @@ type Class interface {
 	// expiries are set.
 	Check(ctx context.Context, s kv.Store, ids []string) ([]Sight, error)
 
-	// Mend makes the entries of the record id agree with it.
 	Mend(ctx context.Context, id string) error
 
 	// Settle removes the record id from places, by Windows, where it does not belong.
 	Settle(ctx context.Context, id string, places [][]string) error
 
-	// Enlist adds missing ids to the list of the model's ids.
 	Enlist(ctx context.Context, ids []string) error
 
 	// Prepare marks the indexes as incomplete, except those that whole accepts.
 	Prepare(ctx context.Context, whole func(index string) bool) error
 
-	// Accept acknowledges the loss of ids.
 	Accept(ctx context.Context) error
 
 	Purge(ctx context.Context, id string) error

@@ -197,14 +197,12 @@ type Added struct {
 	Since  time.Time // when these were put in doubt, if they were
 }
 
-// Share is a change's addition to a number at a place, and the resulting sum.
 type Share struct {
 	Place   string // without its note
 	Number  int    // which number of the place
 	By, Sum int64
 }
 
-// Places returns the places with numbers to correct or recount.
 func (a *Added) Places() []string {
 	places := slices.Clone(a.Doubt)
 	for _, s := range a.Shares {
@@ -243,7 +241,6 @@ var ErrNeedsRebuild = errors.New("index needs a rebuild")
 // ErrUnfit means that an index is complete but cannot be used yet.
 var ErrUnfit = errors.New("it cannot be read yet")
 
-// Seen is a record as an index sees it.
 type Seen struct {
 	ID     string
 	Rev    uint64   // 0 if absent
@@ -351,13 +348,11 @@ type Host interface {
 	Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error)
 }
 
-// Latch runs one work in the background until it succeeds.
 type Latch interface {
 	// Set runs the work, or once more if it is running. After a failure it waits for the next
 	// retry.
 	Set()
 
-	// Hurry is Set without that wait.
 	Hurry()
 }
 
@@ -365,13 +360,11 @@ type DB interface {
 	Store() kv.Store
 	Now() time.Time
 
-	// Begin is Host.Begin for a verb without a model.
 	Begin(ctx context.Context, verb string) (context.Context, func())
 
 	// Patient gives ctx the store's patience as deadline, if it has none.
 	Patient(ctx context.Context) (context.Context, context.CancelFunc)
 
-	// Writable returns why nothing may be written, or nil.
 	Writable() error
 
 	// Later runs work in the background, or at once if too much is queued. Flush waits for it.

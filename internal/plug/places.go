@@ -24,7 +24,6 @@ func (p *Places) Note(some []string) {
 	}
 }
 
-// Take removes all places and returns them, sorted.
 func (p *Places) Take() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -37,7 +36,6 @@ func (p *Places) Take() []string {
 // No text of a value contains it.
 const noteSign = "*"
 
-// Noted returns place with a note, which may be empty.
 func Noted(place, note string) string {
 	if note == "" {
 		return place

@@ -6,7 +6,6 @@ import "slices"
 // not once per model.
 type Record any
 
-// As returns v as a *T.
 func As[T any](v Record) *T {
 	if v == nil {
 		return nil
@@ -31,12 +30,10 @@ func Keeps[T any](keep []func(*T) bool) func(Record) bool {
 	return func(v Record) bool { return Kept(v.(*T), keep) }
 }
 
-// Kept reports whether every func in keep accepts v.
 func Kept[T any](v *T, keep []func(*T) bool) bool {
 	return !slices.ContainsFunc(keep, func(keeps func(*T) bool) bool { return !keeps(v) })
 }
 
-// Untyped returns f as a func of any record, nil if f is nil.
 func Untyped[T, R any](f func(*T) R) func(Record) R {
 	if f == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 // Tree names are short, for the key of the deepest node.
 const (
 	longName = 32
-	keptName = 12 // bytes kept of a longer name
+	keptName = 12
 )
 
 var nameHash = base32.HexEncoding.WithPadding(base32.NoPadding)

@@ -32,14 +32,12 @@ type Window interface {
 	// Amend repairs the faults found by Audit, except lost and damaged parts.
 	Amend(ctx context.Context, s kv.Store, base, place string) error
 
-	// Page returns the first n rows at a value.
 	Page(ctx context.Context, s kv.Store, value string, n int) ([]Row, error)
 
 	// Said returns all ids and values named in value, and its msgpack bodies, without damaged
 	// parts.
 	Said(key string, value []byte) (texts []string, bodies [][]byte)
 
-	// Show describes value, one line for each part.
 	Show(key string, value []byte) ([]string, error)
 }
 
@@ -65,7 +63,6 @@ type Fitter interface {
 	Fit(ctx context.Context, s kv.Store, some []Standing, age time.Duration) ([]string, error)
 }
 
-// Standing is the place of a record.
 type Standing struct{ ID, Place string }
 
 type Wrong struct {
@@ -105,7 +102,6 @@ func Damage(err error) (text string, is bool) {
 	return "", false
 }
 
-// Row is a row of a page in package inspect.
 type Row struct {
 	ID   string // or a member
 	Note string // stamp, score, or text
@@ -130,7 +126,6 @@ func BaseAt(key, begin string) (base, rest string, ok bool) {
 }
 
 type Drawn interface {
-	// Picture reads about most keys.
 	Picture(ctx context.Context, s kv.Store, value string, most int) (Picture, error)
 }
 
