@@ -173,7 +173,7 @@ type shelf struct {
 }
 
 func openShelf(t testing.TB, s kv.Store) shelf {
-	db := open(t, s)
+	db := closing(t, open(t, s))
 	return shelf{newBooks(db), newTags(db)}
 }
 
@@ -237,8 +237,6 @@ func TestDerivedCount_AChangeThatLostAndGaveUpIsTakenBack(t *testing.T) {
 			if n := counterOf(t, ctx, mem, "kv"); n != 0 {
 				t.Errorf("kv has %d, want 0", n)
 			}
-			must(t, f.db.Close(ctx))
-			must(t, other.db.Close(ctx))
 		})
 	}
 }
@@ -296,8 +294,8 @@ func TestDerivedCount_WhatATryAddedIsTakenBackByOneThatMovesNothing(t *testing.T
 func TestDerivedCount_WhatALostTryAddedIsTakenBackWhereTheRecordIsByThen(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	var before proof.Hook
-	db := open(t, meddling(still{mem}, &before))
-	f, other := shelf{booksOf(db, lastingBooks), newTags(db)}, booksOf(open(t, still{mem}), lastingBooks)
+	db := closing(t, open(t, meddling(still{mem}, &before)))
+	f, other := shelf{booksOf(db, lastingBooks), newTags(db)}, booksOf(closing(t, open(t, still{mem})), lastingBooks)
 	must(t, f.Create(ctx, &book{ID: "a"}))
 	before.Set(func() {
 		_, err := other.Update(ctx, "a", func(b *book) error { b.Tags = []string{"kv"}; return nil })
@@ -307,8 +305,6 @@ func TestDerivedCount_WhatALostTryAddedIsTakenBackWhereTheRecordIsByThen(t *test
 	if n := counterOf(t, ctx, mem, "kv"); n != 1 {
 		t.Errorf("kv has %d, want 1", n)
 	}
-	must(t, f.db.Close(ctx))
-	must(t, other.db.Close(ctx))
 }
 
 // tearing carries out the additions to numbers in the trip of a commit, calls between, and carries
@@ -361,8 +357,6 @@ func TestDerivedCount_WhatATryAddedBeforeARecountIsCountedAgain(t *testing.T) {
 						t.Errorf("%s has %d, want %d", tag, got, n)
 					}
 				}
-				must(t, f.db.Close(ctx))
-				must(t, other.db.Close(ctx))
 			})
 		})
 	}
@@ -393,8 +387,6 @@ func TestDerivedCount_OneThatIsLostIsInDoubtAndCountedFromTheList(t *testing.T) 
 		if n := f.db.Stats().InDoubt + other.db.Stats().InDoubt; n != 0 {
 			t.Errorf("%d counts are in doubt", n)
 		}
-		must(t, f.db.Close(ctx))
-		must(t, other.db.Close(ctx))
 	})
 }
 
@@ -419,8 +411,6 @@ func TestDerivedCount_IsSaidToBeInDoubtBeforeTheReply(t *testing.T) {
 		if n := f.db.Stats().InDoubt; n != 0 {
 			t.Errorf("%d counts are in doubt, want none", n)
 		}
-		must(t, f.db.Close(ctx))
-		must(t, other.db.Close(ctx))
 	})
 }
 
@@ -443,6 +433,5 @@ func TestDerivedCount_DoesNotCountWhatNoRecordConfirms(t *testing.T) {
 		if n := f.db.Stats().InDoubt; n != 0 {
 			t.Errorf("%d counts are in doubt, want none", n)
 		}
-		must(t, f.db.Close(ctx))
 	})
 }

@@ -116,7 +116,7 @@ func TestTotal_PurgeLeavesNothingOfTheID(t *testing.T) {
 func TestTotal_ANumberThatTheStoreHasDroppedIsReadFromItsList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})
-		l := newLeaves(open(t, still{mem}))
+		l := newLeaves(closing(t, open(t, still{mem})))
 		must(t, l.CreateMulti(ctx, someLeaves("a", 500)))
 		must(t, l.db.Flush(ctx))
 		l.want(t, ctx, 500)
@@ -132,7 +132,6 @@ func TestTotal_ANumberThatTheStoreHasDroppedIsReadFromItsList(t *testing.T) {
 		if n := tripsOf(t, ctx, func(ctx context.Context) error { l.want(t, ctx, 500); return nil }); n > 2 {
 			t.Errorf("%d trips", n) // built may have to be read again
 		}
-		must(t, l.db.Close(ctx))
 	})
 }
 
@@ -166,7 +165,7 @@ func TestTotal_AReaderThatMayNotWriteDoubtsNothing(t *testing.T) {
 func TestTotal_RebuildCountsShardsThatHaveNoRecord(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
 		synctest.Test(t, func(t *testing.T) {
-			ctx, l := t.Context(), newLeaves(open(t, shared{s}))
+			ctx, l := t.Context(), newLeaves(closing(t, open(t, shared{s})))
 			must(t, l.Create(ctx, &leaf{ID: "a"}))
 			must(t, l.db.Flush(ctx))
 			for i := range 64 {
@@ -176,7 +175,6 @@ func TestTotal_RebuildCountsShardsThatHaveNoRecord(t *testing.T) {
 			l.want(t, ctx, 64*5)
 			must(t, l.Rebuild(ctx))
 			l.want(t, ctx, 1)
-			must(t, l.db.Close(ctx))
 		})
 	})
 }
@@ -189,7 +187,7 @@ func TestTotal_CannotBeReadBeforeItsRecordsWereCounted(t *testing.T) {
 		must(t, before.CreateMulti(ctx, someLeaves("a", 300)))
 		must(t, before.db.Close(ctx))
 
-		l := newLeaves(open(t, still{mem}))
+		l := newLeaves(closing(t, open(t, still{mem})))
 		busy, end := context.WithCancel(ctx)
 		var writing sync.WaitGroup
 		writing.Go(func() {
@@ -212,7 +210,6 @@ func TestTotal_CannotBeReadBeforeItsRecordsWereCounted(t *testing.T) {
 		writing.Wait()
 		must(t, l.Rebuild(ctx))
 		l.want(t, ctx, 300)
-		must(t, l.db.Close(ctx))
 	})
 }
 

@@ -72,19 +72,6 @@ func TestRing_Page_GoesOnPastLostSegments(t *testing.T) {
 	wantIDs(t, "with a new one", append([]string{"new"}, names("p", 31, 13)...), listed(t, p.newest, "", 20).Items)
 }
 
-func TestRing_RebuildBringsBackWhatALostSegmentHeld(t *testing.T) {
-	mem := memkv.New(memkv.Options{})
-	p := closing(t, openPages(plain{mem}, timeline.Shape{Size: 64, Segment: 4}))
-	p.createMany(t, "p", 40)
-	want := ids(listed(t, p.newest, "", 40).Items)
-	mem.Evict("t:Page:Newest:#s5", "t:Page:Newest:#s6")
-	if n := len(listed(t, p.newest, "", 40).Items); n != 32 {
-		t.Errorf("with two segments lost %d are shown, want 32", n)
-	}
-	must(t, p.Rebuild(ctx))
-	wantIDs(t, "after a rebuild", want, listed(t, p.newest, "", 40).Items)
-}
-
 type survivor struct{ kv.Store }
 
 func (s survivor) Powers() kv.Powers { return kv.PowersOf(s.Store) }

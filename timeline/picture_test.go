@@ -35,6 +35,17 @@ func pictureOf(t testing.TB, r *timeline.Ring[page]) timeline.Picture {
 	return pictures[0]
 }
 
+// filled returns the number of filled slots in the pictures of r.
+func filled[T any](t testing.TB, r *timeline.Ring[T]) (n int) {
+	t.Helper()
+	pictures, err := r.Pictures(ctx, 2000)
+	must(t, err)
+	for _, p := range pictures {
+		n += strings.Count(drawn(p), "F")
+	}
+	return n
+}
+
 func wantPicture(t testing.TB, what string, want string, got timeline.Picture) {
 	t.Helper()
 	if d := cmp.Diff(want, drawn(got)); d != "" {
@@ -78,56 +89,6 @@ func TestRing_Pictures_ShowWhatEachSlotHolds(t *testing.T) {
 			t.Errorf("first numbers: mismatch (-want +got):\n%s", d)
 		}
 	})
-}
-
-// Several rings, and rings whose shape has changed.
-func TestRing_Pictures_ShowWhatPagesShow(t *testing.T) {
-	for seed := range uint64(40) {
-		rng := rand.New(rand.NewPCG(seed, 5))
-		s := survivor{memkv.New(memkv.Options{Local: true})}
-		shards := rng.IntN(3)
-		p := openSpec(s, timeline.Spec[page]{Shape: timeline.Shape{Size: 1 + rng.IntN(30), Segment: 1 + rng.IntN(8)}, Shards: shards})
-		churn(t, p, rng)
-		p.close(t)
-		p = openSpec(s, timeline.Spec[page]{Shape: timeline.Shape{Size: 1 + rng.IntN(30), Segment: 1 + rng.IntN(8)}, Shards: shards})
-		churn(t, p, rng)
-		must(t, p.Rebuild(ctx))
-		for _, ring := range []*timeline.Ring[page]{p.newest, p.byAuthor.Of("ann"), p.byAuthor.Of("ann", "bob")} {
-			shown := 0
-			for _, err := range ring.All(ctx) {
-				if shown++; err != nil {
-					t.Fatal("seed", seed, err)
-				}
-			}
-			pictures, err := ring.Pictures(ctx, 2000)
-			if err != nil {
-				t.Fatal("seed", seed, err)
-			}
-			filled := 0
-			for _, picture := range pictures {
-				filled += strings.Count(drawn(picture), "F")
-			}
-			if shown != filled {
-				t.Errorf("seed %d: %d slots are filled, and pages show %d records", seed, filled, shown)
-			}
-		}
-		p.close(t)
-	}
-}
-
-func churn(t testing.TB, p *pages, rng *rand.Rand) {
-	t.Helper()
-	for i := range rng.IntN(60) {
-		id := fmt.Sprint("p", rng.IntN(20))
-		_, err := p.Update(ctx, id, func(p *page) error { p.Body = fmt.Sprint(i, rng.Uint64()); return nil })
-		if err == nil && rng.IntN(5) == 0 {
-			err = p.Delete(ctx, id)
-		} else if err != nil {
-			p.create(t, id, []string{"ann", "bob"}[rng.IntN(2)], "text")
-			err = nil
-		}
-		must(t, err)
-	}
 }
 
 func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {

@@ -36,6 +36,14 @@ func (h *history) shows(what string, p *pages, n int) {
 	h.Helper()
 	for _, ring := range []*timeline.Ring[page]{p.newest, p.byAuthor.Of("ann")} {
 		wantIDs(h, what, h.made[:min(n, len(h.made))], listed(h, ring, "", n).Items)
+		shown := 0
+		for _, err := range ring.All(ctx) {
+			must(h, err)
+			shown++
+		}
+		if n := filled(h, ring); n != shown {
+			h.Errorf("%s: the pictures have %d records, want %d", what, n, shown)
+		}
 	}
 }
 

@@ -135,13 +135,17 @@ func closing[P interface{ close(testing.TB) }](t testing.TB, p P) P {
 	return p
 }
 
-func walk[T any](t testing.TB, l kvmodel.Lister[T], n int) (all []kvmodel.Listing[T]) {
+// walk returns all pages of n. It calls between after each.
+func walk[T any](t testing.TB, l kvmodel.Lister[T], n int, between ...func()) (all []kvmodel.Listing[T]) {
 	t.Helper()
 	for cursor := ""; len(all) == 0 || cursor != ""; cursor = all[len(all)-1].Next {
 		p, err := l.Page(ctx, cursor, n)
 		must(t, err)
-		if all = append(all, p); len(all) > 1000 {
-			t.Fatal("the pages do not end")
+		if all = append(all, p); len(all) > 1000 || len(p.Items) > n {
+			t.Fatalf("the pages do not end, or one of %d has %d records", n, len(p.Items))
+		}
+		for _, f := range between {
+			f()
 		}
 	}
 	return all

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -136,20 +135,8 @@ func checkReaders(t *testing.T, name string, ring *timeline.Ring[brief], in map[
 	for _, n := range []int{1, 2, 5} {
 		checkPages(t, fmt.Sprint(name, " by ", n), ring, shown, n)
 	}
-	filled := 0
-	pictures, err := ring.Pictures(ctx, 2000)
-	must(t, err)
-	for _, p := range pictures {
-		for _, s := range p.Segments {
-			for _, slot := range s.Slots {
-				if slot == timeline.Filled {
-					filled++
-				}
-			}
-		}
-	}
-	if filled != len(shown) {
-		t.Errorf("%s: the pictures have %d records, want %d", name, filled, len(shown))
+	if n := filled(t, ring); n != len(shown) {
+		t.Errorf("%s: the pictures have %d records, want %d", name, n, len(shown))
 	}
 	head, err := ring.Head(ctx)
 	must(t, err)
@@ -161,17 +148,16 @@ func checkReaders(t *testing.T, name string, ring *timeline.Ring[brief], in map[
 func checkPages(t *testing.T, name string, ring *timeline.Ring[brief], want []string, n int) {
 	t.Helper()
 	var down []string
-	var pages []kvmodel.Listing[brief]
-	for cursor := "?"; cursor != ""; {
-		l, err := ring.Page(ctx, strings.TrimPrefix(cursor, "?"), n)
-		must(t, err)
+	pages := walk(t, ring, n)
+	for _, l := range pages {
 		for _, v := range l.Items {
 			down = append(down, v.ID)
 		}
-		if pages, cursor = append(pages, l), l.Next; cursor != "" {
-			if above, err := ring.Since(ctx, cursor); above != len(down) || err != nil {
-				t.Errorf("%s: %d since a cursor below %d, %v", name, above, len(down), err)
-			}
+		if l.Next == "" {
+			break
+		}
+		if above, err := ring.Since(ctx, l.Next); above != len(down) || err != nil {
+			t.Errorf("%s: %d since a cursor below %d, %v", name, above, len(down), err)
 		}
 	}
 	if d := cmp.Diff(want, down); d != "" {

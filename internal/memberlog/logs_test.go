@@ -141,26 +141,6 @@ func TestLogs_ListsAreTendedAfterAnOverload(t *testing.T) {
 	}
 }
 
-func TestLogs_AHeadIsParsedAgainOnlyWhenItHasChanged(t *testing.T) {
-	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
-		l, wait := prompt(s, small)
-		fill(t, l, wait, 300)
-		read := func() *head {
-			h, err := l.readHead(t.Context(), s, place)
-			must(t, err)
-			return h
-		}
-		before := read()
-		if read() != before {
-			t.Error("the same head was parsed twice")
-		}
-		must(t, fresh(s).roll(t.Context(), s, place, before.parts[0].name))
-		if after := read(); after.indexOf(before.parts[0].name) >= 0 {
-			t.Error("a head that has changed is taken for the one before")
-		}
-	})
-}
-
 func seededID(i int) string { return fmt.Sprintf("0123456789abcdef%010d", i) }
 
 func TestLogs_Find_ReadsASegmentOnceForAllThatBelongThere(t *testing.T) {
