@@ -54,8 +54,8 @@ func CountedIf[T any](model, counter, name string, counts func(*T) bool) ListOpt
 	return following(f, func(db *kvmodel.DB, _, _ string) *kvmodel.Derived { return db.Derived(model, counter) })
 }
 
-// Summed is Counted for a sum: each record adds the result of, up to MaxSummand. name is part of
-// the definition of the lists.
+// Summed is Counted for a sum: each record adds its result of the func, up to MaxSummand. name is
+// part of the definition of the lists.
 func Summed[T any](model, counter, name string, of func(*T) int64) ListOption {
 	f := figure{def: fmt.Sprintf(" summed in %s.%s of %s", model, counter, name), of: plug.Untyped(of)}
 	return following(f, func(db *kvmodel.DB, _, _ string) *kvmodel.Derived { return db.Sum(model, counter) })
