@@ -106,13 +106,7 @@ func idsOf(t testing.TB, ctx context.Context, l *index.List[book, string]) []str
 	return ids
 }
 
-func bookIDs(bs []*book) []string {
-	var ids []string
-	for _, b := range bs {
-		ids = append(ids, b.ID)
-	}
-	return ids
-}
+func bookIDs(bs []*book) []string { return kv.Texts(bs, func(b *book) string { return b.ID }) }
 
 func wantIDs(t testing.TB, ctx context.Context, l *index.List[book, string], want ...string) {
 	t.Helper()

@@ -68,12 +68,7 @@ func someLeaves(prefix string, n int) (all []*leaf) {
 	return all
 }
 
-func leafIDs(all []*leaf) (ids []string) {
-	for _, v := range all {
-		ids = append(ids, v.ID)
-	}
-	return ids
-}
+func leafIDs(all []*leaf) []string { return kv.Texts(all, func(v *leaf) string { return v.ID }) }
 
 func tripsOf(t testing.TB, ctx context.Context, f func(ctx context.Context) error) int {
 	t.Helper()

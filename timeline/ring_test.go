@@ -182,13 +182,7 @@ func (p *pages) close(t testing.TB) {
 	}
 }
 
-func ids(items []*page) []string {
-	all := []string{}
-	for _, p := range items {
-		all = append(all, p.ID)
-	}
-	return all
-}
+func ids(items []*page) []string { return kv.Texts(items, func(p *page) string { return p.ID }) }
 
 func listed(t testing.TB, r *timeline.Ring[page], cursor string, n int) kvmodel.Listing[page] {
 	t.Helper()
