@@ -11,32 +11,21 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// watched is an ordered store of single keys that calls after when it has carried out a trip.
-type watched struct {
-	kv.Store
-	after func(ops []kv.Op)
-}
-
-func (w *watched) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
-
-func (w *watched) Do(ctx context.Context, ops []kv.Op) error {
-	err := w.Store.Do(ctx, ops)
-	w.after(ops)
-	return err
-}
-
-func (w *watched) Close() error { return nil }
-
-// A change that takes one trip writes to the list that its process remembers. Another process may
-// have replaced that, and then the record must wait for its entry.
+// A change in one trip writes to the list as its process remembers it. If another process has
+// replaced that, the record must wait for its entry.
 func TestLists_AfterEachTripARecordIsInItsLists(t *testing.T) {
 	ctx := t.Context()
-	s := &watched{memkv.New(memkv.Options{}), func([]kv.Op) {}}
-	one, other, reader := openSweep(s), openSweep(s), openSweep(&watched{s.Store, func([]kv.Op) {}})
+	mem, after := server{memkv.New(memkv.Options{})}, func([]kv.Op) {}
+	s := hooked{shared{mem}, func(ctx context.Context, s kv.Store, ops []kv.Op) error {
+		err := s.Do(ctx, ops)
+		after(ops)
+		return err
+	}}
+	one, other, reader := openSweep(s), openSweep(s), openSweep(shared{mem})
 	inOneTrip, refused := 0, 0
 	for i := range 60 {
 		id := fmt.Sprint("id", i)
-		s.after = func(ops []kv.Op) {
+		after = func(ops []kv.Op) {
 			record := false
 			for _, op := range ops {
 				record = record || op.Key == "r:Book:"+id && op.Chain != 0 && op.Result.Err == nil
@@ -57,9 +46,9 @@ func TestLists_AfterEachTripARecordIsInItsLists(t *testing.T) {
 			}
 		}
 		must(t, one.Create(ctx, &book{ID: id, Author: "knuth", Tags: []string{"go"}}))
-		s.after = func([]kv.Op) {}
+		after = func([]kv.Op) {}
 		if i%3 == 0 {
-			// The other process divides the lists.
+			// the other process divides the lists
 			must(t, other.Create(ctx, &book{ID: id + "-other", Author: "knuth", Tags: []string{"go"}}))
 			must(t, other.db.Flush(ctx))
 		}

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,7 +22,6 @@ import (
 
 var ctx = context.Background()
 
-// topic has posts, which its deletion deletes.
 type topic struct{ ID string }
 
 type post struct{ ID, Topic string }
@@ -46,13 +43,11 @@ func openForum(s kv.Store, opts ...kvmodel.Option) *forum {
 	return f
 }
 
-// ends closes the forum at the end of the test, even with work left.
 func (f *forum) ends(t *testing.T) *forum {
 	t.Cleanup(func() { _ = f.db.Close(context.Background()) })
 	return f
 }
 
-// openTopics opens a forum without its posts.
 func openTopics(s kv.Store, opts ...kvmodel.Option) *forum {
 	db := openQuiet(s, opts...)
 	return &forum{db: db, topics: kvmodel.NewRecords(db, schemaOf("Topic", func(t *topic) *string { return &t.ID }, func(s *kvmodel.Schema[topic, string]) {
@@ -70,7 +65,6 @@ func (f *forum) fill(t testing.TB, topicID string, n int) {
 	must(t, f.posts.CreateMulti(ctx, posts))
 }
 
-// left returns the number of posts.
 func (f *forum) left(t testing.TB) (n int) {
 	t.Helper()
 	for _, err := range f.posts.All(ctx) {
@@ -85,10 +79,10 @@ func TestRecords_Delete_TakesTheChildrenAlongAfterTheReply(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := openForum(s).ends(t)
 			f.fill(t, "first", 1)
-			must(t, f.topics.Delete(ctx, "first")) // This opens the journal.
+			must(t, f.topics.Delete(ctx, "first")) // opens the journal
 			f.fill(t, "gone", 350)
 			f.fill(t, "kept", 7)
-			must(t, f.posts.Put(ctx, &post{"gone0", "kept"})) // This post has moved.
+			must(t, f.posts.Put(ctx, &post{"gone0", "kept"})) // has moved
 			before := time.Now()
 			ctx, meter := kvmodel.Metered(ctx)
 			must(t, f.topics.Delete(ctx, "gone"))
@@ -138,35 +132,15 @@ func TestRecords_Delete_AProcessWithoutTheChildrenSaysSoAndLeavesThemToAnother(t
 	}
 }
 
-// meddled is a store that calls ask before each trip.
-type meddled struct {
-	still
-	ask func(ops []kv.Op) error
-}
-
-func (m meddled) Do(ctx context.Context, ops []kv.Op) error {
-	if err := m.ask(ops); err != nil {
-		for i := range ops {
-			ops[i].Result.Err = err
-		}
-		return kv.Unanswered(ops)
-	}
-	return m.still.Do(ctx, ops)
-}
-
-func has(ops []kv.Op, kind kv.Kind, begin string) bool {
-	return slices.ContainsFunc(ops, func(op kv.Op) bool { return op.Kind == kind && strings.HasPrefix(op.Key, begin) })
-}
-
 func TestRecords_Delete_AChildThatWasBeingMadeGoesToo(t *testing.T) {
 	clock, held, release := proof.NewClock(time.Now()), make(chan struct{}), make(chan struct{})
-	s := meddled{still{memkv.New(memkv.Options{})}, func(ops []kv.Op) error {
-		if has(ops, kv.Add, "r:Post:late") {
+	s := answering(still{memkv.New(memkv.Options{})}, func(op *kv.Op) bool {
+		if op.Kind == kv.Add && op.Key == "r:Post:late" {
 			close(held)
 			<-release
 		}
-		return nil
-	}}
+		return false
+	})
 	f := openForum(s, kvmodel.Clock(clock.Now)).ends(t)
 	f.fill(t, "gone", 3)
 	made := make(chan error, 1)
@@ -191,19 +165,13 @@ func TestRecords_Delete_AChildThatWasBeingMadeGoesToo(t *testing.T) {
 }
 
 func TestRecords_Delete_ARecordThatHasMovedAwayStays(t *testing.T) {
-	var away atomic.Bool
 	mem := still{memkv.New(memkv.Options{})}
-	s := meddled{mem, func(ops []kv.Op) error {
-		if away.Load() && has(ops, kv.Append, "l:Post:ByTopic:gone") {
-			return kv.ErrUnavailable
-		}
-		return nil
-	}}
+	s := &refusing{Store: mem, which: func(op *kv.Op) bool { return entry(op) && strings.HasPrefix(op.Key, "l:Post:ByTopic:gone") }}
 	f := openForum(s).ends(t)
 	f.fill(t, "kept", 0)
 	f.fill(t, "gone", 3)
 	must(t, f.db.Flush(ctx))
-	away.Store(true) // From now on no entry can be removed from the list.
+	s.refuses.Store(true) // from now on no entry can be removed from the list
 	must(t, f.posts.Put(ctx, &post{"gone0", "kept"}))
 	other := openForum(mem).ends(t)
 	must(t, other.topics.Delete(ctx, "gone"))
@@ -240,10 +208,10 @@ func TestRecords_Purge_WaitsForTheChildren(t *testing.T) {
 	}
 }
 
-// A forumDiary records the times of posts, by the clock of the simulation.
+// A forumDiary records the times of posts.
 type forumDiary struct {
 	mu    sync.Mutex
-	began map[string]time.Time // the last Create of each post
+	began map[string]time.Time // last Create of each post
 	acked map[string]bool      // posts whose Create was acknowledged
 	tried map[string]bool      // topics that a process tried to delete
 }
@@ -254,8 +222,7 @@ func (d *forumDiary) note(f func()) {
 	f()
 }
 
-// TestSweep_Children_NoneIsLeftOfADeletedRecordAndNoneElseGoes has two processes make and
-// delete topics and posts, kills one, and repairs.
+// Two processes make and delete topics and posts; one is killed.
 func TestSweep_Children_NoneIsLeftOfADeletedRecordAndNoneElseGoes(t *testing.T) {
 	topicIDs := []string{"a", "b"}
 	world := kvtest.Hostile(kvtest.NoPowers)
@@ -310,8 +277,7 @@ func checkForum(t testing.TB, f *forum, d *forumDiary) {
 	}
 }
 
-// deleted returns the time of a topic's deletion, by its tombstone. It is zero if the topic was not
-// deleted, or exists again.
+// deleted returns the time of a topic's deletion, zero if it exists or was never deleted.
 func (f *forum) deleted(t testing.TB, id string) time.Time {
 	t.Helper()
 	r, err := kv.One(ctx, f.db.Store(), kv.OpGet("r:Topic:"+id))

@@ -17,14 +17,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// claim reads the claim at place.
 type claim struct {
-	owner   string // id text; "" if there is no claim
-	base    uint64 // the owner's rev when it claimed the value
+	owner   string // "" if there is no claim
+	base    uint64 // its rev when it claimed the value
 	version kv.Version
-	broken  bool // unreadable except for its version
+	broken  bool // unreadable
 
-	recalled bool // there is none in memory, which may be old
+	recalled bool // not found in memory, which may be old
 }
 
 var claimKey = kv.NewClass("u", 3) // model, index, value text
@@ -33,7 +32,6 @@ func (u *unique) key(place string) string {
 	return claimKey.KeyOfText([]string{u.host.Model(), u.index}, plug.Bare(place))
 }
 
-// claim reads the claim at place.
 func (u *unique) claim(ctx context.Context, s kv.Store, place string) (claim, error) {
 	return u.claimUnder(ctx, s, u.key(place))
 }
@@ -74,8 +72,7 @@ func (c *claim) decode(value []byte) bool {
 
 const takeTries = 8
 
-// take claims place for the record of m, or returns a TakenError if another record holds it: U2 and
-// U3.
+// take claims place for the record of m, or returns a TakenError: U2 and U3.
 func (u *unique) take(ctx context.Context, s kv.Store, m *plug.Move, place string) error {
 	now := u.host.DB().Now()
 	if hasEnded(place, now) {
@@ -90,7 +87,7 @@ func (u *unique) take(ctx context.Context, s kv.Store, m *plug.Move, place strin
 		if errors.Is(err, kv.ErrSkipped) {
 			continue
 		}
-		// After an unclear add the claim may exist; it is then this change's own.
+		// after an unclear add the claim may exist, as this change's own
 		if !errors.Is(err, kv.ErrExists) && !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
@@ -102,12 +99,10 @@ func (u *unique) take(ctx context.Context, s kv.Store, m *plug.Move, place strin
 	return kv.ErrConflict
 }
 
-// takeOver is U3: it reads the claim at place and replaces it if allowed. done is false if the
-// claim has changed in between.
 func (u *unique) takeOver(ctx context.Context, s kv.Store, m *plug.Move, place string) (done bool, err error) {
 	c, err := u.claim(ctx, s, place)
 	if wire.IsCorrupt(err) && slices.Contains(m.Was, place) {
-		// The record holds the value, so the damaged claim was its own.
+		// the record holds the value, so the damaged claim was its own
 		return u.replace(ctx, s, m, place, c)
 	}
 	if err != nil || c.owner == "" {
@@ -115,7 +110,6 @@ func (u *unique) takeOver(ctx context.Context, s kv.Store, m *plug.Move, place s
 	}
 	if c.owner == m.ID {
 		if c.base > m.Base {
-			// A later change of the same record has claimed it, so the record has changed.
 			return false, kv.ErrConflict
 		}
 		return u.replace(ctx, s, m, place, c)
@@ -126,8 +120,8 @@ func (u *unique) takeOver(ctx context.Context, s kv.Store, m *plug.Move, place s
 	return u.replace(ctx, s, m, place, c)
 }
 
-// isFree reports whether the claim c of another record is dead. It kills a pending claim with a
-// fence, which makes that change fail. For a live claim it returns a TakenError.
+// isFree reports whether the claim of another record is dead. It fences a pending one, so that its
+// change fails. For a live one it returns a TakenError.
 func (u *unique) isFree(ctx context.Context, s kv.Store, c claim, place string) (bool, error) {
 	recs, err := u.host.See(ctx, s, c.owner)
 	if err != nil {
@@ -147,8 +141,8 @@ func (u *unique) isFree(ctx context.Context, s kv.Store, c claim, place string) 
 	return err == nil, err
 }
 
-// judge returns the verdict of its owner's record, read after c, on c. The change that claimed the
-// value has a greater rev than the base. If the record that it has read was lost, it cannot commit.
+// The change that claimed the value has a rev above the base. If the record that it has read was
+// lost, it cannot commit.
 func (c claim) judge(owner *plug.Seen, holds bool) plug.Verdict {
 	if owner.Rev < c.base {
 		return plug.Stale
@@ -178,8 +172,8 @@ func (u *unique) replace(ctx context.Context, s kv.Store, m *plug.Move, place st
 	return err == nil, err
 }
 
-// settleAll makes the claims at places agree with the record id: a claim lasts as long as the
-// record that holds the value, and a dead one is removed.
+// settleAll makes the claims at places agree with the record id: live ones get its lifetime, dead
+// ones go.
 func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []string) error {
 	places = plug.Bares(places)
 	for try := 0; len(places) > 0; try++ {
@@ -211,7 +205,6 @@ func marked(places []string, marks []bool) (some []string) {
 	return some
 }
 
-// claims reads the claims at places together with the record id.
 func (u *unique) claims(ctx context.Context, s kv.Store, id string, places []string) (claims []claim, rec *plug.Seen, errs []error) {
 	claims, rec = make([]claim, len(places)), new(plug.Seen)
 	var works []func(kv.Store) error
@@ -237,8 +230,6 @@ func (u *unique) claims(ctx context.Context, s kv.Store, id string, places []str
 	return claims, rec, errs
 }
 
-// conform makes c, the claim at place, agree with rec; noted is that place of rec with its note, ""
-// if rec is not there. If raced, it has to look again.
 func (u *unique) conform(ctx context.Context, s kv.Store, c claim, rec *plug.Seen, place, noted string) (raced bool, err error) {
 	if noted == "" {
 		u.remembered.drop(place)
@@ -247,14 +238,13 @@ func (u *unique) conform(ctx context.Context, s kv.Store, c claim, rec *plug.See
 	if !ok {
 		return false, nil
 	}
-	// After claiming for a record that may have changed, look again as well.
+	// the record may have changed meanwhile
 	if _, err = kv.One(ctx, s, op); kv.Raced(err) || err == nil && c.owner == "" {
 		return true, nil
 	}
 	return false, err
 }
 
-// settling returns the op that makes c agree with rec, and whether one is needed.
 func (u *unique) settling(c claim, rec *plug.Seen, place, noted string) (kv.Op, bool) {
 	now := u.host.DB().Now()
 	ended := noted != "" && hasEnded(noted, now)
@@ -262,27 +252,27 @@ func (u *unique) settling(c claim, rec *plug.Seen, place, noted string) (kv.Op, 
 	mine, ttl := claim{owner: rec.ID, base: rec.Rev}, claimTTL(rec.Expires(), noted, now)
 	switch {
 	case ended && !c.broken && c.owner == rec.ID && c.base <= rec.Rev:
-		// A change of rec as read has this value already, so the claim is not its own.
+		// a change of rec as read has this value already, so the claim is not its own
 		return kv.OpDrop(u.key(place), c.version), true
 	case c.broken && !holds:
-		// It may belong to another record; a rebuild will find out.
+		// it may belong to another record; a rebuild will find out
 		return kv.Op{}, false
 	case c.broken:
 		return kv.OpSwap(u.key(place), c.version, mine.encode()).For(ttl), true
 	case c.owner == "" && holds:
 		return kv.OpAdd(u.key(place), mine.encode()).For(ttl), true
 	case c.owner != rec.ID || rec.Rev < c.base:
-		// Both were read in the same trip, so the claim may be newer than the record.
+		// both were read in the same trip, so the claim may be newer
 		return kv.Op{}, false
 	}
 	switch c.judge(rec, holds) {
 	case plug.Counts:
-		// With the record's rev, no change that has read an older one can replace it.
+		// with the record's rev, no change that has read an older one can replace it
 		return kv.OpSwap(u.key(place), c.version, mine.encode()).For(ttl), true
 	case plug.Stale:
 		return kv.OpDrop(u.key(place), c.version), true
 	}
-	// A change that may still commit has given its claim a sufficient lifetime.
+	// the pending change has given it a sufficient lifetime
 	return kv.Op{}, false
 }
 
@@ -299,7 +289,6 @@ func (u *unique) holds(rec *plug.Seen, place string) bool {
 	return ok && !hasEnded(noted, u.host.DB().Now())
 }
 
-// hasEnded reports whether the time of place has passed. Without a note it never does.
 func hasEnded(place string, now time.Time) bool {
 	until, ok := untilOf(place)
 	return ok && !now.Before(until)
@@ -314,8 +303,8 @@ func untilOf(place string) (time.Time, bool) {
 	return time.UnixMilli(ms), err == nil
 }
 
-// claimTTL returns the lifetime of the claim at place of a record that expires at ends, 0: forever.
-// It is an hour longer than the record holds the value, which must not lose its claim.
+// claimTTL returns the lifetime of the claim of a record that expires at ends, 0: forever. It ends
+// an hour after the record stops holding the value, which must not lose its claim.
 func claimTTL(ends time.Time, place string, now time.Time) time.Duration {
 	if until, ok := untilOf(place); ok {
 		if ends.IsZero() || until.Before(ends) {

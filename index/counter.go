@@ -8,7 +8,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// number is the common part of [Counter] and [DerivedCount].
 type number[K comparable] struct {
 	db     plug.DB
 	name   string
@@ -16,7 +15,7 @@ type number[K comparable] struct {
 	counts kvmodel.Counter
 }
 
-// Get returns the number, 0 if nothing was counted yet. One trip.
+// Get returns the number, 0 if nothing was counted. One trip.
 func (n *number[K]) Get(ctx context.Context, id K) (int64, error) {
 	ctx, end := n.db.Begin(ctx, "Get")
 	defer end()
@@ -37,9 +36,9 @@ func (n *number[K]) failure(id K, err error) error {
 	return fmt.Errorf("%s of %q: %w", n.name, n.ids.Text(id), err)
 }
 
-// Counter is a number for each record, stored separately because it changes too often to be part of
-// the record. Loading the record fills it in, writing the record leaves it alone, and deleting the
-// record removes it. Boards that rank by it follow.
+// Counter is a number for each record, stored separately because it changes too often. Loading the
+// record fills it in, writing the record leaves it alone, and deleting the record removes it.
+// Boards that rank by it follow.
 type Counter[K comparable] struct {
 	number[K]
 	tally *kvmodel.Tally
@@ -53,19 +52,19 @@ func NewCounter[T any, K comparable](records *kvmodel.Records[T, K], name string
 }
 
 // Hit adds 1 and returns the sum. One trip, two the first time, plus the trips of boards that
-// follow before the reply. After an ErrUnclear the hit may or may not have counted.
+// follow before the reply. After an ErrUnclear the hit may have counted.
 //
 // Hit does not check that the record exists, which would take a second trip. For a missing record
-// it returns no error and leaves a counter, from which a record created later with this id starts.
-// So call Hit after a Get that has found the record.
+// it leaves a counter, from which a record created later with this id starts. So call Hit after a
+// Get that has found the record.
 func (c *Counter[K]) Hit(ctx context.Context, id K) (int64, error) {
 	ctx, end := c.db.Begin(ctx, "Hit")
 	defer end()
 	return c.Add(ctx, id, 1)
 }
 
-// Add adds d, which may be negative, and returns the sum, which is at least 0. It does not check
-// that the record exists.
+// Add adds d, which may be negative, and returns the sum, at least 0. It does not check that the
+// record exists.
 func (c *Counter[K]) Add(ctx context.Context, id K, d int64) (int64, error) {
 	ctx, end := c.db.Begin(ctx, "Add")
 	defer end()
@@ -81,9 +80,9 @@ func (c *Counter[K]) Set(ctx context.Context, id K, n int64) error {
 	return c.failure(id, c.tally.Set(ctx, c.ids.Text(id), n))
 }
 
-// DerivedCount is the number of members in a list of other records, shown in the record whose id is
-// the list's value. Loading the record fills it in. It belongs to the list: there may be a number
-// without a record. Boards that rank by it follow.
+// DerivedCount is the number of members in a list of other records, kept for the record whose id is
+// the list's value. Loading the record fills it in. There may be a number without a record. Boards
+// that rank by it follow.
 type DerivedCount[K comparable] struct{ number[K] }
 
 // NewDerivedCount returns the derived count of this name in the schema of records.

@@ -6,8 +6,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// direction is that of a page from its cursor's position, which is not on the page. It is the first
-// byte of the cursor.
+// direction is that of a page from its cursor's position, which is not on the page, and the
+// cursor's first byte.
 type direction byte
 
 const (
@@ -22,8 +22,6 @@ func (d direction) opposite() direction {
 	return back
 }
 
-// inOrder returns, as the next and the previous one, the cursors that lead ahead in the direction d
-// and behind.
 func (d direction) inOrder(ahead, behind string) (next, prev string) {
 	if d == back {
 		return behind, ahead
@@ -31,8 +29,6 @@ func (d direction) inOrder(ahead, behind string) (next, prev string) {
 	return ahead, behind
 }
 
-// parseCursor returns the direction of a page of n items and its start position, nil for the
-// beginning.
 func parseCursor(name, cursor string, n int) (d direction, position []byte, err error) {
 	if err := kvmodel.CheckPage(name, n); err != nil {
 		return onward, nil, err

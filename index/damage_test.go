@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// flip changes a bit of the value of key.
 func flip(ctx context.Context, t *testing.T, s kv.Store, key string, bit int) {
 	t.Helper()
 	r, err := kv.One(ctx, s, kv.OpGet(key))
@@ -23,7 +22,6 @@ func flip(ctx context.Context, t *testing.T, s kv.Store, key string, bit int) {
 	must(t, err)
 }
 
-// wantCorrupt asserts that err reports the value of key as damaged.
 func wantCorrupt(t *testing.T, what string, err error, key string) {
 	t.Helper()
 	var damaged *kvmodel.CorruptError

@@ -18,32 +18,31 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A derived count follows the number of records in the lists of an index, and a derived sum follows
-// the sum of a number over these records. A change adds its share in the trip of its commit, so
-// that the share is visible once the change is answered, and takes it back if it does not commit.
-// On a store with Atomic the share is part of the commit. Elsewhere an answer may be missing, or
-// the process may die, and then the number is in doubt: see [kvmodel.Derived].
+// A derived number follows the lists of an index: their lengths, or the sum of a number over their
+// records. A change adds its share in the trip of its commit, so that it counts at the reply, and
+// takes it back if it does not commit. Without Atomic, an answer may be missing or the process may
+// die; then the number is in doubt: see [kvmodel.Derived].
 //
-// A record's share, if it is not always 1, is the note of its entries, so the numbers can be
-// recounted from the lists. A change of the note is a change of place.
+// A record's share, if not always 1, is the note of its entries, so the numbers can be recounted
+// from the lists. A change of the note is a change of place.
 
 type figure struct {
 	*kvmodel.Derived
 	def string                      // its part of the definition of the lists
-	of  func(rec plug.Record) int64 // the share of a record; nil: 1
-	at  int                         // its index among the parts of a note, if of is not nil
+	of  func(rec plug.Record) int64 // share of a record; nil: 1
+	at  int
 }
 
 // Counted makes a counter of another model follow the lists: the derived count of the record whose
-// id is the list's value. Expiring records are not counted down, so they must not be counted.
+// id is the list's value. The records must not expire, since nothing would count them down.
 func Counted(model, counter string) ListOption {
 	return following(figure{def: " counted in " + model + "." + counter}, func(db *kvmodel.DB, _, _ string) *kvmodel.Derived {
 		return db.Derived(model, counter)
 	})
 }
 
-// CountedIf is Counted for the records for which counts is true. name is part of the definition of
-// the lists.
+// CountedIf is Counted for the records that counts selects. name is part of the definition of the
+// lists.
 func CountedIf[T any](model, counter, name string, counts func(*T) bool) ListOption {
 	f := figure{def: fmt.Sprintf(" counted in %s.%s if %s", model, counter, name)}
 	f.of = func(rec plug.Record) int64 {
@@ -55,16 +54,15 @@ func CountedIf[T any](model, counter, name string, counts func(*T) bool) ListOpt
 	return following(f, func(db *kvmodel.DB, _, _ string) *kvmodel.Derived { return db.Derived(model, counter) })
 }
 
-// Summed is Counted for a sum: each record adds the result of the function of, up to MaxSummand.
-// name is part of the definition of the lists.
+// Summed is Counted for a sum: each record adds its result of the func, up to MaxSummand. name is
+// part of the definition of the lists.
 func Summed[T any](model, counter, name string, of func(*T) int64) ListOption {
 	f := figure{def: fmt.Sprintf(" summed in %s.%s of %s", model, counter, name), of: plug.Untyped(of)}
 	return following(f, func(db *kvmodel.DB, _, _ string) *kvmodel.Derived { return db.Sum(model, counter) })
 }
 
-// ForValues counts the lists like Counted, in a count of their own, for ranking.NewValues. The
-// definition of the lists does not change, since the definition of the values determines whether
-// the numbers are right.
+// ForValues is Counted in a count of its own, for ranking.NewValues. It does not change the
+// definition of the lists: that of the values determines whether the numbers are right.
 func ForValues() ListOption {
 	return following(figure{}, func(db *kvmodel.DB, model, list string) *kvmodel.Derived {
 		return db.Derived(model, plug.ValuesName(list))
@@ -83,7 +81,7 @@ func following(f figure, derived func(db *kvmodel.DB, model, list string) *kvmod
 	}
 }
 
-// MaxSummand is the maximum that one record adds to a sum or subtracts from it.
+// MaxSummand bounds the amount that one record adds to a sum or subtracts from it.
 const MaxSummand = 1 << 40
 
 func (f *figure) check(rec plug.Record) error {
@@ -96,7 +94,6 @@ func (f *figure) check(rec plug.Record) error {
 	return nil
 }
 
-// note returns the shares of rec in the numbers, "" if each is 1.
 func (l *lists) note(rec plug.Record) string {
 	var parts []string
 	for i := range l.figures {
@@ -107,7 +104,7 @@ func (l *lists) note(rec plug.Record) string {
 	return strings.Join(parts, noteComma)
 }
 
-const noteComma = "," // between the parts of a note
+const noteComma = ","
 
 func noteAt(places []string) memberlog.Note {
 	if len(places) == 0 {
@@ -116,8 +113,7 @@ func noteAt(places []string) memberlog.Note {
 	return memberlog.NoteOf(plug.NoteOf(places[0]))
 }
 
-// share returns the share of an entry with note. An entry without one is older than f, and a
-// rebuild replaces it.
+// An entry without a note is older than f; a rebuild replaces it.
 func (f *figure) share(note string) int64 {
 	if f.of == nil {
 		return 1
@@ -134,8 +130,6 @@ func (l *lists) eachFigure(ctx context.Context, s kv.Store, step func(kv.Store, 
 	return atEach(ctx, s, len(l.figures), func(s kv.Store, i int) error { return step(s, &l.figures[i]) }, func(_ int, err error) error { return err })
 }
 
-// begin ensures that the list at place has the numbers for an entry with note, and reports whether
-// one was created.
 func (l *lists) begin(ctx context.Context, s kv.Store, place, note string) (made bool) {
 	_ = l.eachFigure(ctx, s, func(s kv.Store, f *figure) error {
 		if f.share(note) != 0 && f.Begin(ctx, s, place) {
@@ -154,7 +148,6 @@ func (l *lists) doubt(places []string) {
 	}
 }
 
-// counted is lists as the derived number at i sees them.
 type counted struct {
 	*lists
 	i int
@@ -165,7 +158,6 @@ func (l counted) Members(ctx context.Context, s kv.Store, place string) (m kvmod
 	return m, err
 }
 
-// Mend checks the entries that no fold has checked against the records.
 func (l counted) Mend(ctx context.Context, s kv.Store, place string) (mended bool, err error) {
 	err = l.logs.Open(ctx, s, place, func(entries []memberlog.Entry) error {
 		some, err := l.mend(ctx, s, place, entries)
@@ -175,10 +167,8 @@ func (l counted) Mend(ctx context.Context, s kv.Store, place string) (mended boo
 	return mended, err
 }
 
-// Counts reports whether derived numbers follow the lists.
 func (l *lists) Counts() bool { return len(l.figures) > 0 }
 
-// Notes reports whether one of the numbers has different shares for different records.
 func (l *lists) Notes() bool {
 	return slices.ContainsFunc(l.figures, func(f figure) bool { return f.of != nil })
 }
@@ -191,7 +181,6 @@ func (l *lists) countsBeside(m *plug.Move) bool {
 	return l.Counts() && m.Added != nil && !l.isAtomic()
 }
 
-// shares returns the shares to add for m, less the additions of its earlier tries.
 func (l *lists) shares(m *plug.Move) []plug.Share {
 	var sum plug.Added
 	for _, place := range plug.Without(m.Is, m.Was) {
@@ -213,7 +202,6 @@ func (l *lists) addPlace(sum *plug.Added, place string, times int64) {
 	}
 }
 
-// add adds more to the numbers, and records the results in added.
 func (l *lists) add(ctx context.Context, s kv.Store, added *plug.Added, more []plug.Share) {
 	if len(more) > 0 && added.Began.IsZero() {
 		added.Began = l.host.DB().Now()
@@ -224,7 +212,7 @@ func (l *lists) add(ctx context.Context, s kv.Store, added *plug.Added, more []p
 	})
 	for i, share := range more {
 		if errors.Is(errs[i], kv.ErrSkipped) {
-			continue // the record has not committed
+			continue
 		}
 		if errs[i] != nil {
 			added.Doubt = append(added.Doubt, share.Place)
@@ -234,8 +222,8 @@ func (l *lists) add(ctx context.Context, s kv.Store, added *plug.Added, more []p
 	}
 }
 
-// count adds the shares of moves in a transaction that already has all their entries. It counts the
-// list of a missing number.
+// count adds the shares of moves in the transaction that has their entries. It counts the list of a
+// missing number.
 func (l *lists) count(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	type key struct {
 		place  string
@@ -244,7 +232,7 @@ func (l *lists) count(ctx context.Context, s kv.Store, moves []*plug.Move) error
 	total := make(map[key]int64)
 	for _, m := range moves {
 		if m.Added == nil {
-			continue // it belongs to a rebuild
+			continue // a rebuild
 		}
 		for _, share := range l.shares(m) {
 			total[key{share.Place, share.Number}] += share.By
@@ -276,7 +264,6 @@ func (l *lists) tell(ctx context.Context, s kv.Store, m *plug.Move) {
 	})
 }
 
-// followed makes the followers of the numbers catch up with all changes of moves.
 func (l *lists) followed(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	var places []string
 	for _, m := range moves {
@@ -298,8 +285,8 @@ func (l *lists) eachFollowed(ctx context.Context, s kv.Store, places []string) e
 	return l.eachFigure(ctx, s, func(s kv.Store, f *figure) error { return f.Followed(ctx, s, places) })
 }
 
-// changed returns the changes of m to numbers, unless the followers have followed. It includes
-// shares of 0, which had other values in between.
+// changed returns the changes of m that followers lack, with shares of 0, which had other values in
+// between.
 func (l *lists) changed(m *plug.Move) []plug.Share {
 	switch {
 	case m.Added == nil || underWayOf(m).followed:
@@ -310,7 +297,6 @@ func (l *lists) changed(m *plug.Move) []plug.Share {
 	return m.Added.Shares
 }
 
-// Undo takes back the additions of a change that did not commit.
 func (l *lists) Undo(ctx context.Context, s kv.Store, added *plug.Added, places []string, doubt bool) error {
 	places = plug.Bares(places)
 	back := added.Shares
@@ -328,7 +314,7 @@ func (l *lists) Undo(ctx context.Context, s kv.Store, added *plug.Added, places 
 	return cmp.Or(l.eachFollowed(ctx, s, places), l.putInDoubt(added))
 }
 
-// settleMove settles the additions of m. Slow additions are in doubt, too.
+// The additions of a slow change are in doubt, too.
 func (l *lists) settleMove(m *plug.Move) error {
 	if m.Added == nil || l.isAtomic() {
 		return nil
@@ -339,7 +325,7 @@ func (l *lists) settleMove(m *plug.Move) error {
 	return l.putInDoubt(m.Added)
 }
 
-// putInDoubt puts the numbers in added in doubt. It returns an ErrNotYet until they are recounted.
+// putInDoubt returns an ErrNotYet until the numbers in doubt are recounted.
 func (l *lists) putInDoubt(added *plug.Added) error {
 	if len(added.Doubt) == 0 {
 		return nil
@@ -358,17 +344,17 @@ func (l *lists) putInDoubt(added *plug.Added) error {
 	return nil
 }
 
-// tooLate reports whether it is too late, for work that began at began, to change a list or to rely
-// on an addition without putting the number in doubt: a concurrent recount may have read the list
-// before the former and written the number after the latter. A zero began is never too late.
+// tooLate reports whether work begun at began is too late to change a list, or to rely on an
+// addition, without doubt: a concurrent recount may have read the list before the former and
+// written the number after the latter. The zero time is never too late.
 func (l *lists) tooLate(began time.Time) bool {
 	return !began.IsZero() && l.host.DB().Now().Sub(began) > times.Change
 }
 
 const firstRounds = 20
 
-// recount recounts the lists at places, which are sorted. If there is one number for each list, it
-// calls reached from time to time with the last place up to which all are counted.
+// recount recounts the lists at places, sorted. If each list has one number, it calls reached from
+// time to time with the last place counted.
 func (l *lists) recount(ctx context.Context, s kv.Store, places []string, reached func(place string) error) error {
 	if len(l.figures) > 1 {
 		reached = func(string) error { return nil }

@@ -14,20 +14,20 @@ import (
 var _ plug.Fitter = listWindow{}
 
 const (
-	// fittedMembers is the number of members of a list read to measure how fast they arrive, and
-	// fittedRun how many consecutive ones.
+	// members read to measure the rate of arrivals, of which fittedRun consecutive ones are
+	// compared
 	fittedMembers = 100
 	fittedRun     = 10
 
-	// oneSegment is the number of members per second that one segment easily handles.
+	// members per second that one segment easily takes
 	oneSegment = 10
 )
 
-// largeHead is the size of a head close to the limit for a value. Tests make it smaller.
+// Tests make it smaller.
 var largeHead = kv.MaxValue / 2
 
-// Fit checks the largest list of some records: whether it is close to its limit, and whether its
-// write rate justifies hot=.
+// Fit judges the largest list of some records: whether it is near its limit, and whether its write
+// rate justifies hot=.
 func (l listWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, _ time.Duration) (unfit []string, err error) {
 	if l.total != nil || len(some) == 0 {
 		return nil, nil
@@ -61,7 +61,7 @@ func (l listWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, _
 	for i := range w.Members {
 		revs = append(revs, w.Members[i].Rev)
 	}
-	// The members read are a random part, so the others arrived at the same rate.
+	// these are a random part, so the others arrived at the same rate
 	part := float64(max(all[most].Members, len(revs))) / float64(max(len(revs), 1))
 	if rate := part * fastest(revs); rate < oneSegment {
 		unfit = append(unfit, fmt.Sprintf("hot=%d is for hundreds of writers, but the largest list checked got at most %.2g members a second; without hot= a page reads fewer keys", 1<<l.logs.Hot, rate))
@@ -76,8 +76,7 @@ func nearLimit(e memberlog.Extent) []string {
 	return []string{fmt.Sprintf("a list of about %d members has a head of %d KB, of at most %d KB; list=Group with a second field divides it", e.Members, e.Head>>10, kv.MaxValue>>10)}
 }
 
-// fastest returns the highest number of arrivals per second, by their revs, which begin as
-// milliseconds; 0 if there are too few to tell.
+// Revs begin as milliseconds.
 func fastest(revs []uint64) (rate float64) {
 	slices.Sort(revs)
 	for i := fittedRun - 1; i < len(revs); i++ {

@@ -29,9 +29,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
-// A history is the calls of concurrent clients of several processes, and the answers. Some order of
-// all calls, one after another, must explain every answer. The lists have tiny segments, which are
-// constantly folded, split and joined.
+// A history is the calls of concurrent clients of several processes, with the answers. Some order
+// of all calls must explain every answer. The lists have tiny segments, which are constantly
+// folded, split and joined.
 
 const (
 	historyProcesses = 3
@@ -39,7 +39,6 @@ const (
 	historyOps       = 200
 )
 
-// eachServer runs f on every kind of store, with real servers.
 func eachServer(t *testing.T, f func(t *testing.T, s kv.Store)) {
 	t.Run("memkv", func(t *testing.T) { f(t, memkv.New(memkv.Options{})) })
 	t.Run("boltkv", func(t *testing.T) {
@@ -69,7 +68,7 @@ func eachServer(t *testing.T, f func(t *testing.T, s kv.Store)) {
 		f(t, s)
 	})
 	if !proof.Long() {
-		return // A cluster takes seconds to start.
+		return // a cluster takes seconds to start
 	}
 	t.Run("rediskv on a cluster", func(t *testing.T) {
 		servers.Need(t, "redis-server")
@@ -83,7 +82,7 @@ func eachServer(t *testing.T, f func(t *testing.T, s kv.Store)) {
 	})
 }
 
-// question is a call of a client about a thing, and answer the result.
+// question is a call about a thing.
 type question struct{ what, of string }
 
 type answer struct {
@@ -91,11 +90,9 @@ type answer struct {
 	unclear bool // it may have been done at any later time, or never
 }
 
-// ask is the next call of a client. It returns the questions of the call, one for each thing, with
-// their answers.
+// ask is the next call of a client. It returns one question for each thing, with its answer.
 type ask func(ctx context.Context, rng *rand.Rand) (map[question]answer, error)
 
-// history runs the clients, and returns all their calls and answers.
 func history(t testing.TB, seed uint64, clients []ask) []porcupine.Operation {
 	t.Helper()
 	var mu sync.Mutex
@@ -131,8 +128,8 @@ func history(t testing.TB, seed uint64, clients []ask) []porcupine.Operation {
 	return all
 }
 
-// model returns a porcupine model of separate things. step returns the state of a
-// thing after a question and its answer, and whether the answer is possible.
+// model returns a porcupine model of separate things. step returns the state of a thing after a
+// question, and whether the answer is possible.
 func model(init string, step func(state, what, told string) (string, bool)) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return init },
@@ -155,7 +152,6 @@ func model(init string, step func(state, what, told string) (string, bool)) porc
 	}
 }
 
-// explains asserts that some order of all calls explains the answers.
 func explains(t testing.TB, m porcupine.Model, seed uint64, all []porcupine.Operation) {
 	t.Helper()
 	for _, part := range m.Partition(all) {
@@ -174,11 +170,10 @@ func tell(all []porcupine.Operation) string {
 	return strings.Join(lines, "\n")
 }
 
-// tinyLimits are limits at which a few members take several segments.
+// With tinyLimits a few members take several segments.
 var tinyLimits = memberlog.Limits{Split: 110, Merge: 60, Slack: 30, Look: 60, Grace: 24 * time.Hour}
 
-// eachHistory records histories of clients in several processes, started by open, and asserts that
-// m explains them.
+// eachHistory asserts that m explains histories of clients in several processes.
 func eachHistory(t *testing.T, s kv.Store, m porcupine.Model, open func(db *kvmodel.DB) func(seed uint64) ask) {
 	var processes []func(seed uint64) ask
 	for range historyProcesses {
@@ -193,7 +188,7 @@ func eachHistory(t *testing.T, s kv.Store, m porcupine.Model, open func(db *kvmo
 		}
 		all := history(t, seed, clients)
 		if len(all) < historyOps/2 {
-			silent++ // On a busy machine a server may not answer for a while.
+			silent++ // on a busy machine a server may not answer for a while
 		}
 		if !kv.PowersOf(s).Unless {
 			all = withoutGaps(all)
@@ -208,9 +203,9 @@ func eachHistory(t *testing.T, s kv.Store, m porcupine.Model, open func(db *kvmo
 	}
 }
 
-// withoutGaps leaves out answers that missed a record in motion. On a store that cannot refuse an
-// append after a seal, a change that meets a seal enters its record during the commit and not
-// before it. Until the change replies, the record may be in neither list.
+// withoutGaps leaves out answers that missed a record in motion. A store that cannot refuse an
+// append after a seal may enter a record during the commit, so until the reply the record may be in
+// neither list.
 func withoutGaps(all []porcupine.Operation) []porcupine.Operation {
 	return slices.DeleteFunc(slices.Clone(all), func(o porcupine.Operation) bool {
 		missed, is := strings.CutPrefix(o.Input.(question).what, "in ")
@@ -221,25 +216,11 @@ func withoutGaps(all []porcupine.Operation) []porcupine.Operation {
 	})
 }
 
-// forgetful is a store that drops every tenth append to a list.
-type forgetful struct {
-	server
-	n atomic.Int64
-}
-
-func (f *forgetful) Do(ctx context.Context, ops []kv.Op) error {
-	for i := range ops {
-		if ops[i].Kind == kv.Append && strings.HasPrefix(ops[i].Key, "l:") && f.n.Add(1)%10 == 0 {
-			ops[i].Result = kv.Result{}
-			continue
-		}
-		_ = f.server.Do(ctx, ops[i:i+1])
-	}
-	return kv.Unanswered(ops)
-}
-
 func TestLinear_NoOrderExplainsAListThatForgets(t *testing.T) {
-	s := &forgetful{server: server{memkv.New(memkv.Options{})}}
+	var n atomic.Int64
+	s := answering(server{memkv.New(memkv.Options{})}, func(op *kv.Op) bool { // drops every tenth append
+		return op.Kind == kv.Append && ofList(op) && n.Add(1)%10 == 0
+	})
 	a, b := newTinyBooks(closing(t, openQuiet(shared{s}))), newTinyBooks(closing(t, openQuiet(shared{s})))
 	for seed := range uint64(20) {
 		all := history(t, seed, []ask{a.askTags(seed), b.askTags(seed)})
@@ -252,7 +233,6 @@ func TestLinear_NoOrderExplainsAListThatForgets(t *testing.T) {
 	t.Error("20 histories of lists that forget were explained")
 }
 
-// unsure reports whether a write that ended in err may take effect.
 func unsure(err error) bool {
 	return errors.Is(err, kv.ErrUnclear) || errors.Is(err, kv.ErrConflict)
 }
@@ -278,7 +258,6 @@ var tagged = model("", func(state, what, told string) (string, bool) {
 	return "", state != ""
 })
 
-// newTinyBooks returns books whose lists have tiny segments.
 func newTinyBooks(db *kvmodel.DB) *books {
 	b := newBooks(db)
 	*b.ByTags.Limits(), *b.ByAuthor.Limits() = tinyLimits, tinyLimits
@@ -303,7 +282,7 @@ func (b *books) askTags(seed uint64) ask {
 				return nil
 			})
 			if errors.Is(err, kv.ErrConflict) {
-				return nil, nil // It gave up before any change.
+				return nil, nil // it gave up before any change
 			}
 			return map[question]answer{{"move " + tag, id}: {"", unsure(err)}}, orUnclear(err)
 		case 2:

@@ -35,18 +35,16 @@ func (l *list) failure(err error) error {
 	return fmt.Errorf("%s: %w", l.name, err)
 }
 
-// errStop ends an iteration whose caller has stopped.
 var errStop = errors.New("stop")
 
-// eachText calls f with the text of each id until f fails.
 func (l *list) eachText(ctx context.Context, f func(text string) error) error {
 	return l.logs.Each(ctx, kv.Near(l.store), l.place, f)
 }
 
-// Count returns the number of records in the list. It reads the whole list, though not the records,
-// so use it for short lists or rarely; a counter with count=Model.Field has the number at no cost.
-// It includes completed changes of this process; a change in progress may be counted already, and
-// so may one interrupted by a crash, until it is repaired or a page has read it.
+// Count returns the number of records in the list. It reads the whole list, though not the records:
+// use count=Model.Field where that is too slow. It includes completed changes of this process. A
+// change in progress may be counted, and so may one interrupted by a crash, until it is repaired or
+// a page has read it.
 func (l *List[T, K]) Count(ctx context.Context) (int, error) { return l.list.count(ctx) }
 
 func (l *list) count(ctx context.Context) (int, error) {
@@ -61,8 +59,8 @@ func (l *list) count(ctx context.Context) (int, error) {
 	return n, l.failure(err)
 }
 
-// Size returns the approximate number of records in the list: exact up to a few thousand, and
-// within a few percent above. It counts the same records as Count. One trip, two the first time.
+// Size returns about the number of records in the list: exact up to a few thousand, within a few
+// percent above. One trip, two the first time.
 func (l *List[T, K]) Size(ctx context.Context) (int, error) { return l.list.size(ctx) }
 
 func (l *list) size(ctx context.Context) (int, error) {
@@ -77,7 +75,7 @@ func (l *list) size(ctx context.Context) (int, error) {
 	return n, l.failure(err)
 }
 
-// Contains reports whether the record with id is in the list. It reads the record. One trip.
+// Contains reports whether the record with id is in the list, by reading it. One trip.
 func (l *List[T, K]) Contains(ctx context.Context, id K) (bool, error) {
 	return l.list.contains(ctx, l.ids.Text(id))
 }
@@ -92,9 +90,9 @@ func (l *list) contains(ctx context.Context, id string) (bool, error) {
 	return recs[0].Holds(l.place), nil
 }
 
-// Page returns up to n records of the list from the position of cursor, "" for the beginning, with
-// the cursors of the adjacent pages. It skips records that a keep rejects, and reads on until it
-// has n others. After ten times n entries it returns a short page with a Next. n is from 1 to 1000.
+// Page returns up to n records, 1 to 1000, from cursor on, "" for the beginning, with the cursors
+// of the adjacent pages. It skips records that a keep rejects; after ten times n entries it returns
+// a short page with a Next.
 //
 // The first page takes one trip if it has not changed since this process last read it. Otherwise a
 // page takes two trips, three the first time, and a few more if records are skipped. Errors are
@@ -130,8 +128,8 @@ func (l *list) page(ctx context.Context, cursor string, n int, keep func(plug.Re
 }
 
 // Numbered returns a page of n records by its number, from 1, and the number of pages and records.
-// It reads the whole list, as Count does, and the records of the page in one more trip. A page may
-// lack a few records that have just left the list.
+// It reads the whole list, and the records of the page in one more trip. A page may lack a few
+// records that have just left the list.
 func (l *List[T, K]) Numbered(ctx context.Context, page, n int) (kvmodel.Numbered[T], error) {
 	found, total, err := l.list.numbered(ctx, page, n)
 	if err != nil {
@@ -164,8 +162,8 @@ func (l *list) numbered(ctx context.Context, page, n int) (items []plug.Record, 
 	return items, total, l.failure(err)
 }
 
-// IDs returns the ids of the records in the list, each once. It does not read the records, so a few
-// may have just left the list. It ends after an error.
+// IDs returns the ids of the records in the list, each once, without reading these, so a few may
+// have just left it. It ends after an error.
 func (l *List[T, K]) IDs(ctx context.Context) iter.Seq2[K, error] {
 	return func(yield func(K, error) bool) {
 		ctx, end := l.list.host.Begin(ctx, "IDs")

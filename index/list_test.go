@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -49,7 +50,6 @@ func newBooks(db *kvmodel.DB) *books {
 	return booksOf(db, schema)
 }
 
-// lastingBooks are books that do not expire.
 var lastingBooks = schemaOf("Book", func(b *book) *string { return &b.ID })
 
 func booksOf(db *kvmodel.DB, schema kvmodel.Schema[book, string]) *books {
@@ -75,7 +75,6 @@ func booksOf(db *kvmodel.DB, schema kvmodel.Schema[book, string]) *books {
 	}
 }
 
-// eachKind runs f on an empty store for each set of powers.
 func eachKind(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store)) {
 	for _, kind := range []struct {
 		name string
@@ -92,7 +91,6 @@ func eachKind(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv
 	}
 }
 
-// server has the powers of a Redis server.
 type server struct{ kv.Store }
 
 func (server) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
@@ -108,13 +106,7 @@ func idsOf(t testing.TB, ctx context.Context, l *index.List[book, string]) []str
 	return ids
 }
 
-func bookIDs(bs []*book) []string {
-	var ids []string
-	for _, b := range bs {
-		ids = append(ids, b.ID)
-	}
-	return ids
-}
+func bookIDs(bs []*book) []string { return kv.Texts(bs, func(b *book) string { return b.ID }) }
 
 func wantIDs(t testing.TB, ctx context.Context, l *index.List[book, string], want ...string) {
 	t.Helper()
@@ -156,7 +148,7 @@ func TestLists_ARecordIsInTheListsOfItsValuesAndInNoOthers(t *testing.T) {
 	})
 }
 
-// pages returns the ids of all pages from the beginning, and of all pages back from the end.
+// pages returns the ids of all pages from the beginning, and of all back from the end.
 func pages(t testing.TB, ctx context.Context, l *index.List[book, string], n int) (onward, back [][]string) {
 	t.Helper()
 	var last kvmodel.Listing[book]
@@ -182,7 +174,7 @@ func TestList_Page_ShowsEveryRecordOnceInBothDirections(t *testing.T) {
 		want := createBooks(t, ctx, b, 300)
 		l := b.ByAuthor.Of("knuth")
 		for range l.All(ctx) {
-			break // A reader may stop early.
+			break // a reader may stop early
 		}
 		var got []string
 		for v, err := range l.All(ctx) {
@@ -206,7 +198,7 @@ func TestList_Page_ShowsEveryRecordOnceInBothDirections(t *testing.T) {
 			}
 			slices.Reverse(back)
 			if len(back) == len(onward) {
-				// From the end, the first page is the short one.
+				// from the end, the first page is the short one
 				onward, back = [][]string{slices.Concat(onward...)}, [][]string{slices.Concat(back...)}
 			}
 			if diff := cmp.Diff(onward, back); diff != "" {
@@ -216,7 +208,6 @@ func TestList_Page_ShowsEveryRecordOnceInBothDirections(t *testing.T) {
 	})
 }
 
-// createBooks creates n books of one author and returns their ids, sorted.
 func createBooks(t testing.TB, ctx context.Context, b *books, n int) (ids []string) {
 	t.Helper()
 	var all []*book
@@ -287,27 +278,11 @@ func TestList_Page_RefusesACursorThatIsNotItsOwn(t *testing.T) {
 			t.Errorf("a page of %d: got %v, want ErrInvalid", n, err)
 		}
 	}
-	// A valid cursor is only a position.
+	// a valid cursor is only a position
 	forged := kvmodel.Cursor(`Book.ByAuthor "knuth"`, []byte("<zzz"))
 	if _, err := b.ByAuthor.Of("knuth").Page(ctx, forged, 10); err != nil {
 		t.Errorf("a cursor to an id that is not there: %v", err)
 	}
-}
-
-func TestLists_AnExpiredRecordIsInNoList(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	clock := proof.NewClock(now)
-	ctx := t.Context()
-	db, err := kvmodel.Open(memkv.New(memkv.Options{Now: clock.Now}), kvmodel.Clock(clock.Now))
-	must(t, err)
-	b := newBooks(closing(t, db))
-	must(t, b.Create(ctx, &book{ID: "a", Author: "knuth", Gone: now.Add(time.Hour)}))
-	must(t, b.Create(ctx, &book{ID: "b", Author: "knuth", Gone: now.Add(time.Hour)}))
-	_, err = b.Update(ctx, "b", func(b *book) error { b.Gone = now.Add(3 * time.Hour); return nil })
-	must(t, err)
-	wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a", "b")
-	clock.Advance(2 * time.Hour)
-	wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "b")
 }
 
 func TestLists_ARecordThatIsMadeAgainAfterItsEndIsListedWhateverTheClocksSay(t *testing.T) {
@@ -326,7 +301,7 @@ func TestLists_ARecordThatIsMadeAgainAfterItsEndIsListedWhateverTheClocksSay(t *
 				id := fmt.Sprint(clock.Now().Unix())
 				gone := clock.Now().Add(11 * time.Minute)
 				must(t, pair[0].Create(ctx, &book{ID: id, Author: id, Gone: gone}))
-				// A process refuses another record until its clock says that the first has ended.
+				// a process refuses another record until its clock says that the first has ended
 				err := kv.ErrExists
 				for tries := 0; tries < 40 && errors.Is(err, kv.ErrExists); tries++ {
 					clock.Advance(time.Minute)
@@ -375,7 +350,6 @@ func TestLists_AnIDThatIsTooLongForAListIsRefusedAndNothingIsStored(t *testing.T
 	})
 }
 
-// refusing is a store that can refuse some ops.
 type refusing struct {
 	kv.Store
 	which   func(op *kv.Op) bool
@@ -385,71 +359,26 @@ type refusing struct {
 func (r *refusing) Powers() kv.Powers { return kv.PowersOf(r.Store) }
 
 func (r *refusing) Do(ctx context.Context, ops []kv.Op) error {
-	for i := range ops {
-		if r.refuses.Load() && r.which(&ops[i]) {
-			ops[i].Result.Err = kv.ErrUnavailable
-			continue
+	return answering(r.Store, func(op *kv.Op) bool {
+		if !r.refuses.Load() || !r.which(op) {
+			return false
 		}
-		_ = r.Store.Do(ctx, ops[i:i+1])
-	}
-	return kv.Unanswered(ops)
+		op.Result.Err = kv.ErrUnavailable
+		return true
+	}).Do(ctx, ops)
 }
 
-// removal reports whether op removes an entry from a list.
 func removal(op *kv.Op) bool {
 	const out = 3
 	return entry(op) && op.Value[0] == out
 }
 
-// entry reports whether op appends an entry to a list.
 func entry(op *kv.Op) bool { return op.Kind == kv.Append && ofList(op) }
 
 func ofList(op *kv.Op) bool { return strings.HasPrefix(op.Key, "l:") }
 
-func TestList_SizeAndCount_FollowTheChangesOfTheirProcessAtOnce(t *testing.T) {
-	for name, s := range map[string]kv.Store{
-		"unless": server{memkv.New(memkv.Options{})}, "plain": plain{memkv.New(memkv.Options{})},
-	} {
-		t.Run(name, func(t *testing.T) {
-			ctx, late := t.Context(), &refusing{Store: shared{s}, which: removal}
-			b := newBooks(closing(t, open(t, late)))
-			must(t, b.CreateMulti(ctx, []*book{
-				{ID: "a", Author: "knuth"}, {ID: "b", Author: "knuth"}, {ID: "c", Author: "knuth"}, {ID: "d", Author: "knuth"},
-			}))
-			knuth := b.ByAuthor.Of("knuth")
-			late.refuses.Store(true)
-			must(t, b.Delete(ctx, "a"))
-			wantIDs(t, ctx, knuth, "b", "c", "d")
-			_, err := b.Update(ctx, "b", func(b *book) error { b.Author = "dijkstra"; return nil })
-			must(t, err)
-			wantIDs(t, ctx, knuth, "c", "d")
-			wantIDs(t, ctx, b.ByAuthor.Of("dijkstra"), "b")
-			if err := b.db.Flush(ctx); err == nil {
-				t.Error("the removals were to be refused")
-			}
-			wantIDs(t, ctx, knuth, "c", "d")
-
-			// An entry that this process or another adds again counts again.
-			must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
-			wantIDs(t, ctx, knuth, "a", "c", "d")
-			other := newBooks(closing(t, open(t, shared{s})))
-			_, err = other.Update(ctx, "b", func(b *book) error { b.Author = "knuth"; return nil })
-			must(t, err)
-			wantIDs(t, ctx, knuth, "a", "b", "c", "d")
-			must(t, other.Delete(ctx, "c"))
-			must(t, other.db.Flush(ctx))
-			wantIDs(t, ctx, knuth, "a", "b", "d")
-
-			late.refuses.Store(false)
-			must(t, b.db.Flush(ctx))
-			wantIDs(t, ctx, knuth, "a", "b", "d")
-			wantIDs(t, ctx, newBooks(closing(t, open(t, shared{s}))).ByAuthor.Of("knuth"), "a", "b", "d")
-		})
-	}
-}
-
-// Another process sealed the segment and died, so the entry appended after the seal is lost. The
-// writer cannot find that out before it replies.
+// Another process sealed the segment and died, so an entry appended later is lost. The writer
+// cannot find that out before it replies.
 func TestList_SizeAndCount_HaveAnEntryThatMayNotStand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})
@@ -533,8 +462,7 @@ func TestList_ALostRaceLeavesNoEndOfItsOwn(t *testing.T) {
 	}
 }
 
-// The process of the change stops between its journal line and its commit, and the end passes
-// before a repair.
+// Its process stops between journal line and commit, and the end passes before a repair.
 func TestList_AChangeThatStopsBeforeItsCommitEndsNoEntry(t *testing.T) {
 	for name, as := range map[string]func(kv.Store) kv.Store{
 		"server": func(s kv.Store) kv.Store { return server{s} },
@@ -567,7 +495,7 @@ func TestList_AChangeThatStopsBeforeItsCommitEndsNoEntry(t *testing.T) {
 	}
 }
 
-// After the change of the end, the list cannot be written to.
+// After the change, the list cannot be written to.
 func TestList_AProcessSeesTheEndsThatItHasChangedAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		was, is time.Duration
@@ -618,5 +546,51 @@ func TestList_Numbered_IsAPageByItsNumber(t *testing.T) {
 				t.Errorf("page 0: %v, want ErrInvalid", err)
 			}
 		})
+	}
+}
+
+func TestList_Picture_ShowsTheKeysThatAreStored(t *testing.T) {
+	s := memkv.New(memkv.Options{})
+	b := openSweep(s)
+	closing(t, b.db)
+	for i := range 5 {
+		must(t, b.Create(t.Context(), &book{ID: fmt.Sprint("b", i), Author: "ann"}))
+	}
+	must(t, b.Delete(t.Context(), "b3"))
+	must(t, b.db.Flush(t.Context()))
+	p, err := b.ByAuthor.Of("ann").Picture(t.Context(), 10)
+	if err != nil || len(p.Segments) != 1 || p.Segments[0].Live != 4 || p.Words != "" {
+		t.Fatalf("want a segment of four, got %+v, %v", p, err)
+	}
+	got, err := kv.One(t.Context(), s, kv.OpGet(p.Segments[0].Key))
+	if err != nil || len(got.Value) != p.Segments[0].Bytes {
+		t.Errorf("%s has %d bytes, %v, and the picture says %d", p.Segments[0].Key, len(got.Value), err, p.Segments[0].Bytes)
+	}
+	if p, err = b.ByAuthor.Of("nobody").Picture(t.Context(), 10); err != nil || len(p.Segments) > 0 && p.Segments[0].Live > 0 {
+		t.Errorf("of nobody: want nothing, got %+v, %v", p, err)
+	}
+}
+
+func TestLists_Fit_NamesAListThatComesNearItsLimit(t *testing.T) {
+	index.SmallHeads(t)
+	mem := memkv.New(memkv.Options{})
+	b := openSweep(mem)
+	closing(t, b.db)
+	*b.ByAuthor.Limits() = tinyLimits
+	some := []plug.Standing{{ID: "b0", Place: "bob"}, {ID: "b1", Place: "ann"}}
+	fit := func() string {
+		unfit, err := b.ByAuthor.Window().(plug.Fitter).Fit(t.Context(), mem, some, 48*time.Hour)
+		must(t, err)
+		return strings.Join(unfit, "\n")
+	}
+	for i := range 200 {
+		if i == 5 && fit() != "" {
+			t.Errorf("a short list: %s", fit())
+		}
+		must(t, b.Create(t.Context(), &book{ID: fmt.Sprint("b", i), Author: "ann"}))
+		must(t, b.db.Flush(t.Context()))
+	}
+	if got := fit(); !strings.HasPrefix(got, "a list of about ") || !strings.HasSuffix(got, "list=Group with a second field divides it") {
+		t.Errorf("a long list: %q", got)
 	}
 }

@@ -22,8 +22,7 @@ import (
 // value.
 //
 // A change appends the record to the lists of its new values before it commits, and removes it from
-// the lists of its old values afterwards, so any number of writers can work without conflicts.
-// Readers load the records anyway, and skip records that no longer hold the value.
+// those of its old values afterwards, so any number of writers can work without conflicts.
 type Lists[T any, K comparable, V any] struct {
 	spec kvmodel.IndexSpec[T, V]
 	ids  kvmodel.KeyOf[K]
@@ -38,9 +37,9 @@ type lists struct {
 	logs       *memberlog.Logs
 
 	ahead   ahead.Memory // of first pages
-	figures []figure     // the numbers that follow
-	total   []string     // all places of a Total, of which only the numbers are read
-	met     plug.Places  // by a rebuild that has not ended
+	figures []figure     // that follow
+	total   []string     // of a Total, of which only the numbers are read
+	met     plug.Places  // by an unfinished rebuild
 }
 
 var (
@@ -58,17 +57,16 @@ type listOptions struct {
 	hot     uint8
 	figures []func(db *kvmodel.DB, model, list string) figure
 	parts   int      // of a note
-	total   []string // all places of a Total
+	total   []string // as in lists
 }
 
-// Hot divides each list into at least that many segments from the start, so that concurrent writers
-// to one list rarely collide. The number is rounded up to a power of two, and a page reads that
-// many keys.
+// Hot divides each list from the start into at least that many segments, rounded up to a power of
+// two, so that concurrent writers rarely collide. A page reads that many keys.
 func Hot(segments int) ListOption {
 	return func(o *listOptions) { o.hot = uint8(bits.Len(uint(max(segments, 1) - 1))) }
 }
 
-// NewLists returns the index described by spec and plugs it into records.
+// NewLists returns the index described by spec, as an index of records.
 func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], opts ...ListOption) *Lists[T, K, V] {
 	o := optionsOf(opts)
 	l := &lists{index: spec.Name, def: spec.Def, places: plug.Untyped(spec.Places), limit: plug.Untyped(spec.Limit), total: o.total}
@@ -107,7 +105,7 @@ func newLogs(db plug.DB, o listOptions) *memberlog.Logs {
 	return &memberlog.Logs{Hot: o.hot, Store: db.Store(), Now: db.Now, Soon: db.Soon, Limits: memberlog.DefaultLimits}
 }
 
-// Spec returns the IndexSpec of the lists.
+// Spec returns the description of the lists.
 func (l *Lists[T, K, V]) Spec() kvmodel.IndexSpec[T, V] { return l.spec }
 
 // Derived returns a count of all records in the lists, nil if none follows them.
@@ -133,10 +131,9 @@ func (l *lists) name(place string) string {
 	return fmt.Sprintf("%s.%s %q", l.host.Model(), l.index, place)
 }
 
-// Name returns the index's name.
 func (l *lists) Name() string { return l.index }
 
-// Def returns the index's definition, with the numbers of other models that follow the lists.
+// Def includes the numbers that follow the lists.
 func (l *lists) Def() string {
 	def := l.def
 	for _, f := range l.figures {
@@ -145,7 +142,6 @@ func (l *lists) Def() string {
 	return def
 }
 
-// Places returns the texts of rec's values, each with the note of its entry.
 func (l *lists) Places(v plug.Record) []string {
 	places := l.places(v)
 	if note := l.note(v); note != "" {
@@ -154,7 +150,6 @@ func (l *lists) Places(v plug.Record) []string {
 	return places
 }
 
-// Limit returns an error if rec has too many values, or adds too much to a number.
 func (l *lists) Limit(rec plug.Record) error {
 	for _, f := range l.figures {
 		if err := f.check(rec); err != nil {
@@ -167,8 +162,6 @@ func (l *lists) Limit(rec plug.Record) error {
 	return l.limit(rec)
 }
 
-// underWay is what Prepare passes on: the entry, the places gained, the ticket of the entry at each
-// of them; and whether followers were told of the counts, and SureFollowers have followed.
 type underWay struct {
 	entry    memberlog.Entry
 	gained   []string // without notes
@@ -186,13 +179,11 @@ func underWayOf(m *plug.Move) *underWay {
 	return a
 }
 
-// Prepare adds the record to the lists of its new values, and ensures that counted lists have
-// numbers.
 func (l *lists) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	gained := plug.Bares(m.Gained)
 	a := &underWay{entry: in(m.ID, m.Rev, m.Ends, m.Is), gained: gained, tickets: make([]memberlog.Ticket, len(gained))}
 	m.Kept = a
-	if m.Rebuilds() { // It may make up for the loss of a head.
+	if m.Rebuilds() { // it may make up for the loss of a head
 		for _, place := range gained {
 			l.logs.Forget(place)
 		}
@@ -211,19 +202,17 @@ func (l *lists) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 			return err
 		}
 		if made && !a.tickets[i].Began() {
-			// The list has members that the new number does not count.
+			// the list has members that the new number does not count
 			m.Added.Doubt = append(m.Added.Doubt, gained[i])
 		}
 		return nil
 	})
 }
 
-// Chains reports whether an accepted append counts: then the store refuses those to segments that
-// were replaced. If the head of the list was lost, Prepare appends once more.
+// An accepted append counts if the store refuses those to replaced segments. If the head was lost,
+// Prepare appends again.
 func (l *lists) Chains(*plug.Move) bool { return kv.PowersOf(l.host.Store()).Unless }
 
-// Beside ensures that the entries appended by Prepare count, and adds the change's shares to the
-// numbers.
 func (l *lists) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !l.countsBeside(m) {
 		return l.stand(ctx, s, m)
@@ -244,8 +233,6 @@ func (l *lists) stand(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// Committed makes the change visible to readers of this process: additions, removals and new
-// expiries that are not written yet, and numbers in doubt.
 func (l *lists) Committed(m *plug.Move) {
 	a := underWayOf(m)
 	for i, place := range a.gained {
@@ -261,8 +248,7 @@ func (l *lists) Committed(m *plug.Move) {
 	}
 }
 
-// After removes the records from the lists of their old values, sets their new expiries in the
-// others, and settles the counts. It updates the followers of the counts once for all moves.
+// After updates the followers of the counts once for all moves.
 func (l *lists) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	if err := cmp.Or(kv.Each(ctx, s, moves, func(s kv.Store, _ int, m *plug.Move) error { return l.follow(ctx, s, m) })...); err != nil {
 		return err
@@ -302,8 +288,8 @@ func (l *lists) leave(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// moved returns the lists whose entries of m's record change after the commit. Where only the note
-// changes, Prepare has written the entry.
+// moved returns the lists whose entries change after the commit. Where only the note changes,
+// Prepare has written the entry.
 func (l *lists) moved(m *plug.Move) []string {
 	places := slices.Concat(m.Lost, m.Renewed)
 	if !plug.HasNotes(places) {
@@ -327,7 +313,6 @@ func (l *lists) put(ctx context.Context, s kv.Store, place string, e memberlog.E
 	return err
 }
 
-// in returns the entry of a record at places that expires at ends, a zero time for never.
 func in(id string, rev uint64, ends time.Time, places []string) memberlog.Entry {
 	e := memberlog.Entry{ID: id, Rev: rev, In: true, Note: noteAt(places)}
 	if !ends.IsZero() {
@@ -340,10 +325,9 @@ func (l *lists) out(id string, rev uint64) memberlog.Entry {
 	return memberlog.Entry{ID: id, Rev: rev, At: max(l.host.DB().Now().Unix(), 1)}
 }
 
-// Repair adds rec to the lists at places for the values it holds, and removes it from the others.
 func (l *lists) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	places = plug.Bares(places)
-	if rec.Rev == 0 { // Nothing was ever written, or it was lost.
+	if rec.Rev == 0 { // nothing was ever written, or it was lost
 		for _, place := range places {
 			l.logs.Written(place, l.out(rec.ID, math.MaxUint64))
 		}
@@ -362,8 +346,7 @@ func (l *lists) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places [
 	return err
 }
 
-// Forget removes the id from the lists of the values that its record held. When the last id leaves
-// a list, its keys and numbers are removed, too.
+// Forget also removes the numbers of lists that become empty.
 func (l *lists) Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error {
 	places = plug.Bares(places)
 	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
@@ -379,7 +362,6 @@ func (l *lists) end(ctx context.Context, s kv.Store, place string, gone bool, er
 	return l.eachFigure(ctx, s, func(s kv.Store, f *figure) error { return f.End(ctx, s, place) })
 }
 
-// Each calls f with the ids of the records in the list at place.
 func (l *lists) Each(ctx context.Context, s kv.Store, place string, f func(id string) error) error {
 	if err := l.host.Ready(ctx); err != nil {
 		return err
@@ -389,8 +371,6 @@ func (l *lists) Each(ctx context.Context, s kv.Store, place string, f func(id st
 	return at.failure(at.eachText(ctx, f))
 }
 
-// Vacate removes the ids of the records that have left the list at place, after calling f with
-// them. If none remain, it removes the keys and the numbers of the list.
 func (l *lists) Vacate(ctx context.Context, s kv.Store, place string, f func(ids []string) error) error {
 	now := l.host.DB().Now()
 	err := l.logs.Entries(ctx, s, place, func(entries []memberlog.Entry) error {
@@ -408,7 +388,6 @@ func (l *lists) Vacate(ctx context.Context, s kv.Store, place string, f func(ids
 	return err
 }
 
-// Check reports the values of recs whose lists lack them, or have different entries.
 func (l *lists) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	holders := plug.Holders(recs)
 	wrong := make([][]string, len(recs))
@@ -427,7 +406,6 @@ func (l *lists) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]s
 
 const checkedAtOnce = 100
 
-// eachLacking calls f with the holders, indexes into recs, that the list at place lacks.
 func (l *lists) eachLacking(ctx context.Context, s kv.Store, place string, recs []*plug.Seen, holders []int, f func(i int)) error {
 	now := l.host.DB().Now()
 	for some := range slices.Chunk(holders, checkedAtOnce) {
@@ -451,10 +429,10 @@ func (l *lists) atEach(ctx context.Context, s kv.Store, places []string, step fu
 	})
 }
 
-// atEach runs step for each of n places, side by side, and returns the first error, wrapped by
+// atEach runs step for each of n places, concurrently, and returns the first error, wrapped by
 // failure.
 func atEach(ctx context.Context, s kv.Store, n int, step func(kv.Store, int) error, failure func(int, error) error) error {
-	if n < 2 { // as for most records
+	if n < 2 {
 		for i := range n {
 			if err := step(s, i); err != nil {
 				return failure(i, err)

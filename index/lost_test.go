@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// keysUnder returns the keys of mem with the prefix begin.
 func keysUnder(t *testing.T, mem *memkv.Store, begin string) (all []string) {
 	t.Helper()
 	must(t, kv.PowersOf(mem).Keys(t.Context(), begin, func(some []string) error {
@@ -20,7 +19,7 @@ func keysUnder(t *testing.T, mem *memkv.Store, begin string) (all []string) {
 	return all
 }
 
-// A lost server takes many segments of one list along. No remaining record leads to some of them.
+// No remaining record leads to some of the lost segments.
 func TestLists_OneRebuildMakesUpForAllThatIsLost(t *testing.T) {
 	ctx := t.Context()
 	mem := memkv.New(memkv.Options{})

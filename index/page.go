@@ -12,7 +12,7 @@ import (
 )
 
 type start struct {
-	at *memberlog.Position // nil: the beginning of the list
+	at *memberlog.Position // nil: the beginning
 	direction
 }
 
@@ -25,11 +25,11 @@ func startOf(name, cursor string, n int) (start, error) {
 	return start{&at, d}, nil
 }
 
-// cursors returns the cursors of the pages after and before one from f that begins with first and
-// ends with last. more reports whether anything follows last.
+// cursors returns the cursors around a page from f that begins with first and ends with last. more:
+// something follows last.
 func (f start) cursors(name string, first, last *memberlog.Position, more bool) (next, prev string) {
 	if last == nil {
-		// An empty page has nothing in its direction either.
+		// an empty page has nothing in its direction either
 		last = f.at
 	}
 	if first == nil {
@@ -45,13 +45,12 @@ func (f start) cursors(name string, first, last *memberlog.Position, more bool) 
 	return f.inOrder(ahead, behind)
 }
 
-// window reads at least n members from at, in the direction and order of f.
 func (f start) window(ctx context.Context, logs *memberlog.Logs, s kv.Store, place string, at *memberlog.Position, n int) (memberlog.Window, error) {
 	if f.direction == onward {
 		return logs.After(ctx, s, place, at, n)
 	}
 	w, err := logs.Before(ctx, s, place, *at, n)
-	w.Members = slices.Clone(w.Members) // others may share them
+	w.Members = slices.Clone(w.Members) // may be shared
 	slices.Reverse(w.Members)
 	return w, err
 }
@@ -75,9 +74,9 @@ type page struct {
 	items   []plug.Record
 	first   *memberlog.Member // of the first item
 	last    *memberlog.Member // the last one checked
-	looked  int               // number of members checked
-	waiting memberlog.Window  // read but not checked yet
-	met     bool              // a member without the value was seen
+	looked  int               // members checked
+	waiting memberlog.Window  // not checked yet
+	met     bool
 }
 
 func (p *page) fill() error {
@@ -142,13 +141,11 @@ func (p *page) look(m *memberlog.Member, rec *plug.Seen) {
 	p.items = append(p.items, rec.Value)
 }
 
-// pending is the average number of reads until a reader makes a change fail after meeting its entry
-// before the commit. If the process has died, the entry would otherwise stay until this process
-// reads the list a minute later, if ever. If it is alive, its change should rarely be disturbed.
+// pending is the average number of reads before a reader makes an uncommitted change fail. If its
+// process has died, its entry would otherwise stay until this process reads the list a minute
+// later, if ever. If not, it should rarely be disturbed.
 const pending = 8
 
-// passOver repairs the entry of a record that does not belong on the page: one per page, and all
-// dead ones.
 func (p *page) passOver(m *memberlog.Member, rec *plug.Seen) {
 	verdict := judgeStray(m.Entry, rec, p.host.DB().Now())
 	if verdict == plug.Dead {
@@ -168,7 +165,6 @@ func (p *page) passOver(m *memberlog.Member, rec *plug.Seen) {
 	}
 }
 
-// judgeStray judges e, an entry of a list whose value rec does not hold.
 func judgeStray(e memberlog.Entry, rec *plug.Seen, now time.Time) plug.Verdict {
 	return plug.Judge(e.Rev, rec.Rev, false, plug.Age(e.Rev, rec.Envelope.Live(), now))
 }

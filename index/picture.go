@@ -6,23 +6,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Picture is the keys of a list as stored, for display.
+// Picture is the keys of a list as stored.
 type Picture struct {
 	Segments []Segment
-	Room     int    // approximate number of members that fit in a segment; 0: unknown
-	Words    string // what was left out; "": nothing
+	Room     int    // about how many members fit in a segment; 0: unknown
+	Words    string // what was left out
 }
 
 // Segment is one key of a list.
 type Segment struct {
-	Key   string // the whole key in the store
+	Key   string
 	Bytes int
 	Live  int // members
-	Stale int // other entries, dropped by the next change of the segment's shape
+	Stale int // entries that a fold drops
 }
 
-// Picture returns at most limit segments of the list. It reads no records and changes nothing. Two
-// trips.
+// Picture returns at most limit segments of the list, and reads no records. Two trips.
 func (l *List[T, K]) Picture(ctx context.Context, limit int) (Picture, error) {
 	return l.list.picture(ctx, limit)
 }

@@ -14,8 +14,8 @@ import (
 
 // Sequence is the records of a model numbered 1, 2, 3, ... without a counter: a number belongs to
 // the first change that adds it. There are no gaps, and no number is assigned twice. A deleted
-// record leaves its number empty. So does a change of a process that was repaired as dead: if the
-// process wakes, the change takes the next number.
+// record leaves its number empty. So does a process that was repaired as dead: if it wakes, its
+// change takes the next number.
 type Sequence[T any] struct {
 	db   plug.DB
 	name string
@@ -24,7 +24,7 @@ type Sequence[T any] struct {
 	add  func(ctx context.Context, v *T) (int64, error)
 }
 
-// SequenceOf returns the records of a model with ids assigned in order as a sequence.
+// SequenceOf returns the records of a model with id,seq as a sequence.
 func SequenceOf[T any, K comparable](records *kvmodel.Records[T, K]) *Sequence[T] {
 	load := func(ctx context.Context, first, last int64) ([]*T, error) {
 		var ids []K
@@ -49,7 +49,7 @@ func (s *Sequence[T]) failure(err error) error {
 	return fmt.Errorf("sequence %s: %w", s.name, err)
 }
 
-// Add stores v under the next number and returns the number. One trip while nobody else adds.
+// Add stores v under the next number, which it returns. One trip while nobody else adds.
 func (s *Sequence[T]) Add(ctx context.Context, v *T) (int64, error) {
 	ctx, end := s.db.Begin(ctx, "Add")
 	defer end()
@@ -57,10 +57,9 @@ func (s *Sequence[T]) Add(ctx context.Context, v *T) (int64, error) {
 	return n, s.failure(err)
 }
 
-// Count returns the last number, or 0 if nothing was added. It includes numbers left empty by a
-// repair. It takes one trip if this process added the last value, and at most 25 gets among a
-// million values. If the store has lost some, Add and Count may return ErrLost until
-// [kvmodel.Records.AcceptLoss].
+// Count returns the last number, 0 if nothing was added. It includes empty numbers. It takes one
+// trip if this process added the last value, and at most 25 gets among a million values. If the
+// store has lost some, Add and Count may return ErrLost until [kvmodel.Records.AcceptLoss].
 func (s *Sequence[T]) Count(ctx context.Context) (int64, error) {
 	ctx, end := s.db.Begin(ctx, "Count")
 	defer end()
@@ -118,7 +117,7 @@ func (s *Sequence[T]) Range(ctx context.Context, first, last int64) iter.Seq2[Nu
 	}
 }
 
-// numbered returns the values of span, nil for empty numbers. With an ErrCorrupt it returns the
+// numbered returns the values of span, nil for empty numbers. An ErrCorrupt comes with the
 // undamaged ones.
 func (s *Sequence[T]) numbered(ctx context.Context, span Span) ([]Numbered[T], error) {
 	values, err := s.load(ctx, span.First, span.Last)
@@ -135,9 +134,8 @@ func (s *Sequence[T]) numbered(ctx context.Context, span Span) ([]Numbered[T], e
 // Span is the numbers from First to Last.
 type Span struct{ First, Last int64 }
 
-// Split divides the numbers in use into n spans of about the same length, or fewer if there are
-// fewer numbers. Each of n workers takes the Range of one span; a stopped worker resumes with a
-// Range from its position.
+// Split divides the numbers in use into at most n spans of about the same length, for workers that
+// each take the Range of one.
 func (s *Sequence[T]) Split(ctx context.Context, n int) ([]Span, error) {
 	ctx, end := s.db.Begin(ctx, "Split")
 	defer end()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,7 +20,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// ticket is a record with a sequence of ids.
 type ticket struct {
 	ID    int64
 	Owner string
@@ -111,68 +109,6 @@ func TestSequenceOf_AnIDThatTheCallerChoseIsRefused(t *testing.T) {
 	if err := ts.Create(ctx, v); !errors.Is(err, kv.ErrExists) || v.ID != 0 {
 		t.Errorf("a value that is taken: %v, and the id is %d", err, v.ID)
 	}
-}
-
-func TestSequence_64CreatorsLeaveNoGapAndNoNumberTwice(t *testing.T) {
-	const creators, each = 64, 20
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		adds := &adding{Store: s}
-		var dbs [4]*kvmodel.DB // as many processes
-		var sequences [len(dbs)]*index.Sequence[ticket]
-		for i := range dbs {
-			dbs[i] = closing(t, open(t, shared{adds}))
-			sequences[i] = newTickets(dbs[i]).InOrder
-		}
-		var mu sync.Mutex
-		got := map[int64]string{}
-		var wait sync.WaitGroup
-		for c := range creators {
-			wait.Go(func() {
-				for i := range each {
-					v := ticket{Owner: fmt.Sprint(c, "-", i)}
-					n, err := sequences[c%len(dbs)].Add(ctx, &v)
-					mu.Lock()
-					if old, twice := got[n]; twice || err != nil {
-						t.Errorf("%s got number %d as did %q, %v", v.Owner, n, old, err)
-					}
-					got[n] = v.Owner
-					mu.Unlock()
-				}
-			})
-		}
-		wait.Wait()
-		n := int64(0)
-		for v, err := range sequences[0].Range(ctx, 1, creators*each+10) {
-			must(t, err)
-			if n++; v.N != n || v.Value.Owner != got[n] {
-				t.Fatalf("number %d is %q under %d, want %q", n, v.Value.Owner, v.N, got[n])
-			}
-		}
-		t.Logf("%d numbers by %d creators in %d processes: %.2f adds each", n, creators, len(dbs), float64(adds.n)/float64(n))
-		if n != creators*each {
-			t.Errorf("%d numbers, want %d", n, creators*each)
-		}
-	})
-}
-
-// adding is a store that counts the adds of tickets.
-type adding struct {
-	kv.Store
-	mu sync.Mutex
-	n  int
-}
-
-func (a *adding) Powers() kv.Powers { return kv.PowersOf(a.Store) }
-
-func (a *adding) Do(ctx context.Context, ops []kv.Op) error {
-	a.mu.Lock()
-	for _, op := range ops {
-		if op.Kind == kv.Add && strings.HasPrefix(op.Key, "r:Ticket:") {
-			a.n++
-		}
-	}
-	a.mu.Unlock()
-	return a.Store.Do(ctx, ops)
 }
 
 func TestSequence_Page_GoesBothWays(t *testing.T) {
@@ -323,7 +259,7 @@ func TestSweep_NumbersHaveNoGapAndNoTwoOwners(t *testing.T) {
 				})
 			}
 			sim.Wait()
-			// Let the work that Close left end, too.
+			// let the work that Close left end
 			time.Sleep(2 * time.Minute)
 			sim.Quiet()
 			time.Sleep(time.Minute)
@@ -332,8 +268,6 @@ func TestSweep_NumbersHaveNoGapAndNoTwoOwners(t *testing.T) {
 	}
 }
 
-// checkNumbers asserts that the numbers in use have no gap, and that each acknowledged number
-// belongs to its owner.
 func checkNumbers(sim *kvtest.Sim, acked map[int64]string) {
 	t, ctx := sim.T(), context.Background()
 	ts := newTickets(openQuiet(sim.Still()))
@@ -351,4 +285,133 @@ func checkNumbers(sim *kvtest.Sim, acked map[int64]string) {
 		}
 	}
 	must(t, ts.db.Close(ctx))
+}
+
+type numberLoss struct {
+	made    int64
+	lost    func(n int64) bool
+	hint    bool  // the hint is lost
+	least   int64 // the least possible last number afterward
+	running bool  // the process that made the numbers still runs
+}
+
+func within(first, last int64) func(int64) bool {
+	return func(n int64) bool { return first <= n && n <= last }
+}
+
+// half is the loss of one of two servers.
+func half(seed uint64) func(int64) bool {
+	return func(n int64) bool { return rand.New(rand.NewPCG(seed, uint64(n))).Uint64()%2 == 0 }
+}
+
+func numberLosses() map[string]numberLoss {
+	all := map[string]numberLoss{
+		"the first":                       {14, within(1, 1), true, 14, false},
+		"some in the middle":              {40, within(5, 20), true, 40, false},
+		"in a process that made them":     {40, within(5, 20), true, 40, true},
+		"all but the last":                {40, within(1, 39), true, 40, false},
+		"hundreds at the beginning":       {700, within(1, 400), true, 700, false},
+		"the hint's number and the last":  {40, within(25, 40), false, 31, false},
+		"the last, which a process knows": {40, within(25, 40), true, 40, true},
+		"none":                            {40, within(0, 0), false, 40, false},
+		"all":                             {40, within(1, 40), true, 0, false},
+	}
+	for seed := range uint64(3) {
+		lost := half(seed)
+		last := int64(150)
+		for lost(last) {
+			last--
+		}
+		all[fmt.Sprint("half of them, ", seed)] = numberLoss{150, lost, true, last, false}
+	}
+	return all
+}
+
+func TestSequenceOf_Rebuild_FindsWhatIsLeftBehindGaps(t *testing.T) {
+	for name, loss := range numberLosses() {
+		t.Run(name, func(t *testing.T) {
+			eachKind(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
+				ts := newTickets(closing(t, open(t, shared{s})))
+				var left []int64
+				for n := range loss.made {
+					must(t, ts.Create(ctx, &ticket{Owner: fmt.Sprint("o", n%2), Email: fmt.Sprint("e", n+1)}))
+					if !loss.lost(n + 1) {
+						left = append(left, n+1)
+					}
+				}
+				must(t, ts.db.Flush(ctx))
+				loss.befall(mem, "seq:Ticket", "r:Ticket:")
+				if !loss.running {
+					ts = newTickets(closing(t, open(t, shared{s})))
+				}
+				if !loss.hint || loss.running {
+					_, err := ts.db.Accept(ctx)
+					must(t, err)
+				} // a process without the model may have accepted the others
+				must(t, errors.Join(ts.Rebuild(ctx), ts.db.Flush(ctx)))
+				for name, ts := range map[string]*tickets{"the process": ts, "another": newTickets(closing(t, open(t, shared{s})))} {
+					ts.wantLeft(t, ctx, name, left)
+				}
+				last, err := ts.InOrder.Count(ctx)
+				must(t, err)
+				loss.wantLast(t, "the process", last)
+				v := &ticket{Owner: "o1"}
+				must(t, ts.Create(ctx, v))
+				if v.ID != last+1 {
+					t.Errorf("the next number is %d, want %d", v.ID, last+1)
+				}
+			})
+		})
+	}
+}
+
+func (l numberLoss) befall(mem *memkv.Store, hint, prefix string) {
+	for n := int64(1); n <= l.made; n++ {
+		if l.lost(n) {
+			mem.Evict(fmt.Sprint(prefix, n))
+		}
+	}
+	if l.hint {
+		mem.Evict(hint)
+	}
+}
+
+// wantLast asserts that no number is given again if any key shows that it was given.
+func (l numberLoss) wantLast(t *testing.T, who string, last int64) {
+	t.Helper()
+	if last < l.least || last > l.made {
+		t.Errorf("%s: the last number is %d, want %d to %d", who, last, l.least, l.made)
+	}
+}
+
+func (ts *tickets) wantLeft(t *testing.T, ctx context.Context, who string, left []int64) {
+	t.Helper()
+	var ids, listed, inOrder []int64
+	for v, err := range ts.All(ctx) {
+		must(t, err)
+		ids = append(ids, v.ID)
+		found, err := ts.ByEmail.Find(ctx, v.Email)
+		must(t, err)
+		if found.ID != v.ID {
+			t.Errorf("%s finds ticket %d by the value of %d", who, found.ID, v.ID)
+		}
+	}
+	for n := range 2 {
+		for v, err := range ts.ByOwner.Of(fmt.Sprint("o", n)).All(ctx) {
+			must(t, err)
+			listed = append(listed, v.ID)
+		}
+	}
+	slices.Sort(listed)
+	n, err := ts.InOrder.Count(ctx)
+	must(t, err)
+	for v, err := range ts.InOrder.Range(ctx, 1, n) {
+		must(t, err)
+		inOrder = append(inOrder, v.N)
+	}
+	for what, got := range map[string][]int64{"All": ids, "ByOwner": listed, "Range": inOrder} {
+		if diff := cmp.Diff(left, got); diff != "" {
+			t.Errorf("%s, %s (-want +got)\n%s", who, what, diff)
+		}
+	}
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Page returns up to n values in the order of their numbers from the position of cursor, "" for the
-// beginning, with the cursors of the adjacent pages. It skips values that a keep rejects, and reads
-// on until it has n others. After ten times n it returns a short page with a Next. n is from 1 to
-// 1000. One trip, a few more if values are skipped, and one more at the end. The error may be an
-// ErrBadCursor, or an ErrCorrupt with a page of all undamaged values.
+// Page returns up to n values, 1 to 1000, in the order of their numbers from cursor on, "" for the
+// beginning, with the cursors of the adjacent pages. It skips values that a keep rejects; after ten
+// times n it returns a short page with a Next. One trip, a few more if values are skipped, and one
+// more at the end. The error may be an ErrBadCursor, or an ErrCorrupt with a page of all undamaged
+// values.
 func (s *Sequence[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	ctx, end := s.db.Begin(ctx, "Page")
 	defer end()
@@ -26,8 +26,8 @@ func (s *Sequence[T]) Page(ctx context.Context, cursor string, n int, keep ...fu
 	return s.page(ctx, from, n, keep)
 }
 
-// LastPage returns the last n values, in the order of their numbers, with the cursor of the values
-// before them. Like Page it may return a short page with a Prev if a keep rejects values.
+// LastPage returns the last n values, in the order of their numbers, with the cursor of those
+// before them. It may be short like a Page, with a Prev.
 func (s *Sequence[T]) LastPage(ctx context.Context, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	ctx, end := s.db.Begin(ctx, "LastPage")
 	defer end()
@@ -41,8 +41,6 @@ func (s *Sequence[T]) LastPage(ctx context.Context, n int, keep ...func(*T) bool
 	return s.page(ctx, numberStart{last + 1, back}, n, keep)
 }
 
-// numberStart is the start of a page of a sequence: before or after a number, which is not on the
-// page.
 type numberStart struct {
 	n int64
 	direction
@@ -108,8 +106,6 @@ func (s *Sequence[T]) page(ctx context.Context, from numberStart, n int, keep []
 	return s.listing(from, found, at, ended), kv.Join(damaged...)
 }
 
-// ends reports whether nothing follows the number at, the last of values. If some values are
-// missing, it looks up the last number.
 func (s *Sequence[T]) ends(ctx context.Context, d direction, at int64, values []Numbered[T]) (bool, error) {
 	if d == back {
 		return at <= 1, nil

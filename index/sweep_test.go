@@ -21,16 +21,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// In a sweep, processes move records between lists on a simulated store. One of them is killed at
-// some point, and the rest is repaired. Every list must then hold exactly the records with its
-// value. The lists are constantly folded, split and joined.
+// Processes move records between lists; one is killed, and the rest is repaired. Every list must
+// then hold exactly the records with its value. The lists are constantly folded, split and joined.
 
 var (
 	sweepIDs  = []string{"a", "b", "c", "d"}
 	sweepTags = []string{"go", "kv"}
 )
 
-// openQuiet opens a DB that logs nothing.
 func openQuiet(s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
 	db, err := kvmodel.Open(s, append(opts, kvmodel.Log(slog.New(slog.DiscardHandler)))...)
 	if err != nil {
@@ -47,7 +45,6 @@ func openSweep(s kv.Store) *books {
 	return b
 }
 
-// changeBooks makes n random changes as one process.
 func changeBooks(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, n int) {
 	b := openSweep(s)
 	for range n {
@@ -75,7 +72,6 @@ func changeBooks(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, n int) {
 	leave(b.db)
 }
 
-// readBooks asserts that every record on a page has the value.
 func readBooks(ctx context.Context, sim *kvtest.Sim, b *books, tag string) {
 	p, err := b.ByTags.Of(tag).Page(ctx, "", 3)
 	if errors.Is(err, kvmodel.ErrCorrupt) {
@@ -88,8 +84,7 @@ func readBooks(ctx context.Context, sim *kvtest.Sim, b *books, tag string) {
 	}
 }
 
-// repairWith opens a database with open after all other processes have ended, and repairs for longer
-// than the grace period.
+// repairWith repairs, after all other processes have ended, for longer than the grace period.
 func repairWith(sim *kvtest.Sim, open func(kv.Store) *kvmodel.DB) {
 	sim.Spare(proof.Fixer)
 	sim.Do(proof.Fixer, func(s kv.Store) {
@@ -113,9 +108,9 @@ type still struct{ kv.Store }
 func (still) Powers() kv.Powers { return kv.Powers{} }
 func (still) Close() error      { return nil }
 
-// checkBooks asserts, when no request is in flight, that the lists agree with the records. With
-// garbage, there may be entries without a record and without a line: no page shows them, and a
-// rebuild removes them from every list that has a record.
+// checkBooks asserts that the lists agree with the records. With garbage, there may be entries
+// without a record and a line: no page shows them, and a rebuild removes them from every list that
+// has a record.
 func checkBooks(sim *kvtest.Sim, garbage, counted bool) {
 	checkLists(sim, garbage, counted)
 	ctx := context.Background()
@@ -154,7 +149,7 @@ func checkSizes(t *testing.T, ctx context.Context, b *books, empty bool) {
 	}
 }
 
-// checkLists asserts the same as checkBooks, but before a rebuild.
+// checkLists is checkBooks before a rebuild.
 func checkLists(sim *kvtest.Sim, garbage, counted bool) {
 	t := sim.T()
 	ctx := context.Background()
@@ -208,8 +203,8 @@ func counterOf(t testing.TB, ctx context.Context, s kv.Store, tag string) int64 
 	return n - zero
 }
 
-// sweepCrash runs change as two processes and kills one of them before an op chosen by the seed. It
-// repairs the rest with the database that open opens, and calls check.
+// sweepCrash runs change as two processes, kills one before an op chosen by the seed, repairs, and
+// calls check.
 func sweepCrash(t *testing.T, n int, powers kvtest.Powers, change func(*kvtest.Sim, kv.Store, *rand.Rand), open func(kv.Store) *kvmodel.DB, check func(*kvtest.Sim)) {
 	const ops = 150 // of a process, about
 	world := kvtest.Hostile(powers)
@@ -223,7 +218,6 @@ func sweepCrash(t *testing.T, n int, powers kvtest.Powers, change func(*kvtest.S
 	})
 }
 
-// inTwo runs change as two processes until both have ended.
 func inTwo(sim *kvtest.Sim, change func(*kvtest.Sim, kv.Store, *rand.Rand)) {
 	for i, name := range []string{"p", "q"} {
 		rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
@@ -247,7 +241,7 @@ func sweepBooks(t *testing.T, powers kvtest.Powers) {
 }
 
 // faults spares the moments of [proof.Spared]. An addition to a counter is often lost, late, or
-// carried out without an answer.
+// done without an answer.
 func faults(m kvtest.Moment) kvtest.Fault {
 	odds := [20]kvtest.Fault{0: kvtest.Mute, 7: kvtest.Lost, 13: kvtest.Unsent, 17: kvtest.Late}
 	switch {
@@ -275,8 +269,8 @@ func TestSweep_WhereTransactionsRunTwiceEveryListIsTheFunctionOfTheRecords(t *te
 	sweepBooks(t, kvtest.OptimisticPowers)
 }
 
-// Each process has records of its own, so it knows which are in the list. Size and Count must agree
-// as soon as a change returns nil, whatever happens to the removals that follow.
+// Each process has records of its own, so it knows which are in the list, whatever happens to its
+// removals.
 func TestSweep_AProcessSeesItsOwnChangesInTheNumbersAtOnce(t *testing.T) {
 	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers} {
 		world := kvtest.Hostile(powers)
@@ -287,13 +281,12 @@ func TestSweep_AProcessSeesItsOwnChangesInTheNumbersAtOnce(t *testing.T) {
 				sim.Go(name, func(s kv.Store) { countOwn(sim, s, rng, name) })
 			}
 			sim.Wait()
-			// Their background work ends.
+			// let their background work end
 			sim.Do("no one", func(kv.Store) { time.Sleep(5 * time.Minute) })
 		})
 	}
 }
 
-// countOwn changes records of one author and asserts that the numbers follow.
 func countOwn(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, author string) {
 	ctx, b, in := context.Background(), openSweep(s), map[string]bool{}
 	for range 12 {
@@ -310,7 +303,7 @@ func countOwn(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, author string) {
 			err = b.Delete(ctx, id)
 		}
 		if err != nil {
-			break // From here on the members are unknown.
+			break // from here on the members are unknown
 		}
 		in[id] = !in[id]
 		want := 0
@@ -328,8 +321,7 @@ func countOwn(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, author string) {
 	leave(b.db)
 }
 
-// A store short of memory drops parts of lists. No reader may take the rest for the whole list, and
-// a rebuild makes the list complete.
+// A store short of memory drops parts of lists. No reader may take the rest for the whole list.
 func TestSweep_ALossIsReportedAndRebuilt(t *testing.T) {
 	world := kvtest.World{Powers: kvtest.NoPowers, Evict: 0.03, Evictable: func(key string) bool { return strings.HasPrefix(key, "l:") }}
 	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers} {
@@ -340,7 +332,7 @@ func TestSweep_ALossIsReportedAndRebuilt(t *testing.T) {
 			inTwo(sim, func(sim *kvtest.Sim, s kv.Store, rng *rand.Rand) { changeBooks(sim, s, rng, 8) })
 			ctx := context.Background()
 			b := openSweep(sim.Still())
-			// A rebuild comes to a list without records only after a reader has found its loss.
+			// a rebuild comes to a list without records only after a reader has found its loss
 			lists := []*index.List[book, string]{b.ByAuthor.Of("knuth")}
 			for _, tag := range sweepTags {
 				lists = append(lists, b.ByTags.Of(tag))
@@ -357,15 +349,23 @@ func TestSweep_ALossIsReportedAndRebuilt(t *testing.T) {
 			if err := b.Rebuild(ctx); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
 				must(sim.T(), err)
 			}
-			// A loss found by this rebuild needs another one.
+			// a loss found by this rebuild needs another one
 			must(sim.T(), b.Rebuild(ctx))
 			must(sim.T(), b.db.Close(ctx))
-			// If a removal was dropped, its member may come back as an entry that no reader shows.
+			// if a removal was dropped, its member may come back as an entry that no reader shows
 			checkBooks(sim, true, false)
 		})
 		t.Logf("%+v: %d lists were refused in %d runs", powers, refused, runs)
-		if refused == 0 && runs >= 80 { // A few runs may read nothing that was lost.
+		if refused == 0 && runs >= 80 { // a few runs may read nothing that was lost
 			t.Error("no list was ever refused")
 		}
 	}
+}
+
+func TestFaults_OfAStoreAreNoticed(t *testing.T) {
+	proof.Notices(t, "TestSweep_AfterACrashAnywhereEveryListIsTheFunctionOfTheRecords", "lost append line:", "lost append l:", "lost incr c:")
+	proof.Notices(t, "TestSweep_WhereAChangeIsOneTransactionEveryListIsTheFunctionOfTheRecords", "torn")
+	proof.Notices(t, "TestSweep_AfterACrashAnywhereATotalIsTheNumberOfRecords", "lost incr c:")
+	proof.Notices(t, "TestSweep_NumbersHaveNoGapAndNoTwoOwners", "blind add r:")
+	proof.Notices(t, "TestSweep_Children_NoneIsLeftOfADeletedRecordAndNoneElseGoes", "lost append l:", "lost append line:")
 }

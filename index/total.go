@@ -16,8 +16,8 @@ import (
 // Total is the number of a model's records, as exact as a derived count: a completed change is
 // counted exactly once, and numbers in doubt are recounted.
 //
-// It consists of derived counts of internal [Lists] of the records by hashes of their ids, so that
-// writers rarely collide, and one list of many is read for a recount.
+// It is the sum of derived counts of internal [Lists] by hashes of the ids, so that writers rarely
+// collide, and one list of many is read for a recount.
 type Total[T any, K comparable] struct {
 	total total
 }
@@ -25,11 +25,11 @@ type Total[T any, K comparable] struct {
 type total struct {
 	lists *lists
 
-	bare atomic.Uint64 // a bit for each shard without a number at the last Count
+	bare atomic.Uint64 // shards without a number at the last Count
 }
 
 const (
-	totalName = "count" // an index named by a tag begins with a capital letter
+	totalName = "count" // tags name indexes in capitals
 	shards    = 64      // part of the stored format
 )
 
@@ -40,8 +40,7 @@ var shardTexts = func() (all []string) {
 	return all
 }()
 
-// shardOf returns the shard of an id: the last bits of the hash, since a list is divided by the
-// first.
+// The first bits of the hash divide lists.
 func shardOf(id string) uint8 { return uint8(memberlog.PositionOf(id).Hash % shards) }
 
 // NewTotal returns the number of the records and maintains it from now on. It panics if the records
@@ -55,14 +54,13 @@ func NewTotal[T any, K comparable](records *kvmodel.Records[T, K]) *Total[T, K] 
 	return &Total[T, K]{total{lists: l.all}}
 }
 
-// Count returns the number of the model's records, regardless of any if= of its indexes. It
-// includes completed changes of this process, and changes of other processes a moment later. A
-// change in progress may be counted already. One trip, two the first time if some shard never had a
-// record.
+// Count returns the number of the model's records. It includes completed changes of this process,
+// and those of other processes a moment later. A change in progress may be counted. One trip, two
+// the first time if some shard never had a record.
 //
 // If the store did not answer or a process died, the number may be off by that change until it is
 // recounted; see kvmodel.Stats.InDoubt. A number dropped by the store is read from its list. Errors
-// are ErrNeedsRebuild, if the model has records written without a Total, and ErrCorrupt.
+// are ErrNeedsRebuild and ErrCorrupt.
 func (t *Total[T, K]) Count(ctx context.Context) (int, error) { return t.total.records(ctx) }
 
 func (t *total) records(ctx context.Context) (int, error) {
@@ -80,8 +78,7 @@ func (t *total) records(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// count adds up the numbers. In the same trip it looks for lists of the shards that had no number
-// the last time.
+// In the same trip count looks for lists of the shards that had no number the last time.
 func (t *total) count(ctx context.Context, s kv.Store) (n int, err error) {
 	var numbers []int64
 	var listed, bare shardSet
@@ -119,8 +116,6 @@ func (t *total) listed(ctx context.Context, s kv.Store, some shardSet) (listed s
 	return listed, err
 }
 
-// read returns the number of members in the lists of some, after the store has dropped their
-// numbers, and has the numbers recounted.
 func (t *total) read(ctx context.Context, s kv.Store, some shardSet) (n int, err error) {
 	err = t.atEach(ctx, s, some, func(s kv.Store, shard int) error {
 		if t.lists.host.DB().Writable() == nil {

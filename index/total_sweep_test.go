@@ -15,7 +15,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// totalIDs are ids, several of them in one shard.
+// totalIDs are ids in two shards.
 var totalIDs = func() (ids []string) {
 	shards := map[uint64]bool{}
 	for _, id := range leafIDs(someLeaves("", 1000)) {
@@ -37,8 +37,7 @@ func openTotal(s kv.Store) *leaves {
 	return l
 }
 
-// changeLeaves makes six random changes as one process, of all kinds that create or delete records,
-// and some of other kinds, and stays for a while.
+// changeLeaves makes six random changes as one process, and stays for a while.
 func changeLeaves(s kv.Store, rng *rand.Rand, stays time.Duration) {
 	l := openTotal(s)
 	for range 6 {
@@ -64,8 +63,7 @@ func changeLeaves(s kv.Store, rng *rand.Rand, stays time.Duration) {
 	leave(l.db)
 }
 
-// checkTotal asserts, when no request is in flight and nothing is in doubt, that the total is the
-// number of live records, before a rebuild and after it.
+// checkTotal asserts that the total is the number of live records, before and after a rebuild.
 func checkTotal(sim *kvtest.Sim) {
 	ctx, t := context.Background(), sim.T()
 	l := openTotal(sim.Still())
@@ -104,7 +102,6 @@ func TestSweep_WhereAChangeIsOneTransactionATotalIsTheNumberOfRecords(t *testing
 	sweepTotal(t, kvtest.OptimisticPowers)
 }
 
-// A store short of memory drops numbers.
 func TestSweep_ATotalWhoseNumbersAreDroppedIsTheNumberOfRecords(t *testing.T) {
 	world := kvtest.World{Powers: kvtest.ServerPowers, Evict: 0.03, Evictable: func(key string) bool { return strings.HasPrefix(key, "c:") }}
 	proof.Sweep(t, 100, world, func(sim *kvtest.Sim) {
@@ -114,9 +111,9 @@ func TestSweep_ATotalWhoseNumbersAreDroppedIsTheNumberOfRecords(t *testing.T) {
 	})
 }
 
-// One process creates and deletes records, and another changes them, so that changes lose races.
-// When a change has returned nil and no answer was missing, the total must have it. When there is
-// no doubt any more, it must have it whatever was missing.
+// One process creates and deletes records, and another changes them, so that changes lose races. A
+// change that has returned nil with no answer missing must be in the total; without doubt, every
+// change must be.
 func TestSweep_ATotalShowsEachChangeOnceItHasReturned(t *testing.T) {
 	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers} {
 		world := kvtest.Hostile(powers)
@@ -125,7 +122,7 @@ func TestSweep_ATotalShowsEachChangeOnceItHasReturned(t *testing.T) {
 			if m.Op.Kind == kv.Increment || m.Client == "q" {
 				return faults(m)
 			}
-			return kvtest.None // A failed change ends the run, and the looks would be too few.
+			return kvtest.None // a failed change ends the run, and the looks would be too few
 		}
 		looked, runs := 0, 0
 		proof.Sweep(t, 100, world, func(sim *kvtest.Sim) {
@@ -142,7 +139,7 @@ func TestSweep_ATotalShowsEachChangeOnceItHasReturned(t *testing.T) {
 				leave(l.db)
 			})
 			sim.Wait()
-			// Their background work ends.
+			// let their background work end
 			sim.Do("no one", func(kv.Store) { time.Sleep(5 * time.Minute) })
 		})
 		t.Logf("%+v: looked %d times in %d runs", powers, looked, runs)
@@ -152,8 +149,8 @@ func TestSweep_ATotalShowsEachChangeOnceItHasReturned(t *testing.T) {
 	}
 }
 
-// countAll creates and deletes records as the only process that does, and returns the number of its
-// looks at the total.
+// countAll is the only process that creates and deletes records. It returns the number of its looks
+// at the total.
 func countAll(sim *kvtest.Sim, s kv.Store, rng *rand.Rand) (looked int) {
 	ctx, l, in := context.Background(), openTotal(s), map[string]bool{}
 	defer leave(l.db)
@@ -184,7 +181,7 @@ func countAll(sim *kvtest.Sim, s kv.Store, rng *rand.Rand) (looked int) {
 			err = l.Create(ctx, &leaf{ID: id})
 		}
 		if err != nil {
-			return looked // From here on the members are unknown.
+			return looked // from here on the members are unknown
 		}
 		in[id] = !in[id]
 		look("after a change of " + id)

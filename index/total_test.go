@@ -17,7 +17,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// leaf is a record of a model with a total.
 type leaf struct {
 	ID   string
 	Tree string
@@ -35,8 +34,6 @@ type leaves struct {
 // newBareLeaves returns the leaves of a release that does not count them.
 func newBareLeaves(db *kvmodel.DB) *leaves { return newLeavesWithout(db, kvmodel.Gone{}) }
 
-// newLeavesWithout returns the leaves of a release that does not count them, with gone in its
-// schema.
 func newLeavesWithout(db *kvmodel.DB, gone kvmodel.Gone) *leaves {
 	r := kvmodel.NewRecords(db, schemaOf("Leaf", func(v *leaf) *string { return &v.ID }, func(s *kvmodel.Schema[leaf, string]) {
 		s.History = 10
@@ -64,7 +61,6 @@ func (l *leaves) want(t testing.TB, ctx context.Context, want int) {
 	}
 }
 
-// someLeaves returns n leaves that are not stored.
 func someLeaves(prefix string, n int) (all []*leaf) {
 	for i := range n {
 		all = append(all, &leaf{ID: fmt.Sprint(prefix, i), Tree: "oak"})
@@ -72,14 +68,8 @@ func someLeaves(prefix string, n int) (all []*leaf) {
 	return all
 }
 
-func leafIDs(all []*leaf) (ids []string) {
-	for _, v := range all {
-		ids = append(ids, v.ID)
-	}
-	return ids
-}
+func leafIDs(all []*leaf) []string { return kv.Texts(all, func(v *leaf) string { return v.ID }) }
 
-// tripsOf returns the number of trips of f.
 func tripsOf(t testing.TB, ctx context.Context, f func(ctx context.Context) error) int {
 	t.Helper()
 	ctx, m := kv.Metered(ctx)
@@ -121,7 +111,7 @@ func TestTotal_PurgeLeavesNothingOfTheID(t *testing.T) {
 func TestTotal_ANumberThatTheStoreHasDroppedIsReadFromItsList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})
-		l := newLeaves(open(t, still{mem}))
+		l := newLeaves(closing(t, open(t, still{mem})))
 		must(t, l.CreateMulti(ctx, someLeaves("a", 500)))
 		must(t, l.db.Flush(ctx))
 		l.want(t, ctx, 500)
@@ -135,9 +125,8 @@ func TestTotal_ANumberThatTheStoreHasDroppedIsReadFromItsList(t *testing.T) {
 			t.Errorf("%d counts are in doubt", n)
 		}
 		if n := tripsOf(t, ctx, func(ctx context.Context) error { l.want(t, ctx, 500); return nil }); n > 2 {
-			t.Errorf("%d trips", n) // The built item may have to be read again.
+			t.Errorf("%d trips", n) // built may have to be read again
 		}
-		must(t, l.db.Close(ctx))
 	})
 }
 
@@ -171,7 +160,7 @@ func TestTotal_AReaderThatMayNotWriteDoubtsNothing(t *testing.T) {
 func TestTotal_RebuildCountsShardsThatHaveNoRecord(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
 		synctest.Test(t, func(t *testing.T) {
-			ctx, l := t.Context(), newLeaves(open(t, shared{s}))
+			ctx, l := t.Context(), newLeaves(closing(t, open(t, shared{s})))
 			must(t, l.Create(ctx, &leaf{ID: "a"}))
 			must(t, l.db.Flush(ctx))
 			for i := range 64 {
@@ -181,7 +170,6 @@ func TestTotal_RebuildCountsShardsThatHaveNoRecord(t *testing.T) {
 			l.want(t, ctx, 64*5)
 			must(t, l.Rebuild(ctx))
 			l.want(t, ctx, 1)
-			must(t, l.db.Close(ctx))
 		})
 	})
 }
@@ -194,7 +182,7 @@ func TestTotal_CannotBeReadBeforeItsRecordsWereCounted(t *testing.T) {
 		must(t, before.CreateMulti(ctx, someLeaves("a", 300)))
 		must(t, before.db.Close(ctx))
 
-		l := newLeaves(open(t, still{mem}))
+		l := newLeaves(closing(t, open(t, still{mem})))
 		busy, end := context.WithCancel(ctx)
 		var writing sync.WaitGroup
 		writing.Go(func() {
@@ -217,7 +205,6 @@ func TestTotal_CannotBeReadBeforeItsRecordsWereCounted(t *testing.T) {
 		writing.Wait()
 		must(t, l.Rebuild(ctx))
 		l.want(t, ctx, 300)
-		must(t, l.db.Close(ctx))
 	})
 }
 

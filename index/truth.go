@@ -14,10 +14,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The records are the truth about a list. A fold checks its entries against them, and a rebuild
-// checks all entries of the lists.
+// The records are the truth about a list. A fold checks unconfirmed entries against them, a rebuild
+// all entries.
 
-// confirm implements [memberlog.Logs.Confirm] for the list at place.
 func (l *lists) confirm(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) ([]memberlog.Entry, error) {
 	recs, err := l.seeThoseOf(ctx, s, entries)
 	if err != nil {
@@ -36,8 +35,7 @@ func (l *lists) confirm(ctx context.Context, s kv.Store, place string, entries [
 	return says, nil
 }
 
-// reconsider makes the change that wrote e fail if it has still not committed, and removes e from
-// the list at place.
+// reconsider makes the change that wrote e fail if it has not committed, and removes e.
 func (l *lists) reconsider(place string, e memberlog.Entry) {
 	l.host.DB().Soon(func(ctx context.Context) error {
 		says, err := l.confirm(ctx, l.host.Store(), place, []memberlog.Entry{e})
@@ -58,11 +56,10 @@ func (l *lists) seeThoseOf(ctx context.Context, s kv.Store, entries []memberlog.
 
 const mendAtOnce = 16
 
-// Meet notes lists found by a rebuild.
 func (l *lists) Meet(places []string) { l.met.Note(plug.Bares(places)) }
 
-// Finish makes the lists found by a rebuild agree with their records, and then recounts them.
-// Changes made after an earlier process handled a list come from processes that maintain the lists.
+// Finish makes the lists found by a rebuild agree with their records, and then recounts them. Later
+// changes come from processes that maintain the lists.
 func (l *lists) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error {
 	l.met.Note(l.total)
 	entered, from := l.met.Take(), steps.From()
@@ -95,13 +92,12 @@ func (l *lists) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error 
 
 func isHurt(err error) bool { return wire.IsCorrupt(err) || errors.Is(err, kvmodel.ErrNeedsRebuild) }
 
-// The progress of Finish is a byte and the last finished place.
+// Progress is a byte and the last finished place.
 const (
 	mending  = 1
 	counting = 2 // after all are mended
 )
 
-// left returns the remaining places of a step, given the progress from. places is sorted.
 func left(places []string, from []byte, what byte) []string {
 	switch {
 	case len(from) == 0 || from[0] < what || from[0] > counting:
@@ -116,8 +112,6 @@ func left(places []string, from []byte, what byte) []string {
 	return places[at:]
 }
 
-// mendAll repairs the entries of the list at place that do not agree with their records. It returns
-// the number of entries.
 func (l *lists) mendAll(ctx context.Context, s kv.Store, place string) (n int, err error) {
 	err = l.logs.Entries(ctx, s, place, func(entries []memberlog.Entry) error {
 		n += len(entries)
@@ -127,8 +121,6 @@ func (l *lists) mendAll(ctx context.Context, s kv.Store, place string) (n int, e
 	return n, err
 }
 
-// mend repairs the entries that do not agree with their records, and reports whether there were
-// any.
 func (l *lists) mend(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) (mended bool, err error) {
 	for batch := range slices.Chunk(entries, loadAtOnce) {
 		some, err := l.mendSome(ctx, s, place, batch)

@@ -15,8 +15,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// strange writes entries into the list of knuth's books, as a process does that dies before its
-// commit and before its journal line arrives.
+// strange writes entries into knuth's list, as a process does that dies before its commit and its
+// journal line.
 func strange(t testing.TB, s kv.Store, entries ...memberlog.Entry) {
 	t.Helper()
 	strangeIn(t, s, "ByAuthor", "knuth", entries...)
@@ -37,15 +37,16 @@ func strangeIn(t testing.TB, s kv.Store, index, value string, entries ...memberl
 	}
 }
 
-// openAt opens books with the given clock.
-func openAt(t testing.TB, s kv.Store, clock *proof.Clock) *books {
-	t.Helper()
-	db, err := kvmodel.Open(s, kvmodel.Clock(clock.Now))
-	must(t, err)
-	return newBooks(closing(t, db))
+// eachTruth runs f with books that have the given clock.
+func eachTruth(t *testing.T, f func(t *testing.T, ctx context.Context, s kv.Store, clock *proof.Clock, b *books)) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
+		clock := proof.NewClock(time.Now())
+		db, err := kvmodel.Open(shared{s}, kvmodel.Clock(clock.Now))
+		must(t, err)
+		f(t, ctx, s, clock, newBooks(closing(t, db)))
+	})
 }
 
-// foldKnuth folds all of knuth's list.
 func foldKnuth(t testing.TB, b *books) {
 	t.Helper()
 	ctx := t.Context()
@@ -58,9 +59,7 @@ func foldKnuth(t testing.TB, b *books) {
 const farAhead = 1 << 46 // a rev that no record has yet
 
 func TestList_AFoldKeepsNoEntryThatItsRecordContradicts(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		clock := proof.NewClock(time.Now())
-		b := openAt(t, shared{s}, clock)
+	eachTruth(t, func(t *testing.T, ctx context.Context, s kv.Store, clock *proof.Clock, b *books) {
 		var all []*book
 		for i := range 20 {
 			all = append(all, &book{ID: fmt.Sprint("k", i), Author: "knuth"}, &book{ID: fmt.Sprint("d", i), Author: "dijkstra"})
@@ -73,16 +72,14 @@ func TestList_AFoldKeepsNoEntryThatItsRecordContradicts(t *testing.T) {
 		}
 		foldKnuth(t, b)
 		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), want...)
-		// A late copy does not bring one back.
+		// a late copy does not bring one back
 		strange(t, s, memberlog.Entry{ID: "d1", Rev: 1, In: true})
 		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), want...)
 	})
 }
 
 func TestList_AnEntryThatIsStillPendingAMinuteAfterAFoldIsTakenOut(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		clock := proof.NewClock(time.Now())
-		b := openAt(t, shared{s}, clock)
+	eachTruth(t, func(t *testing.T, ctx context.Context, s kv.Store, clock *proof.Clock, b *books) {
 		must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
 		must(t, b.Create(ctx, &book{ID: "b", Author: "dijkstra"}))
 		must(t, b.db.Flush(ctx))
@@ -105,9 +102,7 @@ func TestList_AnEntryThatIsStillPendingAMinuteAfterAFoldIsTakenOut(t *testing.T)
 }
 
 func TestList_AnEntryThatIsStillPendingAMinuteAfterAPageIsTakenOut(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		clock := proof.NewClock(time.Now())
-		b := openAt(t, shared{s}, clock)
+	eachTruth(t, func(t *testing.T, ctx context.Context, s kv.Store, clock *proof.Clock, b *books) {
 		must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
 		must(t, b.db.Flush(ctx))
 		for i := range 10 {
@@ -128,9 +123,7 @@ func TestList_AnEntryThatIsStillPendingAMinuteAfterAPageIsTakenOut(t *testing.T)
 
 // The rev of a new record is the time.
 func TestList_APageTakesOutAnEntryOfANewRecordThatIsAMinuteOld(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		clock := proof.NewClock(time.Now())
-		b := openAt(t, shared{s}, clock)
+	eachTruth(t, func(t *testing.T, ctx context.Context, s kv.Store, clock *proof.Clock, b *books) {
 		for _, id := range []string{"a", "gone"} {
 			must(t, b.Create(ctx, &book{ID: id, Author: "dijkstra"}))
 		}
@@ -142,7 +135,7 @@ func TestList_APageTakesOutAnEntryOfANewRecordThatIsAMinuteOld(t *testing.T) {
 		}
 		strange(t, s, memberlog.Entry{ID: "gone", Rev: uint64(clock.Now().UnixMilli()), In: true})
 		clock.Advance(61 * time.Second)
-		for range 11 { // A page repairs one.
+		for range 11 { // a page repairs one
 			_, err := b.ByAuthor.Of("knuth").Page(ctx, "", 20)
 			must(t, err)
 			must(t, b.db.Flush(ctx))
@@ -152,9 +145,7 @@ func TestList_APageTakesOutAnEntryOfANewRecordThatIsAMinuteOld(t *testing.T) {
 }
 
 func TestList_AFoldKeepsAnEntryWhoseChangeCommitsLater(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		clock := proof.NewClock(time.Now())
-		b := openAt(t, shared{s}, clock)
+	eachTruth(t, func(t *testing.T, ctx context.Context, s kv.Store, clock *proof.Clock, b *books) {
 		must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
 		must(t, b.Create(ctx, &book{ID: "b", Author: "dijkstra"}))
 		must(t, b.db.Flush(ctx))

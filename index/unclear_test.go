@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// What is said not to have been counted or added was not, and never will be.
 func TestNumbers_AnUnclearAnswer_IsNeverReportedAsNotDone(t *testing.T) {
 	type numbers struct {
 		views *index.Counter[string]

@@ -32,11 +32,11 @@ type Unique[T, V any] struct {
 	all *unique
 }
 
-// unique is a Unique without its types. With HeldFor, a place has a note: the end of its time.
+// With HeldFor, a place has a note: the end of its time.
 type unique struct {
 	index, def string
 	fields     []string
-	parse      func(place string) (any, error) // returns the value
+	parse      func(place string) (any, error)
 	places     func(plug.Record) []string
 	limit      func(plug.Record) error
 	host       plug.Host
@@ -47,8 +47,8 @@ type unique struct {
 type UniqueOption func(*unique)
 
 // HeldFor makes a record hold its values for d, counted from the result of since, which must not
-// change while the record exists. After that it neither holds nor claims a value, so another record
-// may take it. Times are by the clock of the process that asks.
+// change while the record exists. Then another record may take a value. Times are by the clock of
+// the process that asks.
 func HeldFor[T any](d time.Duration, since func(*T) time.Time) UniqueOption {
 	return func(u *unique) {
 		places := u.places
@@ -62,7 +62,7 @@ func HeldFor[T any](d time.Duration, since func(*T) time.Time) UniqueOption {
 	}
 }
 
-// NewUnique returns the index described by spec and plugs it into records.
+// NewUnique returns the index described by spec, as an index of records.
 func NewUnique[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], options ...UniqueOption) *Unique[T, V] {
 	u := &unique{
 		index: spec.Name, def: spec.Def, fields: spec.Fields,
@@ -130,12 +130,12 @@ func (u *unique) findAll(ctx context.Context, places []string) ([]find, error) {
 
 type find struct {
 	place string
-	value plug.Record // the record that holds it
+	value plug.Record
 }
 
 func (u *unique) find(ctx context.Context, s kv.Store, f *find) error {
 	if id, ok := u.remembered.get(f.place); ok {
-		// A record that holds the value is the answer, regardless of its claim.
+		// a record that holds the value is the answer, regardless of its claim
 		if done, err := u.look(ctx, kv.Near(s), f, id); done || err != nil {
 			return err
 		}
@@ -153,8 +153,8 @@ func (u *unique) find(ctx context.Context, s kv.Store, f *find) error {
 	return err
 }
 
-// follow looks at the record of the owner that the claim names. It is not done if that record does
-// not hold the value, or if memory has no claim, as both may be old.
+// follow looks at the owner that the claim names. It is not done if that record does not hold the
+// value, or if memory has no claim: both may be old.
 func (u *unique) follow(ctx context.Context, s kv.Store, f *find) (owner string, done bool, err error) {
 	c, err := u.claim(ctx, s, f.place)
 	if err != nil || c.owner == "" {
@@ -176,19 +176,14 @@ func (u *unique) look(ctx context.Context, s kv.Store, f *find, id string) (bool
 	return true, nil
 }
 
-// Name returns the index's name.
 func (u *unique) Name() string { return u.index }
 
-// Def returns the index's definition.
 func (u *unique) Def() string { return u.def }
 
-// Places returns the texts of rec's values.
 func (u *unique) Places(v plug.Record) []string { return u.places(v) }
 
-// Limit returns an error if rec has too many values.
 func (u *unique) Limit(rec plug.Record) error { return u.limit(rec) }
 
-// Prepare claims the record's new values, except those whose time has passed.
 func (u *unique) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return u.atEach(ctx, s, m.Gained, func(s kv.Store, i int) error { return u.take(ctx, s, m, m.Gained[i]) })
 }
@@ -196,8 +191,8 @@ func (u *unique) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 // Chains returns true: a claim is one op, unless another record may hold the value.
 func (u *unique) Chains(*plug.Move) bool { return true }
 
-// Beside checks the claims made by a build again: the record may have released a value after it was
-// read, and before the claim could be released.
+// Beside checks the claims of a build again: the record may have released a value after it was
+// read, before the claim could be released.
 func (u *unique) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if m.Added != nil || isAtomic(u.host) {
 		return nil
@@ -205,8 +200,6 @@ func (u *unique) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return u.settleAll(ctx, s, m.ID, m.Gained)
 }
 
-// After releases the values that the records no longer hold, and gives their claims the lifetimes
-// of the records.
 func (u *unique) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	if len(moves) != 1 {
 		return plug.EachAlone(ctx, s, moves, u.After)
@@ -219,13 +212,10 @@ func (u *unique) After(ctx context.Context, s kv.Store, moves []*plug.Move) erro
 	return u.settleAll(ctx, s, m.ID, places)
 }
 
-// Repair releases the places that rec does not hold, and gives its other claims the lifetime of
-// rec.
 func (u *unique) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	return u.settleAll(ctx, s, rec.ID, places)
 }
 
-// Check reports the values that recs hold without a claim.
 func (u *unique) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	holders := plug.Holders(recs)
 	wrong := make([][]string, len(recs))
@@ -290,7 +280,7 @@ func (m *memory) put(place, id string) {
 			break
 		}
 	}
-	// Both may be parts of a record's text, which must not be kept alive.
+	// both may be part of a record's text, which must not be kept alive
 	m.ids[strings.Clone(place)] = strings.Clone(id)
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// voucher is a record that expires, with a unique value.
 type voucher struct {
 	ID   string
 	Code string
@@ -39,8 +38,7 @@ func newVouchers(db *kvmodel.DB) *vouchers {
 	})}
 }
 
-// mute is a store that calls claimed after it replaces a claim, and does not answer once it is cut
-// off.
+// mute calls claimed after it replaces a claim, and does not answer once it is cut off.
 type mute struct {
 	kv.Store
 	claimed atomic.Pointer[func()]
@@ -61,7 +59,6 @@ func (m *mute) Powers() kv.Powers {
 
 func (m *mute) Do(ctx context.Context, ops []kv.Op) error { return (&muted{m.Store, m}).Do(ctx, ops) }
 
-// muted is m, or a transaction of it.
 type muted struct {
 	kv.Store
 	m *mute
@@ -84,8 +81,7 @@ func (t *muted) Do(ctx context.Context, ops []kv.Op) error {
 	return err
 }
 
-// eachEnding runs f with a process whose store can fall mute and another process on the same store,
-// in a bubble.
+// eachEnding runs f with a process whose store can fall mute, and another process.
 func eachEnding(t *testing.T, f func(ctx context.Context, t *testing.T, s kv.Store, m *mute, a, b *vouchers)) {
 	for name, as := range map[string]func(kv.Store) kv.Store{
 		"atomic": func(s kv.Store) kv.Store { return s },
@@ -102,7 +98,6 @@ func ending(t *testing.T, s kv.Store, f func(ctx context.Context, t *testing.T, 
 	})
 }
 
-// wantHeld asserts that the record id is found by its value, and that no other can take the value.
 func wantHeld(ctx context.Context, t *testing.T, v *vouchers, id, code string) {
 	t.Helper()
 	if got, err := v.ByCode.Find(ctx, code); err != nil || got.ID != id {
@@ -114,7 +109,6 @@ func wantHeld(ctx context.Context, t *testing.T, v *vouchers, id, code string) {
 	}
 }
 
-// hasClaim reports whether there is a claim on code.
 func hasClaim(ctx context.Context, t *testing.T, s kv.Store, code string) bool {
 	t.Helper()
 	_, err := kv.One(ctx, s, kv.OpGet("u:Voucher:ByCode:"+kv.JoinText(code)))
@@ -124,8 +118,8 @@ func hasClaim(ctx context.Context, t *testing.T, s kv.Store, code string) bool {
 	return err == nil
 }
 
-// The change loses a race, so it makes the claim again before its commit. Its process stops right
-// after that, and the end passes before a repair.
+// The change loses a race, so it makes the claim again. Its process stops right after that, and the
+// end passes before a repair.
 func TestUnique_AChangeThatStopsBeforeItsCommitDoesNotShortenAClaim(t *testing.T) {
 	for _, lives := range []time.Duration{0, 100 * time.Hour} {
 		ending(t, plain{memkv.New(memkv.Options{})}, func(ctx context.Context, t *testing.T, s kv.Store, m *mute, a, b *vouchers) {
@@ -139,7 +133,7 @@ func TestUnique_AChangeThatStopsBeforeItsCommitDoesNotShortenAClaim(t *testing.T
 			_, err := a.Update(ctx, "x", func(v *voucher) error {
 				if v.Gone = time.Now().Add(time.Minute); v.N == 0 {
 					_, err := b.Update(ctx, "x", func(v *voucher) error { v.N++; return nil })
-					return errors.Join(err, b.db.Close(ctx)) // Otherwise it would repair.
+					return errors.Join(err, b.db.Close(ctx)) // otherwise it would repair
 				}
 				m.claimed.Store(&stop)
 				return nil
@@ -155,91 +149,57 @@ func TestUnique_AChangeThatStopsBeforeItsCommitDoesNotShortenAClaim(t *testing.T
 	}
 }
 
-// The change reads the record before another one makes it live longer, and writes its claim after
-// that.
-func TestUnique_AChangeThatGivesUpLeavesTheClaimTheRecordsEnd(t *testing.T) {
-	eachEnding(t, func(ctx context.Context, t *testing.T, s kv.Store, _ *mute, a, b *vouchers) {
-		must(t, a.Create(ctx, &voucher{ID: "x", Code: "c", Gone: time.Now().Add(time.Hour)}))
-		must(t, a.db.Flush(ctx))
-		errStop := errors.New("decided otherwise")
-		first := true
-		_, err := a.Update(ctx, "x", func(v *voucher) error {
-			if !first {
-				return errStop
-			}
-			first = false
-			v.Gone = time.Now().Add(time.Minute)
-			_, err := b.Update(ctx, "x", func(v *voucher) error { v.Gone = time.Now().Add(100 * time.Hour); return nil })
-			return err
-		})
-		if !errors.Is(err, errStop) {
-			t.Fatal(err)
+// The first try of the change loses a race against one that reads the record later.
+func TestUnique_AClaimEndsWithItsRecordThoughAChangeLosesARace(t *testing.T) {
+	errStop := errors.New("decided otherwise")
+	lives := func(v *voucher, d time.Duration) {
+		if d > 0 {
+			v.Gone = time.Now().Add(d)
 		}
-		must(t, errors.Join(a.db.Flush(ctx), b.db.Flush(ctx)))
-		time.Sleep(10 * time.Hour)
-		wantHeld(ctx, t, b, "x", "c")
-		time.Sleep(100 * time.Hour)
-		if hasClaim(ctx, t, s, "c") {
-			t.Error("the claim has outlived its record")
-		}
-	})
-}
-
-// The second try commits without a change of the end.
-func TestUnique_AChangeThatLosesARaceLeavesTheClaimTheRecordsEnd(t *testing.T) {
-	eachEnding(t, func(ctx context.Context, t *testing.T, _ kv.Store, _ *mute, a, b *vouchers) {
-		must(t, a.Create(ctx, &voucher{ID: "x", Code: "c", Gone: time.Now().Add(time.Hour)}))
-		must(t, a.db.Flush(ctx))
-		_, err := a.Update(ctx, "x", func(v *voucher) error {
-			v.N++
-			if v.N > 1 {
-				return nil
-			}
-			v.Gone = time.Now().Add(time.Minute)
-			_, err := b.Update(ctx, "x", func(v *voucher) error {
-				v.N, v.Gone = 1, time.Now().Add(100*time.Hour)
-				return nil
+	}
+	for name, c := range map[string]struct {
+		made, first, other, second time.Duration // lives that the changes give the record; 0: the same
+		alone                      bool          // there is no race
+		stops                      error         // of the second try
+		held, gone                 time.Duration // then the claim is there, or not
+	}{
+		"sooner":                           {first: 3 * time.Hour, alone: true, held: 2 * time.Hour, gone: 5 * time.Hour},
+		"sooner, after a lost race":        {made: 100 * time.Hour, first: time.Hour, second: time.Hour, gone: 3 * time.Hour},
+		"the winner's":                     {made: time.Hour, first: time.Minute, other: 100 * time.Hour, held: 10 * time.Hour, gone: 110 * time.Hour},
+		"the winner's, as the loser stops": {made: time.Hour, first: time.Minute, other: 100 * time.Hour, stops: errStop, held: 10 * time.Hour, gone: 110 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachEnding(t, func(ctx context.Context, t *testing.T, s kv.Store, _ *mute, a, b *vouchers) {
+				x := &voucher{ID: "x", Code: "c"}
+				lives(x, c.made)
+				must(t, a.Create(ctx, x))
+				must(t, a.db.Flush(ctx))
+				tries := 0
+				_, err := a.Update(ctx, "x", func(v *voucher) error {
+					if tries++; tries > 1 {
+						v.N = 7
+						lives(v, c.second)
+						return c.stops
+					}
+					if lives(v, c.first); c.alone {
+						return nil
+					}
+					_, err := b.Update(ctx, "x", func(v *voucher) error { v.N++; lives(v, c.other); return nil })
+					return err
+				})
+				if !errors.Is(err, c.stops) {
+					t.Fatal(err)
+				}
+				must(t, errors.Join(a.db.Flush(ctx), b.db.Flush(ctx)))
+				if time.Sleep(c.held); c.held > 0 {
+					wantHeld(ctx, t, b, "x", "c")
+				}
+				if time.Sleep(c.gone - c.held); hasClaim(ctx, t, s, "c") {
+					t.Error("the claim has outlived its record")
+				}
 			})
-			return err
 		})
-		must(t, errors.Join(err, a.db.Flush(ctx), b.db.Flush(ctx)))
-		time.Sleep(10 * time.Hour)
-		wantHeld(ctx, t, b, "x", "c")
-	})
-}
-
-func TestUnique_AClaimEndsSoonerOnceItsRecordDoes(t *testing.T) {
-	eachEnding(t, func(ctx context.Context, t *testing.T, s kv.Store, _ *mute, a, b *vouchers) {
-		must(t, a.Create(ctx, &voucher{ID: "x", Code: "c"}))
-		must(t, a.Put(ctx, &voucher{ID: "x", Code: "c", Gone: time.Now().Add(3 * time.Hour)}))
-		must(t, a.db.Flush(ctx))
-		time.Sleep(2 * time.Hour)
-		wantHeld(ctx, t, b, "x", "c")
-		time.Sleep(3 * time.Hour)
-		if hasClaim(ctx, t, s, "c") {
-			t.Error("the claim has outlived its record")
-		}
-	})
-}
-
-// The second try makes the claim again, for as long as the record lives if it fails.
-func TestUnique_AClaimEndsSoonerAlsoAfterALostRace(t *testing.T) {
-	eachEnding(t, func(ctx context.Context, t *testing.T, s kv.Store, _ *mute, a, b *vouchers) {
-		must(t, a.Create(ctx, &voucher{ID: "x", Code: "c", Gone: time.Now().Add(100 * time.Hour)}))
-		must(t, a.db.Flush(ctx))
-		_, err := a.Update(ctx, "x", func(v *voucher) error {
-			if v.Gone = time.Now().Add(time.Hour); v.N == 0 {
-				_, err := b.Update(ctx, "x", func(v *voucher) error { v.N++; return nil })
-				return err
-			}
-			return nil
-		})
-		must(t, errors.Join(err, a.db.Flush(ctx), b.db.Flush(ctx)))
-		time.Sleep(3 * time.Hour)
-		if hasClaim(ctx, t, s, "c") {
-			t.Error("the claim has outlived its record")
-		}
-	})
+	}
 }
 
 func TestUnique_ARepairDoesNotShortenTheClaimOfAChangeUnderWay(t *testing.T) {

@@ -45,7 +45,6 @@ func newLinks(db *kvmodel.DB) *links {
 	}, index.HeldFor(heldFor, func(l *link) time.Time { return l.Made }))}
 }
 
-// site is the links of a store, at the time of a clock.
 type site struct {
 	*links
 	*testing.T
@@ -59,14 +58,13 @@ func newSite(t *testing.T, s kv.Store) *site {
 	return &site{linksAt(t, s, clock), t, t.Context(), clock, s}
 }
 
-// linksAt opens the links of s.
 func linksAt(t *testing.T, s kv.Store, clock *proof.Clock) *links {
 	db, err := kvmodel.Open(shared{s}, kvmodel.Clock(clock.Now))
 	must(t, err)
 	return newLinks(closing(t, db))
 }
 
-// holder asserts that the record id holds url, or that none does if id is "".
+// holder asserts that the record id holds url, or none if id is "".
 func (s *site) holder(url, id string) {
 	s.Helper()
 	switch got, err := s.ByURL.Find(s.ctx, url); {
@@ -80,7 +78,6 @@ func (s *site) holder(url, id string) {
 	}
 }
 
-// taken asserts that another record cannot have url, and that the error names its holder.
 func (s *site) taken(url, id string) {
 	s.Helper()
 	err := s.Create(s.ctx, &link{ID: "another", URL: url})
@@ -94,14 +91,13 @@ func (s *site) create(id, url string) {
 	must(s.T, s.Create(s.ctx, &link{ID: id, URL: url}))
 }
 
-// count changes the record id, but not its URL.
 func (s *site) count(id string) {
 	s.Helper()
 	_, err := s.Update(s.ctx, id, func(l *link) error { l.N++; return nil })
 	must(s.T, err)
 }
 
-// well asserts that a check finds no fault once all work is done.
+// well asserts that a check finds no fault.
 func (s *site) well() {
 	s.Helper()
 	must(s.T, s.db.Flush(s.ctx))
@@ -118,12 +114,10 @@ func (s *site) drop(url string) {
 	must(s.T, s.store.Do(s.ctx, []kv.Op{kv.OpDelete("u:Link:ByURL:" + kv.JoinText(url))}))
 }
 
-// listed is a store without transactions that lists its keys.
 type listed struct{ kv.Store }
 
 func (s listed) Powers() kv.Powers { return kv.Powers{Keys: kv.PowersOf(s.Store).Keys} }
 
-// eachLinks runs f on every kind of store.
 func eachLinks(t *testing.T, f func(s *site)) {
 	eachServer(t, func(t *testing.T, s kv.Store) { f(newSite(t, s)) })
 	t.Run("without transactions", func(t *testing.T) { f(newSite(t, listed{memkv.New(memkv.Options{})})) })
@@ -198,8 +192,8 @@ func TestHeldFor_AnOldRecordClaimsNothing(t *testing.T) {
 	})
 }
 
-// mixed creates a record whose time has passed, one that has taken its value since, and one of a
-// value that nobody has taken.
+// mixed creates records whose time has passed, with the value taken since by another and with one
+// that nobody took, and a young one.
 func (s *site) mixed() {
 	s.Helper()
 	s.create("old", "u")
@@ -287,7 +281,7 @@ func TestHeldFor_NoUpkeepBringsBackAValueOrTakesItAway(t *testing.T) {
 	}
 }
 
-// The claim of a rebuild has a TTL, too, which leaves an hour for clocks that are behind.
+// The claim of a rebuild has a TTL, too, with an hour for clocks that are behind.
 func TestHeldFor_TheStoreDropsAClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memkv.New(memkv.Options{})
@@ -308,31 +302,20 @@ func TestHeldFor_TheStoreDropsAClaim(t *testing.T) {
 	})
 }
 
-// timed is a store that keeps the TTL of the last claim.
-type timed struct {
-	listed
-	ttl atomic.Int64
-}
-
-func (s *timed) Do(ctx context.Context, ops []kv.Op) error {
-	for i := range ops {
-		if ops[i].Kind != kv.Get && strings.HasPrefix(ops[i].Key, "u:Link:") {
-			s.ttl.Store(int64(ops[i].TTL))
-		}
-	}
-	return s.listed.Do(ctx, ops)
-}
-
-// The store would drop the claim of a record made in the far future too early.
 func TestHeldFor_AClaimLastsAnHourLongerThanItsTimeOrForever(t *testing.T) {
-	store := &timed{listed: listed{memkv.New(memkv.Options{})}}
-	s := newSite(t, store)
+	var ttl atomic.Int64
+	s := newSite(t, answering(listed{memkv.New(memkv.Options{})}, func(op *kv.Op) bool {
+		if op.Kind != kv.Get && strings.HasPrefix(op.Key, "u:Link:") {
+			ttl.Store(int64(op.TTL))
+		}
+		return false
+	}))
 	for made, want := range map[time.Duration]time.Duration{
 		0: heldFor + time.Hour, -heldFor + time.Minute: time.Hour + time.Minute, kv.MaxTTL: 0,
 	} {
 		l := &link{URL: made.String(), Made: s.clock.Now().Add(made)}
 		must(t, s.Create(s.ctx, l))
-		if got := time.Duration(store.ttl.Load()); got < want-time.Millisecond || got > want {
+		if got := time.Duration(ttl.Load()); got < want-time.Millisecond || got > want {
 			t.Errorf("made %v from now: want %v, got %v", made, want, got)
 		}
 		must(t, s.Rebuild(s.ctx))
@@ -344,7 +327,7 @@ func TestHeldFor_AClaimLastsAnHourLongerThanItsTimeOrForever(t *testing.T) {
 func TestHeldFor_TheNextReaderDropsAClaimAndARebuildDoesNotMakeItAgain(t *testing.T) {
 	eachLinks(t, func(s *site) {
 		s.create("a", "u")
-		must(s.T, s.Rebuild(s.ctx)) // The claim is now of the rev that the record has.
+		must(s.T, s.Rebuild(s.ctx)) // the claim now has the record's rev
 		s.drop("u")
 		must(s.T, s.Rebuild(s.ctx))
 		has := func() bool {

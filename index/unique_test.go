@@ -4,14 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"sync"
 	"testing"
+	"time"
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/kvmodel/nearkv"
 )
 
 type person struct {
@@ -72,106 +72,85 @@ func TestUnique_AValueOfAPrivateFieldIsMaskedInTheErrorThatItIsTaken(t *testing.
 	}
 }
 
-// plain hides the powers of a store.
 type plain struct{ kv.Store }
 
 func (plain) Powers() kv.Powers { return kv.Powers{} }
 
-func eachStore(t *testing.T, f func(t *testing.T, ctx context.Context, db *kvmodel.DB, p *people)) {
-	for name, s := range map[string]kv.Store{
-		"atomic": memkv.New(memkv.Options{}),
-		"plain":  plain{memkv.New(memkv.Options{})},
-	} {
-		t.Run(name, func(t *testing.T) {
-			db := closing(t, open(t, s))
-			f(t, t.Context(), db, newPeople(db))
-		})
+func TestUnique_ARecordIsFoundByTheValuesItHolds(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
+		db := closing(t, open(t, s))
+		p := newPeople(db)
+		ann := &person{Email: "a@x", Names: []string{"ann", "anna"}}
+		must(t, p.Create(ctx, ann))
+		found(t, ctx, p, "a@x", ann.ID)
+		if got, err := p.ByNames.Find(ctx, "anna"); err != nil || got.ID != ann.ID {
+			t.Errorf("anna is %+v, %v", got, err)
+		}
+		err := p.Create(ctx, &person{Email: "a@x"})
+		if taken, ok := errors.AsType[*kvmodel.TakenError](err); !ok || !errors.Is(err, kv.ErrExists) || taken.ID != ann.ID {
+			t.Errorf("want a TakenError of %s, got %v", ann.ID, err)
+		}
+		must(t, move(ctx, p, ann.ID, "c@x"))
+		for range 2 {
+			must(t, db.Flush(ctx))
+			_, err := p.ByEmail.Find(ctx, "a@x")
+			wantError(t, err, kv.ErrNotFound)
+			must(t, p.Create(ctx, &person{ID: "x", Email: "a@x"}))
+			wantError(t, p.Create(ctx, &person{ID: "x", Email: "z@x"}), kv.ErrExists)
+			must(t, p.Delete(ctx, "x"))
+		}
+	})
+}
+
+// onNear returns the people of two processes with one near cache, which hears of no changes, and of
+// a third without.
+func onNear(t *testing.T) (first, second, third *people) {
+	t.Helper()
+	mem := plain{memkv.New(memkv.Options{})}
+	near, err := nearkv.New(mem, nearkv.Options{Bytes: 1 << 20, Age: time.Hour})
+	must(t, err)
+	of := func(s kv.Store) *people { return newPeople(closing(t, open(t, shared{s}))) }
+	return of(near), of(near), of(mem)
+}
+
+func found(t *testing.T, ctx context.Context, p *people, email, want string) {
+	t.Helper()
+	got, err := p.ByEmail.Find(ctx, email)
+	if err != nil || got.ID != want {
+		t.Errorf("%s is held by %+v, %v; want %s", email, got, err, want)
 	}
 }
 
-func TestUnique_ACreatedRecordIsFoundByItsValue(t *testing.T) {
-	eachStore(t, func(t *testing.T, ctx context.Context, db *kvmodel.DB, p *people) {
-		a := &person{Email: "a@x", Names: []string{"ann", "anna"}}
-		must(t, p.Create(ctx, a))
-		got, err := p.ByEmail.Find(ctx, "a@x")
-		if err != nil || got.ID != a.ID {
-			t.Fatal(got, err)
-		}
-		got, err = p.ByNames.Find(ctx, "anna")
-		if err != nil || got.ID != a.ID {
-			t.Fatal(got, err)
-		}
-		mctx, m := kv.Metered(ctx)
-		must(t, p.Create(mctx, &person{Email: "b@x"}))
-		t.Log("create:", m.Cost())
-		mctx, m = kv.Metered(ctx)
-		err = p.Create(mctx, &person{Email: "a@x"})
-		var taken *kvmodel.TakenError
-		if !errors.As(err, &taken) || !errors.Is(err, kv.ErrExists) || taken.ID != a.ID {
-			t.Fatal(err)
-		}
-		t.Log("taken:", m.Cost(), err)
-		mctx, m = kv.Metered(ctx)
-		up, err := p.Update(mctx, a.ID, func(p *person) error { p.N++; return nil })
-		if err != nil || up.N != 1 {
-			t.Fatal(up, err)
-		}
-		t.Log("update:", m.Cost())
-		mctx, m = kv.Metered(ctx)
-		_, err = p.Update(mctx, a.ID, func(p *person) error { p.Email = "c@x"; return nil })
-		must(t, err)
-		t.Log("update move:", m.Cost())
-		must(t, db.Flush(ctx))
-		if _, err = p.ByEmail.Find(ctx, "a@x"); !errors.Is(err, kv.ErrNotFound) {
-			t.Fatal(err)
-		}
-		must(t, p.Create(ctx, &person{ID: "x", Email: "a@x"}))
-		mctx, m = kv.Metered(ctx)
-		if err := p.Create(mctx, &person{ID: "x", Email: "z@x"}); !errors.Is(err, kv.ErrExists) {
-			t.Fatal(err)
-		}
-		t.Log("create existing:", m.Cost())
-		mctx, m = kv.Metered(ctx)
-		must(t, p.Delete(mctx, "x"))
-		t.Log("delete:", m.Cost())
-		must(t, db.Flush(ctx))
-		if _, err = p.ByEmail.Find(ctx, "a@x"); !errors.Is(err, kv.ErrNotFound) {
-			t.Fatal(err)
-		}
-		n := 0
-		for _, err := range p.All(ctx) {
-			must(t, err)
-			n++
-		}
-		if n != 2 {
-			t.Fatal("all:", n)
-		}
-		must(t, p.Create(ctx, &person{ID: "x", Email: "a@x"}))
-	})
+func TestUnique_Find_IsAnsweredFromMemory(t *testing.T) {
+	first, second, third := onNear(t)
+	must(t, third.Create(t.Context(), &person{ID: "a", Email: "x"}))
+	found(t, t.Context(), first, "x", "a")
+	_, err := second.ByEmail.Find(t.Context(), "nobody's") // it asks which indexes are whole
+	if !errors.Is(err, kv.ErrNotFound) {
+		t.Fatal(err)
+	}
+	ctx, meter := kvmodel.Metered(t.Context())
+	found(t, ctx, second, "x", "a")
+	if n := meter.Cost().Trips; n != 0 {
+		t.Errorf("a process that remembers no holder took %d trips, although all is in memory", n)
+	}
 }
 
-func TestUnique_OneOfManyCreatorsOfAValueWins(t *testing.T) {
-	eachStore(t, func(t *testing.T, ctx context.Context, db *kvmodel.DB, p *people) {
-		for v := range 50 {
-			var wg sync.WaitGroup
-			var mu sync.Mutex
-			won := 0
-			for range 16 {
-				wg.Go(func() {
-					err := p.Create(ctx, &person{Email: fmt.Sprint(v)})
-					if err == nil {
-						mu.Lock()
-						won++
-						mu.Unlock()
-					} else if !errors.Is(err, kv.ErrExists) && !errors.Is(err, kv.ErrConflict) {
-						t.Error(err)
-					}
-				})
-			}
-			wg.Wait()
-			if won != 1 {
-				t.Fatal(v, won)
-			}
-		}
-	})
+func TestUnique_Find_AsksTheStoreIfMemoryIsOld(t *testing.T) {
+	first, second, third := onNear(t)
+	ctx := t.Context()
+	must(t, third.Create(ctx, &person{ID: "a", Email: "x"}))
+	found(t, ctx, first, "x", "a")
+	if _, err := first.ByEmail.Find(ctx, "y"); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("y: %v, want not found", err)
+	}
+	must(t, third.Put(ctx, &person{ID: "a", Email: "y"}))
+	must(t, third.Create(ctx, &person{ID: "b", Email: "x"}))
+	// of records that first wrote, nothing old is in memory
+	_, err := first.Update(ctx, "a", func(p *person) error { p.N++; return nil })
+	must(t, err)
+	for _, p := range []*people{first, second} {
+		found(t, ctx, p, "x", "b")
+		found(t, ctx, p, "y", "a")
+	}
 }

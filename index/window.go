@@ -17,11 +17,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Windows of lists and unique values for package inspect: see [plug.Window].
-
 type listWindow struct{ *lists }
 
-// Window returns the lists for package inspect.
 func (l *lists) Window() plug.Window { return listWindow{l} }
 
 // Kind returns "total" for lists that are read only as numbers.
@@ -32,20 +29,16 @@ func (l listWindow) Kind() string {
 	return "list"
 }
 
-// Parted returns true: there is a list for each value.
 func (l listWindow) Parted() bool { return true }
 
-// Bases returns the key of the list at place.
 func (l listWindow) Bases(place string) []string { return []string{l.logs.Key(place)} }
 
-// Base finds a list by its first segment, which remains when others hold the list.
+// Base finds a list by its first segment, which always remains.
 func (l listWindow) Base(key string) (base string, first bool) {
 	base, rest, ok := plug.BaseAt(key, listKey.Family(l.host.Model(), l.index).Key(""))
 	return base, ok && rest == "0"
 }
 
-// Audit returns the members whose records do not hold the value, or hold it with another note, and
-// the numbers that differ from the sums over the records.
 func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (wrong []plug.Wrong, err error) {
 	live, soon := make([]int64, len(l.figures)), l.host.DB().Now().Add(endsLate)
 	err = l.bare().Entries(ctx, s, base, func(entries []memberlog.Entry) error {
@@ -82,11 +75,9 @@ func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (
 	return l.auditCounts(ctx, s, base, place, live, wrong)
 }
 
-// auditCounts adds the wrong numbers of the list at place to wrong. live are the sums over its
-// records.
 func (l listWindow) auditCounts(ctx context.Context, s kv.Store, base, place string, live []int64, wrong []plug.Wrong) ([]plug.Wrong, error) {
 	if place == "" {
-		return wrong, nil // The value is hashed, and no record holds it.
+		return wrong, nil // the value is hashed, and no record holds it
 	}
 	for i := range l.figures {
 		f := &l.figures[i]
@@ -113,7 +104,7 @@ func (l listWindow) auditCounts(ctx context.Context, s kv.Store, base, place str
 	return wrong, nil
 }
 
-// endsLate is the longest time by which an entry outlives its record.
+// endsLate bounds the time by which an entry outlives its record.
 const endsLate = time.Second
 
 // bare returns logs that use the keys of lists as places, and leave upkeep to others.
@@ -134,7 +125,6 @@ func (l listWindow) placeAt(rec *plug.Seen, base string) (place string, holds bo
 	return "", false
 }
 
-// placeOf returns the place of the list with the key base, "" if it is hashed.
 func (l listWindow) placeOf(base string) string {
 	place := strings.TrimPrefix(base, listKey.Family(l.host.Model(), l.index).Key(""))
 	if l.logs.Key(place) != base {
@@ -161,7 +151,6 @@ func (l listWindow) Amend(ctx context.Context, s kv.Store, base, place string) e
 	return l.recount(ctx, s, []string{place}, func(string) error { return nil })
 }
 
-// Page returns the first members of the list of value.
 func (l listWindow) Page(ctx context.Context, s kv.Store, value string, n int) (rows []plug.Row, err error) {
 	w, err := l.bare().After(ctx, s, l.logs.Key(value), nil, n)
 	for _, m := range w.Members[:min(n, len(w.Members))] {
@@ -170,43 +159,34 @@ func (l listWindow) Page(ctx context.Context, s kv.Store, value string, n int) (
 	return rows, err
 }
 
-// Picture draws the list of value.
 func (l listWindow) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
 	return l.bare().Picture(ctx, s, l.logs.Key(value), most)
 }
 
-// Said returns the members that a segment names.
 func (l listWindow) Said(_ string, value []byte) (texts []string, bodies [][]byte) {
 	return memberlog.Members(value), nil
 }
 
-// Show describes a head or a segment.
 func (l listWindow) Show(key string, value []byte) ([]string, error) {
 	return memberlog.Show(key, value, l.host.DB().Now())
 }
 
 type uniqueWindow struct{ *unique }
 
-// Window returns the unique values for package inspect.
 func (u *unique) Window() plug.Window { return uniqueWindow{u} }
 
-// Kind returns "unique".
 func (u uniqueWindow) Kind() string { return "unique" }
 
-// Parted returns true: each value has its own record.
 func (u uniqueWindow) Parted() bool { return true }
 
-// Bases returns the key of the claim at place.
 func (u uniqueWindow) Bases(place string) []string { return []string{u.key(place)} }
 
-// Base returns the key of a claim.
 func (u uniqueWindow) Base(key string) (base string, first bool) {
 	base, _, ok := plug.BaseAt(key, claimKey.Family(u.host.Model(), u.index).Key(""))
 	return base, ok
 }
 
-// Audit reports a claim whose owner does not hold the value. The claim of an expired record expires
-// by itself.
+// The claim of an expired record expires by itself.
 func (u uniqueWindow) Audit(ctx context.Context, s kv.Store, base, _ string) ([]plug.Wrong, error) {
 	c, err := u.claimUnder(ctx, s, base)
 	if wire.IsCorrupt(err) {
@@ -243,7 +223,7 @@ func (u uniqueWindow) isAmong(base string, places []string) bool {
 	return slices.ContainsFunc(places, func(place string) bool { return u.key(place) == base })
 }
 
-// Amend drops a claim reported by Audit, by the version read, once its change can no longer commit.
+// Amend drops a claim once its change can no longer commit.
 func (u uniqueWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error {
 	c, err := u.claimUnder(ctx, s, base)
 	if err != nil && !wire.IsCorrupt(err) {
@@ -272,7 +252,6 @@ func (u uniqueWindow) Amend(ctx context.Context, s kv.Store, base, _ string) err
 	return err
 }
 
-// Page returns the record that holds value.
 func (u uniqueWindow) Page(ctx context.Context, s kv.Store, value string, _ int) ([]plug.Row, error) {
 	f := find{place: value}
 	c, err := u.claim(ctx, s, value)
@@ -286,14 +265,12 @@ func (u uniqueWindow) Page(ctx context.Context, s kv.Store, value string, _ int)
 	return []plug.Row{{ID: c.owner}}, nil
 }
 
-// Said returns the owner of the claim.
 func (u uniqueWindow) Said(_ string, value []byte) (texts []string, bodies [][]byte) {
 	var c claim
 	c.decode(value)
 	return []string{c.owner}, nil
 }
 
-// Show names the owner of the claim.
 func (u uniqueWindow) Show(key string, value []byte) ([]string, error) {
 	var c claim
 	if !c.decode(value) {

@@ -14,22 +14,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// WithArchive returns a listing that begins with ring and continues in an archive at the end of the
-// ring. The archive is a listing of all records, the highest mark first, such as a ranking by time,
-// or Records.Before of a model with ascending ids. mark returns the position of a record in it.
-// archive returns the listing below a mark, exclusive: from its top, below a time far in the future
-// or, for numbers and texts, below the zero M.
+// WithArchive returns a listing that begins with ring and continues in an archive: a listing of all
+// records, the highest mark first, such as a ranking by time, or Records.Before of a model with
+// ascending ids. mark returns the position of a record in it. archive returns the listing below a
+// mark, exclusive; from its top below a time far in the future, or otherwise the zero M.
 //
 //	all := timeline.WithArchive(m.Stories.Newest,
 //		func(s *Story) time.Time { return s.Made },
 //		func(t time.Time) kvmodel.Lister[Story] { return m.Stories.Archive.Between(time.Time{}, t) })
 //
-// The records of the ring come first, then those that left it at its end; no record comes twice, and
-// records that never belonged in the ring are skipped. The archive begins at the highest mark of the
-// last hundred records of the ring, or their latest time in it, or at the top if the ring, or one of
-// the merged rings, has fewer. A record is missing only if its mark is above these: with times, if
-// clocks differ or marks are later than the change; with numbers and texts, after a hundred
-// consecutive records that were added again or created at the same time.
+// The records of the ring come first, then those that left it at its end, each once. The archive
+// begins at the highest mark of the last hundred records of the ring, or their latest time in it,
+// or at the top if a ring has fewer. A record is missing only if its mark is above these: with
+// times, if clocks differ or marks are later than the change; with numbers and texts, after a
+// hundred consecutive records that were added again or created at the same time.
 //
 // The first page of the archive takes up to ten trips more, any other one more than the archive's.
 func WithArchive[T any, M Mark](ring *Ring[T], mark func(*T) M, archive func(M) kvmodel.Lister[T]) kvmodel.Lister[T] {
@@ -42,12 +40,12 @@ type archived[T any, M Mark] struct {
 	archive func(M) kvmodel.Lister[T]
 }
 
-// A stop is the content of a cursor: a position in the ring or, below it, in the archive.
+// A stop is the position of a cursor.
 type stop[M Mark] struct {
 	position
 	part  part
 	inner string // the archive's own cursor
-	below M      // the mark the archive begins below
+	below M      // where the archive begins
 }
 
 type part byte
@@ -58,8 +56,8 @@ const (
 	goingBack part = 'b' // in the archive, toward the ring
 )
 
-// Page returns n records, newest first, from cursor on. It skips records that a keep function rejects
-// and reads on; after ten times n records it returns a short page with a Next.
+// Page returns n records, newest first, from cursor on. It skips records that a keep function
+// rejects; after ten times n records it returns a short page with a Next.
 func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	ctx, end := a.ring.core.host.Begin(ctx, "Page")
 	defer end()
@@ -84,11 +82,10 @@ func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ..
 	return a.back(ctx, at, n, f)
 }
 
-// filter is the keep functions of a page of n records. They may see 10 n records, in the ring and in
-// the archive.
+// filter holds the keep functions of a page of n records. They see at most 10 n records.
 type filter[T any] struct {
 	keep []func(*T) bool
-	left int // of the 10 n
+	left int
 }
 
 func newFilter[T any](keep []func(*T) bool, n int) *filter[T] {
@@ -99,8 +96,6 @@ func newFilter[T any](keep []func(*T) bool, n int) *filter[T] {
 	return f
 }
 
-// size returns the size of the next page of the archive, by default size. A filtered page of the
-// archive may look at ten times as many records.
 func (f *filter[T]) size(missing, size int) int {
 	if f.keep == nil {
 		return size
@@ -108,7 +103,6 @@ func (f *filter[T]) size(missing, size int) int {
 	return min(missing, f.left/10)
 }
 
-// young returns a page that begins in the ring.
 func (a *archived[T, M]) young(ctx context.Context, at stop[M], n int, f *filter[T]) (kvmodel.Listing[T], error) {
 	p, err := a.ring.page(ctx, at.position, n, plug.Keeps(f.keep))
 	if err != nil {
@@ -132,7 +126,6 @@ func (a *archived[T, M]) young(ctx context.Context, at stop[M], n int, f *filter
 	return l, cmp.Or(err, p.damage)
 }
 
-// old returns a page of the archive, filled up after skipping records of the ring.
 func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, f *filter[T]) (kvmodel.Listing[T], error) {
 	l := kvmodel.Listing[T]{Items: []*T{}}
 	size := n
@@ -141,7 +134,7 @@ func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, f *filter[T
 		if at.below, err = a.beginning(ctx, at.cuts); err != nil {
 			return l, err
 		}
-		size += a.ring.atSeam() // The archive may begin with these.
+		size += a.ring.atSeam() // the archive may begin with these
 	}
 	for batch := 0; batch < archiveTries && len(l.Items) < n; batch++ {
 		missing := n - len(l.Items)
@@ -165,7 +158,6 @@ func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, f *filter[T
 	return l, nil
 }
 
-// back returns the page of the archive before the current one. It is short at the end of the ring.
 func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, f *filter[T]) (kvmodel.Listing[T], error) {
 	l := kvmodel.Listing[T]{Items: []*T{}}
 	size := n
@@ -192,7 +184,6 @@ func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, f *filter[
 	return l, nil
 }
 
-// joined returns items and then below, without those that the archive repeats.
 func (a *archived[T, M]) joined(items, below []*T) []*T {
 	for _, rec := range below {
 		again := func(other *T) bool { return a.ring.core.idText(other) == a.ring.core.idText(rec) }
@@ -203,8 +194,6 @@ func (a *archived[T, M]) joined(items, below []*T) []*T {
 	return items
 }
 
-// before returns the stop before a page of the archive, to which inner leads: the end of the ring if
-// inner is empty.
 func (at stop[M]) before(inner string) stop[M] {
 	if at.part, at.inner = goingBack, inner; inner == "" {
 		at.part, at.up = inRing, true
@@ -212,8 +201,7 @@ func (at stop[M]) before(inner string) stop[M] {
 	return at
 }
 
-// read reads a page of the archive of up to size records, and returns as items those no longer in the
-// ring, at most n.
+// read reads up to size records of the archive, and returns up to n that are no longer in the ring.
 func (a *archived[T, M]) read(ctx context.Context, at stop[M], n, size int, keep []func(*T) bool) (items []*T, inner kvmodel.Listing[T], err error) {
 	c := a.ring.core
 	for size = min(size, kvmodel.MaxPage); ; {
@@ -234,22 +222,20 @@ func (a *archived[T, M]) read(ctx context.Context, at stop[M], n, size int, keep
 		if len(items) <= n {
 			return items, inner, nil
 		}
-		// A cursor cannot point into a page, so read a shorter one.
+		// a cursor cannot point into a page, so read a shorter one
 		if size = 1 + slices.Index(inner.Items, items[n-1]); at.part == goingBack {
 			size = len(inner.Items) - slices.Index(inner.Items, items[len(items)-n])
 		}
 	}
 }
 
-// archiveTries bounds the pages of an archive that one page reads.
 const archiveTries = 5
 
-// seam is the number of records at the end of a ring that decide where its archive begins.
+// seam is how many records at the end of a ring decide where its archive begins.
 const seam = 100
 
 func (r *ring) atSeam() int { return int(min(seam, r.lanes[0].shape.shown*int64(len(r.lanes)))) }
 
-// beginning returns the mark that the archive begins below, by the records just above the cuts.
 func (a *archived[T, M]) beginning(ctx context.Context, cuts []cut) (below M, err error) {
 	each := (seam + len(cuts) - 1) / len(cuts)
 	pages, err := a.ring.justAbove(ctx, cuts, each)
@@ -276,8 +262,7 @@ type seamRecords struct {
 	put   int64 // when the last of them was put there, in Unix milliseconds
 }
 
-// justAbove returns up to n records above the cut of each lane, or its last ones if it no longer has
-// those.
+// justAbove returns up to n records above the cut of each lane, or its last ones.
 func (r *ring) justAbove(ctx context.Context, cuts []cut, n int) ([]seamRecords, error) {
 	if err := r.ready(ctx); err != nil {
 		return nil, err
@@ -297,7 +282,7 @@ func (r *ring) justAbove(ctx context.Context, cuts []cut, n int) ([]seamRecords,
 	return found, r.core.failure(cmp.Or(errs...))
 }
 
-// hasBelow reports whether rec belongs in the ring, and is below the cuts in all its lanes.
+// hasBelow reports whether rec belongs in the ring, below all its cuts.
 func (r *ring) hasBelow(cuts []cut, rec *plug.Seen) bool {
 	below := false
 	for i, own := range r.lanes {
@@ -312,11 +297,9 @@ func (r *ring) hasBelow(cuts []cut, rec *plug.Seen) bool {
 
 func (a *archived[T, M]) name() string { return a.ring.name + " and on" }
 
-// cursor encodes at as a position in the ring, with a mark for the archive: the part, the archive's
-// cursor as a text, and the mark in JSON.
 func (a *archived[T, M]) cursor(at stop[M]) string {
 	rest := wire.AppendText([]byte{byte(at.part)}, at.inner)
-	// A mark is a number, a text or a time, so JSON can encode it.
+	// marks are numbers, texts and times, so this cannot fail
 	mark, _ := json.Marshal(at.below)
 	at.position.mark = append(rest, mark...)
 	return kvmodel.Cursor(a.name(), at.position.encode())
@@ -339,10 +322,8 @@ type Mark interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~string | time.Time
 }
 
-// farAhead is after all times of an archive.
 var farAhead = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// highestMark returns the mark above a whole archive.
 func highestMark[M Mark]() (m M) {
 	if t, ok := any(&m).(*time.Time); ok {
 		*t = farAhead
@@ -364,8 +345,7 @@ func compareMarks[M Mark](a, b M) int {
 	}
 }
 
-// nextMark returns the lowest mark above m: the next millisecond, number or text. Above the highest
-// number is highestMark.
+// nextMark returns the lowest mark above m, or highestMark.
 func nextMark[M Mark](m M) M {
 	if t, ok := any(&m).(*time.Time); ok {
 		*t = t.Truncate(time.Millisecond).Add(time.Millisecond)

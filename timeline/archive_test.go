@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// post is a record whose ids are given in order.
 type post struct {
 	ID     int64
 	Author string
@@ -43,12 +41,11 @@ func openPosts(t testing.TB, s kv.Store, shape timeline.Shape) *posts {
 	}
 	p := &posts{Records: r, newest: timeline.NewRing(r, spec)}
 	spec.Name, spec.Def = "NewestByAuthor", "timeline ID by Author"
-	p.byAuthor = timeline.NewRings(r, spec, kvmodel.By[post, string]{Key: kvmodel.StringKey[string](), Value: func(p *post) string { return p.Author }})
+	p.byAuthor = timeline.NewRings(r, spec, by(func(p *post) string { return p.Author }))
 	return p
 }
 
-// make creates n posts, those of ann and bob by turns, and returns their ids,
-// the highest first.
+// make creates n posts, by ann and bob in turn, and returns their ids, the highest first.
 func (p *posts) make(t testing.TB, n int) []int64 {
 	t.Helper()
 	var ids []int64
@@ -61,7 +58,6 @@ func (p *posts) make(t testing.TB, n int) []int64 {
 	return ids
 }
 
-// all returns ring with its archive.
 func (p *posts) all(ring *timeline.Ring[post]) kvmodel.Lister[post] {
 	return timeline.WithArchive(ring,
 		func(p *post) int64 { return p.ID },
@@ -77,24 +73,15 @@ func postIDs(items []*post) []int64 {
 	return all
 }
 
-// through returns the ids on all pages of n, and the pages. It calls f between pages.
-func through(t testing.TB, l kvmodel.Lister[post], n int, f func()) (all []int64, pages []kvmodel.Listing[post]) {
+// through returns the ids on all pages of n, and the pages.
+func through(t testing.TB, l kvmodel.Lister[post], n int, between ...func()) (all []int64, pages []kvmodel.Listing[post]) {
 	t.Helper()
-	for cursor := "?"; cursor != ""; f() {
-		page, err := l.Page(ctx, strings.TrimPrefix(cursor, "?"), n)
-		must(t, err)
-		all, pages, cursor = append(all, postIDs(page.Items)...), append(pages, page), page.Next
-		if len(page.Items) > n {
-			t.Fatalf("a page of %d has %v", n, postIDs(page.Items))
-		}
-		if len(pages) > 1000 {
-			t.Fatal("the pages do not end")
-		}
+	pages = walk(t, l, n, between...)
+	for _, page := range pages {
+		all = append(all, postIDs(page.Items)...)
 	}
 	return all, pages
 }
-
-func nothing() {}
 
 func TestWithArchive_GoesOnWhereTheRingEnds(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.Store) {
@@ -103,7 +90,7 @@ func TestWithArchive_GoesOnWhereTheRingEnds(t *testing.T) {
 			must(t, err)
 			p := openPosts(t, own, timeline.Shape{Size: 12, Segment: 4})
 			want := p.make(t, made)
-			all, pages := through(t, p.all(p.newest), 5, nothing)
+			all, pages := through(t, p.all(p.newest), 5)
 			if d := cmp.Diff(append([]int64{}, want...), append([]int64{}, all...)); d != "" {
 				t.Errorf("of %d: mismatch (-want +got):\n%s", made, d)
 			}
@@ -116,8 +103,7 @@ func TestWithArchive_GoesOnWhereTheRingEnds(t *testing.T) {
 	})
 }
 
-// asked returns what an archive is asked for below, if a page of p's ring and all of those
-// of its archive are read.
+// asked returns the mark that a full walk asks the archive below.
 func asked[M timeline.Mark](t *testing.T, p *posts, mark func(id int64) M) M {
 	t.Helper()
 	var asked []M
@@ -125,7 +111,7 @@ func asked[M timeline.Mark](t *testing.T, p *posts, mark func(id int64) M) M {
 		func(p *post) M { return mark(p.ID) },
 		func(m M) kvmodel.Lister[post] { asked = append(asked, m); return p.Before(0) },
 	)
-	through(t, list, 20, nothing)
+	through(t, list, 20)
 	for _, m := range asked {
 		if d := cmp.Diff(asked[0], m); d != "" {
 			t.Errorf("the archive is asked for below different marks: %s", d)
@@ -134,14 +120,18 @@ func asked[M timeline.Mark](t *testing.T, p *posts, mark func(id int64) M) M {
 	return asked[0]
 }
 
-// day is a named type, as those of models may be.
 type day string
 
-func TestWithArchive_BeginsAboveTheLastRecordsOfALongRing(t *testing.T) {
+func TestWithArchive_BeginsAboveTheLastRecordsOfALongRingOrAtItsTop(t *testing.T) {
 	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 150})
 	highest := p.make(t, 400)[50]
 	ahead := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	short := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 12})
+	short.make(t, 60)
 	for _, d := range []string{
+		cmp.Diff(int64(0), asked(t, short, func(id int64) int64 { return id })),
+		cmp.Diff(day(""), asked(t, short, func(id int64) day { return day(fmt.Sprint(id)) })),
+		cmp.Diff(9999, asked(t, short, func(id int64) time.Time { return time.Unix(id, 0) }).Year()),
 		cmp.Diff(highest+1, asked(t, p, func(id int64) int64 { return id })),
 		cmp.Diff(uint16(highest+1), asked(t, p, func(id int64) uint16 { return uint16(id) })),
 		cmp.Diff(int64(0), asked(t, p, func(int64) int64 { return math.MaxInt64 })),
@@ -155,18 +145,7 @@ func TestWithArchive_BeginsAboveTheLastRecordsOfALongRing(t *testing.T) {
 	}
 }
 
-func TestWithArchive_BeginsAtItsTopIfTheRingIsShort(t *testing.T) {
-	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 12})
-	p.make(t, 60)
-	id := asked(t, p, func(id int64) int64 { return id })
-	text := asked(t, p, func(id int64) day { return day(fmt.Sprint(id)) })
-	at := asked(t, p, func(id int64) time.Time { return time.Unix(id, 0) })
-	if id != 0 || text != "" || at.Year() != 9999 {
-		t.Errorf("it begins below %d, %q and %v", id, text, at)
-	}
-}
-
-// Nothing but when they came back tells that others are younger.
+// Only the times of their return show that others are younger.
 func TestWithArchive_ByTimeGoesOnBelowHundredsThatHaveComeBack(t *testing.T) {
 	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 150})
 	p.make(t, 400)
@@ -186,7 +165,7 @@ func TestWithArchive_ByTimeGoesOnBelowHundredsThatHaveComeBack(t *testing.T) {
 			return p.Before(t.Unix())
 		},
 	)
-	all, _ := through(t, list, 20, nothing)
+	all, _ := through(t, list, 20)
 	if slices.Sort(all); len(slices.Compact(all)) != 430 {
 		t.Errorf("it shows %d of 430", len(all))
 	}
@@ -196,10 +175,10 @@ func TestWithArchive_TakesFewTripsWhereTheRingEndsAndOneMoreBelow(t *testing.T) 
 	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 1000})
 	made := p.make(t, 1200)
 	list := p.all(p.newest)
-	_, pages := through(t, list, 30, nothing)
+	_, pages := through(t, list, 30)
 	for at, most := range map[int]kv.Cost{33: {Trips: 10, Keys: 400}, 35: {Trips: 2, Keys: 100}} {
 		mctx, m := kv.Metered(ctx)
-		page, err := list.Page(mctx, pages[at-1].Next, 30) // The first has the last 10 of the ring.
+		page, err := list.Page(mctx, pages[at-1].Next, 30) // the first has the last 10 of the ring
 		must(t, err)
 		if d := cmp.Diff(made[30*at:30*at+30], postIDs(page.Items)); d != "" {
 			t.Errorf("page %d: mismatch (-want +got):\n%s", at, d)
@@ -210,7 +189,7 @@ func TestWithArchive_TakesFewTripsWhereTheRingEndsAndOneMoreBelow(t *testing.T) 
 	}
 }
 
-// What comes back is at the top of the ring, and at its old place in the archive.
+// A record that came back is at the top of the ring, and at its old place in the archive.
 func TestWithArchive_ShowsEachLiveRecordOnceWhateverHasComeBack(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -234,9 +213,9 @@ func TestWithArchive_ShowsEachLiveRecordOnceWhateverHasComeBack(t *testing.T) {
 				want = append(want, id+1)
 			}
 		}
-		ring, _ := through(t, p.newest, 5, nothing)
+		ring, _ := through(t, p.newest, 5)
 		for _, n := range []int{1, 3, 10, 100} {
-			all, pages := through(t, p.all(p.newest), n, nothing)
+			all, pages := through(t, p.all(p.newest), n)
 			if d := cmp.Diff(ring, all[:len(ring)]); d != "" {
 				t.Errorf("seed %d: the ring comes first: mismatch (-want +got):\n%s", seed, d)
 			}
@@ -269,13 +248,13 @@ func TestWithArchive_ShowsEachLiveRecordOnceWhateverHasComeBack(t *testing.T) {
 
 func TestWithArchive_OfSeveralRingsShowsWhatTheBusyOneHasForgotten(t *testing.T) {
 	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 4, Segment: 2})
-	want := p.make(t, 8) // four of each
+	want := p.make(t, 8)
 	for range 20 {
 		v := &post{Author: "ann"}
 		must(t, p.Create(ctx, v))
 		want = append(want, v.ID)
 	}
-	all, _ := through(t, p.all(p.byAuthor.Of("ann", "bob")), 5, nothing)
+	all, _ := through(t, p.all(p.byAuthor.Of("ann", "bob")), 5)
 	slices.Sort(all)
 	slices.Sort(want)
 	if d := cmp.Diff(want, all); d != "" {
@@ -283,8 +262,7 @@ func TestWithArchive_OfSeveralRingsShowsWhatTheBusyOneHasForgotten(t *testing.T)
 	}
 }
 
-// While one process reads page after page, others write, and the ring passes the
-// reader.
+// Others write between the pages, and the ring passes the reader.
 func TestWithArchive_IsStableWhileTheRingMovesOn(t *testing.T) {
 	for _, n := range []int{1, 5, 7} {
 		p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 12, Segment: 4})
@@ -312,15 +290,14 @@ func TestWithArchive_ShowsWhatBelongsInTheRingAndNothingElse(t *testing.T) {
 			want = append(want, id)
 		}
 	}
-	all, pages := through(t, p.all(p.byAuthor.Of("ann")), 5, nothing)
+	all, pages := through(t, p.all(p.byAuthor.Of("ann")), 5)
 	if d := cmp.Diff(want, all); d != "" {
 		t.Errorf("of one author: mismatch (-want +got):\n%s", d)
 	}
-	// A post that comes back goes to the top, and is not in the archive as well.
 	if _, err := p.Update(ctx, 3, func(p *post) error { p.Draft = false; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	all, _ = through(t, p.all(p.byAuthor.Of("ann")), 5, nothing)
+	all, _ = through(t, p.all(p.byAuthor.Of("ann")), 5)
 	if d := cmp.Diff(append([]int64{3}, want...), all); d != "" {
 		t.Errorf("with one that has come back: mismatch (-want +got):\n%s", d)
 	}

@@ -11,15 +11,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A build enters the records of a model in a new timeline, in the order of the field: see B0 to B5 in
-// docs/internals/timelines.md.
+// A build enters the records of a model in a new timeline, in the order of the field: see B0 to B5
+// in docs/internals/timelines.md.
 //
-// An interrupted build continues in the same era, after the last record noted, however much time has
-// passed. Up to that record, all have a number of the era: from a build, or above the dawn if they
-// changed since; deleted ones leave a gap. Later records are numbered again in their order, so no two
-// keep the same number. A record moves to the dawn if its change straddles the beginning of the era,
-// or if it has moved before the last one without a change in the timeline. A lane without records when
-// the era began has an order of its own.
+// An interrupted build continues in the same era, after the last record noted. Up to that record,
+// all have a number of the era: from a build, or above the dawn if they changed since. Later
+// records are numbered again in order, so no two keep the same number. A record moves to the dawn
+// if its change straddles the beginning of the era, or if it has moved before the last one without
+// a change in the timeline. A lane without records when the era began has an order of its own.
 type build struct {
 	*core
 	reached
@@ -29,10 +28,10 @@ type build struct {
 }
 
 type reached struct {
-	dawn  int64     // of its era; 0: not chosen
-	begun bool      // the era has begun in the lanes of all records
-	last  *standing // the last record numbered
-	next  int64     // its number
+	dawn  int64 // of its era; 0: not chosen
+	begun bool  // in the lanes of all records
+	last  *standing
+	next  int64 // its number
 }
 
 func (r reached) encode() []byte {
@@ -69,8 +68,7 @@ var _ plug.Builder = (*core)(nil)
 
 const enteredAtOnce = 100 // records in a trip
 
-// Build adds all records to the timeline. It reads all once, and once more for every sortedAtOnce of
-// them, and writes each once. It adds only the entries that the rings show.
+// Build reads all records, and again for every sortedAtOnce of them, and writes each once.
 func (c *core) Build(ctx context.Context, steps plug.Steps) error {
 	b := &build{core: c, steps: steps, reached: decodeReached(steps.From())}
 	if b.last != nil {
@@ -86,8 +84,8 @@ func (c *core) Build(ctx context.Context, steps plug.Steps) error {
 	return c.failure(err)
 }
 
-// choose chooses an era above those of the lanes, and notes it before any lane enters it, so that no
-// other process chooses another.
+// choose chooses an era above those of the lanes, and notes it before any lane enters it, so that
+// no other process chooses another.
 func (b *build) choose(ctx context.Context) error {
 	if b.dawn != 0 {
 		return nil
@@ -127,7 +125,6 @@ func (b *build) eachStanding(ctx context.Context, step func(kv.Store, standing) 
 	})
 }
 
-// enterSome enters the next records in order. more reports that others may follow.
 func (b *build) enterSome(ctx context.Context) (more bool, err error) {
 	b.late = nil
 	some, err := b.foremost(ctx, b.wants)
@@ -150,11 +147,10 @@ func (b *build) enterSome(ctx context.Context) (more bool, err error) {
 	if len(some) < b.sorted {
 		return false, nil
 	}
-	// The next sort rereads all records.
 	return true, b.steps.Reached(ctx, b.encode(), plug.Many)
 }
 
-// wants reports whether b must number st after the last one. It notes old records before that.
+// wants reports whether st comes after the last one, and notes late ones.
 func (b *build) wants(st standing) bool {
 	switch {
 	case st.stamp > b.dawn:
@@ -190,7 +186,6 @@ func (b *build) see(ctx context.Context, some []standing) (seen []*plug.Seen, ol
 	return seen, old, err
 }
 
-// byRecord groups the indexes of the chosen standings by record, which keeps all its marks in one item.
 func byRecord(some []standing, chosen []bool) (groups [][]int) {
 	at := make(map[string]int)
 	for i, st := range some {
@@ -207,8 +202,8 @@ func byRecord(some []standing, chosen []bool) (groups [][]int) {
 	return groups
 }
 
-// old reports which of some are in a lane with old records. A lane without records when the era began
-// has only changed ones, with numbers of their own; beginning the era there would hide them.
+// old reports which of some are in a lane with old records. A lane without records when the era
+// began has only numbers of its own; beginning the era there would hide them.
 func (b *build) old(ctx context.Context, some []standing, seen []*plug.Seen) ([]bool, error) {
 	old := make([]bool, len(some))
 	errs := kv.Each(ctx, b.db.Store(), some, func(s kv.Store, i int, st standing) error {
@@ -225,7 +220,7 @@ func (b *build) old(ctx context.Context, some []standing, seen []*plug.Seen) ([]
 		if count >= b.dawn {
 			return nil
 		}
-		return l.begin(ctx, s, era(b.dawn)) // The counter was lost.
+		return l.begin(ctx, s, era(b.dawn)) // the counter was lost
 	})
 	return old, cmp.Or(errs...)
 }
@@ -236,7 +231,6 @@ type numberedRecord struct {
 	mark mark
 }
 
-// enter gives some, the next in order, numbers and entries.
 func (b *build) enter(ctx context.Context, some []standing) error {
 	seen, old, err := b.see(ctx, some)
 	if err != nil {
@@ -268,7 +262,6 @@ func (b *build) number(some []standing) []numberedRecord {
 	return all
 }
 
-// publish returns the appends of the entries that the rings show, one for each segment.
 func (b *build) publish(ctx context.Context, all []numberedRecord) (works []func(kv.Store) error) {
 	for len(all) > 0 {
 		l, g := all[0].lane, all[0].lane.shape
@@ -288,8 +281,6 @@ func (b *build) publish(ctx context.Context, all []numberedRecord) (works []func
 	return works
 }
 
-// keep stores the numbers of all[i], for i in of, in the record just read, unless it has moved
-// meanwhile. Just belonging elsewhere is no move.
 func (b *build) keep(ctx context.Context, s kv.Store, rec *plug.Seen, all []numberedRecord, of []int) error {
 	return b.keepWhile(ctx, s, rec, func(rec *plug.Seen) (kept []byte, changed bool) {
 		kept = rec.Mark
@@ -305,7 +296,6 @@ func (b *build) keep(ctx context.Context, s kv.Store, rec *plug.Seen, all []numb
 	})
 }
 
-// foremost returns the first standings that wants selects, in order, as many as fit in memory.
 func (c *core) foremost(ctx context.Context, wants func(standing) bool) (some []standing, err error) {
 	cut := func() {
 		slices.SortFunc(some, standing.compare)

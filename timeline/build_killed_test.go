@@ -15,8 +15,7 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// A builder is a store that counts trips from the moment on when its process builds, and
-// may answer only so many of them.
+// A builder is a store that counts trips once its process builds, and may answer only so many.
 type builder struct {
 	kv.Store
 	isAtomic bool
@@ -60,7 +59,7 @@ func (b *builder) Do(ctx context.Context, ops []kv.Op) error {
 	return b.Store.Do(ctx, ops)
 }
 
-// openToBuild opens tales whose timelines are built in several sorts, and show them all.
+// openToBuild opens tales whose timelines are built in several sorts.
 func openToBuild(s kv.Store, n, sort int) *tales {
 	p := openTales(s, timeline.Spec[tale]{Shape: timeline.Shape{Size: n}}, quiet)
 	p.newest.SortAtOnce(sort)
@@ -68,8 +67,8 @@ func openToBuild(s kv.Store, n, sort int) *tales {
 	return p
 }
 
-// A process that lives for little longer than it takes to read all records comes
-// further, and does little of what was done once more.
+// A process that lives a little longer than a walk over all records makes progress, and repeats
+// little.
 func TestBuild_EndsHoweverOftenItIsCutShort(t *testing.T) {
 	const n = 600
 	for _, isAtomic := range []bool{true, false} {
@@ -87,8 +86,8 @@ func TestBuild_EndsHoweverOftenItIsCutShort(t *testing.T) {
 	}
 }
 
-// buildTales builds the timelines of n tales by processes that make so many trips each. It
-// returns how many they have made in all, and how many were killed.
+// buildTales builds the timelines of n tales by processes of life trips each. It returns the total
+// of trips, and the number of killed processes.
 func buildTales(t *testing.T, n, sort int, life int64, isAtomic bool) (trips, kills int64) {
 	synctest.Test(t, func(t *testing.T) {
 		mem, all := memkv.New(memkv.Options{}), oldTales(n)
@@ -116,7 +115,7 @@ func buildTales(t *testing.T, n, sort int, life int64, isAtomic bool) (trips, ki
 	return trips, kills
 }
 
-// Rebuilds are numbered by the clock, and eras are not.
+// Rebuilds are numbered by the clock, eras are not.
 func TestBuild_ComesAfterAnyNumberOfRebuilds(t *testing.T) {
 	const n = 40
 	for seconds := range 8 {
@@ -144,8 +143,7 @@ func TestBuild_ComesAfterAnyNumberOfRebuilds(t *testing.T) {
 	}
 }
 
-// openQuiet opens tales with a timeline that no change moves a record in: its records
-// are in the order in which they are told all the same.
+// openQuiet opens tales with a timeline by Told in which no change moves a record.
 func openQuiet(s kv.Store) (*tales, *timeline.Ring[tale]) {
 	p := openBare(s, quiet)
 	r := timeline.NewRing(p.Records, timeline.Spec[tale]{
@@ -156,7 +154,6 @@ func openQuiet(s kv.Store) (*tales, *timeline.Ring[tale]) {
 	return p, r
 }
 
-// tellAgain lets another process set when id was told.
 func tellAgain(t *testing.T, s kv.Store, id string, told time.Time) {
 	t.Helper()
 	other, _ := openQuiet(plain{s})
@@ -187,7 +184,7 @@ func TestBuild_ShowsARecordThatWouldStandSomewhereElseByNow(t *testing.T) {
 		t.Run("beside it, "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				mem, all := fillTales(t, 35)
-				id := newest(all, 35, "")[32].ID // It is in the last sort.
+				id := newest(all, 35, "")[32].ID // in the last sort
 				var once sync.Once
 				s := &broken{Store: plain{mem}}
 				s.refuses = func(op kv.Op) bool {
@@ -222,7 +219,6 @@ func TestBuild_ShowsARecordThatWouldStandSomewhereElseByNow(t *testing.T) {
 	}
 }
 
-// fillTales returns a store with n tales and no timeline.
 func fillTales(t *testing.T, n int) (*memkv.Store, []*tale) {
 	t.Helper()
 	mem, all := memkv.New(memkv.Options{}), oldTales(n)
@@ -232,8 +228,8 @@ func fillTales(t *testing.T, n int) (*memkv.Store, []*tale) {
 	return mem, all
 }
 
-// A ring that is new has no old records. Some of its records may come before a look of
-// the build at all records, and some after it.
+// A new ring has no old records, even if the build meets some of its records on one walk and some
+// on the next.
 func TestBuild_LeavesRingsAloneThatAreNewerThanIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem, all := fillTales(t, 30)

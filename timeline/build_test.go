@@ -19,14 +19,12 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// tale is a record that says when it was told.
 type tale struct {
 	ID     string
 	Author string
 	Told   time.Time
 }
 
-// tales is a release of an app: with timelines, or an earlier one without.
 type tales struct {
 	*kvmodel.Records[tale, string]
 	db       *kvmodel.DB
@@ -34,24 +32,15 @@ type tales struct {
 	byAuthor *timeline.Rings[tale, string]
 }
 
-var taleSchema = kvmodel.Schema[tale, string]{
-	Name: "Tale", Version: 1,
-	ID:    func(v *tale) string { return v.ID },
-	SetID: func(v *tale, id string) { v.ID = id },
-	Key:   kvmodel.StringKey[string](),
-	Codec: asJSON[tale]{},
-}
-
 func openBare(s kv.Store, opts ...kvmodel.Option) *tales {
 	db, err := kvmodel.Open(s, opts...)
 	if err != nil {
 		panic(err)
 	}
-	return &tales{Records: kvmodel.NewRecords(db, taleSchema), db: db}
+	return &tales{Records: kvmodel.NewRecords(db, schemaOf("Tale", func(v *tale) *string { return &v.ID })), db: db}
 }
 
-// openTales opens tales with timelines of the given shape. Their records are the
-// newest by Told, whatever else they have.
+// openTales opens tales with timelines by Told.
 func openTales(s kv.Store, spec timeline.Spec[tale], opts ...kvmodel.Option) *tales {
 	p := openBare(s, opts...)
 	spec.Value = func(v *tale) string { return timeline.Text(v.Told) }
@@ -59,7 +48,7 @@ func openTales(s kv.Store, spec timeline.Spec[tale], opts ...kvmodel.Option) *ta
 	spec.Name, spec.Def = "Newest", "timeline Told"
 	p.newest = timeline.NewRing(p.Records, spec)
 	spec.Name, spec.Def, spec.Shards = "NewestByAuthor", "timeline Told by Author", 0
-	p.byAuthor = timeline.NewRings(p.Records, spec, kvmodel.By[tale, string]{Key: kvmodel.StringKey[string](), Value: func(v *tale) string { return v.Author }})
+	p.byAuthor = timeline.NewRings(p.Records, spec, by(func(v *tale) string { return v.Author }))
 	return p
 }
 
@@ -72,12 +61,12 @@ func (p *tales) close(t testing.TB) {
 
 var tellers = []string{"ann", "bob", "cid"}
 
-// oldTales returns n tales in no order.
+// oldTales returns n tales in random order.
 func oldTales(n int) []*tale {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var all []*tale
 	for i := range n {
-		// Some are told in the same second, and some in the same millisecond.
+		// some within a second, some within a millisecond
 		told := time.Unix(1_700_000_000+int64(i/7), int64(i%7)*250_000)
 		all = append(all, &tale{ID: fmt.Sprintf("t%03d", rng.IntN(1000)*1000+i), Author: tellers[i%3], Told: told.UTC()})
 	}
@@ -85,20 +74,18 @@ func oldTales(n int) []*tale {
 	return all
 }
 
-// newest returns those of all that a timeline of size shows of author, or of all if
-// there is none.
+// newest returns the tales that a timeline of size shows of author, or of all.
 func newest(all []*tale, size int, author string) []*tale {
 	own := slices.DeleteFunc(slices.Clone(all), func(v *tale) bool { return author != "" && v.Author != author })
 	slices.SortFunc(own, func(a, b *tale) int { return cmp.Or(b.Told.Compare(a.Told), cmp.Compare(b.ID, a.ID)) })
 	return own[:min(len(own), size)]
 }
 
-// merged returns what the timelines of authors show as one.
 func merged(all []*tale, size int, authors ...string) (both []*tale) {
 	for _, author := range authors {
 		both = append(both, newest(all, size, author)...)
 	}
-	// Within a millisecond, the owner decides.
+	// within a millisecond, by owner
 	slices.SortStableFunc(both, func(a, b *tale) int { return cmp.Compare(b.Told.UnixMilli(), a.Told.UnixMilli()) })
 	return both
 }
@@ -114,7 +101,7 @@ func shownTales(t testing.TB, r *timeline.Ring[tale]) (all []*tale) {
 
 func taleID(v *tale) any { return v.ID }
 
-// toldIn returns when v was told, as exactly as shards are merged.
+// toldIn returns the time by which shards are merged.
 func toldIn(v *tale) any { return v.Told.UnixMilli() }
 
 func wantTales(t testing.TB, what string, want, got []*tale, by func(*tale) any) {
@@ -125,13 +112,13 @@ func wantTales(t testing.TB, what string, want, got []*tale, by func(*tale) any)
 	}
 }
 
-// wantOrder asserts that the timelines of size show all in the order of the field.
+// wantOrder asserts that the timelines show all in the order of the field.
 func (p *tales) wantOrder(t testing.TB, what string, all []*tale, size, shards int) {
 	t.Helper()
 	if got := shownTales(t, p.newest); shards == 1 {
 		wantTales(t, what+", all", newest(all, size, ""), got, taleID)
 	} else {
-		// Each shard forgets its own.
+		// each shard forgets its own
 		wantTales(t, what+", all shards", newest(all, size, ""), got[:min(len(got), size)], toldIn)
 	}
 	wantTales(t, what+", of ann", newest(all, size, "ann"), shownTales(t, p.byAuthor.Of("ann")), taleID)
@@ -169,13 +156,12 @@ func TestBuild_OldRecordsStandInTheOrderOfTheField(t *testing.T) {
 	}
 }
 
-// A writer has taken its number before a build and commits after it has looked at the
-// records. Whether it lives or dies, its record stands above the old ones, and below
-// what comes later.
+// A writer takes its number before a build, and commits after the build has read the records.
+// Whether it survives or not, its record stands above the old ones and below later ones.
 func TestBuild_AChangeThatItMissesStandsAboveTheOldRecords(t *testing.T) {
 	for _, test := range []struct {
 		name          string
-		during, lives bool // the commit is made while the build goes on; its process lives
+		during, lives bool // commit during the build; the process survives
 	}{{"after the build", false, true}, {"after the build, and dies", false, false}, {"during the build, and dies", true, false}} {
 		t.Run(test.name, func(t *testing.T) {
 			mem, c := memkv.New(memkv.Options{}), newClock()

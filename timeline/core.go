@@ -5,12 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,8 +17,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// core is the common part of an index's rings. A record has a place for each of its owners: the owner
-// and, after a #, a hash of the value whose change moves the record.
+// core is the common part of an index's rings. A place is an owner, a # and a hash of the value
+// whose change moves the record.
 type core struct {
 	spec   spec
 	owners owners
@@ -30,13 +27,13 @@ type core struct {
 	shards int
 	host   plug.Host
 	idText func(plug.Record) string
-	keys   kv.Family // of the rings
-	sorted int       // number of standings a build keeps in memory
+	keys   kv.Family
+	sorted int // standings that a build keeps in memory
 	*process
-	ahead ahead.Memory // of the newest pages
+	ahead ahead.Memory
 
-	met     ownerSet    // owners seen by a rebuild
-	settled atomic.Bool // a number was taken when the timeline was built
+	met     plug.Places // owners seen by a rebuild
+	settled atomic.Bool // a number was taken after the timeline was built
 	unbuilt atomic.Bool // a number was taken when it may not have been
 }
 
@@ -55,7 +52,6 @@ type owners interface {
 	Has(rec plug.Record, text string) bool
 }
 
-// everyone owns the records of a shared timeline.
 type everyone struct{}
 
 func (everyone) Texts(plug.Record) []string { return []string{""} }
@@ -64,12 +60,11 @@ func (everyone) Limit(plug.Record) error { return nil }
 
 func (everyone) Has(plug.Record, string) bool { return true }
 
-// MaxLanes is the maximum number of rings merged in one listing: owners times shards.
+// MaxLanes bounds the rings merged in one listing: owners times shards.
 const MaxLanes = 64
 
 var ringKey = kv.NewClass("t", 3) // model, index, owner text
 
-// sortedAtOnce is the number of standings that a build keeps in memory, twice as many while it chooses.
 const sortedAtOnce = 1 << 17
 
 func newCore(spec spec, by owners) *core {
@@ -95,7 +90,6 @@ func idTextOf[T any, K comparable](records *kvmodel.Records[T, K]) func(plug.Rec
 
 func (c *core) Name() string { return c.spec.Name }
 
-// Def includes the shape, since another shape stores entries elsewhere.
 func (c *core) Def() string { return c.spec.Def + " " + c.shape.def() }
 
 func (c *core) failure(err error) error {
@@ -105,7 +99,6 @@ func (c *core) failure(err error) error {
 	return fmt.Errorf("%s.%s: %w", c.host.Model(), c.spec.Name, err)
 }
 
-// Places returns the places of rec, one for each owner.
 func (c *core) Places(rec plug.Record) []string {
 	if c.spec.If != nil && !c.spec.If(rec) || !c.holds(rec) {
 		return nil
@@ -127,7 +120,6 @@ func (c *core) Limit(rec plug.Record) error {
 	return c.owners.Limit(rec)
 }
 
-// belongs reports whether rec belongs in the lane, faster than Places.
 func (c *core) belongs(rec *plug.Seen, in laneName) bool {
 	v := rec.Value
 	if v == nil || c.spec.If != nil && !c.spec.If(v) || !c.holds(v) {
@@ -166,7 +158,6 @@ func (c *core) shard(owner string, i int) *lane {
 	return &l
 }
 
-// placed is shard for a caller with room for the lane.
 func (c *core) placed(owner string, i int) lane {
 	base := c.keys.Key(owner)
 	if c.shards > 1 {
@@ -177,8 +168,7 @@ func (c *core) placed(owner string, i int) lane {
 	return l
 }
 
-// lane returns the lane of the record with this id. A record always has the same shard, so that its
-// entries compare.
+// A record always has the same shard, so that its entries compare.
 func (c *core) lane(owner, id string) *lane { return c.shard(owner, c.shardOf(id)) }
 
 func (c *core) shardOf(id string) int {
@@ -192,34 +182,20 @@ func (c *core) shardOf(id string) int {
 
 func (c *core) laneOf(st standing) *lane { return c.shard(st.owner, st.shard) }
 
-type ownerSet struct {
-	mu  sync.Mutex
-	all map[string]bool
-}
-
-func (o *ownerSet) take() []string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	all := slices.Collect(maps.Keys(o.all))
-	o.all = nil
-	return all
-}
-
-// A standing is a record's position in a lane, as a build sorts it.
+// A standing is a record's position in a lane.
 type standing struct {
 	laneName
-	order string // a text that sorts like the field
-	at    int64  // assumed creation time of its entry, in Unix milliseconds
+	order string // sorts like the field
+	at    int64  // when its entry was made
 	id    string
-	stamp int64 // of the record; 0: none
+	stamp int64 // 0: none
 }
 
-// compare orders standings by lane, and from the newest to the oldest in each.
+// compare orders by lane, and in each from the newest to the oldest.
 func (s standing) compare(other standing) int {
 	return cmp.Or(s.laneName.compare(other.laneName), cmp.Compare(other.order, s.order), cmp.Compare(other.id, s.id))
 }
 
-// isAt reports whether s and other are equal but for their stamps.
 func (s standing) isAt(other standing) bool {
 	s.stamp = other.stamp
 	return s == other
@@ -235,7 +211,6 @@ func (c *core) standings(rec *plug.Seen) (all []standing) {
 	return all
 }
 
-// standingIn returns the standing of rec in a lane, if it belongs there.
 func (c *core) standingIn(rec *plug.Seen, in laneName) (st standing, ok bool) {
 	if !c.belongs(rec, in) {
 		return st, false
@@ -245,7 +220,7 @@ func (c *core) standingIn(rec *plug.Seen, in laneName) (st standing, ok bool) {
 
 func (c *core) standing(rec *plug.Seen, owner string) (st standing) {
 	st = standing{laneName: laneName{owner, c.shardOf(rec.ID)}, id: rec.ID}
-	// The rev of a record begins with its creation time. An entry keeps its own time.
+	// the rev of a record begins with its creation time
 	st.at = int64(rec.Rev)
 	if m := c.marks.of(rec.Mark, owner); m.stamp != 0 {
 		st.stamp, st.at = m.stamp, m.at
@@ -262,7 +237,7 @@ func (c *core) standing(rec *plug.Seen, owner string) (st standing) {
 	return st
 }
 
-// orderOf returns a text for v, a time, an integer or a string, that sorts like v.
+// orderOf returns a text that sorts like v.
 func orderOf(v any) string {
 	if t, ok := v.(time.Time); ok {
 		return sortable(uint64(t.Unix())^1<<63) + sortable(uint64(t.Nanosecond()))

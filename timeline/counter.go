@@ -12,10 +12,10 @@ import (
 
 var (
 	errAgain     = errors.New("again")      // lost a race, or unclear: read again
-	errNoCounter = errors.New("no counter") // absent, or not a usable number
+	errNoCounter = errors.New("no counter") // absent or unusable
 )
 
-// take returns a unique number, above all numbers acknowledged before the call. This is P1.
+// take returns a unique number, above all acknowledged before the call. This is P1.
 func (l *lane) take(ctx context.Context, s kv.Store) (int64, error) {
 	for range pushTries {
 		n, err := l.takeOnce(ctx, s)
@@ -33,7 +33,7 @@ func (l *lane) takeOnce(ctx context.Context, s kv.Store) (int64, error) {
 	}
 	g := l.shape
 	if !l.atomic && (n <= known || g.block(n) <= g.block(l.top())-g.blocks) {
-		// The counter went back, or the ring has already passed this number.
+		// the counter went back, or the ring has passed this number
 		if err := l.raise(ctx, s, max(known, l.top())); err != nil {
 			return 0, err
 		}
@@ -43,13 +43,13 @@ func (l *lane) takeOnce(ctx context.Context, s kv.Store) (int64, error) {
 	return n, nil
 }
 
-// ask increments the counter. known is the highest number known before, at the first use of the lane
-// from the segments.
+// ask increments the counter. known is the highest number known before, read from the segments on
+// first use of a lane.
 func (l *lane) ask(ctx context.Context, s kv.Store) (known, n int64, err error) {
 	known, first := l.meet()
 	switch {
 	case l.atomic:
-		// Counter and segments always agree, and known numbers may have been rolled back.
+		// counter and segments always agree, and known numbers may have been rolled back
 		known, first = 0, false
 		n, err = l.increment(ctx, s)
 	case !first:
@@ -71,7 +71,6 @@ func (l *lane) ask(ctx context.Context, s kv.Store) (known, n int64, err error) 
 	return known, n, err
 }
 
-// wholeRing is the maximum number of segments that a process reads at its first use of a lane.
 const wholeRing = 32
 
 // join returns the highest stamp in the lane. Of a large ring it reads only the segment after the
@@ -97,9 +96,9 @@ func (l *lane) increment(ctx context.Context, s kv.Store) (int64, error) {
 	return r.Number, err
 }
 
-// recover recreates the counter and returns its value, the caller's own number. top is the highest
-// known stamp. It reads the segments again: an earlier read may lack entries pushed before the loss.
-// This is RECOVER.
+// recover recreates the counter above top, the highest known stamp, and returns its value, the
+// caller's own. It reads the segments again: entries may have been pushed before the loss. This is
+// RECOVER.
 func (l *lane) recover(ctx context.Context, s kv.Store, top int64) (int64, error) {
 	var count, high int64
 	var version kv.Version
@@ -125,7 +124,7 @@ func (l *lane) recover(ctx context.Context, s kv.Store, top int64) (int64, error
 	if err != nil || l.atomic {
 		return n, err
 	}
-	// If others created and lost a counter in between, n is too low.
+	// if others created and lost a counter in between, n is too low
 	if top, err = l.scanAll(ctx, s); err != nil || top < n {
 		return n, err
 	}
@@ -141,7 +140,6 @@ func (l *lane) readCounter(ctx context.Context, s kv.Store) (int64, kv.Version, 
 	return numberIn(r), r.Version, nil
 }
 
-// setCounter sets the counter to n if it still has version, 0 if it was absent.
 func (l *lane) setCounter(ctx context.Context, s kv.Store, version kv.Version, n int64) error {
 	_, err := kv.One(ctx, s, kv.OpReplace(l.counterKey(), version, strconv.AppendInt(nil, n, 10)))
 	if kv.Raced(err) || errors.Is(err, kv.ErrUnclear) {
@@ -150,7 +148,6 @@ func (l *lane) setCounter(ctx context.Context, s kv.Store, version kv.Version, n
 	return err
 }
 
-// unlessRaced returns nil if err says that the write lost a race, otherwise err.
 func unlessRaced(err error) error {
 	if kv.Raced(err) {
 		return nil
@@ -158,7 +155,7 @@ func unlessRaced(err error) error {
 	return err
 }
 
-// raise sets the counter above m unless it is there already. This is RAISE.
+// raise is RAISE.
 func (l *lane) raise(ctx context.Context, s kv.Store, m int64) error {
 	n, version, err := l.readCounter(ctx, s)
 	if err != nil || n < 0 || n >= m {
@@ -170,10 +167,9 @@ func (l *lane) raise(ctx context.Context, s kv.Store, m int64) error {
 	return err
 }
 
-// pushTries bounds the tries of each step of a push.
 const pushTries = 8
 
-// begin moves the lane to the dawn of the nth era, unless it is already there.
+// begin moves the lane to the dawn of the nth era, unless it is there.
 func (l *lane) begin(ctx context.Context, s kv.Store, n int64) error {
 	if dawn(n) > lastStamp {
 		return fmt.Errorf("%s: %w: era %d", l.counterKey(), kv.ErrNotNumber, n)
@@ -184,7 +180,7 @@ func (l *lane) begin(ctx context.Context, s kv.Store, n int64) error {
 			return err
 		}
 		if count < 0 {
-			// A lost counter may have been higher. Then a writer recovers it.
+			// a lost counter may have been higher
 			if top, err := l.scanAll(ctx, s); err != nil || top >= dawn(n) {
 				return err
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// A cut is a position between two entries of a lane: below the entries with a higher stamp, or an
-// equal one and an equal or higher body.
+// A cut is a position in a lane, below entries with a higher stamp, or an equal one and an equal or
+// higher body.
 type cut struct {
 	stamp int64
 	body  string
@@ -22,7 +22,6 @@ func (c cut) isOver(e entry) bool {
 	return e.stamp < c.stamp || e.stamp == c.stamp && string(e.body) < c.body
 }
 
-// lastNumber returns the highest stamp that can be below c.
 func (c cut) lastNumber() int64 {
 	if c.body == "" {
 		return c.stamp - 1
@@ -30,7 +29,6 @@ func (c cut) lastNumber() int64 {
 	return c.stamp
 }
 
-// A position is the content of a cursor.
 type position struct {
 	up   bool
 	cuts []cut  // one in each lane
@@ -54,7 +52,6 @@ func (p position) encode() []byte {
 	return append(b, p.mark...)
 }
 
-// parsePosition parses a cursor of the listing called name, with cuts in n lanes.
 func parsePosition(name, cursor string, n int) (position, error) {
 	b, err := kvmodel.ParseCursor(name, cursor)
 	if err != nil {
@@ -74,7 +71,6 @@ func parsePosition(name, cursor string, n int) (position, error) {
 	return p, nil
 }
 
-// otherForm is the error for a cursor that does not belong to the listing called name.
 func otherForm(name string) error {
 	index, _, _ := strings.Cut(name, " ")
 	return fmt.Errorf("%s: %w: it is not a position in this timeline", index, kvmodel.ErrBadCursor)

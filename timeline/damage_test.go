@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// appends are the bytes of a key with entries that were appended one by one.
 func appends(n int) (data []byte, entries []entry) {
 	for i := range n {
 		e := entry{stamp: int64(i + 1), at: 1700000000000 + int64(i), body: fmt.Appendf(nil, "p%d", i)}

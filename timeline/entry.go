@@ -16,24 +16,23 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// An entry is one item of a timeline, stored after its length. Entries with equal stamp and body are
-// one entry, however often stored. Every append to a key ends with a checksum of the appended bytes;
-// bytes without a matching sum are damaged.
+// An entry is an item of a timeline, stored after its length. Entries with equal stamp and body are
+// one entry. Every append ends with a checksum; bytes without one are damaged.
 type entry struct {
-	stamp int64  // its number in the ring
-	at    int64  // creation time, in Unix milliseconds
-	body  []byte // the text of a record's id, or an event
+	stamp int64
+	at    int64  // in Unix milliseconds
+	body  []byte // the id of a record, or an event
 }
 
-// lost reports whether e, the zero entry, replaces unreadable ones.
+// lost: e replaces unreadable entries.
 func (e entry) lost() bool { return e.stamp == 0 }
 
-// lastStamp is the highest number handed out. A counter above it was tampered with.
+// lastStamp is the highest number handed out.
 const lastStamp = kv.MaxNumber - 1<<32
 
 const (
-	sumStamp  = 1 << 62          // plus a checksum: of the preceding bytes, as many as its time says
-	lostStamp = sumStamp | 1<<33 // of an entry in place of unreadable ones
+	sumStamp  = 1 << 62          // plus a checksum of as many preceding bytes as its time says
+	lostStamp = sumStamp | 1<<33 // replaces unreadable entries
 )
 
 func isSum(stamp int64) bool { return stamp == lostStamp || stamp>>32 == sumStamp>>32 }
@@ -82,7 +81,6 @@ func decodeEntry(data []byte) (e entry, rest []byte, err error) {
 	return e, all.Rest[size:], one.Err
 }
 
-// compare orders entries of one ring from the oldest to the newest.
 func (e *entry) compare(other *entry) int {
 	return cmp.Or(cmp.Compare(e.stamp, other.stamp), bytes.Compare(e.body, other.body))
 }
@@ -111,8 +109,8 @@ func withoutLost(entries []entry) []entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.lost() })
 }
 
-// decodeEntries returns the entries in data, which share its memory. A lost entry replaces each
-// unreadable stretch. Entries with impossible stamps are left out.
+// decodeEntries returns the entries in data, which share its memory, with a lost entry for each
+// unreadable stretch, and without impossible stamps.
 func decodeEntries(data []byte) []entry {
 	d := decoder{data: data}
 	for d.at < len(data) {
@@ -134,18 +132,17 @@ func decodeEntries(data []byte) []entry {
 
 type decoder struct {
 	data    []byte
-	at      int // the next byte to read
+	at      int
 	entries []entry
 
 	sure   int   // everything before is verified or lost
-	kept   int   // number of entries before sure
+	kept   int   // entries before sure
 	starts []int // offsets of the other entries
 }
 
-// add adds e, which ends at next.
 func (d *decoder) add(e entry, next int) {
 	if d.entries == nil {
-		n := 1 + len(d.data)/(next-d.at) // Most are about as long as the first.
+		n := 1 + len(d.data)/(next-d.at)
 		d.entries, d.starts = make([]entry, 0, n), make([]int, 0, n)
 	}
 	if e.stamp <= lastStamp {
@@ -154,7 +151,6 @@ func (d *decoder) add(e entry, next int) {
 	d.at = next
 }
 
-// check verifies the entries before the sum e, which ends at next.
 func (d *decoder) check(e entry, next int) {
 	from := d.at - int(min(e.at, int64(len(d.data)+1)))
 	first, fits := slices.BinarySearch(d.starts, from)
@@ -179,14 +175,12 @@ func (d *decoder) sum(from, end int) int64 {
 	return sumStamp | int64(wire.Sum(d.data[from:end]))
 }
 
-// loseTo loses the bytes before end that no sum covers.
 func (d *decoder) loseTo(end int) {
 	if d.at = end; d.sure < end {
 		d.lose()
 	}
 }
 
-// sumAt returns the sum at offset at, if there can be one.
 func sumAt(data []byte, at int) (entry, bool) {
 	const last = 1 + 8 // offset of the stamp's last byte
 	if at+last >= len(data) || data[at+last] != sumStamp>>56 || data[at+last-1] != 0x80 {
@@ -198,7 +192,6 @@ func sumAt(data []byte, at int) (entry, bool) {
 
 func (d *decoder) keep() { d.sure, d.kept, d.starts = d.at, len(d.entries), d.starts[:0] }
 
-// lose replaces all unverified entries with a lost one.
 func (d *decoder) lose() {
 	d.entries = d.entries[:d.kept]
 	if d.kept == 0 || !d.entries[d.kept-1].lost() {
@@ -207,7 +200,7 @@ func (d *decoder) lose() {
 	d.keep()
 }
 
-// skip goes on after damage, at the start of the next bytes covered by a sum.
+// skip continues after damage, at the next bytes with a valid sum.
 func (d *decoder) skip() {
 	for at := d.sure + 1; at < len(d.data); at++ {
 		e, ok := sumAt(d.data, at)

@@ -15,31 +15,30 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// DefaultKeep is the number of events kept for an owner by default.
+// DefaultKeep is the default of EventsSpec.Keep.
 const DefaultKeep = 100
 
-// MaxEvent is the size limit of an encoded event, in bytes.
+// MaxEvent is the maximum size of an encoded event.
 const MaxEvent = 8 << 10
 
-// EventsSpec describes events of type T that belong to owners of type V. kvgen writes it from a
-// tag.
+// EventsSpec describes events of type T whose owners have type V. kvgen writes it from a tag.
 type EventsSpec[T, V any] struct {
 	Name  string // Visit: part of the keys
 	Key   kvmodel.KeyOf[V]
-	By    func(*T) V // the owner
+	By    func(*T) V
 	Codec kvmodel.Codec[T]
 
 	// Once returns the subject of an event, usually by Text. Only the newest event about a subject
-	// counts. If Once is nil, every event does.
+	// counts. Nil: every event does.
 	Once func(*T) string
 
-	Keep   int // number of events kept for an owner; 0: DefaultKeep
+	Keep   int // events kept for an owner; 0: DefaultKeep
 	Layout Layout
-	TTL    time.Duration // time after which an event is gone; 0: never
+	TTL    time.Duration // lifetime of an event; 0: forever
 }
 
-// Events keeps the last events of each owner, in constant space: footprints, a feed, notifications.
-// Once Push has returned, an event is in Latest until Keep events about other subjects follow.
+// Events keeps the last events of each owner, in constant space. Once Push has returned, an event
+// is in Latest until Keep events about other subjects follow.
 type Events[T, V any] struct {
 	spec   EventsSpec[T, V]
 	db     plug.DB
@@ -60,7 +59,6 @@ func NewEvents[T, V any](db *kvmodel.DB, spec EventsSpec[T, V]) *Events[T, V] {
 	return e
 }
 
-// layoutAt returns the layout with keys prefixed by base.
 func (e *Events[T, V]) layoutAt(base func(owner string) string) layout {
 	shared := common{db: e.db, base: base, keep: e.spec.Keep, ttl: e.spec.TTL, what: e.subject}
 	switch e.spec.Layout {
@@ -78,14 +76,14 @@ func (e *Events[T, V]) layoutAt(base func(owner string) string) layout {
 // ModelName returns the name of the events.
 func (e *Events[T, V]) ModelName() string { return e.spec.Name }
 
-// Rebuild does nothing, since events are stored nowhere else.
+// Rebuild does nothing: events are stored nowhere else.
 func (e *Events[T, V]) Rebuild(context.Context) error { return e.failure(e.db.Writable()) }
 
 const pushedAtOnce = 500 // owners in a trip
 
-// Push adds each event to its owner's, which keep their order. Events of up to 500 owners share the
-// trips of one: one trip, and one more for an owner's first event. The error joins an *ItemError for
-// every event that was not added or may not have been; the others were.
+// Push adds each event to its owner's, in order. It takes one trip for up to 500 owners, and one
+// more for an owner's first event. The error joins an *ItemError for every event that was not added
+// or may not have been.
 func (e *Events[T, V]) Push(ctx context.Context, events ...T) error {
 	ctx, end := e.db.Begin(ctx, "Push")
 	defer end()
@@ -102,10 +100,9 @@ func (e *Events[T, V]) Push(ctx context.Context, events ...T) error {
 type batch struct {
 	owner   string
 	entries []entry
-	indexes []int // among the arguments of Push
+	indexes []int // in the arguments of Push
 }
 
-// sort groups events by owner, and returns an error for each event that cannot be stored.
 func (e *Events[T, V]) sort(events []T) (batches []*batch, errs []error) {
 	byOwner := make(map[string]*batch)
 	now := e.db.Now().UnixMilli()
@@ -131,7 +128,7 @@ func (e *Events[T, V]) sort(events []T) (batches []*batch, errs []error) {
 	return batches, errs
 }
 
-// encode returns ev as an entry. The stamp only distinguishes equal events of one millisecond.
+// The stamp only distinguishes equal events of one millisecond.
 func (e *Events[T, V]) encode(ev *T, now int64) (entry, error) {
 	body, err := e.spec.Codec.Append(nil, ev)
 	if err == nil && len(body) > MaxEvent {
@@ -158,7 +155,7 @@ func (e *Events[T, V]) pushBatch(ctx context.Context, batches []*batch) (errs []
 }
 
 // Latest returns up to n last events of owner, newest first. If some are damaged, it returns the
-// others and an ErrCorrupt, until Keep newer ones replace them or Clear is called. One trip.
+// others and an ErrCorrupt, until newer ones replace them. One trip.
 func (e *Events[T, V]) Latest(ctx context.Context, owner V, n int) ([]T, error) {
 	ctx, end := e.db.Begin(ctx, "Latest")
 	defer end()
@@ -178,8 +175,7 @@ func (e *Events[T, V]) Latest(ctx context.Context, owner V, n int) ([]T, error) 
 	return events, damage
 }
 
-// Unread returns the number of owner's events after a time, such as the owner's last visit. The
-// result is at most Keep; then there may be more. One trip.
+// Unread returns the number of owner's events after a time, at most Keep. One trip.
 func (e *Events[T, V]) Unread(ctx context.Context, owner V, since time.Time) (int, error) {
 	ctx, end := e.db.Begin(ctx, "Unread")
 	defer end()
@@ -196,7 +192,6 @@ func (e *Events[T, V]) Unread(ctx context.Context, owner V, since time.Time) (in
 	return unread, damage
 }
 
-// entries returns the last n current entries of owner, newest first.
 func (e *Events[T, V]) entries(ctx context.Context, owner V, n int) ([]entry, error) {
 	all, damage := e.layout.latest(ctx, e.db.Store(), e.spec.Key.Text(owner), n)
 	if damage != nil && !wire.IsCorrupt(damage) {
@@ -243,7 +238,6 @@ func (e *Events[T, V]) failure(err error) error {
 	return fmt.Errorf("%s: %w", e.spec.Name, err)
 }
 
-// eventsWindow is the [plug.Window] of events.
 type eventsWindow[T, V any] struct{ *Events[T, V] }
 
 func (w eventsWindow[T, V]) Name() string { return w.spec.Name }
@@ -261,7 +255,7 @@ func (w eventsWindow[T, V]) Base(key string) (base string, first bool) {
 	return base, ok && (rest == "n" || strings.HasPrefix(rest, "a") || rest == "p")
 }
 
-// Audit returns unreadable events. Missing ones cannot be detected, since no record mentions them.
+// Audit cannot detect missing events.
 func (w eventsWindow[T, V]) Audit(ctx context.Context, s kv.Store, base, _ string) ([]plug.Wrong, error) {
 	_, err := w.layoutAt(func(base string) string { return base }).latest(ctx, s, base, w.spec.Keep)
 	if wire.IsCorrupt(err) {
@@ -284,7 +278,6 @@ func (w eventsWindow[T, V]) Page(ctx context.Context, s kv.Store, value string, 
 	return rows, err
 }
 
-// Ends returns the expiry of a key of events with a TTL: see appended.
 func (w eventsWindow[T, V]) Ends(key string) time.Time {
 	if w.spec.TTL == 0 {
 		return time.Time{}

@@ -14,33 +14,6 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-func TestRing_OfAFewSlotsIsARing(t *testing.T) {
-	for size := 1; size <= 3; size++ {
-		eachStore(t, func(t *testing.T, s kv.Store) {
-			p := closing(t, openPages(s, timeline.Shape{Size: size}))
-			for i := range 20 {
-				p.create(t, fmt.Sprint("p", i), "ann", "text")
-				wantIDs(t, fmt.Sprint(size, " slots after ", i), names("p", i, max(0, i-size+1)), listed(t, p.newest, "", 20).Items)
-			}
-		})
-	}
-}
-
-func TestRing_AnItemUpdatedTenTimesInARowIsShownOnce(t *testing.T) {
-	eachStore(t, func(t *testing.T, s kv.Store) {
-		p := closing(t, openPages(s, timeline.Shape{}))
-		p.createMany(t, "p", 5)
-		for i := range 10 {
-			p.edit(t, "p2", func(p *page) { p.Body = fmt.Sprint("again", i) })
-		}
-		wantIDs(t, "after ten updates", []string{"p2", "p4", "p3", "p1", "p0"}, listed(t, p.newest, "", 20).Items)
-		l := listed(t, p.newest, "", 2)
-		wantIDs(t, "a page of two", []string{"p2", "p4"}, l.Items)
-		wantIDs(t, "the next", []string{"p3", "p1"}, listed(t, p.newest, l.Next, 2).Items)
-	})
-}
-
-// A page of 20 has 20 records as long as the ring has them, whatever was deleted.
 func TestRing_Page_IsFilledUpOverDeletedRecords(t *testing.T) {
 	p := closing(t, openPages(plain{memkv.New(memkv.Options{})}, timeline.Shape{}))
 	p.createMany(t, "p", 300)
@@ -78,14 +51,13 @@ func TestRing_Page_WithKeepIsFilledUpFromBelow(t *testing.T) {
 	}
 	wantIDs(t, "every fourth", want, l.Items)
 
-	// A page of nothing is short, after ten times as many records.
+	// a page of nothing is short, after ten times as many records
 	rare := func(p *page) bool { return p.ID == "p7" }
 	if c := cost(t, func(p *pages) error { _, err := p.newest.Page(ctx, "", 10, rare); return err }, p); c.Trips > 5+7 {
 		t.Errorf("a page of nothing: %v", c)
 	}
 }
 
-// Every segment of the newest page is lost. What stands below is shown.
 func TestRing_Page_GoesOnPastLostSegments(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	p := closing(t, openPages(plain{mem}, timeline.Shape{Size: 64, Segment: 4}))
@@ -100,21 +72,6 @@ func TestRing_Page_GoesOnPastLostSegments(t *testing.T) {
 	wantIDs(t, "with a new one", append([]string{"new"}, names("p", 31, 13)...), listed(t, p.newest, "", 20).Items)
 }
 
-// What the ring still has room for comes back to where it stood.
-func TestRing_RebuildBringsBackWhatALostSegmentHeld(t *testing.T) {
-	mem := memkv.New(memkv.Options{})
-	p := closing(t, openPages(plain{mem}, timeline.Shape{Size: 64, Segment: 4}))
-	p.createMany(t, "p", 40)
-	want := ids(listed(t, p.newest, "", 40).Items)
-	mem.Evict("t:Page:Newest:#s5", "t:Page:Newest:#s6")
-	if n := len(listed(t, p.newest, "", 40).Items); n != 32 {
-		t.Errorf("with two segments lost %d are shown, want 32", n)
-	}
-	must(t, p.Rebuild(ctx))
-	wantIDs(t, "after a rebuild", want, listed(t, p.newest, "", 40).Items)
-}
-
-// survivor is a store that outlives its users.
 type survivor struct{ kv.Store }
 
 func (s survivor) Powers() kv.Powers { return kv.PowersOf(s.Store) }
@@ -227,8 +184,7 @@ func TestRings_Of_SeveralOwnersAreOneTimeline(t *testing.T) {
 	})
 }
 
-// Entries of the same millisecond are in the order of their owners' texts, and within
-// an owner in the order of their stamps, on the way down and on the way back up.
+// Entries of a millisecond are ordered by owner, then by stamp, in both directions.
 func TestRings_Of_TheSameMillisecondIsOrderedByOwner(t *testing.T) {
 	eachStore(t, func(t *testing.T, s kv.Store) {
 		stopped := kvmodel.Clock(func() time.Time { return time.Unix(1_800_000_000, 0) })
@@ -243,7 +199,6 @@ func TestRings_Of_TheSameMillisecondIsOrderedByOwner(t *testing.T) {
 	})
 }
 
-// The space of a ring does not grow with what has ever passed through it.
 func TestRing_TheSpaceOfARingIsConstant(t *testing.T) {
 	for _, shape := range []timeline.Shape{{Size: 64, Segment: 8}, {Size: 64, Segment: 1}, {Size: 8, Segment: 2}} {
 		t.Run(fmt.Sprint(shape), func(t *testing.T) {
@@ -270,14 +225,13 @@ func constantSpace(t *testing.T, s kv.Store, shape timeline.Shape) {
 	}
 	least := after[laps-1]
 	for lap := laps - 5; lap < laps-1; lap++ {
-		least = min(least, after[lap]) // On a busy machine a trim may wait for the next lap.
+		least = min(least, after[lap]) // on a busy machine a trim may wait for the next lap
 	}
 	if least > most*5/4 {
 		t.Errorf("%d bytes after %d laps, at most %d after 5 to 10", least, laps, most)
 	}
 }
 
-// ringSize returns how many bytes the segments of the ring of all pages have.
 func ringSize(t *testing.T, s kv.Store, shape timeline.Shape) int {
 	size := 0
 	for i := range 2*shape.Size + 2 {

@@ -14,18 +14,17 @@ type filling struct {
 	merge  *merge
 	keep   func(plug.Record) bool // nil: all
 	deep   bool                   // the page is not the newest
-	bare   bool                   // the counters of the records are not needed
+	bare   bool                   // counters of records are not needed
 	loaded map[string]*plug.Seen  // by id
-	passed int                    // number of entries examined
-	put    int64                  // when the last record found was put there, in ms
+	passed int                    // entries examined
+	put    int64                  // latest entry of a found record, in ms
 }
 
 func newFilling(c *core, m *merge) *filling {
 	return &filling{core: c, merge: m}
 }
 
-// fill returns the next n records, or fewer once it has loaded 10 n: see [plug.Ask]. It moves the
-// cuts past all entries it has examined.
+// fill returns the next n records, or fewer once it has loaded 10 n: see [plug.Ask].
 func (f *filling) fill(ctx context.Context, n int) (found []plug.Record, err error) {
 	known := func(id string) bool { return f.loaded[id] != nil }
 	for ask := f.first(n); ask > 0; ask = plug.Ask(n, len(found), len(f.loaded)) {
@@ -45,7 +44,7 @@ func (f *filling) fill(ctx context.Context, n int) (found []plug.Record, err err
 	if f.keep == nil && len(found) > 0 {
 		f.merge.noteStale(10 * f.passed / len(found))
 	}
-	// Stale entries at the end alone must not cause another page.
+	// stale entries at the end alone must not cause another page
 	if items, _, _ := f.merge.upcoming(0, known); len(found) == n {
 		f.passStale(items)
 	}
@@ -53,8 +52,7 @@ func (f *filling) fill(ctx context.Context, n int) (found []plug.Record, err err
 }
 
 // first returns how many records a page of n reads in its first trip. Far from the newest entries,
-// a stale entry is not recognized by a newer one of its record, so there it uses the rate of recent
-// pages.
+// a newer entry does not show that another is stale, so there it uses the rate of recent pages.
 func (f *filling) first(n int) int {
 	if stale := f.merge.stale(); f.deep && stale > 11 {
 		return min(n*stale*3/20, 4*n)
@@ -62,7 +60,7 @@ func (f *filling) first(n int) int {
 	return n
 }
 
-// load reads the unknown records of items. A purged id has no record.
+// A purged id has no record.
 func (f *filling) load(ctx context.Context, items []item) error {
 	if f.loaded == nil {
 		f.loaded = make(map[string]*plug.Seen, len(items))
@@ -95,7 +93,6 @@ func (f *filling) load(ctx context.Context, items []item) error {
 	return err
 }
 
-// pick appends the records with current items to found, up to n, and moves the cuts past them.
 func (f *filling) pick(found []plug.Record, items []item, n int) []plug.Record {
 	found = slices.Grow(found, min(len(items), n-len(found)))
 	for _, it := range items {
@@ -121,15 +118,14 @@ func (f *filling) passStale(items []item) {
 	}
 }
 
-// stands reports whether it is current: its loaded record has its stamp.
+// stands reports whether the record of it has its stamp.
 func (f *filling) stands(it item) bool {
 	rec := f.loaded[it.what]
 	m := f.core.marks.of(rec.Mark, it.reader.owner)
 	return m.stamp == it.stamp && f.core.belongs(rec, it.reader.laneName) && (!f.core.marks.several || f.isFirst(it, m.at, rec))
 }
 
-// isFirst reports whether it, made at a time, is the last change of rec among the page's rings that
-// still have rec.
+// isFirst reports whether it, made at a time, is the last change of rec in the page's rings.
 func (f *filling) isFirst(it item, at int64, rec *plug.Seen) bool {
 	passed := false
 	for _, r := range f.merge.readers {

@@ -16,18 +16,17 @@ var _ plug.Fitter = ringWindow{}
 
 const (
 	shortest = time.Hour           // that a ring should reach back
-	month    = 30 * 24 * time.Hour // that a ring has to fill up
+	month    = 30 * 24 * time.Hour // time to fill up a ring
 
-	// usedPart: a ring with less than 1/usedPart in use is too large.
+	// a ring is too large if less than 1/usedPart is in use
 	usedPart = 100
 
 	fittedLanes   = 4   // shards of an owner to sample
-	fittedEntries = 64  // in each, to measure their rate
-	oneRing       = 100 // entries per second that one ring takes with ease
+	fittedEntries = 64  // in each
+	oneRing       = 100 // entries per second that one ring takes easily
 )
 
-// Fit warns of a ring that reaches back less than an hour, one that is hardly used, and shards that
-// the rate of writes does not need, by the busiest of some owners.
+// Fit judges by the busiest of some owners.
 func (c ringWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, age time.Duration) (unfit []string, err error) {
 	lanes, err := c.busiest(ctx, s, some)
 	if err != nil {
@@ -72,7 +71,6 @@ func (c ringWindow) unfitShards(seen []glimpse) []string {
 	return []string{fmt.Sprintf("its %d shards get %.2g entries a second, which one ring can take; with shards=1 and a build, a page reads fewer keys", c.shards, rate)}
 }
 
-// busiest returns the lanes of the owner in some with the most numbers handed out.
 func (c ringWindow) busiest(ctx context.Context, s kv.Store, some []plug.Standing) (lanes []*lane, err error) {
 	most := int64(0)
 	met := make(map[string]bool)
@@ -103,7 +101,6 @@ func (c ringWindow) busiest(ctx context.Context, s kv.Store, some []plug.Standin
 	return lanes, nil
 }
 
-// begun returns the first number of the era of n.
 func begun(n int64) int64 {
 	if d := dawn(era(n)); n >= d {
 		return d
@@ -111,15 +108,14 @@ func begun(n int64) int64 {
 	return 0
 }
 
-// glimpse is an estimate of a lane from a few segments.
 type glimpse struct {
-	oldest time.Time // time of the oldest entry, if all numbers are in use
+	oldest time.Time // if full
 	full   bool      // all numbers are in use
-	used   bool      // a hundredth of them is
-	rate   float64   // newest entries per second; 0: too few to tell
+	used   bool      // 1/usedPart of them are
+	rate   float64   // newest entries per second; 0: unknown
 }
 
-// glimpse reads the newest segments of l, the ones at the end of its ring, and one in between.
+// glimpse reads the newest segments of l, those at the end of its ring, and one in between.
 func (l *lane) glimpse(ctx context.Context, s kv.Store) (seen glimpse, err error) {
 	top, _, err := l.readCounter(ctx, s)
 	if err != nil || top < 1 {
@@ -149,7 +145,6 @@ func (l *lane) glimpse(ctx context.Context, s kv.Store) (seen glimpse, err error
 	return seen, nil
 }
 
-// entriesOf returns the entries of blocks, in the order of their stamps.
 func (l *lane) entriesOf(ctx context.Context, s kv.Store, blocks []int64) (all []entry, err error) {
 	g := l.shape
 	var keys []string

@@ -18,12 +18,13 @@ var (
 )
 
 func (c *core) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
-	places := entered(m)
+	places := m.Entered()
+	early, isEarly := m.Kept.([]byte)
 	switch {
 	case len(places) == 0:
 		return nil
-	case m.Early != nil:
-		m.Mark = m.Early
+	case isEarly:
+		m.Mark = early
 		return nil
 	case !c.marks.several:
 		n, err := c.number(ctx, s, ownerOf(places[0]), m.ID)
@@ -33,7 +34,6 @@ func (c *core) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return c.prepareAll(ctx, s, m, places)
 }
 
-// prepareAll is Prepare if records may have several owners.
 func (c *core) prepareAll(ctx context.Context, s kv.Store, m *plug.Move, places []string) error {
 	marks := make([]mark, len(places))
 	errs := kv.Each(ctx, s, places, func(s kv.Store, i int, place string) (err error) {
@@ -70,8 +70,8 @@ func (c *core) number(ctx context.Context, s kv.Store, owner, id string) (mark, 
 	return mark{n, c.db.Now().UnixMilli()}, c.failure(err)
 }
 
-// noteBuilt notes, before the first number is taken, whether the timeline may still be built. No build
-// can come between a number and its commit in one transaction.
+// noteBuilt notes, before the first number is taken, whether the timeline may still be built. In a
+// transaction, no build can come between a number and its commit.
 func (c *core) noteBuilt(ctx context.Context) {
 	if c.atomic || c.settled.Load() || c.unbuilt.Load() {
 		return
@@ -83,18 +83,10 @@ func (c *core) noteBuilt(ctx context.Context) {
 	}
 }
 
-// entered returns the places where m needs a new entry.
-func entered(m *plug.Move) []string {
-	if len(m.Had) == 0 {
-		return m.Gained
-	}
-	return plug.Without(m.Gained, m.Had)
-}
-
-// Beside adds the entries. A reader does not show one before the record has its stamp.
+// Readers ignore an entry until the record has its stamp.
 func (c *core) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
-	places, marks := entered(m), c.marks.all(m.Mark)
-	if len(places) == 1 { // the usual case
+	places, marks := m.Entered(), c.marks.all(m.Mark)
+	if len(places) == 1 {
 		return c.enterAt(ctx, s, m.ID, places[0], marks)
 	}
 	return kv.Join(kv.Each(ctx, s, places, func(s kv.Store, _ int, place string) error { return c.enterAt(ctx, s, m.ID, place, marks) })...)
@@ -109,8 +101,7 @@ func (c *core) enter(ctx context.Context, s kv.Store, id, owner string, m mark) 
 	return c.failure(c.lane(owner, id).add(ctx, s, entry{m.stamp, m.at, []byte(id)}))
 }
 
-// After moves the records up whose change a build missed. Otherwise it does nothing: an old entry
-// stays until its ring has come around, and readers skip it since the record has another stamp.
+// After moves up records whose change a build missed. Old entries stay until they are lapped.
 func (c *core) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	if c.atomic {
 		return nil
@@ -120,7 +111,7 @@ func (c *core) After(ctx context.Context, s kv.Store, moves []*plug.Move) error 
 	}
 	m := moves[0]
 	marks := c.marks.all(m.Mark)
-	for _, place := range entered(m) {
+	for _, place := range m.Entered() {
 		owner := ownerOf(place)
 		if err := c.catchUp(ctx, s, m.ID, c.lane(owner, m.ID), marks.of(owner).stamp); err != nil {
 			return err
@@ -129,7 +120,6 @@ func (c *core) After(ctx context.Context, s kv.Store, moves []*plug.Move) error 
 	return nil
 }
 
-// catchUp moves the record id up in l if a build missed the change that gave it the number n.
 func (c *core) catchUp(ctx context.Context, s kv.Store, id string, l *lane, n int64) error {
 	if !c.unbuilt.Load() && era(l.top()) == era(n) {
 		return nil
@@ -145,8 +135,7 @@ func (c *core) catchUp(ctx context.Context, s kv.Store, id string, l *lane, n in
 	return c.failure(c.moveUp(ctx, s, recs[0], l.laneName, dawn(now)))
 }
 
-// Repair adds missing entries of rec, or moves it up if a build may have missed the change of a dead
-// process.
+// Repair moves rec up if a build may have missed the change of a dead process.
 func (c *core) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, _ []string) error {
 	marks := c.marks.all(rec.Mark)
 	for _, place := range rec.Places {
@@ -174,7 +163,7 @@ func (c *core) repair(ctx context.Context, s kv.Store, rec *plug.Seen, l *lane, 
 }
 
 // moveUp moves rec to a dawn of a lane if its number there is of an earlier era. A build may still
-// sort the record.
+// sort it.
 func (c *core) moveUp(ctx context.Context, s kv.Store, rec *plug.Seen, in laneName, dawn int64) error {
 	st, ok := c.standingIn(rec, in)
 	if !ok || era(st.stamp) >= era(dawn) {
@@ -193,7 +182,6 @@ func (c *core) moveUp(ctx context.Context, s kv.Store, rec *plug.Seen, in laneNa
 	return cmp.Or(errs...)
 }
 
-// keepWhile stores the result of change in rec, and repeats that until nothing changes.
 func (c *core) keepWhile(ctx context.Context, s kv.Store, rec *plug.Seen, change func(*plug.Seen) (kept []byte, changed bool)) error {
 	for range pushTries {
 		kept, changed := change(rec)

@@ -13,12 +13,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A lane is a counter and the segments for entries with its numbers: the ring of one owner, or a
-// shard of it.
+// A lane is a counter and its segments: the ring of one owner, or a shard of it.
 type lane struct {
 	*process
 	*knowledge
-	base string // prefix of its keys
+	base string
 	laneName
 	shape shape
 }
@@ -37,14 +36,14 @@ func newLane(p *process, base string, shape shape) *lane {
 	return &l
 }
 
-// makeLane is newLane for a caller with room for the lane.
+// makeLane allocates nothing for the lane.
 func makeLane(p *process, base string, shape shape) lane {
 	return lane{process: p, knowledge: p.recall(base), base: base, shape: shape}
 }
 
 const (
-	counterPart = "#n" // ends the key of the counter
-	segmentPart = "#s" // precedes the number of a segment
+	counterPart = "#n"
+	segmentPart = "#s"
 )
 
 func (l *lane) counterKey() string { return l.base + counterPart }
@@ -65,7 +64,7 @@ func (l *lane) writeKey(to *strings.Builder, segment int64) {
 
 func (l *lane) keyBytes() int { return len(l.base) + len(segmentPart) + 6 }
 
-// keysOf returns the keys of segments and then, if wanted, of the counter. They share a text.
+// The keys returned share a text.
 func (l *lane) keysOf(segments []int64, counter bool) []string {
 	var text strings.Builder
 	text.Grow((len(segments) + 1) * l.keyBytes())
@@ -91,8 +90,7 @@ func (l *lane) keys(first, end int64) (keys []string) {
 	return keys
 }
 
-// decode returns segment i from the result of a get, without entries that do not belong there. The
-// caller must not change them.
+// decode leaves out entries that do not belong in segment i. Its entries are shared.
 func (l *lane) decode(i int64, key string, r kv.Result) (segment, error) {
 	entries, strange, err := l.decoded.entries(key, r, func(e entry) bool { return l.shape.segment(l.shape.block(e.stamp)) == i })
 	if err != nil {
@@ -101,10 +99,8 @@ func (l *lane) decode(i int64, key string, r kv.Result) (segment, error) {
 	return segment{i, key, r.Version, len(r.Value), entries, strange}, nil
 }
 
-// atOnce bounds the keys of a lane read in one trip.
 const atOnce = 128
 
-// each gets the segments from first up to end, exclusive, and calls f for each.
 func (l *lane) each(ctx context.Context, s kv.Store, first, end int64, f func(i int64, key string, r kv.Result) error) error {
 	for ; first < end; first += atOnce {
 		keys := l.keys(first, min(first+atOnce, end))
@@ -121,7 +117,6 @@ func (l *lane) each(ctx context.Context, s kv.Store, first, end int64, f func(i 
 	return nil
 }
 
-// scan returns the highest stamp in the segments from first up to end, exclusive.
 func (l *lane) scan(ctx context.Context, s kv.Store, first, end int64) (top int64, err error) {
 	err = l.each(ctx, s, first, end, func(i int64, key string, r kv.Result) error {
 		seg, err := l.decode(i, key, r)
@@ -135,8 +130,8 @@ func (l *lane) scanAll(ctx context.Context, s kv.Store) (int64, error) {
 	return l.scan(ctx, s, 0, l.shape.blocks)
 }
 
-// holds reports whether the entry with stamp n and this id is in the lane, or was lapped. count is
-// the counter's number, at least 0.
+// holds reports whether the entry is in the lane, or was lapped, and returns the counter's number,
+// at least 0.
 func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string) (there bool, count int64, err error) {
 	all, count, err := l.holdAll(ctx, s, []stamped{{n, id}})
 	return err == nil && all[0], count, err
@@ -147,7 +142,6 @@ type stamped struct {
 	id string
 }
 
-// holdAll is holds for each of all. It reads each segment once.
 func (l *lane) holdAll(ctx context.Context, s kv.Store, all []stamped) (there []bool, count int64, err error) {
 	keys, at := []string{l.counterKey()}, make(map[int64]int)
 	for _, e := range all {
@@ -177,7 +171,6 @@ func (l *lane) holdAll(ctx context.Context, s kv.Store, all []stamped) (there []
 	return there, count, nil
 }
 
-// numberIn returns the number in a counter, or absent or poisoned.
 func numberIn(r kv.Result) int64 {
 	if r.Err != nil {
 		return absent
@@ -189,7 +182,6 @@ func numberIn(r kv.Result) int64 {
 	return n
 }
 
-// A counter without a usable number.
 const (
 	absent   = -1
 	poisoned = -2
@@ -197,16 +189,16 @@ const (
 
 type process struct {
 	db      plug.DB
-	atomic  bool // a change is one transaction, so its numbers may be rolled back
-	sparing bool // entries are large, so readers read only as many as they must
+	atomic  bool // a change is one transaction, so numbers may be rolled back
+	sparing bool // entries are large, so readers read only what they must
 
-	mu         sync.Mutex // never held during a trip
+	mu         sync.Mutex
 	young, old map[string]*knowledge
 
 	decoded decoded
 }
 
-// remembered is the minimum number of lanes that a process remembers.
+// remembered lanes at least are known.
 const remembered = 1 << 13
 
 func newProcess(db plug.DB) *process {
@@ -233,12 +225,12 @@ func (p *process) recall(base string) *knowledge {
 	return k
 }
 
-// knowledge is what a process knows of a lane. The highest number is never lowered: it is a hint for
-// readers, and shows writers that a counter went back.
+// knowledge is what a process knows of a lane. The highest number is a hint for readers, and shows
+// writers that a counter went back.
 type knowledge struct {
 	highest atomic.Int64
 	met     atomic.Bool
-	stale   atomic.Int64 // number of entries that recent pages passed per ten records
+	stale   atomic.Int64 // entries that recent pages passed per ten records
 	trimmed atomic.Int64 // first stamp of the last block whose segment has no older blocks
 }
 
@@ -253,8 +245,8 @@ func (k *knowledge) learn(n int64) {
 	}
 }
 
-// meet returns the highest known number. On the first use of the lane by the process, the caller
-// must read its entries, or call forget.
+// meet returns the highest known number. On first use of the lane, the caller must read its
+// entries, or call forget.
 func (k *knowledge) meet() (top int64, first bool) {
 	first = !k.met.Load() && k.met.CompareAndSwap(false, true)
 	return k.top(), first

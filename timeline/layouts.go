@@ -10,43 +10,40 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Layout is the storage format of one owner's events.
+// Layout is the storage format of an owner's events.
 type Layout uint8
 
 const (
-	// Appended is one key that events are appended to; the last of them count. A push is one trip.
+	// Appended is one key that events are appended to. A push is one trip.
 	Appended Layout = iota
 
-	// Numbered is a ring of numbered keys, one for each event. A push is two trips. Keep counts
-	// numbers: a failed push may leave one unused, and so may a process's first push to an owner
-	// beside others.
+	// Numbered is a ring with one key for each event. A push is two trips. Keep counts numbers: a
+	// failed push may leave one unused, and so may a process's first push to an owner beside
+	// others.
 	Numbered
 
-	// Packed is one key with only the last events. A push is two trips and may be retried, but a
-	// read transfers the fewest bytes.
+	// Packed is one key with only the last events. A push is two trips and may be retried; a read
+	// transfers the fewest bytes.
 	Packed
 )
 
 type layout interface {
-	// push adds entries, oldest first.
 	push(ctx context.Context, s kv.Store, owner string, entries []entry) error
 
-	// latest returns entries, newest first: at least those of the last n subjects.
+	// latest returns, newest first, at least the entries of the last n subjects.
 	latest(ctx context.Context, s kv.Store, owner string, n int) ([]entry, error)
 
-	// keys returns the keys that can hold current entries.
 	keys(owner string) []string
 }
 
 type common struct {
 	db   plug.DB
-	base func(owner string) string // returns the prefix of an owner's keys
+	base func(owner string) string
 	keep int
 	ttl  time.Duration
 	what func(entry) string
 }
 
-// cut returns the last keep different entries, each at its last occurrence. All are oldest first.
 func (c *common) cut(entries []entry) []entry {
 	slices.Reverse(entries)
 	kept := distinct(entries, c.keep, c.what)
@@ -54,7 +51,6 @@ func (c *common) cut(entries []entry) []entry {
 	return kept
 }
 
-// distinct returns the first n of entries with different subjects.
 func distinct(entries []entry, n int, what func(entry) string) []entry {
 	seen := make(map[string]bool)
 	var kept []entry
@@ -70,18 +66,16 @@ func distinct(entries []entry, n int, what func(entry) string) []entry {
 	return kept
 }
 
-// appended is one key for each owner, or several in rotation if events have a TTL. Entries are in
-// the order of their appends. Outdated ones stay until some process trims the key.
+// appended is one key for each owner; with a TTL, several in rotation. Outdated entries stay until
+// it is trimmed.
 type appended struct{ common }
 
-// trimOdds: one push in trimOdds trims its key.
+// one push in trimOdds trims its key
 const trimOdds = 64
 
-// slack is the number of surplus entries that a reader tolerates.
 const slack = 16
 
-// keys returns the keys newest first. With a TTL they include the key of the next turn, for
-// processes with a fast clock.
+// With a TTL, the key of the next turn is for processes with a fast clock.
 func (a *appended) keys(owner string) []string {
 	if a.ttl == 0 {
 		return []string{a.key(owner)}
@@ -90,8 +84,8 @@ func (a *appended) keys(owner string) []string {
 	return []string{a.keyOf(owner, now+1), a.keyOf(owner, now), a.keyOf(owner, now-1)}
 }
 
-// key returns the key for new events. With a TTL, a key takes events for one TTL and lives for two,
-// so it never expires before its events do.
+// With a TTL, a key takes events for one TTL and lives for two, so it never expires before its
+// events.
 func (a *appended) key(owner string) string {
 	if a.ttl == 0 {
 		return a.base(owner) + "#a"
@@ -142,8 +136,7 @@ func (a *appended) trimSoon(key string) {
 	a.db.Soon(func(ctx context.Context) error { return a.trim(ctx, a.db.Store(), key) })
 }
 
-// trim drops outdated entries. Any process may do so at any time: the swap fails if an entry was
-// appended since the key was read.
+// The swap fails if an entry was appended since the read.
 func (a *appended) trim(ctx context.Context, s kv.Store, key string) error {
 	entries, version, err := readKey(ctx, s, key)
 	if err != nil {
@@ -157,7 +150,6 @@ func (a *appended) trim(ctx context.Context, s kv.Store, key string) error {
 	return unlessRaced(err)
 }
 
-// packed is one key for each owner, with the current entries, oldest first.
 type packed struct{ common }
 
 func (p *packed) keys(owner string) []string { return []string{p.base(owner) + "#p"} }
@@ -175,7 +167,7 @@ func (p *packed) push(ctx context.Context, s kv.Store, owner string, entries []e
 	})
 }
 
-// contains reports whether an earlier try with a lost answer has stored entries.
+// contains reports whether an earlier try, with a lost answer, has stored entries.
 func contains(there, entries []entry) bool {
 	last := entries[len(entries)-1]
 	return slices.ContainsFunc(there, func(e entry) bool { return e.compare(&last) == 0 && e.at == last.at })
@@ -191,7 +183,6 @@ func (p *packed) latest(ctx context.Context, s kv.Store, owner string, _ int) ([
 	return entries, err
 }
 
-// numbered is a ring for each owner, with a key for each event.
 type numbered struct {
 	common
 	process *process
@@ -210,7 +201,7 @@ func (r *numbered) push(ctx context.Context, s kv.Store, owner string, entries [
 			err = l.add(ctx, s, e)
 		}
 		if err != nil && i > 0 {
-			return kv.Unclear(err) // Some are stored.
+			return kv.Unclear(err)
 		}
 		if err != nil {
 			return err
@@ -221,7 +212,7 @@ func (r *numbered) push(ctx context.Context, s kv.Store, owner string, entries [
 
 func (r *numbered) latest(ctx context.Context, s kv.Store, owner string, n int) ([]entry, error) {
 	l := r.lane(owner)
-	// With repeated subjects, more entries are needed.
+	// repeated subjects take more entries
 	m := newMerge(s, []*lane{l}, false, nil, max(n, n*int(l.stale.Load())/10))
 	m.what = r.what
 	if err := m.open(ctx); err != nil {

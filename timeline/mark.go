@@ -23,7 +23,6 @@ func (m mark) encode() []byte {
 	return binary.AppendUvarint(b, uint64(max(m.at, 0)))
 }
 
-// decodeMark returns the mark in b, or an empty mark.
 func decodeMark(b []byte) mark {
 	stamp, n := binary.Uvarint(b)
 	if n <= 0 || stamp > lastStamp {
@@ -33,11 +32,9 @@ func decodeMark(b []byte) mark {
 	return mark{int64(stamp), int64(at)}
 }
 
-// markForm is the form of marks in a record: a mark, or, if a record may have several owners, each
-// owner followed by its mark.
+// markForm: one mark, or if a record may have several owners, each owner followed by its mark.
 type markForm struct{ several bool }
 
-// each calls f for each owner in kept with its mark and their bytes, until f returns false.
 func (markForm) each(kept []byte, f func(owner string, m mark, raw []byte) bool) {
 	for r := (wire.Reader{Rest: kept}); len(r.Rest) > 0; {
 		begin := r.Rest
@@ -62,7 +59,6 @@ func (f markForm) of(kept []byte, owner string) (found mark) {
 	return found
 }
 
-// with returns kept with m as the mark of owner.
 func (f markForm) with(kept []byte, owner string, m mark) []byte {
 	if !f.several {
 		return m.encode()
@@ -88,10 +84,9 @@ func (f markForm) all(kept []byte) marks {
 	return marks{all: all}
 }
 
-// marks are the marks of a record.
 type marks struct {
 	one mark
-	all map[string]mark // by owner; nil: one applies to every owner
+	all map[string]mark // by owner; nil: one
 }
 
 func (m marks) of(owner string) mark {
@@ -101,7 +96,6 @@ func (m marks) of(owner string) mark {
 	return m.all[owner]
 }
 
-// without returns kept without the marks of owners that are gone.
 func (f markForm) without(kept []byte, gone func(owner string) bool) (rest []byte) {
 	f.each(kept, func(owner string, m mark, raw []byte) bool {
 		if m.stamp != 0 && !gone(owner) {
@@ -112,9 +106,9 @@ func (f markForm) without(kept []byte, gone func(owner string) bool) (rest []byt
 	return rest
 }
 
-// Text returns a text for a Spec's Value: the same only for equal values, and empty for an empty string
-// or slice and the zero time. v is a string, a number, a bool, a time, a slice or array of these, or a
-// struct of them.
+// Text returns a text for a Spec's Value: equal only for equal values, empty for an empty string or
+// slice and the zero time. v is a string, a number, a bool, a time, or a slice, array or struct of
+// these.
 func Text(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -137,7 +131,6 @@ func Text(v any) string {
 
 var digestText = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// digest returns a short text for value in a place.
 func digest(value string) string {
 	sum := sha256.Sum256([]byte(value))
 	return digestText.EncodeToString(sum[:10])

@@ -8,26 +8,23 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A merge reads several lanes as one. Stamps of different lanes do not compare, so of the lanes' next
-// entries the latest comes first, or the earliest on the way up. Each lane is in the order of its
-// stamps, whatever the times.
+// A merge reads several lanes as one. Stamps of different lanes do not compare, so the latest of
+// the lanes' next entries comes first, or the earliest on the way up.
 type merge struct {
 	store   kv.Store
 	readers []*reader
-	trips   int // remaining trips for segments
+	trips   int
 
-	// what returns the subject of an entry; nil: its body. One entry per subject is enough.
+	// what returns the subject of an entry. One entry per subject is enough.
 	what   func(entry) string
-	texts  strings.Builder // bodies of entries
-	n      int             // number of entries wanted
-	queues []queue         // reused
+	texts  strings.Builder
+	n      int
+	queues []queue
 }
 
-// segmentTrips bounds the trips for segments in one call.
 const segmentTrips = 7
 
-// newMerge returns a merge of lanes that first reads n entries and some more. from is nil or has a cut
-// for each lane.
+// newMerge first reads n entries and some more. from is nil or has a cut for each lane.
 func newMerge(s kv.Store, lanes []*lane, up bool, from []cut, n int) *merge {
 	m := &merge{store: s, trips: segmentTrips, n: n, readers: make([]*reader, len(lanes))}
 	readers := make([]reader, len(lanes))
@@ -42,16 +39,14 @@ func newMerge(s kv.Store, lanes []*lane, up bool, from []cut, n int) *merge {
 	return m
 }
 
-// show permits reads from memory: the results are only displayed.
 func (m *merge) show() {
 	for _, r := range m.readers {
 		r.shown = true
 	}
 }
 
-// aheadFor returns the number of stamps to read before the newest block for n entries of so many
-// lanes. It is not much more than n if a block has one or a few entries; otherwise a block costs
-// little more than an entry.
+// aheadFor returns how many stamps to read before the newest block for n entries of so many lanes.
+// A block costs little more than an entry.
 func (l *lane) aheadFor(n, lanes int64) int64 {
 	if l.sparing {
 		return n - 1
@@ -59,7 +54,6 @@ func (l *lane) aheadFor(n, lanes int64) int64 {
 	return max(4*n/lanes, min(defaultSegment, max(n+few, l.shape.width)))
 }
 
-// few is the assumed number of stale entries if it is unknown.
 const few = 4
 
 func (m *merge) damage() error {
@@ -74,7 +68,6 @@ func (m *merge) damage() error {
 	return damageOf(keys)
 }
 
-// subjectText returns the body of e as a text. All texts share memory.
 func (m *merge) subjectText(e entry) string {
 	if m.texts.Cap() == 0 {
 		m.texts.Grow(m.n * (len(e.body) + 1))
@@ -103,8 +96,8 @@ func (m *merge) each(ctx context.Context, readers []*reader, step func(*reader, 
 	return cmp.Or(kv.Each(ctx, m.store, readers, func(s kv.Store, _ int, r *reader) error { return step(r, ctx, s) })...)
 }
 
-// gather returns the next items in order, with n unknown subjects, or fewer if the lanes end or the
-// trips are used up. It moves no cut.
+// gather returns the next items, with n unknown subjects, or fewer if the lanes end or the trips
+// are used up. It moves no cut.
 func (m *merge) gather(ctx context.Context, n int, known func(what string) bool) ([]item, error) {
 	for {
 		items, short, enough := m.upcoming(n, known)
@@ -117,7 +110,7 @@ func (m *merge) gather(ctx context.Context, n int, known func(what string) bool)
 	}
 }
 
-// upcoming is gather without reading. short are the readers that must read on to have more.
+// upcoming is gather without reading. short are the readers that must read on.
 func (m *merge) upcoming(n int, known func(string) bool) (items []item, short []*reader, enough bool) {
 	m.queues = append(m.queues[:0], make([]queue, len(m.readers))...)
 	queues := m.queues
@@ -155,7 +148,6 @@ type queue struct {
 	ended   bool
 }
 
-// next returns the index of the queue with the next entry, or -1.
 func (m *merge) next(queues []queue) int {
 	best := -1
 	for i, q := range queues {
@@ -166,8 +158,8 @@ func (m *merge) next(queues []queue) int {
 	return best
 }
 
-// precedes reports whether a, of a later lane than b, comes before b. Within a millisecond the entry of
-// the earlier lane is above, in both directions.
+// precedes reports whether a, of a later lane than b, comes before b. Within a millisecond, the
+// entry of the earlier lane is above, in both directions.
 func (m *merge) precedes(a, b *entry) bool {
 	if m.readers[0].up {
 		return a.at <= b.at
@@ -175,8 +167,8 @@ func (m *merge) precedes(a, b *entry) bool {
 	return a.at > b.at
 }
 
-// above returns the items above a cut in each lane, lane by lane, newest first: as many as the trips
-// suffice for.
+// above returns the items above a cut in each lane, lane by lane, newest first, as far as the trips
+// suffice.
 func (m *merge) above(ctx context.Context, cuts []cut) ([]item, error) {
 	for {
 		var found []item
@@ -204,7 +196,7 @@ func (m *merge) above(ctx context.Context, cuts []cut) ([]item, error) {
 func (m *merge) stale() int { return int(m.readers[0].stale.Load()) }
 
 func (m *merge) noteStale(n int) {
-	// A page with few stale entries lowers the estimate only slowly.
+	// a page with few stale entries lowers the estimate only slowly
 	m.readers[0].stale.Store(max(int64(n), m.readers[0].stale.Load()*9/10))
 }
 

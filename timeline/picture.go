@@ -10,38 +10,37 @@ import (
 
 // Picture shows the stored keys of a ring.
 type Picture struct {
-	Head     int64     // the highest number handed out; 0: none
-	Newest   int       // index in Segments of the head
-	Segments []Segment // in the order of use; the first follows the last
+	Head     int64     // highest number handed out; 0: none
+	Newest   int       // index in Segments of Head
+	Segments []Segment // in the order of use, cyclic
 }
 
-// Segment is one key of a ring. Each of its slots holds the entry of one number.
+// Segment is one key of a ring. Each slot holds the entry of one number.
 type Segment struct {
-	Key     string // the whole key in the store
-	Bytes   int    // 0: the store does not have the key
-	Entries int    // as stored, including lapped ones
-	First   int64  // the number of the first slot's last or first use
+	Key     string
+	Bytes   int   // 0: absent
+	Entries int   // as stored, including lapped ones
+	First   int64 // number of the first slot's last or first use
 	Slots   []Slot
 }
 
 // Slot is the state of one slot of a ring.
 type Slot uint8
 
-// The states of a slot. Package templates numbers its own in the same way.
+// The states of a slot. Package templates has the same numbers.
 const (
-	Free      Slot = iota // not reached yet, or its entry was lapped
+	Free      Slot = iota // not reached yet, or lapped
 	Filled                // the place of a record
-	Stale                 // an entry whose record has a newer entry or is gone
-	Missing               // no entry, or none yet, though its number was handed out or skipped
-	Unchecked             // an entry whose record was not read: Filled or Stale
+	Stale                 // its record has a newer entry or is gone
+	Missing               // no entry, though its number was handed out or skipped
+	Unchecked             // Filled or Stale: the record was not read
 )
 
-// recordsAtOnce is the number of records that a picture reads in one trip.
 const recordsAtOnce = 512
 
-// Pictures returns a picture of each ring behind this one, one for each shard of each owner. It reads
-// all segments and the records of the newest entries, at most limit: one trip for 128 segments of
-// each ring, and one for 512 entries.
+// Pictures returns a picture of each ring, one for each shard of each owner. It reads all segments
+// and the records of the newest entries, at most limit: one trip for 128 segments of each ring, and
+// one for 512 entries.
 func (r *Ring[T]) Pictures(ctx context.Context, limit int) ([]Picture, error) {
 	return r.ring.draw(ctx, limit)
 }
@@ -56,8 +55,8 @@ func (r *ring) draw(ctx context.Context, limit int) ([]Picture, error) {
 	return pictures, err
 }
 
-// pictures draws the lanes. It compares about most entries with their records, the newest of each
-// lane; skipped reports that there were others.
+// pictures compares about most entries, the newest of each lane, with their records. skipped: there
+// were others.
 func (r *ring) pictures(ctx context.Context, s kv.Store, most int) (pictures []Picture, skipped bool, err error) {
 	m := newMerge(s, r.lanes, false, nil, 0)
 	if err := m.each(ctx, m.readers, (*reader).readWhole); err != nil {
@@ -65,7 +64,7 @@ func (r *ring) pictures(ctx context.Context, s kv.Store, most int) (pictures []P
 	}
 	f := newFilling(r.core, m)
 	f.bare = true
-	lowest := make(map[*reader]int64) // the lowest stamp to compare
+	lowest := make(map[*reader]int64) // lowest stamp to compare
 	var compared []item
 	for _, v := range m.readers {
 		items := v.items()
@@ -95,7 +94,6 @@ func (r *ring) pictures(ctx context.Context, s kv.Store, most int) (pictures []P
 	return pictures, skipped, nil
 }
 
-// readWhole reads all segments, ignoring known numbers.
 func (r *reader) readWhole(ctx context.Context, s kv.Store) error {
 	counter := true
 	for refs := r.remaining(); len(refs) > 0; refs = r.remaining() {
@@ -135,7 +133,6 @@ func (r *reader) picture(state func(item) Slot) Picture {
 	return p
 }
 
-// segment returns the segment i with no slot in use.
 func (r *reader) segment(i int64) Segment {
 	g, read := r.shape, segment{}
 	if there := r.has(i); there != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// drawn returns a picture as a line: the slots, with a | after each segment.
+// drawn returns a picture as a line of slots, with a
+// after each segment.
 func drawn(p timeline.Picture) string {
 	var line strings.Builder
 	for _, segment := range p.Segments {
@@ -25,7 +26,6 @@ func drawn(p timeline.Picture) string {
 	return line.String()
 }
 
-// pictureOf returns the picture of a ring that is made of just one.
 func pictureOf(t testing.TB, r *timeline.Ring[page]) timeline.Picture {
 	t.Helper()
 	pictures, err := r.Pictures(ctx, 2000)
@@ -33,6 +33,17 @@ func pictureOf(t testing.TB, r *timeline.Ring[page]) timeline.Picture {
 		t.Fatal(len(pictures), "pictures,", err)
 	}
 	return pictures[0]
+}
+
+// filled returns the number of filled slots in the pictures of r.
+func filled[T any](t testing.TB, r *timeline.Ring[T]) (n int) {
+	t.Helper()
+	pictures, err := r.Pictures(ctx, 2000)
+	must(t, err)
+	for _, p := range pictures {
+		n += strings.Count(drawn(p), "F")
+	}
+	return n
 }
 
 func wantPicture(t testing.TB, what string, want string, got timeline.Picture) {
@@ -80,58 +91,6 @@ func TestRing_Pictures_ShowWhatEachSlotHolds(t *testing.T) {
 	})
 }
 
-// Whatever has happened, the filled slots are those of the records that pages show, in
-// several rings as well as in one whose shape has changed.
-func TestRing_Pictures_ShowWhatPagesShow(t *testing.T) {
-	for seed := range uint64(40) {
-		rng := rand.New(rand.NewPCG(seed, 5))
-		s := survivor{memkv.New(memkv.Options{Local: true})}
-		shards := rng.IntN(3)
-		p := openSpec(s, timeline.Spec[page]{Shape: timeline.Shape{Size: 1 + rng.IntN(30), Segment: 1 + rng.IntN(8)}, Shards: shards})
-		churn(t, p, rng)
-		p.close(t)
-		p = openSpec(s, timeline.Spec[page]{Shape: timeline.Shape{Size: 1 + rng.IntN(30), Segment: 1 + rng.IntN(8)}, Shards: shards})
-		churn(t, p, rng)
-		must(t, p.Rebuild(ctx))
-		for _, ring := range []*timeline.Ring[page]{p.newest, p.byAuthor.Of("ann"), p.byAuthor.Of("ann", "bob")} {
-			shown := 0
-			for _, err := range ring.All(ctx) {
-				if shown++; err != nil {
-					t.Fatal("seed", seed, err)
-				}
-			}
-			pictures, err := ring.Pictures(ctx, 2000)
-			if err != nil {
-				t.Fatal("seed", seed, err)
-			}
-			filled := 0
-			for _, picture := range pictures {
-				filled += strings.Count(drawn(picture), "F")
-			}
-			if shown != filled {
-				t.Errorf("seed %d: %d slots are filled, and pages show %d records", seed, filled, shown)
-			}
-		}
-		p.close(t)
-	}
-}
-
-// churn makes, moves and deletes some records.
-func churn(t testing.TB, p *pages, rng *rand.Rand) {
-	t.Helper()
-	for i := range rng.IntN(60) {
-		id := fmt.Sprint("p", rng.IntN(20))
-		_, err := p.Update(ctx, id, func(p *page) error { p.Body = fmt.Sprint(i, rng.Uint64()); return nil })
-		if err == nil && rng.IntN(5) == 0 {
-			err = p.Delete(ctx, id)
-		} else if err != nil {
-			p.create(t, id, []string{"ann", "bob"}[rng.IntN(2)], "text")
-			err = nil
-		}
-		must(t, err)
-	}
-}
-
 func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	p := closing(t, openRing(plain{mem}, timeline.Shape{}))
@@ -156,7 +115,6 @@ func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
 	}
 }
 
-// Of entries beyond the limit a picture does not say what their records do.
 func TestRing_Pictures_ReadNoMoreRecordsThanTheLimit(t *testing.T) {
 	p := closing(t, openRing(plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 8, Segment: 4}))
 	p.createMany(t, "p", 6)

@@ -9,7 +9,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// add publishes e and then does the upkeep due.
 func (l *lane) add(ctx context.Context, s kv.Store, e entry) error {
 	if err := l.publish(ctx, s, e); err != nil {
 		return err
@@ -18,7 +17,7 @@ func (l *lane) add(ctx context.Context, s kv.Store, e entry) error {
 	return nil
 }
 
-// publish puts e into its segment. After it returns nil, every new read finds e. This is P2.
+// publish puts e into its segment, where every new read finds it. This is P2.
 func (l *lane) publish(ctx context.Context, s kv.Store, e entry) error {
 	g := l.shape
 	i := g.segment(g.block(e.stamp))
@@ -28,13 +27,13 @@ func (l *lane) publish(ctx context.Context, s kv.Store, e entry) error {
 
 type addition struct {
 	key   string
-	data  []byte        // entries to append
-	ttl   time.Duration // of the key, if it is created
-	opens bool          // the key is likely to be absent
+	data  []byte
+	ttl   time.Duration // if the key is created
+	opens bool          // the key is likely absent
 }
 
-// put carries out a. It calls trim, up to twice, if the key is full. After an unclear answer it
-// returns nil or an ErrUnclear.
+// put calls trim, up to twice, if the key is full. After an unclear answer it returns nil or an
+// ErrUnclear.
 func (a addition) put(ctx context.Context, s kv.Store, trim func() error) (err error) {
 	trims, unclear := 0, false
 	one := func(op kv.Op) error {
@@ -57,7 +56,7 @@ func (a addition) put(ctx context.Context, s kv.Store, trim func() error) (err e
 				return err
 			}
 		}
-		// The key is absent or full; an add tells which.
+		// an add tells whether the key is absent or full
 		err := one(kv.OpAdd(a.key, a.data).For(a.ttl))
 		switch {
 		case errors.Is(err, kv.ErrExists) && tries > 0:
@@ -74,27 +73,26 @@ func (a addition) put(ctx context.Context, s kv.Store, trim func() error) (err e
 	return fmt.Errorf("%s: %w: not added after %d tries", a.key, kv.ErrUnclear, pushTries)
 }
 
-// resend reports whether to send an op again: an entry stored twice is one entry.
+// resend: an entry stored twice is one entry.
 func resend(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (errors.Is(err, kv.ErrUnclear) || errors.Is(err, kv.ErrUnavailable))
 }
 
-// tidy trims the segment that is due after the push of n: in the transaction, otherwise after the
-// reply. This is P3.
+// tidy trims a segment in the transaction, or in the background. This is P3.
 func (l *lane) tidy(ctx context.Context, s kv.Store, n int64) {
 	i, due := l.due(n)
 	switch {
 	case !due:
 	case l.atomic:
-		// If this trim fails, the segment is trimmed on the next lap.
+		// if it fails, the next lap trims the segment
 		_ = l.trim(ctx, s, i, n)
 	default:
 		l.db.Soon(func(ctx context.Context) error { return l.trim(ctx, l.db.Store(), i, n) })
 	}
 }
 
-// due returns the segment to trim after n. The first push of a block trims its segment. In case that
-// lost against other pushes, the push half a block later trims the segment before, by then quiet.
+// due returns the segment to trim after n: the first push of a block trims its segment; in case
+// that lost races, the push half a block later trims the segment before, quiet by then.
 func (l *lane) due(n int64) (segment int64, due bool) {
 	g := l.shape
 	lap := n / (g.width * g.blocks)
@@ -102,7 +100,7 @@ func (l *lane) due(n int64) (segment int64, due bool) {
 	case lap == 0:
 		return 0, false
 	case g.width < 4 && lap%(4/g.width) != 0:
-		// A segment of few stamps need not be trimmed on every lap.
+		// a segment of few stamps need not be trimmed on every lap
 		return 0, false
 	case n%g.width == 0:
 		return g.segment(g.block(n)), true
@@ -112,9 +110,8 @@ func (l *lane) due(n int64) (segment int64, due bool) {
 	return 0, false
 }
 
-// trim removes lapped entries from segment i. Any process may do so at any time. own is a number
-// known to have been handed out: if the segment has a higher one, the counter may have gone back.
-// This is T1 and T2.
+// trim removes lapped entries from segment i. own was handed out: if the segment has a higher
+// number, the counter may have gone back. This is T1 and T2.
 func (l *lane) trim(ctx context.Context, s kv.Store, i, own int64) error {
 	key := l.key(i)
 	results, err := kv.GetAll(ctx, s, key, l.counterKey())
@@ -131,15 +128,15 @@ func (l *lane) trim(ctx context.Context, s kv.Store, i, own int64) error {
 	return l.cut(ctx, s, seg)
 }
 
-// cut is T2. It keeps the first entry of the newest block and all that follow it, and drops entries
-// of a ring of another shape.
+// cut is T2. It keeps all from the first entry of the newest block on, and drops entries of another
+// shape.
 func (l *lane) cut(ctx context.Context, s kv.Store, seg segment) error {
 	newest := l.shape.block(highest(seg.entries))
 	from := 0
 	for from < len(seg.entries) && l.shape.block(seg.entries[from].stamp) != newest {
 		from++
 	}
-	// Unreadable entries right before may be of the newest block, too.
+	// unreadable entries right before may be of the newest block, too
 	for from > 0 && seg.entries[from-1].lost() {
 		from--
 	}

@@ -12,12 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// plainly hides what a store can do beyond the contract.
-type plainly struct{ kv.Store }
-
-func (plainly) Powers() kv.Powers { return kv.Powers{} }
-
-// counting is a store that counts its trips, including those after the reply.
 type counting struct {
 	kv.Store
 	trips *int
@@ -49,7 +43,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// push is a push by itself, of an entry that belongs to no record.
 func (l *lane) push(ctx context.Context, body string) (int64, error) {
 	n, err := l.take(ctx, l.db.Store())
 	if err == nil {
@@ -60,7 +53,7 @@ func (l *lane) push(ctx context.Context, body string) (int64, error) {
 
 func TestLane_Push_CostsTwoTripsAndAFewTrims(t *testing.T) {
 	trips := 0
-	l := openLane(t, counting{plainly{memkv.New(memkv.Options{})}, &trips}, Shape{})
+	l := openLane(t, counting{still{memkv.New(memkv.Options{})}, &trips}, Shape{})
 	ctx := context.Background()
 	const laps = 3
 	n := laps * int(l.shape.width*l.shape.blocks)
@@ -77,8 +70,7 @@ func TestLane_Push_CostsTwoTripsAndAFewTrims(t *testing.T) {
 	}
 }
 
-// interfering is a store in which another writer acts right before the first swap of
-// a key.
+// interfering is a store in which do runs right before the first swap of key.
 type interfering struct {
 	kv.Store
 	key string
@@ -96,7 +88,7 @@ func (i *interfering) Do(ctx context.Context, ops []kv.Op) error {
 	return i.Store.Do(ctx, ops)
 }
 
-// A process that knows less raises the counter at the same time, but not far enough.
+// Another process raises the counter at the same time, but not far enough.
 func TestLane_Take_RaisesACounterAgainThatIsStillTooLow(t *testing.T) {
 	ctx, mem := context.Background(), memkv.New(memkv.Options{})
 	first := openLane(t, still{mem}, Shape{Size: 64, Segment: 4})
@@ -113,9 +105,8 @@ func TestLane_Take_RaisesACounterAgainThatIsStillTooLow(t *testing.T) {
 	}
 }
 
-// splitting is a store in which others act while a trip is under way: right before the
-// first write of the counter of that kind, and after the other ops of the trip. It notes
-// the number that the counter is created with.
+// splitting is a store in which do runs during a trip: before the first write of the counter of
+// that kind, and after the other ops. added is the number that the counter is created with.
 type splitting struct {
 	kv.Store
 	kind  kv.Kind
@@ -151,9 +142,9 @@ func (s *splitting) one(ctx context.Context, op []kv.Op) {
 	}
 }
 
-// takeBeside has a new process take a number while another one pushes and then the
-// counter is lost, right before the new one's write of that kind. It returns the number,
-// what the new process has created the counter with, and what the other has reached.
+// takeBeside has a new process take a number while another one pushes and the counter is then lost,
+// right before the new one's write of that kind. It returns the number, the created counter, and
+// the other's highest number.
 func takeBeside(t *testing.T, kind kv.Kind, lost bool) (n, added, top int64) {
 	ctx, mem, shape := context.Background(), memkv.New(memkv.Options{}), Shape{Size: 32, Segment: 2}
 	other := openLane(t, still{mem}, shape)
@@ -173,16 +164,14 @@ func takeBeside(t *testing.T, kind kv.Kind, lost bool) (n, added, top int64) {
 	return n, s.added, top
 }
 
-// What was acknowledged after a new process had read the ring, and before it found the
-// counter lost, is below the new counter from the start: readers go by that.
+// Readers go by the counter, so it must be right from the start.
 func TestLane_Take_CreatesALostCounterAboveAllThatWasAcknowledgedBefore(t *testing.T) {
 	if n, added, top := takeBeside(t, kv.Increment, false); n <= top || added <= top {
 		t.Errorf("the counter was created as %d, and the number is %d; want both above %d", added, n, top)
 	}
 }
 
-// Before the process creates the counter, another one does and goes on, and it is lost
-// again.
+// Before the process creates the counter, another one does, goes on, and the counter is lost again.
 func TestLane_Take_LooksAgainOnceItHasCreatedTheCounter(t *testing.T) {
 	if n, added, top := takeBeside(t, kv.Add, true); n <= top {
 		t.Errorf("the counter was created as %d, and the number is %d; want it above %d", added, n, top)
@@ -195,8 +184,7 @@ func setCounter(t testing.TB, s kv.Store, n int64) {
 	must(t, err)
 }
 
-// newest returns the bodies of the n newest entries, as a process that has just
-// started sees them.
+// newest returns the bodies of the n newest entries, as a new process sees them.
 func newest(t testing.TB, s kv.Store, shape Shape, n int) []string {
 	t.Helper()
 	ctx, m := context.Background(), newMerge(s, []*lane{openLane(t, s, shape)}, false, nil, n)
@@ -210,7 +198,6 @@ func newest(t testing.TB, s kv.Store, shape Shape, n int) []string {
 	return bodies
 }
 
-// Whatever a counter was set to, what is acknowledged is shown.
 func TestLane_Push_NearTheLastNumberIsShownOrRefused(t *testing.T) {
 	ctx := context.Background()
 	for _, from := range []int64{lastStamp - 10, lastStamp - 3, lastStamp, lastStamp + 1, kv.MaxNumber - 1, kv.MaxNumber} {

@@ -8,24 +8,23 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A reader is the way of one call through a lane: down from a cut to older entries, or up to newer
-// ones. It shows no hole: every entry between the cut and a visible entry that was acknowledged
-// before the call began is visible as well, or was lapped.
+// A reader goes through a lane for one call: down from a cut, or up. It shows no hole: every entry
+// between the cut and a visible entry that was acknowledged before the call is visible, or was
+// lapped.
 type reader struct {
 	*lane
 	up    bool
-	shown bool  // only displayed, so reads may come from memory
-	from  *cut  // nil: the newest end
-	at    cut   // the target of from, once the reader has moved
-	step  int64 // number of blocks to read next
+	shown bool
+	from  *cut // nil: the newest end
+	at    cut
+	step  int64
 
-	counter int64 // the counter's number, or absent or poisoned
-	top     int64 // the highest stamp known or read
+	counter int64 // or absent or poisoned
+	top     int64 // highest stamp known or read
 	read    []segment
-	ordered []*entry // the distinct showable entries of read, in the order of the way
+	ordered []*entry // distinct showable entries of read, in the order of the way
 }
 
-// has returns a segment, or nil if it was not read.
 func (r *reader) has(segment int64) *segment {
 	for i := range r.read {
 		if r.read[i].number == segment {
@@ -53,7 +52,7 @@ func (r *reader) open(ctx context.Context, s kv.Store) error {
 		refs = r.whole()
 	}
 	if r.atomic {
-		// The numbers of a transaction may have been rolled back.
+		// numbers of a transaction may have been rolled back
 		r.top = 0
 	}
 	if err := r.fetch(ctx, s, refs, true); err != nil {
@@ -68,9 +67,8 @@ func (r *reader) open(ctx context.Context, s kv.Store) error {
 	return r.settle(ctx, s)
 }
 
-// openSparingly is open for large entries. It reads the planned segments and the one above them,
-// which may have been used since. A process that does not know the head of the ring reads the
-// counter first.
+// openSparingly is open for large entries. It reads the planned segments and the one above, which
+// may have been used since; if the head of the ring is unknown, the counter first.
 func (r *reader) openSparingly(ctx context.Context, s kv.Store) error {
 	r.top = r.knowledge.top()
 	known := r.top != 0
@@ -92,7 +90,6 @@ func (r *reader) openSparingly(ctx context.Context, s kv.Store) error {
 	return r.settle(ctx, s)
 }
 
-// settle ends open, after the first segments are read.
 func (r *reader) settle(ctx context.Context, s kv.Store) error {
 	if err := r.search(ctx, s); err != nil {
 		return err
@@ -107,8 +104,7 @@ func (r *reader) settle(ctx context.Context, s kv.Store) error {
 
 func (r *reader) moveTo(c cut) { r.at, r.from = c, &r.at }
 
-// search reads the ring if no counter locates the newest block. A ring without its first segments was
-// never written.
+// search reads the ring if no counter locates the newest block.
 func (r *reader) search(ctx context.Context, s kv.Store) error {
 	for first := true; r.counter < 0 && (first || r.top > 0); first = false {
 		refs := r.remaining()
@@ -125,8 +121,7 @@ func (r *reader) search(ctx context.Context, s kv.Store) error {
 	return nil
 }
 
-// probed is the number of segments without entries after which a ring of large entries counts as
-// never written.
+// probed empty segments mean that a ring of large entries was never written.
 const probed = 3
 
 // more reads further, twice as many blocks each time. This is R3.
@@ -136,7 +131,6 @@ func (r *reader) more(ctx context.Context, s kv.Store) error {
 	return r.fetch(ctx, s, refs, false)
 }
 
-// whole returns all segments, or none if they are too many to read at once.
 func (r *reader) whole() []int64 {
 	if r.shape.blocks > wholeRing {
 		return nil
@@ -144,7 +138,6 @@ func (r *reader) whole() []int64 {
 	return r.remaining()
 }
 
-// remaining returns the unread segments, as many as fit into a trip.
 func (r *reader) remaining() []int64 {
 	var refs []int64
 	for i := int64(0); i < r.shape.blocks && len(refs) < atOnce; i++ {
@@ -155,7 +148,6 @@ func (r *reader) remaining() []int64 {
 	return refs
 }
 
-// ahead returns the next n segments on the way.
 func (r *reader) ahead(n int64) []int64 {
 	var refs []int64
 	b, end, step := r.way()
@@ -169,7 +161,6 @@ func (r *reader) ahead(n int64) []int64 {
 
 func (r *reader) oldest() int64 { return r.shape.firstShown(r.top) }
 
-// way returns the first and the last block to go through, and the step from one to the next.
 func (r *reader) way() (first, last, step int64) {
 	g := r.shape
 	low, high := g.block(r.oldest()), g.block(r.top)
@@ -182,7 +173,6 @@ func (r *reader) way() (first, last, step int64) {
 	return high, low, -1
 }
 
-// fetch reads segments and, if wanted, the counter.
 func (r *reader) fetch(ctx context.Context, s kv.Store, refs []int64, counter bool) error {
 	keys := r.keysOf(refs, counter)
 	if r.shown {
@@ -208,7 +198,6 @@ func (r *reader) fetch(ctx context.Context, s kv.Store, refs []int64, counter bo
 	return nil
 }
 
-// order sorts the showable entries of all segments read in the order of the way.
 func (r *reader) order() {
 	n := 0
 	for _, seg := range r.read {
@@ -224,7 +213,7 @@ func (r *reader) order() {
 			}
 		}
 		if !r.up {
-			slices.Reverse(r.ordered[begin:]) // To leave little to sort.
+			slices.Reverse(r.ordered[begin:]) // leaves little to sort
 		}
 	}
 	slices.SortFunc(r.ordered, func(a, b *entry) int {
@@ -236,7 +225,6 @@ func (r *reader) order() {
 	r.ordered = slices.CompactFunc(r.ordered, func(a, b *entry) bool { return a.compare(b) == 0 })
 }
 
-// help raises a counter that went back and trims overdue segments, after the reply.
 func (r *reader) help() {
 	if top := r.top; r.counter >= 0 && r.counter < top {
 		r.db.Soon(func(ctx context.Context) error { return r.raise(ctx, r.db.Store(), top) })
@@ -258,8 +246,8 @@ func (r *reader) help() {
 	}
 }
 
-// reach returns the stamp up to which the way was read without a gap. ended reports that nothing is
-// beyond. This is R2.
+// reach returns the stamp up to which the way was read without a gap. ended: nothing is beyond.
+// This is R2.
 func (r *reader) reach() (stamp int64, ended bool) {
 	b, end, step := r.way()
 	for ; (end-b)*step >= 0; b += step {
@@ -277,8 +265,8 @@ func (r *reader) reach() (stamp int64, ended bool) {
 	return 0, true
 }
 
-// visible returns the entries between the cut and the reach, in the order of the way. ended reports
-// that there are none beyond them.
+// visible returns the entries between the cut and the reach, in the order of the way. ended: none
+// are beyond.
 func (r *reader) visible() (entries []*entry, ended bool) {
 	reach, ended := r.reach()
 	first := r.find(func(e *entry) bool { return r.from.isOver(*e) != r.up })
@@ -290,16 +278,14 @@ func (r *reader) find(behind func(*entry) bool) int {
 	return sort.Search(len(r.ordered), func(i int) bool { return behind(r.ordered[i]) })
 }
 
-// pass moves the cut past it, an item of a record.
 func (r *reader) pass(it item) {
 	if r.up {
 		r.moveTo(over(it.entry))
 		return
 	}
-	r.moveTo(cut{it.stamp, it.what}) // just below it
+	r.moveTo(cut{it.stamp, it.what})
 }
 
-// skip moves the cut to the reach, if there are no visible entries.
 func (r *reader) skip() {
 	if entries, ended := r.visible(); len(entries) > 0 || ended {
 		return
@@ -312,7 +298,6 @@ func (r *reader) skip() {
 	r.moveTo(c)
 }
 
-// An item is an entry with its subject and its reader.
 type item struct {
 	entry
 	what   string

@@ -17,22 +17,22 @@ import (
 
 // Spec describes a timeline of records of type T. kvgen writes it from a tag.
 type Spec[T any] struct {
-	Name string // Newest: unique in the model, part of the timeline's keys
-	Def  string // the definition, without the Shape; a change requires a rebuild
+	Name string // Newest: unique in the model, part of the keys
+	Def  string // without the Shape; a change requires a rebuild
 
-	// Value returns a text, usually by Text. A change of it moves the record to the newest end, and
-	// a record with an empty text is not in the timeline. If Value is nil, a record stays where it
-	// was when it came to its owner.
+	// Value returns a text, usually by Text. A change of it moves the record to the newest end;
+	// without one, a record is not in the timeline. If Value is nil, a record stays where it was
+	// when it came to its owner.
 	Value func(*T) string
-	Holds func(*T) bool // reports whether that text is not empty; nil: call Value
-	If    func(*T) bool // selects the records in the timeline; nil: all
+	Holds func(*T) bool // reports whether Value is not empty; nil: call Value
+	If    func(*T) bool // selects records; nil: all
 
-	// Order returns a time, an integer or a text in whose order a rebuild enters records. If Order
-	// is nil, that is the order of creation.
+	// Order returns a time, an integer or a text by which a rebuild orders records; nil: by
+	// creation.
 	Order func(*T) any
 
 	Shape  Shape
-	Shards int // number of rings that share the records, for many concurrent writers; 0: 1
+	Shards int // rings that share the records, for many concurrent writers; 0: 1
 }
 
 func (s *Spec[T]) untyped() spec {
@@ -46,7 +46,7 @@ func (s *Spec[T]) untyped() spec {
 	}
 }
 
-// NewRing returns the timeline described by spec and plugs it into records.
+// NewRing returns the timeline described by spec, as an index of records.
 func NewRing[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T]) *Ring[T] {
 	c := newCore(spec.untyped(), everyone{})
 	c.join(records, unowned{c}, idTextOf(records))
@@ -62,14 +62,14 @@ func NewRing[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T]) 
 //   - A record is shown only if it is live and belongs to the owner.
 type Ring[T any] struct{ ring *ring }
 
-// Rings is a timeline of records for each value of a field, the owner of the record. A record may
-// have several owners, such as its tags.
+// Rings is a timeline for each value of a field, the owner of the record. A record may have several
+// owners, such as its tags.
 type Rings[T, V any] struct {
 	core *core
 	key  kvmodel.KeyOf[V]
 }
 
-// NewRings returns the timelines described by spec, one for each value of by, and plugs them into
+// NewRings returns the timelines described by spec, one for each value of by, as an index of
 // records.
 func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec Spec[T], by kvmodel.By[T, V]) *Rings[T, V] {
 	c := newCore(spec.untyped(), ownersOf[T, V]{by})
@@ -80,7 +80,7 @@ func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec S
 
 // Of returns the timeline of one owner, or of several merged: by the time of each change, in
 // milliseconds by the clock of its process, and then by owner. A record of several owners is shown
-// once, at the last of these changes. Without owners the timeline is empty. Of takes no trip.
+// once, at the last of these changes. Of takes no trip.
 func (r *Rings[T, V]) Of(owners ...V) *Ring[T] {
 	texts := kv.Texts(owners, r.key.Text)
 	slices.Sort(texts)
@@ -95,12 +95,11 @@ func (o ownersOf[T, V]) Limit(rec plug.Record) error { return o.by.Limit(rec.(*T
 
 func (o ownersOf[T, V]) Has(rec plug.Record, text string) bool { return o.by.Has(rec.(*T), text) }
 
-// ring is a Ring without its type.
 type ring struct {
 	core  *core
 	name  string // of the listing, for its cursors
 	lanes []*lane
-	err   error // the reason it cannot be read, if any
+	err   error
 }
 
 var _ kvmodel.Lister[struct{}] = (*Ring[struct{}])(nil)
@@ -117,14 +116,14 @@ func (r *ring) hasNoOwner() bool { return len(r.lanes) == 0 }
 
 func (r *ring) title() string { return r.core.host.Model() + "." + r.core.spec.Name }
 
-// Page returns n records from cursor on, newest first, or from the newest if the cursor is empty.
-// It skips records that a keep function rejects and reads on; after ten times n records, or seven
-// trips for segments, it returns a short page with a Next. A page takes two trips, the first in a
-// process three, the newest one if it has not changed; to skip records takes at least one more.
+// Page returns n records from cursor on, newest first. An empty cursor is the newest end. It skips
+// records that a keep function rejects; after ten times n records, or seven trips for segments, it
+// returns a short page with a Next. A page takes two trips, the first in a process three, the
+// newest one if it is unchanged; to skip records takes at least one more.
 //
 // Next leads to older records and is empty at the end of the ring. Prev leads to newer ones and is
 // empty on the newest page. Neither moves when other records are written. If a part of the ring is
-// damaged, Page returns the readable records and an ErrCorrupt; a Rebuild repairs that.
+// damaged, Page returns the readable records and an ErrCorrupt, until a Rebuild.
 func (r *Ring[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	p, err := r.ring.pageAt(ctx, cursor, n, plug.Keeps(keep))
 	return kvmodel.Listing[T]{Items: plug.AllAs[T](p.items), Next: r.ring.cursor(p.next), Prev: r.ring.cursor(p.prev)}, err
@@ -154,9 +153,9 @@ func (r *ring) pageAt(ctx context.Context, cursor string, n int, keep func(plug.
 
 type page struct {
 	items      []plug.Record
-	next, prev *position // nil: no more records in this direction
-	bottom     []cut     // cuts below the page
-	damage     error     // some entries were unreadable
+	next, prev *position // nil: no more
+	bottom     []cut     // below the page
+	damage     error
 }
 
 func (r *ring) page(ctx context.Context, p position, n int, keep func(plug.Record) bool) (page, error) {
@@ -198,8 +197,7 @@ func (r *ring) page(ctx context.Context, p position, n int, keep func(plug.Recor
 	case !p.up:
 		return page{items, on, back, end, r.core.failure(m.damage())}, nil
 	case on == nil && len(items) < n && keep == nil:
-		// Fewer than n records are newer, so this is the newest page. A filter may have used up its
-		// ten times n records, and gets a short page.
+		// this is the newest page; a filtered one stays short
 		return r.page(ctx, position{}, n, keep)
 	}
 	slices.Reverse(items)
@@ -214,7 +212,7 @@ func (r *ring) ready(ctx context.Context) error {
 }
 
 // All returns the records from the newest to the end of the ring, 100 in a trip or two. A record
-// written meanwhile may come twice or not at all. All ends at an error; damage comes at the end.
+// written meanwhile may come twice or not at all. All ends at an error; damage comes last.
 func (r *Ring[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		r.ring.eachRecord(ctx, func(v plug.Record, err error) bool { return yield(plug.As[T](v), err) })

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -42,12 +41,17 @@ func (asJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json
 
 func (asJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
-var pageSchema = kvmodel.Schema[page, string]{
-	Name: "Page", Version: 1,
-	ID:    func(p *page) string { return p.ID },
-	SetID: func(p *page, id string) { p.ID = id },
-	Key:   kvmodel.StringKey[string](),
-	Codec: asJSON[page]{},
+// schemaOf returns the schema of a model with the ids that id points to.
+func schemaOf[T any](name string, id func(*T) *string) kvmodel.Schema[T, string] {
+	return kvmodel.Schema[T, string]{
+		Name: name, Version: 1, Key: kvmodel.StringKey[string](), Codec: asJSON[T]{},
+		ID: func(v *T) string { return *id(v) }, SetID: func(v *T, text string) { *id(v) = text },
+	}
+}
+
+// by is the field of a record that is its owner.
+func by[T any](value func(*T) string) kvmodel.By[T, string] {
+	return kvmodel.By[T, string]{Key: kvmodel.StringKey[string](), Value: value}
 }
 
 func openPages(s kv.Store, shape timeline.Shape, opts ...kvmodel.Option) *pages {
@@ -59,11 +63,10 @@ func openSpec(s kv.Store, spec timeline.Spec[page], opts ...kvmodel.Option) *pag
 	p := openNewest(s, spec, opts...)
 	spec.Value = func(p *page) string { return timeline.Text(p.Body) }
 	spec.Name, spec.Def = "NewestByAuthor", "timeline Body by Author"
-	p.byAuthor = timeline.NewRings(p.Records, spec, kvmodel.By[page, string]{Key: kvmodel.StringKey[string](), Value: func(p *page) string { return p.Author }})
+	p.byAuthor = timeline.NewRings(p.Records, spec, by(func(p *page) string { return p.Author }))
 	return p
 }
 
-// openRing opens pages with only the timeline that all share.
 func openRing(s kv.Store, shape timeline.Shape, opts ...kvmodel.Option) *pages {
 	return openNewest(s, timeline.Spec[page]{Shape: shape}, opts...)
 }
@@ -73,19 +76,19 @@ func openNewest(s kv.Store, spec timeline.Spec[page], opts ...kvmodel.Option) *p
 	if err != nil {
 		panic(err)
 	}
-	r := kvmodel.NewRecords(db, pageSchema)
+	r := kvmodel.NewRecords(db, schemaOf("Page", func(p *page) *string { return &p.ID }))
 	spec.Name, spec.Def = "Newest", "timeline Body"
 	spec.Value = func(p *page) string { return timeline.Text(p.Body) }
 	return &pages{Records: r, db: db, newest: timeline.NewRing(r, spec)}
 }
 
-// plain hides what a store can do beyond the contract, and outlives its users.
+// plain hides the powers of a store, and outlives its users.
 type plain struct{ kv.Store }
 
 func (plain) Powers() kv.Powers { return kv.Powers{} }
 func (plain) Close() error      { return nil }
 
-// eachStore runs f on a store with transactions and on one without.
+// eachStore runs f with and without transactions.
 func eachStore(t *testing.T, f func(t *testing.T, s kv.Store)) {
 	t.Run("atomic", func(t *testing.T) { f(t, memkv.New(memkv.Options{})) })
 	t.Run("plain", func(t *testing.T) { f(t, plain{memkv.New(memkv.Options{})}) })
@@ -93,7 +96,6 @@ func eachStore(t *testing.T, f func(t *testing.T, s kv.Store)) {
 
 var ctx = context.Background()
 
-// clock is a clock that a test moves.
 type clock struct{ nanos atomic.Int64 }
 
 func newClock() *clock {
@@ -105,7 +107,6 @@ func newClock() *clock {
 func (c *clock) now() time.Time       { return time.Unix(0, c.nanos.Load()) }
 func (c *clock) move(d time.Duration) { c.nanos.Add(int64(d)) }
 
-// tick returns a later millisecond each time.
 func (c *clock) tick() time.Time {
 	return time.Unix(0, c.nanos.Add(int64(time.Millisecond)))
 }
@@ -122,7 +123,6 @@ func (p *pages) create(t testing.TB, id, author, body string) {
 	must(t, p.Create(ctx, &page{ID: id, Author: author, Body: body}))
 }
 
-// createMany creates n pages of ann, whose ids begin with prefix.
 func (p *pages) createMany(t testing.TB, prefix string, n int) {
 	t.Helper()
 	for i := range n {
@@ -130,26 +130,28 @@ func (p *pages) createMany(t testing.TB, prefix string, n int) {
 	}
 }
 
-// closing closes p at the end of the test.
 func closing[P interface{ close(testing.TB) }](t testing.TB, p P) P {
 	t.Cleanup(func() { p.close(t) })
 	return p
 }
 
-// walk returns all pages of n.
-func walk[T any](t testing.TB, l kvmodel.Lister[T], n int) (all []kvmodel.Listing[T]) {
+// walk returns all pages of n. It calls between after each.
+func walk[T any](t testing.TB, l kvmodel.Lister[T], n int, between ...func()) (all []kvmodel.Listing[T]) {
 	t.Helper()
 	for cursor := ""; len(all) == 0 || cursor != ""; cursor = all[len(all)-1].Next {
 		p, err := l.Page(ctx, cursor, n)
 		must(t, err)
-		if all = append(all, p); len(all) > 1000 {
-			t.Fatal("the pages do not end")
+		if all = append(all, p); len(all) > 1000 || len(p.Items) > n {
+			t.Fatalf("the pages do not end, or one of %d has %d records", n, len(p.Items))
+		}
+		for _, f := range between {
+			f()
 		}
 	}
 	return all
 }
 
-// wantWalk asserts that pages of n show want, on the way back too.
+// wantWalk asserts that pages of n show want, in both directions.
 func wantWalk(t testing.TB, what string, want []string, r *timeline.Ring[page], n int) {
 	t.Helper()
 	var all []*page
@@ -180,13 +182,7 @@ func (p *pages) close(t testing.TB) {
 	}
 }
 
-func ids(items []*page) []string {
-	all := []string{}
-	for _, p := range items {
-		all = append(all, p.ID)
-	}
-	return all
-}
+func ids(items []*page) []string { return kv.Texts(items, func(p *page) string { return p.ID }) }
 
 func listed(t testing.TB, r *timeline.Ring[page], cursor string, n int) kvmodel.Listing[page] {
 	t.Helper()
@@ -293,7 +289,6 @@ func TestRing_Page_RefusesBadCursorsAndSizes(t *testing.T) {
 	}
 }
 
-// broken is a store that does not carry out the ops that refuses chooses.
 type broken struct {
 	kv.Store
 	refuses func(kv.Op) bool
@@ -310,70 +305,4 @@ func (b *broken) Do(ctx context.Context, ops []kv.Op) error {
 		_ = b.Store.Do(ctx, ops[i:i+1])
 	}
 	return kv.Unanswered(ops)
-}
-
-func TestRing_AnEntryThatFailedBesideTheCommitIsAddedLater(t *testing.T) {
-	mem := memkv.New(memkv.Options{})
-	var full atomic.Bool
-	s := &broken{Store: plain{mem}, refuses: func(op kv.Op) bool {
-		return full.Load() && op.Kind.Writes() && strings.HasPrefix(op.Key, "t:Page:Newest:#s")
-	}}
-	p := openPages(s, timeline.Shape{})
-	p.create(t, "a", "ann", "x")
-	full.Store(true)
-	p.create(t, "b", "ann", "x")
-	wantIDs(t, "while the segment cannot be written", []string{"a"}, listed(t, p.newest, "", 9).Items)
-	full.Store(false)
-	p.close(t)
-	p = openPages(plain{mem}, timeline.Shape{})
-	defer p.close(t)
-	wantIDs(t, "once it can", []string{"b", "a"}, listed(t, p.newest, "", 9).Items)
-}
-
-// The newest entry of a record may be one whose change never committed.
-func TestRing_AnEntryWithoutItsCommitHidesNoOlderEntry(t *testing.T) {
-	mem := memkv.New(memkv.Options{})
-	p := closing(t, openPages(plain{mem}, timeline.Shape{}))
-	p.create(t, "a", "ann", "x")
-	p.create(t, "b", "ann", "x")
-	// {length, stamp 3, time 1, "a"}
-	if _, err := kv.One(ctx, mem, kv.OpAppend("t:Page:Newest:#s0", timeline.Seal([]byte{3, 3, 1, 'a'}))); err != nil {
-		t.Fatal(err)
-	}
-	wantIDs(t, "with an abandoned entry", []string{"b", "a"}, listed(t, p.newest, "", 9).Items)
-	wantIDs(t, "a page of one", []string{"b"}, listed(t, p.newest, "", 1).Items)
-}
-
-// What is gone, has moved on or never committed is not new.
-func TestRing_Since_CountsOnlyTheRecordsThatStandAboveTheCursor(t *testing.T) {
-	eachStore(t, func(t *testing.T, s kv.Store) {
-		p := closing(t, openPages(survivor{s}, timeline.Shape{}))
-		looked, err := p.newest.Head(ctx)
-		must(t, err)
-		p.createMany(t, "p", 10)
-		want := func(what string, want int) {
-			t.Helper()
-			if n, err := p.newest.Since(ctx, looked); n != want || err != nil {
-				t.Errorf("%s: %d, %v; want %d", what, n, err, want)
-			}
-		}
-		want("all", 10)
-		must(t, p.Delete(ctx, "p3"))
-		want("one deleted", 9)
-		p.edit(t, "p4", func(p *page) { p.Draft = true })
-		want("one withdrawn", 8)
-		p.edit(t, "p5", func(p *page) { p.Body = "again" })
-		want("one moved", 8)
-		p.create(t, "p3", "ann", "made again")
-		want("one made again", 9)
-		// {length, stamp 9, time 1, "p9"}: an entry of a change that never committed.
-		if _, err := kv.One(ctx, s, kv.OpAppend("t:Page:Newest:#s0", timeline.Seal([]byte{4, 13, 1, 'q', '9'}))); err != nil {
-			t.Fatal(err)
-		}
-		want("one that never was", 9)
-		if looked, err = p.newest.Head(ctx); err != nil {
-			t.Fatal(err)
-		}
-		want("nothing", 0)
-	})
 }

@@ -10,23 +10,21 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// segment is a segment as it was read.
 type segment struct {
 	number  int64
 	key     string
-	version kv.Version // 0 if the key is absent
-	bytes   int        // size of the value
+	version kv.Version // 0: absent
+	bytes   int        // of the value
 	entries []entry
-	strange bool // the value also has entries of a ring of another shape
+	strange bool // it also has entries of another shape
 }
 
-// decoded caches the segments that a process decoded lately.
 type decoded struct {
 	mu sync.Mutex
 	of map[string]decodedKey
 }
 
-// decodedKey is a value and its entries. Neither ever changes.
+// decodedKey is immutable.
 type decodedKey struct {
 	value   []byte
 	entries []entry
@@ -38,8 +36,7 @@ const (
 	maxDecodedBytes = 16 << 10 // of a value
 )
 
-// entries is entriesIn without entries that do not belong under key; strange reports whether it
-// dropped any. The caller must not change them.
+// entries leaves out entries that do not belong under key. Those it returns are shared.
 func (d *decoded) entries(key string, r kv.Result, belongs func(entry) bool) (all []entry, strange bool, err error) {
 	isStrange := func(e entry) bool { return !e.lost() && !belongs(e) }
 	if kept, ok := r.Decoded.([]entry); ok {
@@ -66,7 +63,6 @@ func (d *decoded) entries(key string, r kv.Result, belongs func(entry) bool) (al
 	return all, strange, nil
 }
 
-// decodeKept is the Decoder of segments.
 func decodeKept(value []byte) (any, int, error) {
 	all := decodeEntries(value)
 	return all, cap(all) * int(unsafe.Sizeof(entry{})), nil

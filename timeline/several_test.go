@@ -18,12 +18,11 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// essays stand in the ring of each of their tags.
 type essays struct {
 	*kvmodel.Records[essay, string]
 	db    *kvmodel.DB
 	byTag *timeline.Rings[essay, string]
-	tags  *timeline.Rings[essay, string] // in which a record stands where it came to the tag
+	tags  *timeline.Rings[essay, string] // ordered by when a record got the tag
 }
 
 type essay struct {
@@ -37,13 +36,7 @@ func bareEssays(s kv.Store, opts ...kvmodel.Option) *essays {
 	if err != nil {
 		panic(err)
 	}
-	return &essays{db: db, Records: kvmodel.NewRecords(db, kvmodel.Schema[essay, string]{
-		Name: "Essay", Version: 1,
-		ID:    func(e *essay) string { return e.ID },
-		SetID: func(e *essay, id string) { e.ID = id },
-		Key:   kvmodel.StringKey[string](),
-		Codec: asJSON[essay]{},
-	})}
+	return &essays{db: db, Records: kvmodel.NewRecords(db, schemaOf("Essay", func(e *essay) *string { return &e.ID }))}
 }
 
 func openEssays(s kv.Store, shape timeline.Shape, opts ...kvmodel.Option) *essays {
@@ -68,7 +61,7 @@ func (e *essays) close(t testing.TB) {
 	must(t, e.db.Close(ctx))
 }
 
-// wantShown asserts what the rings of tags show as one, page by page, both ways.
+// wantShown asserts what the rings of tags show as one, page by page, in both directions.
 func wantShown(t testing.TB, r *timeline.Rings[essay, string], tags, want string) {
 	t.Helper()
 	ring := r.Of(strings.Fields(tags)...)
@@ -107,7 +100,7 @@ func TestRings_ARecordStandsInTheRingOfEachOfItsOwners(t *testing.T) {
 		wantShown(t, e.byTag, "web", "c a")
 		wantShown(t, e.byTag, "go web", "c b a")
 
-		// Only what has changed moves.
+		// only what has changed moves
 		e.put(t, "a", "go db", "1")
 		for _, r := range []*timeline.Rings[essay, string]{e.byTag, e.tags} {
 			wantShown(t, r, "go", "b a")
@@ -116,13 +109,13 @@ func TestRings_ARecordStandsInTheRingOfEachOfItsOwners(t *testing.T) {
 			wantShown(t, r, "db go web", "a c b")
 		}
 
-		// A new body moves it in each ring, but not where it stands for its tag alone.
+		// a new body moves it in byTag, not in tags
 		e.put(t, "a", "go db", "4")
 		wantShown(t, e.byTag, "go", "a b")
 		wantShown(t, e.byTag, "db go", "a b")
 		wantShown(t, e.tags, "go", "b a")
 
-		// A tag that comes back is new.
+		// a tag that comes back is new
 		e.put(t, "c", "go", "3")
 		e.put(t, "c", "web", "3")
 		e.put(t, "b", "go web", "2")
@@ -163,7 +156,7 @@ func TestRings_Of_WhatOneRingHasForgottenIsShownWhereAnotherHasIt(t *testing.T) 
 	clock := newClock()
 	e := openEssays(plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 4, Segment: 2}, kvmodel.Clock(clock.tick))
 	e.put(t, "a", "quiet", "1")
-	e.put(t, "a", "quiet busy", "1") // It is newer among the busy ones.
+	e.put(t, "a", "quiet busy", "1") // newer among the busy ones
 	wantShown(t, e.tags, "busy quiet", "a")
 	for i := range 6 {
 		e.put(t, fmt.Sprint("b", i), "busy", "1")
@@ -189,7 +182,7 @@ func TestRings_Rebuild_EntersEachRecordInAllItsRings(t *testing.T) {
 		}
 		bare.close(t)
 		e := openEssays(s, timeline.Shape{Size: 64, Segment: 8})
-		for range 2 { // The second moves nothing.
+		for range 2 { // the second moves nothing
 			must(t, e.Rebuild(ctx))
 			for n, tag := range tags {
 				var want []string
@@ -224,8 +217,7 @@ func TestRings_Purge_LeavesTheIDInNoRing(t *testing.T) {
 
 var sweptTags = []string{"x", "y", "z"}
 
-// TestSweep_Several_EachRecordStandsOnceInEachOfItsRings changes the tags and bodies of a
-// few records as two processes, of which one is killed, and repairs.
+// Two processes change tags and bodies; one is killed.
 func TestSweep_Several_EachRecordStandsOnceInEachOfItsRings(t *testing.T) {
 	open := func(s kv.Store) *essays { return openEssays(s, sweptShape) }
 	proof.Sweep(t, 150, building(kvtest.NoPowers), func(sim *kvtest.Sim) {
@@ -263,7 +255,6 @@ func writeEssays(e *essays, name string, rng *rand.Rand) {
 	_ = e.db.Close(context.Background())
 }
 
-// checkEssays asserts that the rings are the function of the records.
 func checkEssays(t testing.TB, e *essays) {
 	defer e.close(t)
 	for _, r := range []*timeline.Rings[essay, string]{e.byTag, e.tags} {

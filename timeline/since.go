@@ -8,8 +8,8 @@ import (
 )
 
 // Head returns a text that changes with each new entry: an ETag for the newest page, if all visible
-// changes move a record. It is also a cursor: Page returns the records newer than the head, and Since
-// counts them. One trip.
+// changes move a record. It is also a cursor: Page returns the records newer than the head, and
+// Since counts them. One trip.
 func (r *Ring[T]) Head(ctx context.Context) (string, error) { return r.ring.head(ctx) }
 
 func (r *ring) head(ctx context.Context) (string, error) {
@@ -60,7 +60,6 @@ func (r *ring) since(ctx context.Context, cursor string) (int, error) {
 	ctx, cancel := r.core.db.Patient(ctx)
 	defer cancel()
 	m, err := r.openAhead(ctx, func(i int, known *reader) int64 {
-		// There is nothing to count below the cursor.
 		return min(max(known.knowledge.top()-p.cuts[i].stamp, 0), max(4*defaultSegment/int64(len(r.lanes)), defaultSegment))
 	})
 	if err != nil {
@@ -85,9 +84,8 @@ func (r *ring) since(ctx context.Context, cursor string) (int, error) {
 	return n, r.core.failure(m.damage())
 }
 
-// InUse returns the lowest and the highest stamp that the ring shows, of stale entries too, or 0 if
-// it is empty. With several owners or shards, they are the stamps of the oldest and the newest entry.
-// Two trips.
+// InUse returns the lowest and the highest stamp that the ring shows, stale ones too, or 0. With
+// several owners or shards, they are the stamps of the oldest and the newest entry. Two trips.
 func (r *Ring[T]) InUse(ctx context.Context) (first, last int64, err error) { return r.ring.inUse(ctx) }
 
 func (r *ring) inUse(ctx context.Context) (first, last int64, err error) {
@@ -121,8 +119,6 @@ func (r *ring) endOf(ctx context.Context, up bool, from []cut) (int64, error) {
 	return items[0].stamp, nil
 }
 
-// openAhead opens a merge at the newest end, where each reader reads ahead(i, reader) stamps before
-// the newest block.
 func (r *ring) openAhead(ctx context.Context, ahead func(int, *reader) int64) (*merge, error) {
 	if err := r.ready(ctx); err != nil {
 		return nil, err

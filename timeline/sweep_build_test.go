@@ -14,11 +14,9 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// In the sweep, one or two processes build timelines of old records, while two others
-// change some of these, delete some, and make new ones. Processes die at any step. When
-// a last one has repaired and built, the timelines must be the function of the records:
-// those that no one has touched in the order of the field, and above them the others,
-// in the order of their changes.
+// One or two processes build timelines of old records while two others change, delete and make
+// records. Processes die at any step. After a repair and a build, untouched records must be in the
+// order of the field, and the others above them in the order of their changes.
 
 const sweptOld = 24
 
@@ -29,7 +27,7 @@ func openSweptTales(s kv.Store) *tales {
 	return p
 }
 
-// telling is what the writers know of their changes, by the id of the record.
+// telling is what the writers know of their changes, by id.
 type telling struct {
 	mu           sync.Mutex
 	now          int
@@ -41,8 +39,7 @@ func newTelling() *telling {
 	return &telling{begun: map[string]int{}, acked: map[string]int{}, touched: map[string]bool{}}
 }
 
-// begin notes that a change of id begins. A record that several have touched at a
-// time has no order.
+// begin begins a change of id.
 func (l *telling) begin(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,7 +55,7 @@ func (l *telling) end(id string, err error) {
 	}
 }
 
-// tell returns a time after all that were told before.
+// tell returns a time after all earlier ones.
 func (l *telling) tell() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,7 +70,7 @@ func anyTeller(rng *rand.Rand) string {
 	return append([]string{newTeller}, tellers...)[rng.IntN(1+len(tellers))]
 }
 
-// write makes n changes as one process. Each process has ids of its own.
+// write makes n changes as one process, of its own ids.
 func (l *telling) write(s kv.Store, mine int, rng *rand.Rand, n int) {
 	p := openSweptTales(s)
 	for i := range n {
@@ -125,7 +122,7 @@ func (l *telling) check(t *testing.T, p *tales) {
 
 func anyTale(*tale) bool { return true }
 
-// checkOne asserts that ring shows those of there that keep wants, in order.
+// checkOne asserts that ring shows the records that keep accepts, in order.
 func (l *telling) checkOne(t *testing.T, name string, there map[string]*tale, ring *timeline.Ring[tale], keep func(*tale) bool) {
 	shown := shownTales(t, ring)
 	for id, v := range there {
@@ -149,7 +146,7 @@ func (l *telling) checkOne(t *testing.T, name string, there map[string]*tale, ri
 	}
 }
 
-// wrong returns why above must not stand above below, "" if it may.
+// wrong returns why above must not stand above below, if so.
 func (l *telling) wrong(above, below *tale) string {
 	switch a, b := l.touched[above.ID], l.touched[below.ID]; {
 	case !a && b && l.acked[below.ID] > 0:
@@ -162,8 +159,8 @@ func (l *telling) wrong(above, below *tale) string {
 	return ""
 }
 
-// building returns a world in which most of the requests of the writers p and q are carried out,
-// and the others meet no faults but their own end.
+// building returns a world in which requests of the writers p and q rarely fail, and the others
+// meet no faults but their own end.
 func building(powers kvtest.Powers) kvtest.World {
 	return kvtest.World{
 		Powers: powers, Unsent: 0.003, Lost: 0.003, Mute: 0.006, Late: 0.01, Slow: 0.01,
@@ -176,7 +173,6 @@ func building(powers kvtest.Powers) kvtest.World {
 	}
 }
 
-// tellOld stores the records that are there before the timelines.
 func tellOld(sim *kvtest.Sim) {
 	bare := openBare(sim.Still())
 	var old []*tale
@@ -189,7 +185,6 @@ func tellOld(sim *kvtest.Sim) {
 	bare.close(sim.T())
 }
 
-// buildBy runs a build as the process called name, which may be killed.
 func buildBy(sim *kvtest.Sim, name string) {
 	if sim.Rand().IntN(2) == 0 {
 		sim.CrashAt(name, sim.Step()+sim.Rand().IntN(600))
@@ -197,7 +192,6 @@ func buildBy(sim *kvtest.Sim, name string) {
 	sim.Go(name, rebuildTales)
 }
 
-// endBuild repairs and builds as the last process, and checks.
 func (l *telling) endBuild(sim *kvtest.Sim) {
 	sim.Wait()
 	repairAll(sim, func(s kv.Store) *pages { return &pages{db: openSweptTales(s).db} })
@@ -228,7 +222,6 @@ func TestSweep_Build_BesideWritersAndCrashesTheOrderIsThatOfTheField(t *testing.
 	}
 }
 
-// A build that is killed anywhere, several times, goes on while others change records.
 func TestSweep_Build_ThatIsKilledGoesOn(t *testing.T) {
 	proof.Sweep(t, 60, building(kvtest.NoPowers), func(sim *kvtest.Sim) {
 		l := newTelling()
@@ -247,7 +240,6 @@ func TestSweep_Build_ThatIsKilledGoesOn(t *testing.T) {
 	})
 }
 
-// Each process of a release may build, and be killed at that.
 func TestSweep_Build_SeveralAtATimeHideNothing(t *testing.T) {
 	proof.Sweep(t, 120, building(kvtest.NoPowers), func(sim *kvtest.Sim) {
 		l := newTelling()

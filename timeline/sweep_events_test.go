@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// foot is an event of the sweep.
 type foot struct{ Owner, Guest string }
 
 type plainJSON[T any] struct{}
@@ -35,8 +34,7 @@ func openFeet(s kv.Store, layout Layout, keep int) *Events[foot, string] {
 	})
 }
 
-// footprints is what a test knows of an owner's events: when each guest's pushes began
-// and were acknowledged, by a clock that ticks at each.
+// footprints records, by guest, when pushes began and were acknowledged.
 type footprints struct {
 	mu     sync.Mutex
 	now    int
@@ -44,7 +42,7 @@ type footprints struct {
 	late   map[string]bool // guests whose event may arrive again at any time
 }
 
-// span is one push; end is 0 while it is not acknowledged.
+// span is one push; end is 0 until it is acknowledged.
 type span struct{ begin, end int }
 
 func (f *footprints) begin(guest string) {
@@ -61,8 +59,8 @@ func (f *footprints) ack(guest string) {
 	f.visits[guest][len(f.visits[guest])-1].end = f.now
 }
 
-// check asserts that every acknowledged guest is among the last, unless as many others
-// as are kept may have come later.
+// check asserts that every acknowledged guest is among the last, unless as many others as are kept
+// may have come later.
 func (f *footprints) check(t *testing.T, latest []foot, keep int) {
 	t.Helper()
 	shown := map[string]int{}
@@ -81,8 +79,8 @@ func (f *footprints) check(t *testing.T, latest []foot, keep int) {
 	}
 }
 
-// after returns how many others may have come after the last acknowledged push of
-// guest, -1 if there is none.
+// after returns how many others may have come after the last acknowledged push of guest, -1 if
+// there is none.
 func (f *footprints) after(guest string, visits []span) int {
 	last := span{}
 	for _, v := range visits {
@@ -149,7 +147,6 @@ func sweepEvents(t *testing.T, layout Layout) {
 	})
 }
 
-// pushSome pushes as one process, each guest twice.
 func (f *footprints) pushSome(e *Events[foot, string], name string) {
 	for i := range 4 {
 		guest := fmt.Sprint(name, i%2)

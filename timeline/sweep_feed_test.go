@@ -13,12 +13,11 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// feedItem is a page in the home feed of one of its author's followers.
 type feedItem struct{ Reader, Page string }
 
 var followers = []string{"bob", "cid", "dan"}
 
-// A feed is pages that are pushed to all followers when they are created.
+// A feed pushes pages to all followers when they are created.
 type feed struct {
 	*pages
 	items *timeline.Events[feedItem, string]
@@ -43,8 +42,6 @@ func openFeed(s kv.Store, layout timeline.Layout) *feed {
 	return f
 }
 
-// A process that fans out dies at some point. The process that repairs fans out the
-// rest.
 func TestSweep_Feed_EveryFollowerGetsEveryPageAfterACrashAnywhere(t *testing.T) {
 	for name, layout := range map[string]timeline.Layout{"appended": timeline.Appended, "packed": timeline.Packed, "numbered": timeline.Numbered} {
 		t.Run(name, func(t *testing.T) { sweepFeed(t, layout) })
@@ -63,7 +60,6 @@ func sweepFeed(t *testing.T, layout timeline.Layout) {
 	})
 }
 
-// createSome creates n pages as one process.
 func createSome(f *feed, name string, n int) {
 	for i := range n {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -73,7 +69,6 @@ func createSome(f *feed, name string, n int) {
 	_ = f.db.Close(context.Background())
 }
 
-// checkFeed asserts that each feed has every page once, and no others.
 func checkFeed(sim *kvtest.Sim, f *feed) {
 	defer f.close(sim.T())
 	there := map[string]bool{}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,11 +16,10 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// In the sweep, two processes with two goroutines each race to change, move, delete,
-// make again and let expire the same few records, and one is killed. When a last one
-// has repaired, every reader shows the function of the records.
+// Two processes with two goroutines each race to change, move, delete, make again and let expire a
+// few records, and one is killed. After a repair, every reader must show the function of the
+// records.
 
-// brief is a record that may expire.
 type brief struct {
 	ID, Author, Body string
 	Hidden           bool
@@ -40,11 +38,9 @@ func openBriefs(s kv.Store, shape timeline.Shape) *briefs {
 	if err != nil {
 		panic(err)
 	}
-	p := &briefs{db: db, Records: kvmodel.NewRecords(db, kvmodel.Schema[brief, string]{
-		Name: "Brief", Version: 1, ID: func(v *brief) string { return v.ID },
-		SetID: func(v *brief, id string) { v.ID = id }, Key: kvmodel.StringKey[string](), Codec: asJSON[brief]{},
-		Expires: func(v *brief) *time.Time { return &v.Ends },
-	})}
+	schema := schemaOf("Brief", func(v *brief) *string { return &v.ID })
+	schema.Expires = func(v *brief) *time.Time { return &v.Ends }
+	p := &briefs{db: db, Records: kvmodel.NewRecords(db, schema)}
 	spec := timeline.Spec[brief]{
 		Name: "Newest", Def: "timeline Body", Shape: shape,
 		Value: func(v *brief) string { return v.Body }, If: func(v *brief) bool { return !v.Hidden },
@@ -53,13 +49,12 @@ func openBriefs(s kv.Store, shape timeline.Shape) *briefs {
 	spec.Name, spec.Def, spec.Shards = "Sharded", "timeline Body shards 2", 2
 	p.shards = timeline.NewRing(p.Records, spec)
 	spec.Name, spec.Def, spec.Shards = "ByAuthor", "timeline Body by Author", 0
-	p.byAuthor = timeline.NewRings(p.Records, spec, kvmodel.By[brief, string]{Key: kvmodel.StringKey[string](), Value: func(v *brief) string { return v.Author }})
+	p.byAuthor = timeline.NewRings(p.Records, spec, by(func(v *brief) string { return v.Author }))
 	return p
 }
 
 var briefIDs = names("b", 0, 4)
 
-// change makes n random changes of p's records.
 func (p *briefs) change(name string, rng *rand.Rand, n int) {
 	for i := range n {
 		ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
@@ -86,7 +81,7 @@ func (p *briefs) change(name string, rng *rand.Rand, n int) {
 		case 4:
 			_, _ = p.Update(ctx, id, func(v *brief) error { v.Hidden = !v.Hidden; return nil })
 		default:
-			// A try that loses its race decides again.
+			// a try that loses its race decides again
 			_, _ = p.Update(ctx, id, func(v *brief) error {
 				switch rng.IntN(4) {
 				case 0:
@@ -103,7 +98,6 @@ func (p *briefs) change(name string, rng *rand.Rand, n int) {
 	}
 }
 
-// check asserts that every reader of every timeline shows what the records say.
 func (p *briefs) check(t *testing.T) {
 	in := map[string]*brief{}
 	for v, err := range p.All(ctx) {
@@ -141,20 +135,8 @@ func checkReaders(t *testing.T, name string, ring *timeline.Ring[brief], in map[
 	for _, n := range []int{1, 2, 5} {
 		checkPages(t, fmt.Sprint(name, " by ", n), ring, shown, n)
 	}
-	filled := 0
-	pictures, err := ring.Pictures(ctx, 2000)
-	must(t, err)
-	for _, p := range pictures {
-		for _, s := range p.Segments {
-			for _, slot := range s.Slots {
-				if slot == timeline.Filled {
-					filled++
-				}
-			}
-		}
-	}
-	if filled != len(shown) {
-		t.Errorf("%s: the pictures have %d records, want %d", name, filled, len(shown))
+	if n := filled(t, ring); n != len(shown) {
+		t.Errorf("%s: the pictures have %d records, want %d", name, n, len(shown))
 	}
 	head, err := ring.Head(ctx)
 	must(t, err)
@@ -163,21 +145,19 @@ func checkReaders(t *testing.T, name string, ring *timeline.Ring[brief], in map[
 	}
 }
 
-// checkPages goes down and up again in pages of n.
 func checkPages(t *testing.T, name string, ring *timeline.Ring[brief], want []string, n int) {
 	t.Helper()
 	var down []string
-	var pages []kvmodel.Listing[brief]
-	for cursor := "?"; cursor != ""; {
-		l, err := ring.Page(ctx, strings.TrimPrefix(cursor, "?"), n)
-		must(t, err)
+	pages := walk(t, ring, n)
+	for _, l := range pages {
 		for _, v := range l.Items {
 			down = append(down, v.ID)
 		}
-		if pages, cursor = append(pages, l), l.Next; cursor != "" {
-			if above, err := ring.Since(ctx, cursor); above != len(down) || err != nil {
-				t.Errorf("%s: %d since a cursor below %d, %v", name, above, len(down), err)
-			}
+		if l.Next == "" {
+			break
+		}
+		if above, err := ring.Since(ctx, l.Next); above != len(down) || err != nil {
+			t.Errorf("%s: %d since a cursor below %d, %v", name, above, len(down), err)
 		}
 	}
 	if d := cmp.Diff(want, down); d != "" {

@@ -16,25 +16,23 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// In the sweep, two processes change the same few pages on a simulated store, and one
-// of them is killed at some point. Then a third repairs, and the timelines must be
-// the function of the records: each stands once, where its last change has put it.
+// Two processes change a few pages, and one is killed. After a repair, the timelines must be the
+// function of the records: each stands once, where its last change put it.
 
 var sweptShape = timeline.Shape{Size: 40, Segment: 4}
 
-// quiet is the option of a DB that logs nothing.
 var quiet = kvmodel.Log(slog.New(slog.DiscardHandler))
 
 func openQuietly(s kv.Store) *pages { return openPages(s, sweptShape, quiet) }
 
-// diary is what the writers know of their changes, by the body each wrote.
+// diary is what the writers know of their changes, by the body written.
 type diary struct {
 	mu    sync.Mutex
 	now   int
 	begun map[string]int
 	acked map[string]int
 
-	toggled map[string]bool // ids that may have left and come back, which moves them without a new body
+	toggled map[string]bool // ids that may have left and come back, and so moved without a new body
 	wrong   []string
 }
 
@@ -57,7 +55,6 @@ func (d *diary) note(in map[string]int, body string) {
 
 var sweptIDs, sweptAuthors = []string{"a", "b", "c"}, []string{"ann", "bob"}
 
-// write makes n random changes as one process.
 func (d *diary) write(s kv.Store, name string, rng *rand.Rand, n int) {
 	p := openQuietly(s)
 	for i := range n {
@@ -89,7 +86,6 @@ func (d *diary) write(s kv.Store, name string, rng *rand.Rand, n int) {
 	_ = p.db.Close(context.Background())
 }
 
-// read asserts that a page shows only what belongs there, once.
 func (d *diary) read(ctx context.Context, p *pages) {
 	for _, author := range sweptAuthors {
 		l, err := p.byAuthor.Of(author).Page(ctx, "", 5)
@@ -106,8 +102,7 @@ func (d *diary) read(ctx context.Context, p *pages) {
 	}
 }
 
-// repairAll is a process that starts when all others have ended, and stays for longer
-// than the grace period.
+// repairAll is a process that starts when all others have ended, and outlives the grace period.
 func repairAll(sim *kvtest.Sim, open func(kv.Store) *pages) {
 	sim.Spare(proof.Fixer)
 	sim.Do(proof.Fixer, func(s kv.Store) {
@@ -166,8 +161,7 @@ func (d *diary) check(sim *kvtest.Sim, p *pages) {
 	}
 }
 
-// checkOrder asserts that what was written after something else was acknowledged
-// stands above it.
+// checkOrder asserts that a later write stands above one acknowledged before it began.
 func (d *diary) checkOrder(t *testing.T, order []*page) {
 	for i, above := range order {
 		for _, below := range order[i+1:] {
@@ -179,7 +173,6 @@ func (d *diary) checkOrder(t *testing.T, order []*page) {
 	}
 }
 
-// createFirst creates the records before the writers come.
 func createFirst(sim *kvtest.Sim, open func(kv.Store) *pages) {
 	p := open(sim.Still())
 	for _, id := range sweptIDs {
@@ -207,8 +200,8 @@ func sweepRecords(t *testing.T, powers kvtest.Powers, at func(*kvtest.Sim) int) 
 	})
 }
 
-// After changes that have all bumped the timeline, the next one takes its number while
-// it reads the record.
+// After several changes that moved a record, the next one takes its number while it reads the
+// record.
 func TestSweep_Records_ANumberTakenEarlyIsRepairedLikeAnyOther(t *testing.T) {
 	open := func(s kv.Store) *pages { return openRing(s, sweptShape, quiet) }
 	proof.Sweep(t, 150, building(kvtest.NoPowers), func(sim *kvtest.Sim) {
@@ -217,7 +210,7 @@ func TestSweep_Records_ANumberTakenEarlyIsRepairedLikeAnyOther(t *testing.T) {
 		sim.CrashAt("p", 60+sim.Rand().IntN(120))
 		for i, name := range []string{"p", "q"} {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-			// No other process's change may make up for the last one of p.
+			// no other process's change may make up for the last one of p
 			sim.Go(name, func(s kv.Store) { d.bump(open(s), name, rng, 14-10*i) })
 		}
 		sim.Wait()
@@ -226,7 +219,6 @@ func TestSweep_Records_ANumberTakenEarlyIsRepairedLikeAnyOther(t *testing.T) {
 	})
 }
 
-// bump makes n changes that nearly all bump, as one process.
 func (d *diary) bump(p *pages, name string, rng *rand.Rand, n int) {
 	for i := range n {
 		id, body := sweptIDs[rng.IntN(3)], fmt.Sprint(name, i)
@@ -260,7 +252,6 @@ func TestSweep_Records_InATransactionThatRunsTwice(t *testing.T) {
 	sweepRecords(t, kvtest.OptimisticPowers, anyStep)
 }
 
-// Without a crash, the process itself does later what has failed beside the commit.
 func TestSweep_Records_WithoutACrashAProcessCleansUpItself(t *testing.T) {
 	sweepRecords(t, kvtest.NoPowers, func(*kvtest.Sim) int { return 0 })
 }

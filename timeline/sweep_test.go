@@ -18,16 +18,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// In the sweeps, processes push to a lane, read it and trim it, on a simulated store
-// where requests fail, time out and arrive late, clients sleep and crash, and
-// counters are lost. The sweeps assert what docs/timeline.md promises:
+// Processes push to a lane, read it and trim it, while requests fail, time out and arrive late,
+// clients sleep and crash, and counters are lost. The sweeps assert what docs/timeline.md promises:
 //
-//	S1  what was acknowledged leaves its segment only when a newer block is there
+//	S1  an acknowledged entry leaves its segment only when a newer block is there
 //	S2  and is shown until Size newer numbers were handed out
-//	S3  what was acknowledged before a push began has a lower stamp
+//	S3  entries acknowledged before a push began have lower stamps
 //	S4  a page has no hole
 
-// ledger is what the test knows of a lane.
 type ledger struct {
 	mu    sync.Mutex
 	acked map[string]int64 // stamps by body
@@ -49,7 +47,6 @@ func (b *ledger) ack(body string, n int64) {
 	b.acked[body] = n
 }
 
-// known returns what was acknowledged so far, and its highest stamp.
 func (b *ledger) known() (acked map[string]int64, top int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,14 +56,12 @@ func (b *ledger) known() (acked map[string]int64, top int64) {
 	return maps.Clone(b.acked), top
 }
 
-// simLane returns the lane that a process works on.
 func simLane(s kv.Store, shape Shape) *lane { return laneOf(quietDB(s), shape) }
 
 func laneOf(db *kvmodel.DB, shape Shape) *lane {
 	return newLane(newProcess(db), "t:T:N:", shape.shape())
 }
 
-// quietDB opens a DB that logs nothing.
 func quietDB(s kv.Store) *kvmodel.DB {
 	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.DiscardHandler)))
 	if err != nil {
@@ -78,11 +73,11 @@ func quietDB(s kv.Store) *kvmodel.DB {
 func (l *lane) close() { closeDB(l.db) }
 
 func closeDB(db plug.DB) {
-	// The upkeep of a crashed process takes no longer than its sleep.
+	// the upkeep of a crashed process takes no longer than its sleep
 	_ = db.(interface{ Close(context.Context) error }).Close(context.Background())
 }
 
-// pushSome pushes n entries as one process and checks S3 for each.
+// pushSome checks S3 for each of n entries.
 func (b *ledger) pushSome(l *lane, name string, n int, ordered bool) {
 	for i := range n {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -100,7 +95,7 @@ func (b *ledger) pushSome(l *lane, name string, n int, ordered bool) {
 	l.close()
 }
 
-// readSome reads n pages as one process and checks S4 for each.
+// readSome checks S4 for each of n pages.
 func (b *ledger) readSome(l *lane, n, size int) {
 	for range n {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -175,7 +170,6 @@ func (b *ledger) check(sim *kvtest.Sim, l *lane, whole bool) {
 
 var sweptShapes = []Shape{{Size: 2, Segment: 2}, {Size: 1, Segment: 1}, {Size: 2, Segment: 1}, {Size: 3, Segment: 2}, {Size: 8, Segment: 2}}
 
-// sweepLane runs pushers, a reader and a trimmer.
 func sweepLane(t *testing.T, n int, world kvtest.World, f func(sim *kvtest.Sim, b *ledger, shape Shape)) {
 	proof.Sweep(t, n, world, func(sim *kvtest.Sim) {
 		shape := sweptShapes[int(sim.Seed())%len(sweptShapes)]
@@ -185,7 +179,6 @@ func sweepLane(t *testing.T, n int, world kvtest.World, f func(sim *kvtest.Sim, 
 	})
 }
 
-// still is a store that outlives its users and has no powers.
 type still struct{ kv.Store }
 
 func (still) Powers() kv.Powers { return kv.Powers{} }
@@ -220,7 +213,6 @@ func TestSweep_Lane_NothingIsLostAndNoPageHasAHole(t *testing.T) {
 	}
 }
 
-// A sleeper has a number and sleeps while the others go around the ring.
 func TestSweep_Lane_ASleeperClobbersNothing(t *testing.T) {
 	world := kvtest.World{Slow: 0.3, Late: 0.05}
 	sweepLane(t, 500, world, func(sim *kvtest.Sim, b *ledger, shape Shape) { allAtOnce(sim, b, shape, true) })
@@ -228,7 +220,7 @@ func TestSweep_Lane_ASleeperClobbersNothing(t *testing.T) {
 
 func isCounter(key string) bool { return strings.HasSuffix(key, "#n") }
 
-// If few pushes are under way at the time of a loss, the order is kept across it.
+// If few pushes are under way at the time of a loss, the order is kept.
 func TestSweep_Lane_ALostCounterHidesNothingAndKeepsTheOrder(t *testing.T) {
 	world := kvtest.World{Late: 0.03, Fault: func(m kvtest.Moment) kvtest.Fault {
 		if isCounter(m.Op.Key) {
@@ -242,8 +234,7 @@ func TestSweep_Lane_ALostCounterHidesNothingAndKeepsTheOrder(t *testing.T) {
 	}, true)
 }
 
-// A counter that is lost again and again, even while it is created, still takes
-// nothing with it. Then the order suffers, and a page may miss an entry for a moment.
+// Even while it is created. The order may suffer, and a page may miss an entry for a moment.
 func TestSweep_Lane_ACounterLostOftenTakesNothingWithIt(t *testing.T) {
 	world := kvtest.World{Evict: 0.03, Evictable: isCounter, Late: 0.05, Mute: 0.03}
 	lostCounter(t, world, func(*kvtest.Sim) {}, false)
@@ -252,8 +243,7 @@ func TestSweep_Lane_ACounterLostOftenTakesNothingWithIt(t *testing.T) {
 func lostCounter(t *testing.T, world kvtest.World, lose func(*kvtest.Sim), ordered bool) {
 	proof.Sweep(t, 400, world, func(sim *kvtest.Sim) {
 		b, shape := newLedger(), Shape{Size: 32, Segment: 2}
-		// Before anything is written, a new counter cannot know how far the old one
-		// was.
+		// an empty lane cannot tell how far a lost counter was
 		b.pushSome(simLane(sim.Still(), shape), "first", 2, true)
 		for _, name := range []string{"a", "b"} {
 			sim.Go(name, func(s kv.Store) { b.pushSome(simLane(s, shape), name, 6, ordered) })
@@ -269,9 +259,8 @@ func lostCounter(t *testing.T, world kvtest.World, lose func(*kvtest.Sim), order
 	})
 }
 
-// Processes start, push and end, one after another. In between the counter goes back,
-// by a few numbers or by laps, or is lost or no longer a number. A read after each
-// push shows that push as the newest entry.
+// Processes push one after another. In between, the counter goes back, by a few numbers or by laps,
+// or is lost or no number. Then a read must show the last push as the newest entry.
 func TestSweep_Lane_AWrongCounterHidesNoLaterPush(t *testing.T) {
 	proof.Sweep(t, 400, kvtest.World{}, func(sim *kvtest.Sim) {
 		shape := sweptShapes[int(sim.Seed())%len(sweptShapes)]
@@ -319,7 +308,6 @@ func damage(sim *kvtest.Sim) {
 	}
 }
 
-// A lost segment takes its own entries with it and no others.
 func TestSweep_Lane_ALostSegmentTakesNoOtherWithIt(t *testing.T) {
 	world := kvtest.World{Evict: 0.05, Evictable: func(key string) bool { return strings.HasSuffix(key, ".0") }, Late: 0.03}
 	proof.Sweep(t, 300, world, func(sim *kvtest.Sim) {
@@ -336,4 +324,21 @@ func TestSweep_Lane_ALostSegmentTakesNoOtherWithIt(t *testing.T) {
 		}
 		b.check(sim, l, true)
 	})
+}
+
+func TestFaults_OfAStoreAreNoticed(t *testing.T) {
+	proof.Notices(t, "TestSweep_Lane_NothingIsLostAndNoPageHasAHole", "blind add t:", "lost append t:", "lost incr t:")
+	proof.Notices(t, "TestSweep_Lane_ASleeperClobbersNothing", "blind cas t:")
+	proof.Notices(t, "TestSweep_Events_WhatWasAcknowledgedStaysAmongTheLast", "blind cas e:", "lost append e:")
+	proof.Notices(t, "TestSweep_Records_InATransaction", "lost add t:")
+	proof.Notices(t, "TestSweep_Records_AfterACrashAnywhereTheTimelineIsTheFunctionOfTheRecords", "lost append t:", "lost add t:")
+	proof.Notices(t, "TestSweep_Records_InAnyOrderOfATrip", "lost append t:")
+	proof.Notices(t, "TestSweep_Records_WithoutACrashAProcessCleansUpItself", "lost append t:")
+	proof.Notices(t, "TestSweep_Build_SeveralAtATimeHideNothing", "lost append t:")
+	if proof.Long() { // these take a second or more each
+		proof.Notices(t, "TestSweep_Records_InATransaction", "lost incr t:")
+		proof.Notices(t, "TestSweep_Records_WithoutACrashAProcessCleansUpItself", "blind add t:")
+		proof.Notices(t, "TestSweep_Several_EachRecordStandsOnceInEachOfItsRings", "lost append t:")
+		proof.Notices(t, "TestSweep_Feed_EveryFollowerGetsEveryPageAfterACrashAnywhere", "lost append line:")
+	}
 }

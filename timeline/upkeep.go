@@ -12,24 +12,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Meet notes the owners that a rebuild has seen.
-func (c *core) Meet(places []string) {
-	c.met.mu.Lock()
-	defer c.met.mu.Unlock()
-	if c.met.all == nil {
-		c.met.all = make(map[string]bool)
-	}
-	for _, place := range places {
-		c.met.all[ownerOf(place)] = true
-	}
-}
+func (c *core) Meet(places []string) { c.met.Note(kv.Texts(places, ownerOf)) }
 
-// ringsAtOnce is the number of rings that a check or the end of a rebuild reads in parallel.
 const ringsAtOnce = 16
 
-// Finish removes unreadable bytes from the rings. By now the records have their entries again.
+// Finish removes unreadable bytes from the rings. Their records have entries again by now.
 func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
-	for some := range slices.Chunk(c.met.take(), ringsAtOnce) {
+	for some := range slices.Chunk(c.met.Take(), ringsAtOnce) {
 		var lanes []*lane
 		for _, owner := range some {
 			lanes = append(lanes, c.lanesOf(owner)...)
@@ -42,7 +31,6 @@ func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	return nil
 }
 
-// mend removes unreadable bytes from the lane.
 func (l *lane) mend(ctx context.Context, s kv.Store) error {
 	return l.each(ctx, s, 0, l.shape.blocks, func(_ int64, key string, r kv.Result) error {
 		for range pushTries {
@@ -60,7 +48,6 @@ func (l *lane) mend(ctx context.Context, s kv.Store) error {
 	})
 }
 
-// Check reports the records of recs without an entry where they belong.
 func (c *core) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	wrong, all := make([][]string, len(recs)), make(map[laneName]*checked)
 	for i, rec := range recs {
@@ -93,16 +80,14 @@ func (c *core) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]st
 	return wrong, nil
 }
 
-// checked are the records to look for in one lane.
 type checked struct {
 	*lane
-	at   []int // indexes into all records
+	at   []int
 	recs []stamped
 }
 
 func (c *checked) add(at int, rec stamped) { c.at, c.recs = append(c.at, at), append(c.recs, rec) }
 
-// each calls missing for each record without an entry.
 func (c *checked) each(ctx context.Context, s kv.Store, missing func(at int, e stamped)) error {
 	for from := 0; from < len(c.recs); from += atOnce {
 		some := c.recs[from:min(from+atOnce, len(c.recs))]
@@ -119,7 +104,6 @@ func (c *checked) each(ctx context.Context, s kv.Store, missing func(at int, e s
 	return nil
 }
 
-// ofOwner returns " of owner" for messages, or "" for a shared ring.
 func ofOwner(owner string) string {
 	if owner == "" {
 		return ""
@@ -129,8 +113,8 @@ func ofOwner(owner string) string {
 
 var _ plug.Purger = (*core)(nil)
 
-// Purge removes the id from the entries of the record. The entries stay, without an id, until they are
-// lapped: no record has an empty id.
+// Purge removes the id from the entries of the record. They stay until they are lapped: no record
+// has an empty id.
 func (c *core) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
 	done := make(map[string]bool)
 	for _, place := range places {
@@ -146,12 +130,12 @@ func (c *core) Purge(ctx context.Context, s kv.Store, id string, places []string
 	return nil
 }
 
-// Purge searches the single ring, whether or not the record is known to be in it.
+// Purge searches the ring even if the record is not known to be in it.
 func (u unowned) Purge(ctx context.Context, s kv.Store, id string, _ []string, fence func() error) error {
 	return u.core.Purge(ctx, s, id, []string{""}, fence)
 }
 
-// purge removes id from all entries of the lane, including segments left by a longer ring.
+// purge also finds segments left by a longer ring.
 func (l *lane) purge(ctx context.Context, s kv.Store, id string, fence func() error) error {
 	for first, end := int64(0), l.shape.blocks; first < end; first += atOnce {
 		found, err := purgeKeys(ctx, s, l.keys(first, first+atOnce), id, fence)
@@ -165,8 +149,6 @@ func (l *lane) purge(ctx context.Context, s kv.Store, id string, fence func() er
 	return nil
 }
 
-// purgeKeys removes id from the entries under keys. found is the number of keys up to the last one that
-// exists.
 func purgeKeys(ctx context.Context, s kv.Store, keys []string, id string, fence func() error) (found int, err error) {
 	for range pushTries {
 		swaps, last, err := withoutID(ctx, s, keys, id)
@@ -177,7 +159,7 @@ func purgeKeys(ctx context.Context, s kv.Store, keys []string, id string, fence 
 		if err := fence(); err != nil {
 			return found, err
 		}
-		_ = s.Do(ctx, swaps) // Each op has its own result.
+		_ = s.Do(ctx, swaps)
 		keys = nil
 		for i := range swaps {
 			if err := swaps[i].Err(); unlessRaced(err) != nil {
@@ -190,7 +172,6 @@ func purgeKeys(ctx context.Context, s kv.Store, keys []string, id string, fence 
 	return found, kv.ErrConflict
 }
 
-// withoutID returns the swaps for purgeKeys, by the entries as they are now.
 func withoutID(ctx context.Context, s kv.Store, keys []string, id string) (swaps []kv.Op, found int, err error) {
 	if len(keys) == 0 {
 		return nil, 0, nil

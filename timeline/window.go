@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// ringWindow is the [plug.Window] of an index. A base is common to all rings of an owner.
+// All rings of an owner share a base.
 type ringWindow struct{ *core }
 
 func (c *core) Window() plug.Window { return ringWindow{c} }
@@ -43,7 +43,7 @@ func (c ringWindow) lanesAt(base string) (all []*lane) {
 	return all
 }
 
-// Audit returns the damaged segments. Stale entries are normal.
+// Stale entries are normal.
 func (c ringWindow) Audit(ctx context.Context, s kv.Store, base, _ string) (wrong []plug.Wrong, err error) {
 	for _, l := range c.lanesAt(base) {
 		damaged, err := l.damaged(ctx, s)
@@ -57,7 +57,6 @@ func (c ringWindow) Audit(ctx context.Context, s kv.Store, base, _ string) (wron
 	return wrong, nil
 }
 
-// damaged returns the keys of damaged segments, and the counter's if that is not a number.
 func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err error) {
 	count, _, err := l.readCounter(ctx, s)
 	if count == poisoned {
@@ -75,7 +74,7 @@ func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err e
 	return damaged, err
 }
 
-// Amend removes unreadable bytes from the rings. The records of these entries must be mended later.
+// Amend removes unreadable bytes. The records of these entries must be mended later.
 func (c ringWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error {
 	for _, l := range c.lanesAt(base) {
 		if err := cmp.Or(l.mend(ctx, s), l.dropBadCounter(ctx, s)); err != nil {
@@ -85,7 +84,7 @@ func (c ringWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error
 	return nil
 }
 
-// dropBadCounter deletes a counter that is not a number. The next writer recreates it: see RECOVER.
+// dropBadCounter deletes an unusable counter. The next writer recreates it: see RECOVER.
 func (l *lane) dropBadCounter(ctx context.Context, s kv.Store) error {
 	count, version, err := l.readCounter(ctx, s)
 	if err != nil || count != poisoned {
@@ -159,7 +158,6 @@ func (c ringWindow) Show(key string, value []byte) ([]string, error) {
 	return showEntries(key, value, func(e entry) string { return string(e.body) })
 }
 
-// Said returns the ids of the entries.
 func (c ringWindow) Said(key string, value []byte) (texts []string, bodies [][]byte) {
 	for _, body := range bodiesOf(key, value) {
 		texts = append(texts, string(body))
@@ -167,7 +165,6 @@ func (c ringWindow) Said(key string, value []byte) (texts []string, bodies [][]b
 	return texts, nil
 }
 
-// bodiesOf returns the bodies of the entries under key.
 func bodiesOf(key string, value []byte) (bodies [][]byte) {
 	if strings.HasSuffix(key, "#n") {
 		return nil
@@ -178,7 +175,6 @@ func bodiesOf(key string, value []byte) (bodies [][]byte) {
 	return bodies
 }
 
-// shownAtMost bounds the entries in the output of Show.
 const shownAtMost = 100
 
 func showEntries(key string, value []byte, body func(entry) string) ([]string, error) {

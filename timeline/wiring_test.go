@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// An impossible spec is a mistake in the program, reported at start-up.
 func TestWiring_OfAnImpossibleSpecPanicsAndSaysWhy(t *testing.T) {
 	feet := func(keep int, ttl time.Duration) func() {
 		return func() {

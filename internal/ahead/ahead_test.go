@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// look reads first in one trip and each of then in another, and returns what that has cost
-// and the values of then.
+// look reads first in one trip and each of then in another, and returns the cost and the values of
+// then.
 func look(t *testing.T, m *ahead.Memory, s kv.Store, l ahead.Look, first string, then ...[]string) (kv.Cost, []string) {
 	t.Helper()
 	ctx, meter := kv.Metered(context.Background())
@@ -121,10 +121,11 @@ func TestMemory_ForgetsWhatWasLookedAtLongAgo(t *testing.T) {
 	s := filled(t)
 	of := func(i int) ahead.Look { return ahead.Look{Listing: fmt.Sprint("Page.ByOwner ", i), N: 1} }
 	isHot := func(i int) bool {
-		one := m.Store(t.Context(), s, of(i))
-		_, _ = kv.One(context.Background(), one, kv.OpGet("a"))
-		_, _ = kv.GetAll(context.Background(), ahead.Then(one), "b", "c", "d")
-		return one.Foresaw()
+		ctx, meter := kv.Metered(context.Background())
+		one := m.Store(ctx, kv.Count(s), of(i))
+		_, _ = kv.One(ctx, one, kv.OpGet("a"))
+		_, _ = kv.GetAll(ctx, ahead.Then(one), "b")
+		return meter.Cost().Trips == 1
 	}
 	const hot, n = -1, 40_000
 	look(t, &m, s, of(hot), "a", []string{"b"})

@@ -1,5 +1,5 @@
-// Package ahead lets a read of a listing fetch its records in the first trip, by the records that the
-// last such read led to.
+// Package ahead lets a read of a listing fetch, in its first trip, the records that the last such
+// read led to.
 package ahead
 
 import (
@@ -7,26 +7,25 @@ import (
 	"sync"
 )
 
-// Memory remembers the keys that each look at a listing of an index fetched once it knew the page. They
-// are hints. The zero value is ready to use.
+// Memory remembers the keys of the records that each look at a listing led to. They are hints. The
+// zero value is ready to use.
 type Memory struct {
 	mu         sync.Mutex // never held during a trip
 	young, old map[Look][]string
 	size       int // keys and looks in young
 }
 
-// Look identifies a read: n records of a listing.
+// Look is a read of n records of a listing.
 type Look struct {
 	Listing string
 	N       int
 }
 
 const (
-	remembered = 1 << 15 // young looks and keys, and as many old ones
-	mostOfLook = 512     // keys
+	remembered = 1 << 15 // young looks and keys; old ones add as many
+	mostOfLook = 512
 )
 
-// recall returns the keys last remembered for l.
 func (m *Memory) recall(l Look) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -39,7 +38,7 @@ func (m *Memory) recall(l Look) []string {
 	return keys
 }
 
-// remember stores the keys that a look has read. It retains keys.
+// remember retains keys.
 func (m *Memory) remember(l Look, keys []string) {
 	keys = keys[:min(len(keys), mostOfLook)]
 	m.mu.Lock()
@@ -49,7 +48,7 @@ func (m *Memory) remember(l Look, keys []string) {
 	}
 }
 
-// put stores keys in the young memory. The caller holds mu.
+// put requires mu.
 func (m *Memory) put(l Look, keys []string) {
 	was, ok := m.young[l]
 	if !ok {

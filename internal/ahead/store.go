@@ -8,24 +8,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Store is the store of one look, for one goroutine. Its first trip also reads the keys that the last
-// such look read by [Then]. So reads by Then may happen in any order with the other reads of the first
-// trip, and before the result that led to them.
+// Store is the store of one look, for one goroutine. Its first trip also reads the keys that the
+// last such look read by [Then].
 type Store struct {
 	kv.Store
 	memory *Memory
 	look   Look
-	begun  bool // the first trip is made
+	begun  bool
 
-	keys    []string // read with the first trip
+	keys    []string // read in the first trip
 	results []kv.Result
-	taken   int      // how many of results were used
-	at      int      // position in keys after the last key requested
-	asked   []string // requested by Then
+	at      int      // index in keys after the last key requested
+	asked   []string // by Then
 }
 
-// Store returns s for a look l. With [kv.Powers.Local] it reads ahead only under a [kv.Meter], which
-// counts the trips that other stores would take.
+// Store returns s for a look l. A store with [kv.Powers.Local] reads ahead only under a [kv.Meter],
+// which counts the trips that other stores would take.
 func (m *Memory) Store(ctx context.Context, s kv.Store, l Look) *Store {
 	if kv.PowersOf(s).Local && !kv.IsMetered(ctx) {
 		return &Store{Store: s}
@@ -33,10 +31,9 @@ func (m *Memory) Store(ctx context.Context, s kv.Store, l Look) *Store {
 	return &Store{Store: s, memory: m, look: l, keys: m.recall(l)}
 }
 
-// Powers returns those of the underlying store.
 func (s *Store) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
-// Memory returns the Memory of the underlying store. Its answers cause no reading ahead.
+// Memory returns the Memory of the underlying store, which never reads ahead.
 func (s *Store) Memory(ctx context.Context) (kv.Memory, string) { return kv.MemoryOf(ctx, s.Store) }
 
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
@@ -48,8 +45,8 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	return s.first(ctx, ops)
 }
 
-// Then returns the store for the reads of a look on s once it knows the page. If s is a [Store], a key
-// that its first trip has read is answered from that, once.
+// Then returns the store for the reads of a look once its page is known. A key read ahead is
+// answered from the first trip, once.
 func Then(s kv.Store) kv.Store {
 	one, ok := s.(*Store)
 	switch {
@@ -72,20 +69,19 @@ func (t then) Do(ctx context.Context, ops []kv.Op) error {
 	return t.rest(ctx, ops)
 }
 
-// trips holds reusable slices of ops.
 var trips = sync.Pool{New: func() any { return new([]kv.Op) }}
 
-// first carries out ops together with gets of the keys, whose errors are not those of ops.
+// first carries out ops together with gets of the keys. Errors of those gets are not errors of ops.
 func (s *Store) first(ctx context.Context, ops []kv.Op) error {
 	space := trips.Get().(*[]kv.Op)
 	defer trips.Put(space)
 	all := append((*space)[:0], ops...)
 	for _, key := range s.keys {
 		op := kv.OpGet(key)
-		op.Near = true // a look reads values to be displayed
+		op.Near = true // a look displays values
 		all = append(all, op)
 	}
-	_ = s.Store.Do(ctx, all) // each op has its own result
+	_ = s.Store.Do(ctx, all)
 	for i := range ops {
 		ops[i].Result = all[i].Result
 	}
@@ -98,7 +94,6 @@ func (s *Store) first(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// rest answers the gets ops from the first trip, and requests the others.
 func (s *Store) rest(ctx context.Context, ops []kv.Op) error {
 	s.note(ops)
 	var missing []kv.Op
@@ -112,7 +107,7 @@ func (s *Store) rest(ctx context.Context, ops []kv.Op) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	_ = s.Store.Do(ctx, missing) // each op has its own result
+	_ = s.Store.Do(ctx, missing)
 	for i, position := range positions {
 		ops[position].Result = missing[i].Result
 	}
@@ -141,16 +136,13 @@ func (s *Store) take(key string) (kv.Result, bool) {
 		if r.Err == nil && r.Value == nil || kv.Failed(r.Err) {
 			return kv.Result{}, false
 		}
-		s.at, s.taken, s.results[i] = i+1, s.taken+1, kv.Result{}
+		s.at, s.results[i] = i+1, kv.Result{}
 		return r, true
 	}
 	return kv.Result{}, false
 }
 
-// Foresaw reports whether the look used a value that was read before the need for it was known.
-func (s *Store) Foresaw() bool { return s.taken > 0 }
-
-// Remember stores, at the end of the look, the keys that the next is likely to read.
+// Remember stores, at the end of the look, the keys for the next one.
 func (s *Store) Remember() {
 	if s.begun && s.memory != nil {
 		s.memory.remember(s.look, s.asked)

@@ -15,7 +15,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// A thousand concurrent writes meet the seal of a process that died.
+// They meet the seal of a process that died.
 func TestLogs_WritesThatMeetASealTogetherWaitForItTogetherAndReplaceItOnce(t *testing.T) {
 	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,8 @@ package memberlog
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// readDamaged stores value under key and reads the list as a new process does.
+// readDamaged stores value under key and reads the list as a new process.
 func readDamaged(t testing.TB, s kv.Store, key string, value []byte) (ids []string, err error) {
 	t.Helper()
 	ctx := context.Background()
@@ -23,7 +25,6 @@ func readDamaged(t testing.TB, s kv.Store, key string, value []byte) (ids []stri
 	return ids, err
 }
 
-// valueOf returns the value of key.
 func valueOf(t testing.TB, s kv.Store, key string) []byte {
 	t.Helper()
 	r, err := kv.One(context.Background(), s, kv.OpGet(key))
@@ -71,7 +72,7 @@ func TestLogs_ACutRecordOfTheTailIsCorrupt(t *testing.T) {
 	s := server{memkv.New(memkv.Options{})}
 	l, _ := prompt(s, small)
 	key := l.key(place, name{})
-	between := map[int]int{} // the number of members before a cut
+	between := map[int]int{} // members before a cut
 	for i, id := range []string{"ann", "bob", "cem"} {
 		must(t, l.Write(ctx, s, place, Entry{ID: id, Rev: 1 << 40, In: true}))
 		between[len(valueOf(t, s, key))] = i + 1
@@ -89,7 +90,7 @@ func TestLogs_ACutRecordOfTheTailIsCorrupt(t *testing.T) {
 	}
 }
 
-// A fold of a corrupt segment would hide the damage.
+// A fold would hide the damage.
 func TestLogs_ACorruptSegmentIsNotFolded(t *testing.T) {
 	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		ctx := t.Context()
@@ -108,8 +109,8 @@ func TestLogs_ACorruptSegmentIsNotFolded(t *testing.T) {
 	})
 }
 
-// FuzzParse checks that a read of any stored bytes returns an error, or a list with each member
-// once and in order.
+// FuzzParse checks that a read of any bytes returns an error, or a list with each member once and
+// in order.
 func FuzzParse(f *testing.F) {
 	seg := encodeSegment(nil)
 	for i, id := range []string{"ann", "", "\xff"} {
@@ -145,4 +146,23 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("folded, %v is %v, %v", rows, again.settled(), err)
 		}
 	})
+}
+
+// Some hashes begin with the same bits, and members have several entries.
+func TestRearrange_TheOrderIsByPositionAndThenByArrival(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		rows := make([]row, 1+rng.IntN(60))
+		for i := range rows {
+			rows[i].ID = fmt.Sprint(rng.IntN(8))
+			rows[i].hash = uint64(rng.IntN(3))<<60 | uint64(rng.IntN(3))
+			rows[i].Rev = uint64(i)
+		}
+		want := slices.Clone(rows)
+		slices.SortStableFunc(want, func(a, b row) int { return a.compare(&b) })
+		rearrange(rows, order(rows))
+		if !slices.Equal(rows, want) {
+			t.Fatalf("seed %d: got %v, want %v", seed, rows, want)
+		}
+	}
 }

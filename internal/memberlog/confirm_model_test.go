@@ -11,14 +11,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// In these worlds the list is one of records. A process enters ann's record into the list, another
-// removes it, a third folds and asks the record, and a fourth finishes the work of processes it
-// takes for dead. A record with the value must be in the list in every state.
+// The list is one of records. A process enters ann's record into the list, another removes it, a
+// third folds and asks the record, and a fourth finishes the work of processes it takes for dead. A
+// record with the value must be in the list in every state.
 
 const annsRecord = "r:ann"
 
-// readAnn returns ann's record, which is as short as an entry: its rev, and whether it has the
-// value.
+// readAnn returns ann's record: its rev, and whether it has the value.
 func readAnn(ctx context.Context, s kv.Store) (record Entry, version kv.Version, err error) {
 	r, err := kv.One(ctx, s, kv.OpGet(annsRecord))
 	if err != nil {
@@ -28,7 +27,7 @@ func readAnn(ctx context.Context, s kv.Store) (record Entry, version kv.Version,
 	return said("ann", record.Rev, record.In), r.Version, err
 }
 
-// changesAnn changes the record as the write path does, one change after another.
+// changesAnn changes the record as the write path does.
 func changesAnn(changes ...bool) modelClient {
 	return modelClient{fmt.Sprintf("writer of %v", changes), func(l *Logs, _ *truth) {
 		for _, in := range changes {
@@ -57,7 +56,6 @@ func commitAnn(ctx context.Context, s kv.Store, version kv.Version, e Entry) err
 	return err
 }
 
-// foldsAnn does the upkeep of the first segment, and asks the record.
 var foldsAnn = modelClient{"keeper", func(l *Logs, w *truth) {
 	l.Overdue = func(string, Entry) {}
 	l.Confirm = func(ctx context.Context, s kv.Store, place string, entries []Entry) ([]Entry, error) {
@@ -67,7 +65,7 @@ var foldsAnn = modelClient{"keeper", func(l *Logs, w *truth) {
 			switch {
 			case err != nil || e.ID == "ann" && record.Rev < e.Rev:
 			case e.ID != "ann" || record.In:
-				says[i] = e // No one changes the others.
+				says[i] = e // no one changes the others
 			default:
 				says[i] = record
 			}
@@ -138,7 +136,6 @@ func (m *modelWorld) annBounds() proof.Bounds {
 	return b
 }
 
-// annIsListed returns an error if ann's record has the value and is not in the list.
 func annIsListed(s kv.Store, limits Limits, w *truth) error {
 	if len(w.wrong) > 0 {
 		return errors.New(w.wrong[0])

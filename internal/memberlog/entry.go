@@ -9,29 +9,26 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 )
 
-// Entry says that a member is in a list or out of it. Of a member's entries the one with the
-// highest Rev counts; with equal Revs, the one that says out. So order and repetition do not
-// matter.
+// Entry says that a member is in a list or out of it. The one with a member's highest Rev counts,
+// with equal Revs the one that says out, so order and repetition do not matter.
 type Entry struct {
 	ID  string
 	Rev uint64
 
-	// At is in Unix seconds: for a member that is in, its expiry, 0 for never; for one that is out,
-	// the time of removal.
+	// At, in Unix seconds, is the expiry of a member that is in, 0 for never, or the time of
+	// removal of one that is out.
 	At int64
 
-	// Note is what the list keeps of a member that is in and never ends.
+	// Note is kept for a member that is in and never expires.
 	Note Note
 
 	In   bool
-	late bool // it stands in the tail of a segment
+	late bool // in the tail of a segment
 }
 
-// Note is a short text, which is held once for all entries that have it. The zero Note is the
-// empty text.
+// Note is a short text, interned.
 type Note struct{ text unique.Handle[string] }
 
-// NoteOf returns the note with this text.
 func NoteOf(text string) Note {
 	if text == "" {
 		return Note{}
@@ -39,7 +36,6 @@ func NoteOf(text string) Note {
 	return Note{unique.Make(text)}
 }
 
-// String returns the text of n.
 func (n Note) String() string {
 	if n == (Note{}) {
 		return ""
@@ -47,7 +43,7 @@ func (n Note) String() string {
 	return n.text.Value()
 }
 
-// counts reports whether e takes precedence over than, another entry of the same member.
+// counts reports whether e takes precedence over than, of the same member.
 func (e *Entry) counts(than *Entry) bool {
 	if e.Rev != than.Rev {
 		return e.Rev > than.Rev
@@ -61,13 +57,11 @@ func (e *Entry) counts(than *Entry) bool {
 	return e.Note.String() > than.Note.String()
 }
 
-// Member reports whether e's member is in the list at now.
 func (e *Entry) Member(now time.Time) bool { return e.member(now.Unix()) }
 
 func (e *Entry) member(now int64) bool { return e.In && (e.At == 0 || now < e.At) }
 
-// forgettable reports whether the member has been out for so long that every older entry has
-// arrived.
+// forgettable: no older entry can still arrive.
 func (e *Entry) forgettable(now int64, grace time.Duration) bool {
 	return e.At != 0 && now-e.At > int64(grace/time.Second)
 }
@@ -79,16 +73,14 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// Position is a position in a list. Members are in the order of the hashes of their ids.
+// Position is a position in a list, ordered by the hashes of the ids.
 type Position struct {
 	Hash uint64
 	ID   string
 }
 
-// PositionOf returns the position of id.
 func PositionOf(id string) Position { return Position{hashOf(id), id} }
 
-// Compare compares p and q in list order.
 func (p Position) Compare(q Position) int {
 	if p.Hash != q.Hash {
 		return cmp.Compare(p.Hash, q.Hash)
@@ -101,13 +93,12 @@ type row struct {
 	hash uint64
 }
 
-// Position returns the position of the member of r.
 func (r *row) Position() Position { return Position{r.hash, r.ID} }
 
 func (r *row) compare(s *row) int { return r.Position().Compare(s.Position()) }
 
-// hashOf spreads ids over the segments of a list. It is part of the stored format. Ids chosen to
-// collide share a segment that cannot be split, which harms no other list.
+// hashOf is part of the stored format. Ids chosen to collide share a segment that cannot be split,
+// which harms no other list.
 func hashOf(id string) uint64 {
 	const k = 0x9e3779b97f4a7c15
 	h := uint64(len(id)) * k
@@ -120,7 +111,7 @@ func hashOf(id string) uint64 {
 	for i := len(id) - 1; i >= 0; i-- {
 		rest = rest<<8 | uint64(id[i])
 	}
-	// The last step is that of SplitMix64, after which all bits are equally good.
+	// the finalizer of SplitMix64
 	h = (h ^ rest) * k
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>27) * 0x94d049bb133111eb

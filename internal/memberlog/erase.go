@@ -10,29 +10,29 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Most lists have no head, and take no key at all once they have no members: folding such a list to
-// nothing drops its only segment, by the version read. An earlier append makes that fail, and a
-// later one finds no segment and starts the list again.
+// A list without a head takes no key once it has no members: folding it to nothing drops its only
+// segment, by the version read. An earlier append makes that fail; a later one starts the list
+// again.
 //
-// If the first segment is missing while a process replaces it, it looks lost. So a list that is
-// divided from the start keeps it. In other lists the first segment is replaced only when it is
-// large, and then it does not lose its last member within that time.
+// While a first segment is being replaced, its absence would look like a loss. So lists that are
+// divided from the start keep it. Others replace it only when it is too large to lose its last
+// member meanwhile.
 
-// Erase removes everything place's list says about id up to rev. No such entry may still be in
-// flight, unless Confirm will find it. Erase reports whether the list now takes no key.
+// Erase removes everything about id up to rev, and reports whether place's list now takes no key.
+// No such entry may still be in flight, unless Confirm will find it.
 func (l *Logs) Erase(ctx context.Context, s kv.Store, place, id string, rev uint64) (gone bool, err error) {
 	gone, _, err = l.eraseAt(ctx, s, place, hashOf(id), every(func(r *row) bool { return r.ID == id && r.Rev <= rev }))
 	return gone, err
 }
 
-// EraseLeft is Erase for all former members of place's list.
+// EraseLeft is Erase for all former members.
 func (l *Logs) EraseLeft(ctx context.Context, s kv.Store, place string) (gone bool, err error) {
 	now := l.now()
 	return l.eraseAll(ctx, s, place, every(func(r *row) bool { return !r.member(now) }))
 }
 
-// EraseOne removes id from place's list. It calls fence after each read and before the removal;
-// fence returns an error if id must stay.
+// EraseOne removes id. Between each read and the removal it calls fence, which returns an error if
+// id must stay.
 func (l *Logs) EraseOne(ctx context.Context, s kv.Store, place, id string, fence func() error) error {
 	is := func(r *row) bool { return r.ID == id }
 	_, _, err := l.eraseAt(ctx, s, place, hashOf(id), func(rows []row) (func(*row) bool, error) {
@@ -44,8 +44,8 @@ func (l *Logs) EraseOne(ctx context.Context, s kv.Store, place, id string, fence
 	return err
 }
 
-// Keep removes the members of place's list that keep rejects. keep is called with the members of a
-// segment just read, so a member that is written again later stays.
+// Keep removes the members that keep rejects. It calls keep with the members of a segment just
+// read, so a member that is written again later stays.
 func (l *Logs) Keep(ctx context.Context, s kv.Store, place string, keep func(ids []string) ([]bool, error)) error {
 	_, err := l.eraseAll(ctx, s, place, func(rows []row) (func(*row) bool, error) {
 		ids := kv.Texts(rows, func(r row) string { return r.ID })
@@ -59,7 +59,6 @@ func (l *Logs) Keep(ctx context.Context, s kv.Store, place string, keep func(ids
 	return err
 }
 
-// judge returns a func that selects the rows to erase from a segment just read.
 type judge func(rows []row) (is func(*row) bool, err error)
 
 func every(is func(*row) bool) judge { return func([]row) (func(*row) bool, error) { return is, nil } }
@@ -73,7 +72,7 @@ func (l *Logs) eraseAll(ctx context.Context, s kv.Store, place string, judge jud
 	return gone, nil
 }
 
-// eraseAt removes rows from the segment for hash. It also returns the last hash of that segment.
+// eraseAt erases from the segment for hash, and also returns its last hash.
 func (l *Logs) eraseAt(ctx context.Context, s kv.Store, place string, hash uint64, judge judge) (gone bool, last uint64, err error) {
 	for range maxTries {
 		gone, last, err = l.erase(ctx, s, place, hash, judge)
@@ -130,8 +129,8 @@ func (l *Logs) erase(ctx context.Context, s kv.Store, place string, hash uint64,
 	return l.ends(h, rows), last, err
 }
 
-// eraseRetired removes the entries that writers, not knowing of other segments, have appended to a
-// retired first segment, if first is a get of one.
+// eraseRetired removes the entries that writers unaware of other segments have appended to a
+// retired first segment.
 func eraseRetired(ctx context.Context, s kv.Store, first []kv.Op) error {
 	if len(first) == 0 || absent(&first[0]) || bytes.Equal(first[0].Result.Value, retired) {
 		return nil
@@ -143,7 +142,6 @@ func eraseRetired(ctx context.Context, s kv.Store, first []kv.Op) error {
 	return err
 }
 
-// without returns the valid rows of g that is rejects, and whether it accepts any.
 func without(g *segment, is func(*row) bool) (rows []row, there bool) {
 	for i := range g.rows {
 		there = there || is(&g.rows[i])
@@ -151,7 +149,6 @@ func without(g *segment, is func(*row) bool) (rows []row, there bool) {
 	return slices.DeleteFunc(g.settled(), func(r row) bool { return is(&r) }), there
 }
 
-// vanishes reports whether place's list, which has no head, is empty once rows are folded.
 func (l *Logs) vanishes(h *head, rows []row) bool {
 	for i := range rows {
 		if !rows[i].forgettable(l.now(), l.Limits.Grace) {
@@ -161,5 +158,5 @@ func (l *Logs) vanishes(h *head, rows []row) bool {
 	return l.ends(h, nil)
 }
 
-// ends reports whether a list with head h takes no key once it is folded to rows.
+// ends reports whether a list folded to rows takes no key.
 func (l *Logs) ends(h *head, rows []row) bool { return len(rows) == 0 && !h.stored && l.Hot == 0 }

@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// comeAndGo writes an entry and a removal for each of ids.
 func comeAndGo(t *testing.T, l *Logs, s kv.Store, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
@@ -99,7 +98,7 @@ func TestErase_LeftTakesAListWithoutMembersAlong(t *testing.T) {
 	})
 }
 
-// A writer that does not know of the split has appended behind the mark.
+// A writer that does not know of the split appends to it.
 func TestErase_TakesWhatStandsBehindARetiredSegment(t *testing.T) {
 	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
 		ctx := t.Context()
@@ -119,7 +118,6 @@ func TestErase_TakesWhatStandsBehindARetiredSegment(t *testing.T) {
 	})
 }
 
-// An entry added between the read of a list and the drop of its key stays.
 func TestErase_AnEntryThatComesInBetweenStays(t *testing.T) {
 	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		ctx := t.Context()

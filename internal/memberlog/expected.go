@@ -7,21 +7,20 @@ import (
 	"sync"
 )
 
-// expected is the entries of committed changes of this process that may not be in a segment yet.
-// Its readers see them at once.
+// expected holds entries of committed changes of this process that may not be in a segment yet. Its
+// readers see them at once.
 type expected struct {
 	mu         sync.Mutex
 	young, old map[string]map[string]Entry // by place and id
-	weight     int                         // number of entries put into young
+	weight     int                         // entries put into young
 }
 
-// maxExpected limits the young entries. An entry is forgotten early only after as many others.
 const maxExpected = 1 << 14
 
-// Expect makes e count for readers of this process until Written is called for it.
+// Expect makes e visible to readers of this process until Written.
 func (l *Logs) Expect(place string, e Entry) { l.expected.put(place, e) }
 
-// Written ends the effect of Expect: e, or its replacement, is part of place's list.
+// Written ends Expect: e, or its replacement, is in place's list.
 func (l *Logs) Written(place string, e Entry) { l.expected.drop(place, e) }
 
 func (c *expected) put(place string, e Entry) {
@@ -40,7 +39,6 @@ func (c *expected) put(place string, e Entry) {
 	c.weight++
 }
 
-// drop forgets the entry of e's member if its rev is at most e's.
 func (c *expected) drop(place string, e Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,8 +52,8 @@ func (c *expected) drop(place string, e Entry) {
 	}
 }
 
-// of returns the entries of place. It must be called before a segment is read: an entry dropped
-// during the read may not be in the result.
+// of must be called before a segment is read: an entry dropped during the read may not be in the
+// result.
 func (c *expected) of(place string) []row {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,10 +66,10 @@ func (c *expected) of(place string) []row {
 	return rows
 }
 
-// expect merges the entries of own that belong in p into rows, the sorted rows of its segment.
+// expect merges own into the sorted rows of p's segment.
 func (p *part) expect(rows, own []row) []row {
 	if len(own) > 0 {
-		rows = slices.Clone(rows) // others may share them
+		rows = slices.Clone(rows) // may be shared
 	}
 	for i := range own {
 		at, found := sort.Find(len(rows), func(at int) int { return own[i].compare(&rows[at]) })

@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// afterwards is a store that calls a function after a trip, before the answer.
+// afterwards calls do after a trip, before the answer.
 type afterwards struct {
 	kv.Store
 	do func()

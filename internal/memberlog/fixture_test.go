@@ -17,7 +17,6 @@ type server struct{ kv.Store }
 
 func (server) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
 
-// eachKind runs f on an empty store for each set of powers.
 func eachKind(t *testing.T, f func(t *testing.T, mem *memkv.Store, s kv.Store)) {
 	for _, kind := range []struct {
 		name string
@@ -53,7 +52,7 @@ func prompt(s kv.Store, limits Limits) (l *Logs, wait func()) {
 	}
 }
 
-// fill adds n members, one after another, and tends the list.
+// fill adds n members, and tends the list.
 func fill(t testing.TB, l *Logs, wait func(), n int) (ids []string) {
 	t.Helper()
 	ctx := context.Background()
@@ -94,7 +93,6 @@ func wantErr(t testing.TB, err, want error) {
 	}
 }
 
-// entryOf returns the entry of id that counts.
 func entryOf(ctx context.Context, l *Logs, s kv.Store, place, id string) (Entry, error) {
 	entries, err := l.Find(ctx, s, place, id)
 	if err != nil {
@@ -103,7 +101,7 @@ func entryOf(ctx context.Context, l *Logs, s kv.Store, place, id string) (Entry,
 	return entries[0], nil
 }
 
-// accept takes the rest of a list for the whole, as after a rebuild.
+// accept takes the rest of a list for the whole, as a rebuild does.
 func (l *Logs) accept(ctx context.Context, s kv.Store, place string) error {
 	if err := l.discard(ctx, s, place); err != nil {
 		return err
@@ -115,7 +113,6 @@ func (l *Logs) accept(ctx context.Context, s kv.Store, place string) error {
 	return l.setLost(ctx, s, place, h.lost, 0)
 }
 
-// Contains reports whether id is a member. One trip if the head is remembered.
 func (l *Logs) Contains(ctx context.Context, s kv.Store, place, id string) (bool, error) {
 	entries, err := l.Find(ctx, s, place, id)
 	return err == nil && entries[0].member(l.now()), err

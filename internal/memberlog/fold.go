@@ -11,13 +11,13 @@ import (
 )
 
 // An entry is written before its record commits. A process that dies in between may leave one that
-// no record confirms and no journal line names. So entries of a tail enter a base only once their
-// records have confirmed them. Until then they count, and stay in the tail.
+// no record confirms and no journal line names. So entries of a tail enter a base only after
+// confirmation by their records. Until then they count, and stay in the tail.
 
 // certain maps entries to what their records say instead.
 type certain map[Entry]Entry
 
-// fold returns the rows that a new segment needs. Uncertain rows stay late.
+// fold returns the rows that a new segment needs. Uncertain ones stay late.
 func (l *Logs) fold(rows []row, sure certain) []row {
 	now := l.now()
 	var needed []row
@@ -36,16 +36,13 @@ func (l *Logs) fold(rows []row, sure certain) []row {
 	return needed
 }
 
-// open reports whether r needs confirmation by its record. A removal is certain: it is written
-// after the commit.
+// A removal needs no confirmation: it is written after the commit.
 func (l *Logs) open(r *row, now int64) bool {
 	return l.Confirm != nil && r.late && r.member(now)
 }
 
 const confirmAtOnce = 100
 
-// examine asks the records about the members in the tail among rows. Entries it could not ask about
-// are not certain.
 func (l *Logs) examine(ctx context.Context, s kv.Store, place string, rows []row) certain {
 	var entries []Entry
 	for i := range rows {
@@ -70,12 +67,11 @@ func (l *Logs) examine(ctx context.Context, s kv.Store, place string, rows []row
 	return sure
 }
 
-// Pending reports that e is pending. If it still is a minute later, the first read of the list
-// calls Overdue.
+// Pending notes e. If it is still pending a minute later, the first read of the list calls Overdue.
 func (l *Logs) Pending(place string, e Entry) { l.pending.note(place, e, l.Now()) }
 
-// pending is some entries, by place, and when this process first saw that they were pending. Their
-// age is known only so: see plug.Judge.
+// pending holds entries with the time when this process first saw them pending, all it knows of
+// their age: see plug.Judge.
 type pending struct {
 	mu     sync.Mutex
 	places map[string][]sighting
@@ -96,7 +92,7 @@ func (p *pending) note(place string, e Entry, now time.Time) {
 		return
 	}
 	if p.places == nil || p.n == maxPending {
-		// forgotten entries are seen again by the next fold
+		// the next fold finds forgotten entries again
 		p.places, p.n = make(map[string][]sighting), 0
 	}
 	p.places[place] = append(p.places[place], sighting{e, now})

@@ -12,50 +12,47 @@ import (
 )
 
 // head names the segments of a list, whose prefixes cover all hashes. A list without a head has one
-// segment, the first. A head is immutable except for seen and looked.
+// segment, the first. Only seen and looked change.
 type head struct {
 	stored  bool
-	version kv.Version // of the stored head, if just read
+	version kv.Version // if just read
 	value   []byte     // of the stored head, nil if not read
 	parts   []part     // in the order of their prefixes
 
-	// lost is the number of the first rebuild that restores what the store has lost of the list, 0
-	// if nothing is lost.
+	// lost is the number of the rebuild that restores a loss, 0 if nothing is lost.
 	lost uint64
 
-	// looked is when this process last saw that the head is the stored one, in Unix nanoseconds.
+	// looked is when this process last saw that this head is stored, in Unix nanoseconds.
 	looked atomic.Int64
 
-	// seen is the number of members of each part when this process last read it.
 	seen []atomic.Int32
 }
 
-// part is a segment as named by a head: the members with hashes that begin with its prefix.
+// part is a segment with the members whose hashes begin with its prefix.
 type part struct {
 	name    name
-	depth   uint8  // number of bits of its prefix
+	depth   uint8  // bits of its prefix
 	from    uint64 // its first hash
 	rolling bool   // a process is about to replace it
 	members int    // when it was created
 }
 
-// name identifies a segment. It is random and never reused; the first segment has the zero name.
+// name is random and never reused. The first segment has the zero name.
 type name [16]byte
 
 const (
 	headFormat = 0xe6
 	maxDepth   = 48
-	maxMembers = 1 << 20 // of a segment; each takes more than a byte
+	maxMembers = 1 << 20 // of a segment
 
 	flagRolling = 1
 
-	// lossUndated is the value of lost until the number of the rebuild is known.
+	// lossUndated is lost until the number of the rebuild is known.
 	lossUndated = 1 << 62
 )
 
 func noHead() *head { return &head{parts: []part{{}}, seen: make([]atomic.Int32, 1)} }
 
-// saysSame reports whether h, which may be nil, was made from an answer like r.
 func (h *head) saysSame(r kv.Result) bool {
 	return h != nil && h.value != nil && h.version == r.Version && bytes.Equal(h.value, r.Value)
 }
@@ -76,12 +73,10 @@ func (h *head) find(hash uint64) int {
 	return i
 }
 
-// indexOf returns the index of the part named n, or -1.
 func (h *head) indexOf(n name) int {
 	return slices.IndexFunc(h.parts, func(p part) bool { return p.name == n })
 }
 
-// indexOfRun returns the index of the first of the adjacent parts named ns, or -1.
 func (h *head) indexOfRun(ns []name) int {
 	first := h.indexOf(ns[0])
 	if first < 0 || first+len(ns) > len(h.parts) {
@@ -95,7 +90,6 @@ func (h *head) indexOfRun(ns []name) int {
 	return first
 }
 
-// with returns h with count parts, from first on, replaced.
 func (h *head) with(first, count int, parts []part) *head {
 	next := &head{stored: h.stored, version: h.version, lost: h.lost}
 	next.parts = slices.Concat(h.parts[:first], parts, h.parts[first+count:])
@@ -163,7 +157,6 @@ func parseHead(value []byte, version kv.Version) (*head, error) {
 	return h, nil
 }
 
-// IsHead reports whether value is a readable head.
 func IsHead(value []byte) bool {
 	_, err := parseHead(value, 0)
 	return err == nil
@@ -181,13 +174,13 @@ func (p *parser) part() (s part, ok bool) {
 	return s, ok && members <= maxMembers && s.depth <= maxDepth
 }
 
-// divide sets the first hash of each part. It reports whether the parts cover every hash once.
+// divide sets the first hashes, and reports whether the parts cover every hash once.
 func (h *head) divide() bool {
 	var from uint64
 	for i := range h.parts {
 		p := &h.parts[i]
 		p.from = from
-		width := ^uint64(0) >> p.depth // less 1, since the width may be 2^64
+		width := ^uint64(0) >> p.depth // minus 1: the width may be 2^64
 		if from&width != 0 {
 			return false
 		}

@@ -40,35 +40,34 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Logs is a list for each place. Set its fields before use. It is then safe for concurrent use.
+// Logs is one list for each place. Set its exported fields before use; then it is safe for
+// concurrent use.
 type Logs struct {
-	// Key returns the key of a place's head, which is also the prefix of the keys of its segments.
+	// Key returns the key of a place's head, a prefix of the keys of its segments.
 	Key func(place string) string
 
-	// Hot is how many times a list is divided from the start: it has at least 2^Hot segments.
+	// A list has at least 2^Hot segments.
 	Hot uint8
 
-	// Headed means that Begin created each list, so one without a head has lost it.
+	// Headed: Begin has created each list, so the absence of a head is a loss.
 	Headed bool
 
-	// Store is the store for upkeep.
 	Store kv.Store
 
 	Now func() time.Time
 
-	// Soon runs upkeep in the background, or returns false without running it.
 	Soon func(work func(context.Context) error) bool
 
-	// Rebuilds returns the numbers of the last rebuild to begin and the last to end. If it is nil,
-	// a loss can only be accepted.
+	// Rebuilds returns the numbers of the last rebuild to begin and the last to end. If nil, losses
+	// can only be accepted.
 	Rebuilds func(ctx context.Context, s kv.Store) (begun, ended int64, err error)
 
-	// Confirm asks the records about entries of place's list. For each it returns the entry that
-	// counts: the same, if the record confirms it; one that says out, if the record contradicts it;
-	// the zero Entry while it is pending. If Confirm is nil, all entries are certain.
+	// Confirm asks the records about entries. For each it returns the same entry if the record
+	// confirms it, one that says out if the record contradicts it, and the zero Entry while it is
+	// pending. If nil, all entries are certain.
 	Confirm func(ctx context.Context, s kv.Store, place string, entries []Entry) ([]Entry, error)
 
-	// Overdue is called with an entry whose record was older a minute ago.
+	// Overdue is called with an entry that was pending a minute ago.
 	Overdue func(place string, e Entry)
 
 	Limits Limits
@@ -77,28 +76,27 @@ type Logs struct {
 	tending   tending
 	expected  expected
 	pending   pending
-	replacing sync.Map // keys of the segments that writers of this process are replacing
+	replacing sync.Map // keys of the segments that this process is replacing
 
 	// names replaces newName in tests.
 	names func() name
 }
 
-// Limits are the sizes, in bytes, that trigger upkeep.
+// Limits are sizes in bytes that trigger upkeep.
 type Limits struct {
-	Split int // a folded segment larger than this is divided
-	Merge int // two neighbors together smaller than this are joined
+	Split int // a larger folded segment is divided
+	Merge int // two neighbors smaller than this together are joined
 	Slack int // folding must save more than this
-	Look  int // average number of bytes after which writers check a segment
+	Look  int // average bytes between two looks of writers at a segment
 	Grace time.Duration
 }
 
-// DefaultLimits are for lists read in pages: two segments with their tails take 64 KiB.
+// DefaultLimits keep two segments with their tails within 64 KiB.
 var DefaultLimits = Limits{Split: 24 << 10, Merge: 8 << 10, Slack: 2 << 10, Look: 4 << 10, Grace: 24 * time.Hour}
 
-// maxTries limits how often a call starts over because others have changed the list.
 const maxTries = 16
 
-// errAgain: others may have changed the list; look again.
+// errAgain: the list may have changed, so look again.
 var errAgain = errors.New("again")
 
 var nameText = base32.HexEncoding.WithPadding(base32.NoPadding)
@@ -126,7 +124,7 @@ func (l *Logs) failure(place string, err error) error {
 	return fmt.Errorf("list %q: %w", l.Key(place), err)
 }
 
-// Begin creates place's list with a head, so that a missing key of it is always noticed.
+// Begin creates place's list with a head, so that any loss of it is noticed.
 func (l *Logs) Begin(ctx context.Context, s kv.Store, place string) error {
 	ops := []kv.Op{kv.OpAdd(l.key(place, name{}), encodeSegment(nil)), kv.OpAdd(l.Key(place), noHead().encode())}
 	_ = s.Do(ctx, ops) // each op has its own result
@@ -139,7 +137,7 @@ func (l *Logs) Begin(ctx context.Context, s kv.Store, place string) error {
 	return nil
 }
 
-// First returns the key of the first segment of place's list, which always stays.
+// First returns the key of the first segment of a Headed list, which stays.
 func (l *Logs) First(place string) string { return l.key(place, name{}) }
 
 func (l *Logs) decodeHead(place string, r kv.Result) (*head, error) {
@@ -175,11 +173,11 @@ func (l *Logs) rememberHead(place string, h *head) {
 	l.heads.put(place, h)
 }
 
-// isOld reports whether h is too old to be used unchecked. A replaced segment shows itself, but the
-// segments of a lost head do not.
+// isOld reports whether h must be verified. A replaced segment shows itself, but the segments of a
+// lost head do not.
 func (l *Logs) isOld(h *head) bool { return l.Now().UnixNano()-h.looked.Load() > int64(times.Head) }
 
-// Forget makes the next use of place's list read its head.
+// Forget drops the cached head.
 func (l *Logs) Forget(place string) { l.heads.drop(place) }
 
 func (l *Logs) readHead(ctx context.Context, s kv.Store, place string) (*head, error) {
@@ -190,7 +188,7 @@ func (l *Logs) readHead(ctx context.Context, s kv.Store, place string) (*head, e
 	return l.decodeHead(place, r)
 }
 
-// putHead replaces the head that h was made from, unless it has changed.
+// putHead fails if the head has changed since h was read.
 func (l *Logs) putHead(ctx context.Context, s kv.Store, place string, h *head) error {
 	_, err := kv.One(ctx, s, kv.OpReplace(l.Key(place), h.version, h.encode()))
 	return err
@@ -198,11 +196,9 @@ func (l *Logs) putHead(ctx context.Context, s kv.Store, place string, h *head) e
 
 func unclear(err error) bool { return errors.Is(err, kv.ErrUnclear) }
 
-// unsettled reports whether the outcome of a write must be checked: another writer was first, or it
-// is unclear.
 func unsettled(err error) bool { return kv.Raced(err) || unclear(err) }
 
-// decodeSegment returns the segment that op, a get, has read. It may be shared.
+// The segment may be shared.
 func (l *Logs) decodeSegment(op *kv.Op) (*segment, error) {
 	if kept, ok := op.Result.Decoded.(*segment); ok {
 		return kept, nil
@@ -211,7 +207,7 @@ func (l *Logs) decodeSegment(op *kv.Op) (*segment, error) {
 	return &g, wire.Corrupt(op.Key, err)
 }
 
-// decodeKept is the Decoder of segments. It returns them settled, so that nobody changes them.
+// Shared segments are settled, so nobody changes them.
 func decodeKept(value []byte) (any, int, error) {
 	g, err := parseSegment(value)
 	if err != nil {
@@ -221,8 +217,6 @@ func decodeKept(value []byte) (any, int, error) {
 	return &g, len(value) + cap(g.rows)*int(unsafe.Sizeof(row{})), nil
 }
 
-// isGone reports whether op, a get of a segment that the head names, found it absent, retired or
-// damaged.
 func isGone(op *kv.Op) bool {
 	if absent(op) {
 		return true
@@ -237,10 +231,9 @@ func absent(op *kv.Op) bool { return errors.Is(op.Result.Err, kv.ErrNotFound) }
 type heads struct {
 	mu         sync.Mutex
 	young, old map[string]*head
-	weight     int // number of segments in the young heads
+	weight     int // segments in the young heads
 }
 
-// maxWeight limits weight.
 const maxWeight = 1 << 13
 
 func (c *heads) get(place string) *head {
@@ -273,7 +266,7 @@ func (c *heads) keep(place string, h *head) {
 	if c.young == nil || c.weight >= maxWeight {
 		c.young, c.old, c.weight = make(map[string]*head), c.young, 0
 	}
-	// The place may be a part of a record's text, which must not be kept alive.
+	// place may be part of a record's text, which must not be kept alive
 	c.young[strings.Clone(place)] = h
 	c.weight += len(h.parts)
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A store that is short of memory may drop a segment, or the head of a list with a retired first
-// segment. That must not look like an empty list. The process that finds the loss puts an empty
-// segment in place of the lost one, so that writers can continue, and records the loss in the head.
-// Readers refuse the list until a rebuild that begins afterwards has ended.
+// A store may lose a segment, or the head of a list with a retired first segment. That must not
+// look like an empty list. The process that finds the loss puts an empty segment in its place, so
+// that writers can continue, and records the loss in the head. Readers refuse the list until a
+// rebuild that begins afterwards has ended.
 
-// Discard replaces all lost parts of place's list, and treats a damaged head or segment as lost. A
-// rebuild that begins afterwards restores the list.
+// Discard replaces lost and damaged parts of place's list. A rebuild that begins afterwards
+// restores it.
 func (l *Logs) Discard(ctx context.Context, s kv.Store, place string) error {
 	return l.failure(place, l.discard(ctx, s, place))
 }
@@ -25,7 +25,7 @@ func (l *Logs) discard(ctx context.Context, s kv.Store, place string) error {
 	if err := l.remake(ctx, s, place, false); err != nil {
 		return err
 	}
-	for range maxTries { // others may change the head concurrently
+	for range maxTries {
 		gone, err := l.gone(ctx, s, place)
 		if err != nil || len(gone) == 0 {
 			return err
@@ -61,14 +61,14 @@ func (l *Logs) gone(ctx context.Context, s kv.Store, place string) (gone []name,
 	return gone, nil
 }
 
-// Remake recreates the head of place's list if it is missing or damaged. If no others have replaced
-// the first segment, that is the whole list. Otherwise the list starts empty, and the other
-// segments count as lost.
+// Remake recreates the head of place's list if it is missing or damaged. If the first segment was
+// never replaced, it is the whole list. Otherwise the list starts empty, and its segments count as
+// lost.
 func (l *Logs) Remake(ctx context.Context, s kv.Store, place string) error {
 	return l.failure(place, l.remake(ctx, s, place, true))
 }
 
-// remake recreates a damaged head, and a missing one if missing is set.
+// remake recreates a damaged head, and with missing, a missing one.
 func (l *Logs) remake(ctx context.Context, s kv.Store, place string, missing bool) error {
 	ops := []kv.Op{kv.OpGet(l.Key(place)), kv.OpGet(l.key(place, name{}))}
 	if err := s.Do(ctx, ops); err != nil {
@@ -92,16 +92,14 @@ func (l *Logs) remake(ctx context.Context, s kv.Store, place string, missing boo
 	return l.dateLoss(ctx, s, place)
 }
 
-// addEmpty adds an empty segment under a new name.
 func (l *Logs) addEmpty(ctx context.Context, s kv.Store, place string) (name, error) {
 	n := l.newName()
 	_, err := kv.One(ctx, s, kv.OpAdd(l.key(place, n), encodeSegment(nil)))
 	return n, err
 }
 
-// heal replaces the segment n if it is lost: absent, retired or damaged, while the head names it.
-// An earlier look proves nothing, since n may have been replaced since, or not named yet. The
-// caller looks again afterwards.
+// heal replaces the segment n if the head names it and it is gone. The caller looks again
+// afterwards.
 func (l *Logs) heal(ctx context.Context, s kv.Store, place string, n name) error {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
@@ -122,7 +120,7 @@ func (l *Logs) heal(ctx context.Context, s kv.Store, place string, n name) error
 	p.rolling, p.members = false, 0
 	p.name, err = l.addEmpty(ctx, s, place)
 	if unclear(err) {
-		return nil // the caller looks again
+		return nil
 	}
 	if err != nil {
 		return err
@@ -136,7 +134,7 @@ func (l *Logs) heal(ctx context.Context, s kv.Store, place string, n name) error
 	return l.dateLoss(ctx, s, place)
 }
 
-// dateLoss records in the head the rebuild that restores a loss just found: the next one to begin.
+// dateLoss records in the head which rebuild restores a new loss: the next one to begin.
 func (l *Logs) dateLoss(ctx context.Context, s kv.Store, place string) error {
 	if l.Rebuilds == nil {
 		return nil
@@ -145,12 +143,12 @@ func (l *Logs) dateLoss(ctx context.Context, s kv.Store, place string) error {
 	if err != nil {
 		return err
 	}
-	// If this fails, the next reader does it.
+	// if this fails, the next reader does it
 	_ = l.setLost(ctx, s, place, lossUndated, uint64(begun)+1)
 	return nil
 }
 
-// whole returns nil if the list with head h has lost nothing, and ErrNeedsRebuild otherwise.
+// whole returns an ErrNeedsRebuild if the list with head h has lost something.
 func (l *Logs) whole(ctx context.Context, s kv.Store, place string, h *head) error {
 	if h.lost == 0 {
 		return nil
@@ -168,14 +166,14 @@ func (l *Logs) whole(ctx context.Context, s kv.Store, place string, h *head) err
 	if uint64(ended) < h.lost {
 		return errLost
 	}
-	// If this fails, the next reader does it.
+	// if this fails, the next reader does it
 	_ = l.setLost(ctx, s, place, h.lost, 0)
 	return nil
 }
 
 var errLost = fmt.Errorf("%w: the store has lost or damaged a part of the list", plug.ErrNeedsRebuild)
 
-// setLost changes lost in the head from was to is, unless it has changed.
+// setLost changes lost in the head from was to is.
 func (l *Logs) setLost(ctx context.Context, s kv.Store, place string, was, is uint64) error {
 	defer l.heads.drop(place)
 	return kv.Change(l.Key(place), func() error {
@@ -189,9 +187,9 @@ func (l *Logs) setLost(ctx context.Context, s kv.Store, place string, was, is ui
 	})
 }
 
-// Accept acknowledges the loss of missing or damaged parts of place's list. It rewrites the
-// readable members of segments that no head names: of a lost head, if the store lists its keys, and
-// of damaged segments.
+// Accept acknowledges the loss of missing or damaged parts of place's list. It writes again the
+// readable members of segments that no head names: the damaged ones, and if the store lists its
+// keys, those of a lost head.
 func (l *Logs) Accept(ctx context.Context, s kv.Store, place string) error {
 	if err := l.Remake(ctx, s, place); err != nil {
 		return err

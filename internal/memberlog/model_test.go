@@ -14,27 +14,25 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// The models are small worlds of two or three processes on one list. The test tries every order of
-// their operations, with every crash and with late writes. In every state, everything that was
-// acknowledged or seen by a reader must be there, and each member once.
+// Two or three processes work on one list, in every order of their operations, with every crash and
+// with late writes. In every state, everything that was acknowledged or read must be there, and
+// each member once.
 
-// modelWorld is one world.
 type modelWorld struct {
 	name    string
-	vast    bool // it has millions of states if writers verify; sweeps try some of them
+	vast    bool // millions of states if writers verify; sweeps try some of them
 	bounds  proof.Bounds
 	limits  Limits
 	begin   func(l *Logs) error // fills the list first
 	clients []modelClient
 }
 
-// modelClient is a process. It records in w the answers it gets.
+// modelClient is a process. It records its answers in w.
 type modelClient struct {
 	name string
 	work func(l *Logs, w *truth)
 }
 
-// modelMembers are the members in the worlds.
 var modelMembers = []string{"ann", "bob"}
 
 func modelLogs(s kv.Store, limits Limits, process string) *Logs {
@@ -62,7 +60,6 @@ func said(id string, rev uint64, in bool) Entry {
 	return e
 }
 
-// writes is a process that writes entries, one after another.
 func writes(entries ...Entry) modelClient {
 	return modelClient{fmt.Sprint("writer of ", entries[0].ID), func(l *Logs, w *truth) {
 		for _, e := range entries {
@@ -75,7 +72,6 @@ func writes(entries ...Entry) modelClient {
 	}}
 }
 
-// reads is a process that reads a member several times.
 func reads(id string, times int) modelClient {
 	return modelClient{"reader", func(l *Logs, w *truth) {
 		for range times {
@@ -90,7 +86,7 @@ func reads(id string, times int) modelClient {
 	}}
 }
 
-// rolls is a process that replaces count neighboring segments, from an index of the head on.
+// rolls replaces count segments, from an index of the head on.
 func rolls(at, count int) modelClient {
 	return modelClient{"roller", func(l *Logs, w *truth) {
 		ctx := context.Background()
@@ -108,7 +104,6 @@ func rolls(at, count int) modelClient {
 	}}
 }
 
-// tends is a process that does the upkeep of a segment.
 func tends(at int) modelClient {
 	return modelClient{"keeper", func(l *Logs, w *truth) {
 		ctx := context.Background()
@@ -122,7 +117,6 @@ func tends(at int) modelClient {
 	}}
 }
 
-// explore visits every state of the world and returns their number.
 func (m *modelWorld) explore(t *testing.T) int {
 	return proof.Explore(t, m.bounds, func(x *proof.Exploration) {
 		w := newTruth()
@@ -130,7 +124,7 @@ func (m *modelWorld) explore(t *testing.T) int {
 			must(t, m.begin(modelLogs(x.Store(), m.limits, "before")))
 		}
 		for _, id := range modelMembers {
-			// A read may return any entry that the processes are going to write.
+			// any entry that the processes are going to write
 			w.said[id] = map[uint64]bool{0: false, 1: false, 2: false, 3: false}
 			if e, err := entryOf(context.Background(), modelLogs(x.Store(), m.limits, ""), x.Store(), place, id); err == nil && e.Rev > 0 {
 				w.acknowledged(e)
@@ -144,7 +138,6 @@ func (m *modelWorld) explore(t *testing.T) int {
 	})
 }
 
-// holds returns an error if a state is wrong.
 func (m *modelWorld) holds(s kv.Store, w *truth) error {
 	if len(w.wrong) > 0 {
 		return errors.New(w.wrong[0])
@@ -171,7 +164,7 @@ func (m *modelWorld) holds(s kv.Store, w *truth) error {
 	return nil
 }
 
-// roomy are limits at which no list is split. At narrow, a list of two members is.
+// With roomy no list is split, with narrow a list of two members is.
 var (
 	roomy  = Limits{Split: 1 << 10, Merge: 1, Slack: 1 << 10, Look: 1 << 60, Grace: time.Hour}
 	narrow = Limits{Split: 8, Merge: 1, Slack: 1, Look: 1 << 60, Grace: time.Hour}
@@ -188,7 +181,6 @@ func beginWith(entries ...Entry) func(*Logs) error {
 	}
 }
 
-// divided begins with a list in two segments.
 func divided(l *Logs) error {
 	if err := beginWith(said("ann", 1, true), said("bob", 1, true))(l); err != nil {
 		return err
@@ -251,8 +243,7 @@ func divideNarrow(l *Logs) error {
 	return divided(l)
 }
 
-// boundsWith returns the part of m to explore on a store with powers, and false if m would take too
-// long.
+// boundsWith returns the part of m to explore, and false if m would take too long.
 func (m *modelWorld) boundsWith(powers kvtest.Powers) (proof.Bounds, bool) {
 	b, verify, many := m.bounds, !powers.Unless, len(m.clients) > 2
 	b.Powers, b.States = powers, 3_000_000

@@ -9,16 +9,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// found is a segment read while the head named it.
 type found struct {
 	part
-	index int   // in the head
-	rows  []row // one per member, sorted, including members that are out; may be shared
+	index int
+	rows  []row // one per member, sorted, in or out; may be shared
 }
 
-// load reads the segments that want chooses by their indexes in the head, and returns them in that
-// order. One trip if the head is remembered, two if not, and one more each time others have
-// replaced a segment in between.
+// load reads the segments that want chooses by index. One trip if the head is remembered, two if
+// not, and one more for each replacement by others meanwhile.
 func (l *Logs) load(ctx context.Context, s kv.Store, place string, want func(*head) []int) (*head, []found, error) {
 	h, conflict := l.heads.get(place), kv.ErrConflict
 	for try := range maxTries {
@@ -41,8 +39,8 @@ func (l *Logs) load(ctx context.Context, s kv.Store, place string, want func(*he
 	return nil, nil, l.failure(place, conflict)
 }
 
-// loadBy reads the segments that h names; a nil h is not known yet. If h turns out to be outdated,
-// it returns no segments and the head to try next, nil after replacing a lost segment.
+// loadBy reads the segments named by h, nil if unknown. If h is outdated, it returns no segments
+// and the next head to try, nil after replacing a lost segment.
 func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, want func(*head) []int) (*head, []found, error) {
 	known, own := h, l.expected.of(place)
 	if h == nil {
@@ -53,7 +51,7 @@ func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, wa
 	for i, at := range chosen {
 		ops[i] = kv.Op{Kind: kv.Get, Key: l.key(place, h.parts[at].name), Decode: decodeKept}
 	}
-	// A list without a head may get one at any time, and a head may be lost.
+	// a list without a head may get one at any time, and a head may be lost
 	asks := !h.stored || l.isOld(h)
 	if asks {
 		ops = append(ops, kv.OpGet(l.Key(place)))
@@ -85,12 +83,11 @@ func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, wa
 	return now, all, err
 }
 
-// maxRetired is the size to which writers that know of no other segment may let a retired first
-// segment grow.
+// maxRetired is the size to which unaware writers may let a retired first segment grow.
 const maxRetired = 1 << 10
 
-// retireAgain marks the first segment, which get has read, as retired if h does not name it: the
-// process that replaced it may have died before, and it must not be used again if the head is lost.
+// retireAgain retires the first segment if h does not name it: the process that replaced it may
+// have died before, and it must not be used if the head is lost.
 func (l *Logs) retireAgain(h *head, get *kv.Op) {
 	value := get.Result.Value
 	if h.indexOf(name{}) >= 0 || absent(get) || isRetired(value) && len(value) <= maxRetired {
@@ -103,7 +100,7 @@ func (l *Logs) retireAgain(h *head, get *kv.Op) {
 	})
 }
 
-// check returns the segments that ops have read, if all of them still belong to the list.
+// check returns the segments read by ops, if all still belong to the list.
 func (l *Logs) check(ctx context.Context, s kv.Store, place string, h *head, chosen []int, ops []kv.Op) (*head, []found, error) {
 	all := make([]found, len(chosen))
 	var doubtful []int
@@ -129,8 +126,8 @@ func (l *Logs) check(ctx context.Context, s kv.Store, place string, h *head, cho
 	return l.recheck(ctx, kv.Past(s), place, h, all, ops, doubtful)
 }
 
-// recheck reads the head again to find out whether the doubtful segments, which were sealed or
-// absent, have been replaced.
+// recheck reads the head again to find out whether the doubtful segments, sealed or absent, were
+// replaced.
 func (l *Logs) recheck(ctx context.Context, s kv.Store, place string, h *head, all []found, ops []kv.Op, doubtful []int) (*head, []found, error) {
 	now, err := l.readHead(ctx, s, place)
 	if err != nil {
@@ -150,7 +147,7 @@ func (l *Logs) recheck(ctx context.Context, s kv.Store, place string, h *head, a
 		if absent(&ops[i]) || isRetired(ops[i].Result.Value) {
 			return nil, nil, l.heal(ctx, s, place, n)
 		}
-		// The head has named the segment since the seal was seen.
+		// the head has named the segment since the seal was seen
 		l.tendSoon(place, n)
 	}
 	return h, all, nil
@@ -158,7 +155,6 @@ func (l *Logs) recheck(ctx context.Context, s kv.Store, place string, h *head, a
 
 func isRetired(value []byte) bool { return len(value) > 0 && value[0] == retiredFormat }
 
-// notice records the number of members of a segment, and starts any upkeep it needs.
 func (l *Logs) notice(place string, h *head, at int, g *segment, rows []row) {
 	h.seen[at].Store(int32(count(rows, l.now())))
 	l.reportOverdue(place)
@@ -173,17 +169,15 @@ func between(rows []row, from, last uint64) []row {
 	return rows[begin:end]
 }
 
-// Member is a member of a list, with its entry.
 type Member = row
 
-// Window is a contiguous part of a list, in order.
 type Window struct {
 	Members []Member
 	Ends    bool // nothing follows in the requested direction
 }
 
-// After returns at least n members after from, or all there are. One trip if the head is
-// remembered, two if not, and sometimes one more.
+// After returns at least n members after from, or all. One trip if the head is remembered, two if
+// not; rarely one more.
 func (l *Logs) After(ctx context.Context, s kv.Store, place string, from *Position, n int) (Window, error) {
 	var w Window
 	at := Position{} // the remaining members are here or later
@@ -211,8 +205,7 @@ func (l *Logs) After(ctx context.Context, s kv.Store, place string, from *Positi
 	}
 }
 
-// Before returns, in order, at least n members right before to, or all there are. It costs the same
-// as After.
+// Before is After for the n members right before to, in list order.
 func (l *Logs) Before(ctx context.Context, s kv.Store, place string, to Position, n int) (Window, error) {
 	var w Window
 	last := to.Hash
@@ -234,8 +227,7 @@ func (l *Logs) Before(ctx context.Context, s kv.Store, place string, to Position
 	}
 }
 
-// take adds the members among rows that suits accepts. If they are the first and adjacent in rows,
-// it does not copy them.
+// take adds the members that suits accepts, without a copy if possible.
 func (w *Window) take(now int64, rows []row, suits func(Position) bool) {
 	first, end := 0, 0 // the adjacent members
 	for i := range rows {
@@ -260,8 +252,7 @@ func (w *Window) take(now int64, rows []row, suits func(Position) bool) {
 
 const readAtOnce = 32
 
-// enough returns the indexes of parts that probably hold n members beyond hash: the part at first,
-// and more in steps of step.
+// enough returns the indexes of parts that probably hold n members beyond hash, from first on.
 func (h *head) enough(first, step int, hash uint64, n int) []int {
 	p := &h.parts[first]
 	width := float64(^uint64(0)>>p.depth) + 1
@@ -269,7 +260,6 @@ func (h *head) enough(first, step int, hash uint64, n int) []int {
 	if step < 0 {
 		share = float64(hash-p.from) / width
 	}
-	// Two standard deviations more than needed are seldom too few.
 	need := float64(n) + 2*math.Sqrt(float64(n))
 	var chosen []int
 	for at := first; at >= 0 && at < len(h.parts) && len(chosen) < readAtOnce; at += step {
@@ -282,8 +272,8 @@ func (h *head) enough(first, step int, hash uint64, n int) []int {
 	return chosen
 }
 
-// Find returns the entries of ids that count, the zero Entry for missing ones. One trip if the head
-// is remembered.
+// Find returns the counting entries of ids, zero for missing ones. One trip if the head is
+// remembered.
 func (l *Logs) Find(ctx context.Context, s kv.Store, place string, ids ...string) ([]Entry, error) {
 	hashes := make([]uint64, len(ids))
 	for i, id := range ids {
@@ -320,8 +310,6 @@ const (
 	mostOf   = 64
 )
 
-// sample returns the indexes of parts spread evenly over h, probably with enough members for an
-// estimate.
 func (h *head) sample() []int {
 	members := 0
 	for i := range h.seen {
@@ -336,8 +324,8 @@ func (h *head) sample() []int {
 	return chosen
 }
 
-// Size estimates the number of members from those of some segments. It is exact if it reads all
-// segments. One trip if the head is remembered, two if not.
+// Size estimates the number of members, exactly if it reads all segments. One trip if the head is
+// remembered, two if not.
 func (l *Logs) Size(ctx context.Context, s kv.Store, place string) (int, error) {
 	_, all, err := l.load(ctx, s, place, (*head).sample)
 	if err != nil {
@@ -351,15 +339,14 @@ func (l *Logs) Size(ctx context.Context, s kv.Store, place string) (int, error) 
 	return int(math.Round(float64(members) / share)), nil
 }
 
-// Count returns the number of members. It reads the whole list.
+// Count reads the whole list.
 func (l *Logs) Count(ctx context.Context, s kv.Store, place string) (int, error) {
 	n := 0
 	err := l.each(ctx, s, place, func(rows []row) error { n += count(rows, l.now()); return nil })
 	return n, err
 }
 
-// IsBare reports whether nothing is stored of place's list: it has no members, or all of it is
-// lost. One trip.
+// IsBare reports whether nothing is stored of place's list: it is empty or lost. One trip.
 func (l *Logs) IsBare(ctx context.Context, s kv.Store, place string) (bool, error) {
 	found, err := kv.GetAll(ctx, s, l.Key(place), l.key(place, name{}))
 	for _, r := range found {
@@ -379,8 +366,8 @@ func count(rows []row, now int64) (n int) {
 	return n
 }
 
-// Digest returns the total of what weigh says of the notes of the members, and a sum that differs if
-// others are members, or if the entry of one has changed. It costs what Count does.
+// Digest returns the total weight of the members' notes, and a checksum of members and revs. It
+// costs what Count does.
 func (l *Logs) Digest(ctx context.Context, s kv.Store, place string, weigh func(note string) int64) (n int64, sum uint64, err error) {
 	err = l.each(ctx, s, place, func(rows []row) error {
 		now := l.now()
@@ -395,13 +382,12 @@ func (l *Logs) Digest(ctx context.Context, s kv.Store, place string, weigh func(
 	return n, sum, err
 }
 
-// Entries calls f with the entries that count, one segment at a time, until f fails. They include
-// members that are out.
+// Entries calls f with the counting entries, in or out, one segment at a time.
 func (l *Logs) Entries(ctx context.Context, s kv.Store, place string, f func([]Entry) error) error {
 	return l.eachEntry(ctx, s, place, func(*row) bool { return true }, f)
 }
 
-// Open is Entries without those that a fold has confirmed.
+// Open is Entries without those confirmed by a fold.
 func (l *Logs) Open(ctx context.Context, s kv.Store, place string, f func([]Entry) error) error {
 	return l.eachEntry(ctx, s, place, func(r *row) bool { return l.open(r, l.now()) }, f)
 }
@@ -418,7 +404,6 @@ func (l *Logs) eachEntry(ctx context.Context, s kv.Store, place string, which fu
 	})
 }
 
-// Each calls f with the id of each member until f fails.
 func (l *Logs) Each(ctx context.Context, s kv.Store, place string, f func(id string) error) error {
 	return l.each(ctx, s, place, func(rows []row) error {
 		now := l.now()

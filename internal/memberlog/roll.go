@@ -7,15 +7,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// roll is rollWith for a writer, which does not ask the records first.
+// roll is rollWith for a writer, which does not ask the records.
 func (l *Logs) roll(ctx context.Context, s kv.Store, place string, names ...name) error {
 	return l.rollWith(ctx, s, place, nil, names...)
 }
 
-// rollWith replaces the named segments, which are neighbors, by as many as their members need. Any
-// number of processes may do so at once, and any may die at any point. It returns nil when the
-// segments are replaced, by whomever. sure holds the records' confirmations of entries in their
-// tails.
+// rollWith replaces adjacent segments by as many as their members need. Any number of processes may
+// do so at once, and die at any point. It returns nil when the segments are replaced, by whomever.
+// sure holds confirmed entries.
 func (l *Logs) rollWith(ctx context.Context, s kv.Store, place string, sure certain, names ...name) error {
 	r := &roll{Logs: l, ctx: ctx, s: s, place: place, names: names, sure: sure}
 	for range maxTries {
@@ -26,7 +25,7 @@ func (l *Logs) rollWith(ctx context.Context, s kv.Store, place string, sure cert
 	return kv.ErrConflict
 }
 
-// roll is a replacement in progress. The labels are those in docs/internals/lists.md.
+// The steps of a roll are named in docs/internals/lists.md.
 type roll struct {
 	*Logs
 	ctx   context.Context
@@ -35,10 +34,10 @@ type roll struct {
 	names []name
 	sure  certain
 
-	head  *head // as last read; names are at first and after
+	head  *head // as last read; names start at first
 	first int
-	rows  []row  // the entries of the segments
-	parts []part // the new segments
+	rows  []row
+	parts []part
 }
 
 var errReplaced = errors.New("replaced")
@@ -66,8 +65,8 @@ func (r *roll) find() (err error) {
 	return nil
 }
 
-// announce is C0. If the store cannot refuse an append after a seal, it also marks the segments in
-// the head, so that a writer that verifies its append there learns that there may be a seal.
+// announce is C0. If the store cannot refuse an append after a seal, it marks the segments in the
+// head, so that a writer that verifies its append there learns of the seal.
 func (r *roll) announce() error {
 	if err := r.find(); err != nil || kv.PowersOf(r.s).Unless {
 		return err
@@ -108,7 +107,7 @@ func (r *roll) seal() error {
 	return nil
 }
 
-// read is C2: it reads the entries before the seals.
+// read is C2.
 func (r *roll) read() error {
 	ops := make([]kv.Op, len(r.names))
 	for i, n := range r.names {
@@ -143,7 +142,6 @@ func (r *roll) missing(n name) error {
 	return errReplaced
 }
 
-// sealFull seals a segment that is too full to append a seal.
 func (r *roll) sealFull(op *kv.Op, g *segment) error {
 	value := append(encodeSegment(r.fold(g.settled(), r.sure)), seal...)
 	_, err := kv.One(r.ctx, r.s, kv.OpSwap(op.Key, op.Result.Version, value))
@@ -153,7 +151,7 @@ func (r *roll) sealFull(op *kv.Op, g *segment) error {
 	return err
 }
 
-// copy is C3: it stores the rows under names that no other process knows yet.
+// copy is C3: it uses names that no other process knows.
 func (r *roll) copy() error {
 	r.divide()
 	rest := make([]int, len(r.parts))
@@ -164,8 +162,7 @@ func (r *roll) copy() error {
 		var again []int
 		ops := make([]kv.Op, len(rest))
 		for i, at := range rest {
-			// After an unclear answer the add of a name may still be carried out, so the name is
-			// not reused.
+			// After an unclear answer the add may still be carried out, so the name is not reused.
 			r.parts[at].name = r.newName()
 			ops[i] = kv.OpAdd(r.key(r.place, r.parts[at].name), encodeSegment(r.rowsOf(at)))
 		}
@@ -214,10 +211,10 @@ func (r *roll) rowsOf(i int) []row {
 	return between(r.rows, p.from, p.last())
 }
 
-// publish is C4 and C5: the only step that others see. If it is refused, the head tells whether the
-// segments still have to be replaced.
+// publish is C4 and C5, the only step that others see. If it is refused, the head tells whether to
+// go on.
 func (r *roll) publish() error {
-	inFlight := false // a request may still be carried out
+	inFlight := false
 	for range maxTries {
 		next := r.head.with(r.first, len(r.names), r.parts)
 		err := r.putHead(r.ctx, r.s, r.place, next)
@@ -247,7 +244,6 @@ func (r *roll) publish() error {
 	return kv.ErrConflict
 }
 
-// published reports whether the head names any of the new segments.
 func (r *roll) published() bool {
 	for _, p := range r.parts {
 		if r.head.indexOf(p.name) >= 0 {
@@ -257,7 +253,6 @@ func (r *roll) published() bool {
 	return false
 }
 
-// discard removes the new segments, which the head does not name. Leftovers are garbage.
 func (r *roll) discard() {
 	ops := make([]kv.Op, len(r.parts))
 	for i, p := range r.parts {
@@ -266,8 +261,8 @@ func (r *roll) discard() {
 	_ = r.s.Do(r.ctx, ops)
 }
 
-// retire is C6. Every process knows the name of the first segment, so that stays forever, marked as
-// retired. Other leftovers are garbage.
+// retire is C6. Every process knows the name of the first segment, so that stays. Leftovers of
+// others are garbage.
 func (r *roll) retire() error {
 	ops := make([]kv.Op, len(r.names))
 	for i, n := range r.names {

@@ -13,13 +13,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The value of a segment is a head of nine bytes, the base and the tail. The base is the initial
-// content, each member once, in order of position; the head has its length and checksum. The tail
-// is everything appended since, and initial entries that were not confirmed (see [Logs.Confirm]),
-// each record with its own checksum. Nothing after a seal counts.
+// A segment is a head of nine bytes, the base and the tail. The base is the initial content, each
+// member once, by position; the head has its length and checksum. The tail is everything appended
+// since, and unconfirmed initial entries (see [Logs.Confirm]), each record with its own checksum.
+// Nothing after a seal counts.
 const (
 	segmentFormat = 0xe3
-	retiredFormat = 0xe5 // of the first segment, once others have replaced it
+	retiredFormat = 0xe5 // of a replaced first segment
 	segmentHead   = 1 + 4 + 4
 	sealByte      = 0xff // no record begins or ends with it
 
@@ -57,7 +57,6 @@ func appendBare(dst []byte, e *Entry) []byte {
 	return dst
 }
 
-// appendRecord appends e with its checksum, as in the tail.
 func appendRecord(dst []byte, e *Entry) []byte {
 	begin := len(dst)
 	dst = appendBare(dst, e)
@@ -65,7 +64,6 @@ func appendRecord(dst []byte, e *Entry) []byte {
 	return append(dst, byte(sum&0x7f), byte(sum>>7&0x7f))
 }
 
-// encodeSegment returns a segment of the sorted rows. Late rows go into its tail.
 func encodeSegment(rows []row) []byte {
 	size := segmentHead
 	for i := range rows {
@@ -107,14 +105,13 @@ func baseSize(rows []row) int {
 func numberSize(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
 
 type segment struct {
-	rows    []row // of the base, sorted, and then of the tail, up to the first seal
-	folded  int   // number of rows in the base
-	size    int   // of the value, in bytes
+	rows    []row // the base, sorted, then the tail, up to the first seal
+	folded  int   // rows in the base
+	size    int   // of the value
 	sealed  bool
 	retired bool
 }
 
-// parseSegment returns the segment in value, or an ErrCorrupt.
 func parseSegment(value []byte) (segment, error) {
 	g := segment{size: len(value)}
 	if len(value) >= len(retired) && value[0] == retiredFormat && value[1] == sealByte {
@@ -140,7 +137,6 @@ func parseSegment(value []byte) (segment, error) {
 	return g, p.tail(&g)
 }
 
-// guess estimates the number of records up to end, from the size of the first.
 func (p parser) guess(end int) int {
 	if p.at == end {
 		return 0
@@ -155,11 +151,11 @@ func corrupt(at int, what string) error {
 	return fmt.Errorf("%w: %s, at byte %d", codec.ErrCorrupt, what, at)
 }
 
-// parser reads records from a segment's value. Unlike wire.Reader it rejects numbers that are not
-// in their shortest form, and cuts ids out of one string, to save allocations.
+// Unlike wire.Reader, parser rejects numbers not in their shortest form, and cuts ids out of one
+// string, to save allocations.
 type parser struct {
 	data    []byte
-	text    string // data as a string, which ids share
+	text    string // data, shared by ids
 	at, end int
 }
 
@@ -183,7 +179,6 @@ func (p *parser) tail(g *segment) error {
 	for p.at < p.end {
 		begin := p.at
 		if p.data[begin] == sealByte {
-			// Nothing after the first seal counts.
 			g.sealed = true
 			return nil
 		}
@@ -198,8 +193,8 @@ func (p *parser) tail(g *segment) error {
 	return nil
 }
 
-// readable returns the readable rows of a damaged segment, one per member, sorted. The caller must
-// check them against the records.
+// readable returns the readable rows of a damaged segment, one per member, sorted, to be checked
+// against the records.
 func readable(value []byte) []row {
 	var g segment
 	p := parser{data: value, text: string(value), at: segmentHead, end: len(value)}
@@ -225,7 +220,6 @@ func isID(text string) bool {
 	return text != "" && kv.Plain(strings.NewReplacer(":", "", "%", "").Replace(text))
 }
 
-// summed reports whether the two bytes at p are the checksum of the bytes from begin to there.
 func (p *parser) summed(begin int) bool {
 	sum := wire.Sum(p.data[begin:p.at])
 	return p.data[p.at] == byte(sum&0x7f) && p.data[p.at+1] == byte(sum>>7&0x7f)
@@ -265,7 +259,6 @@ func (p *parser) short() (text string, ok bool) {
 	return text, true
 }
 
-// number returns a varint in its shortest form.
 func (p *parser) number() (n uint64, ok bool) {
 	for shift := 0; p.at < p.end && shift < 64; shift += 7 {
 		b := p.data[p.at]
@@ -279,7 +272,7 @@ func (p *parser) number() (n uint64, ok bool) {
 	return 0, false
 }
 
-// settled returns the row that counts for each member, sorted. Afterwards g has no other rows.
+// settled returns the counting row of each member, sorted, and removes all others.
 func (g *segment) settled() []row {
 	if g.folded == len(g.rows) {
 		return g.rows
@@ -297,14 +290,14 @@ func (g *segment) settled() []row {
 	return rows
 }
 
-// rank is the first bits of a row's hash and then its index, small enough to sort fast.
+// rank is the first bits of a row's hash, then its index: fast to sort.
 type rank uint64
 
 const indexBits = 18 // a value has fewer than 2^18 rows
 
 func (r rank) index() int { return int(r & (1<<indexBits - 1)) }
 
-// order returns the ranks of rows, sorted. Rows of the same member keep their order.
+// order keeps the order of rows of a member.
 func order(rows []row) []rank {
 	ranks := make([]rank, len(rows))
 	for i := range rows {
@@ -324,7 +317,6 @@ func order(rows []row) []rank {
 	return ranks
 }
 
-// rearrange puts rows into the order of ranks, which it overwrites.
 func rearrange(rows []row, ranks []rank) {
 	for i := range ranks {
 		first, to := rows[i], i

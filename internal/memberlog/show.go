@@ -12,8 +12,7 @@ import (
 
 const shownAtMost = 100
 
-// Members returns the ids that value, a head or a segment, names, in or out, as far as it can be
-// read.
+// Members returns the readable ids in a segment, in or out.
 func Members(value []byte) (ids []string) {
 	g, err := parseSegment(value)
 	if err != nil {
@@ -25,7 +24,6 @@ func Members(value []byte) (ids []string) {
 	return ids
 }
 
-// Show describes value, a head or a segment stored under key.
 func Show(key string, value []byte, now time.Time) ([]string, error) {
 	if len(value) > 0 && value[0] == headFormat {
 		h, err := parseHead(value, 0)
@@ -63,7 +61,7 @@ func Show(key string, value []byte, now time.Time) ([]string, error) {
 	return lines, nil
 }
 
-// Picture returns at most most segments of the list at place.
+// Picture returns at most most segments.
 func (l *Logs) Picture(ctx context.Context, s kv.Store, place string, most int) (plug.Picture, error) {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
@@ -101,7 +99,6 @@ func (l *Logs) Picture(ctx context.Context, s kv.Store, place string, most int) 
 	return p, nil
 }
 
-// part returns g, stored under key, with the members according to its last entries.
 func (l *Logs) part(place, key string, g *segment) plug.Part {
 	members := make(map[string]bool)
 	for _, r := range g.rows {
@@ -119,11 +116,11 @@ func (l *Logs) part(place, key string, g *segment) plug.Part {
 
 // Extent is the size of a list according to its head.
 type Extent struct {
-	Head    int // in bytes; 0: there is none
+	Head    int // bytes; 0: no head
 	Members int // when its segments were created
 }
 
-// Extents returns the sizes of the lists at places, in one trip.
+// Extents takes one trip.
 func (l *Logs) Extents(ctx context.Context, s kv.Store, places []string) ([]Extent, error) {
 	keys := make([]string, len(places))
 	for i, place := range places {

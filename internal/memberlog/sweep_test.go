@@ -16,15 +16,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// In a sweep, writers, readers and keepers, which fold, work on one list of a simulated store.
-// Requests are late, lost or carried out without an answer, and some processes are killed at any
-// point. Every read must see all entries acknowledged before it began, and no removed member may
-// come back.
+// Writers, readers and keepers, which fold, work on one list. Requests are late, lost or
+// unanswered, and processes are killed. Every read must see all entries acknowledged before it
+// began, and no removed member may come back.
 
-// truth holds the values that a read may return after the acknowledged writes and earlier reads.
+// truth holds the values that a read may return.
 type truth struct {
 	mu     sync.Mutex
-	rev    map[string]uint64          // the last one used, by member
+	rev    map[string]uint64          // last one used, by member
 	said   map[string]map[uint64]bool // whether it is in, by member and rev; out wins
 	floors map[string]Entry
 	wrong  []string
@@ -36,7 +35,6 @@ func newTruth() *truth {
 	return &truth{rev: map[string]uint64{}, said: map[string]map[uint64]bool{}, floors: map[string]Entry{}}
 }
 
-// next returns a new entry of id.
 func (w *truth) next(id string, in bool) Entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,7 +66,7 @@ func (w *truth) say(e Entry) Entry {
 	return e
 }
 
-// acknowledged records that from now on no read may return less than e.
+// acknowledged: from now on no read may return less than e.
 func (w *truth) acknowledged(e Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,7 +79,7 @@ func (w *truth) raise(e Entry) {
 	}
 }
 
-// outdoes reports whether e counts and f does not. The test must not ask the code for that.
+// outdoes reports whether e counts and f does not, independently of the code.
 func outdoes(e, f Entry) bool { return e.Rev > f.Rev || e.Rev == f.Rev && !e.In && f.In }
 
 func (w *truth) floor(id string) Entry {
@@ -90,7 +88,7 @@ func (w *truth) floor(id string) Entry {
 	return w.floors[id]
 }
 
-// read records the result of a read. Before the read, floor was certain.
+// read records the result of a read that began when floor was certain.
 func (w *truth) read(who string, got, floor Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +106,7 @@ func (w *truth) read(who string, got, floor Entry) {
 
 const place = "topic"
 
-// tiny are limits at which a few members take several segments.
+// With tiny a few members take several segments.
 var tiny = Limits{Split: 110, Merge: 60, Slack: 30, Look: 60, Grace: 24 * time.Hour}
 
 // openLogs returns the logs of a process. wait waits for its upkeep.
@@ -127,7 +125,6 @@ func openLogs(s kv.Store, limits Limits) (l *Logs, wait func()) {
 	return l, upkeep.Wait
 }
 
-// open returns the logs of a process in the sweep.
 func (w *truth) open(s kv.Store, limits Limits) (*Logs, func()) {
 	l, wait := openLogs(s, limits)
 	if w.confirms {
@@ -136,9 +133,9 @@ func (w *truth) open(s kv.Store, limits Limits) (*Logs, func()) {
 	return l, wait
 }
 
-// confirm answers for entries as records with the certain states would.
+// confirm answers as the records would.
 func (w *truth) confirm(ctx context.Context, s kv.Store, place string, entries []Entry) ([]Entry, error) {
-	// A dead process gets no answer.
+	// a dead process gets no answer
 	if _, err := kv.One(ctx, s, kv.OpGet("records")); err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return nil, err
 	}
@@ -202,7 +199,7 @@ func readSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, name string, 
 	}
 }
 
-// tendSome is a process that does only upkeep, needed or not.
+// tendSome does only upkeep, needed or not.
 func tendSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
 	l, wait := w.open(s, limits)
 	defer wait()
@@ -211,7 +208,7 @@ func tendSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
 		if err != nil {
 			continue
 		}
-		// A process tends only a segment that it has read.
+		// a process tends only a segment that it has read
 		if _, err := kv.One(context.Background(), s, kv.OpGet(l.key(place, h.parts[0].name))); err != nil {
 			continue
 		}
@@ -231,8 +228,7 @@ func tendSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
 	}
 }
 
-// checkList asserts, when no request is in flight, that the list has the acknowledged or later
-// entries, and each member once.
+// checkList asserts that the list has the acknowledged or later entries, and each member once.
 func checkList(sim *kvtest.Sim, limits Limits, w *truth) {
 	t := sim.T()
 	for _, wrong := range w.wrong {
@@ -262,7 +258,6 @@ func checkList(sim *kvtest.Sim, limits Limits, w *truth) {
 	}
 }
 
-// quietStore is a store without powers that outlives its users.
 type quietStore struct{ kv.Store }
 
 func (quietStore) Powers() kv.Powers { return kv.Powers{} }
@@ -316,4 +311,9 @@ func TestSweep_NothingIsLostOrComesBackWhereWritersVerify(t *testing.T) {
 
 func TestSweep_NothingIsLostOrComesBackWhereUpkeepIsOneTransaction(t *testing.T) {
 	sweep(t, 300, kvtest.AllPowers, tiny)
+}
+
+func TestFaults_OfAStoreAreNoticed(t *testing.T) {
+	proof.Notices(t, "TestSweep_NothingIsLostOrComesBackWhereAppendsRespectSeals", "blind add l:", "blind append l:", "blind cas l:")
+	proof.Notices(t, "TestSweep_NothingIsLostOrComesBackWhereWritersVerify", "lost append l:")
 }

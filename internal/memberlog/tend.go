@@ -9,9 +9,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Upkeep is done by readers that find a segment in need of it, and by writers, which sometimes look
-// at the segment they have just written to, often enough that it grows by only a few KiB between
-// two looks. It runs in the background, and may be left undone.
+// Upkeep is started by readers that find a segment in need of it, and by writers, which look at the
+// segment they write to once in a few KiB. It runs in the background, and may be left undone.
 
 func (l *Logs) lookSometimes(place string, n name, bytes int) {
 	if bytes >= l.Limits.Look || kv.Random()%uint64(l.Limits.Look/max(bytes, 1)) == 0 {
@@ -19,14 +18,12 @@ func (l *Logs) lookSometimes(place string, n name, bytes int) {
 	}
 }
 
-// tending is the segments a process must tend: those of one list in turn, since each may have to
-// change the head.
+// tending holds the segments to tend: those of one list in turn, since each may change the head.
 type tending struct {
 	mu     sync.Mutex
 	places map[string]*wanted
 }
 
-// wanted is the segments of one list that need tending.
 type wanted struct {
 	names []name
 	busy  bool // a goroutine is tending them
@@ -34,8 +31,8 @@ type wanted struct {
 
 // Segments and lists beyond these limits wait until they are seen again.
 const (
-	maxWanted = 256  // segments of a list
-	maxLists  = 4096 // lists
+	maxWanted = 256 // segments of a list
+	maxLists  = 4096
 )
 
 func (t *tending) want(place string, n name) {
@@ -57,7 +54,6 @@ func (t *tending) want(place string, n name) {
 	}
 }
 
-// leave forgets the wanted segments of place's list, unless a goroutine is tending them.
 func (t *tending) leave(place string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,8 +62,6 @@ func (t *tending) leave(place string) {
 	}
 }
 
-// begin reports whether the caller should tend place's list: there is work that nobody else is
-// doing.
 func (t *tending) begin(place string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,7 +73,6 @@ func (t *tending) begin(place string) bool {
 	return true
 }
 
-// next returns the next segment to tend. If there is none, or enough is set, tending the list ends.
 func (t *tending) next(place string, enough bool) (n name, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,7 +118,7 @@ const maxFolds = 3
 func (l *Logs) tendOn(ctx context.Context, s kv.Store, place string, n name) error {
 	var sure certain
 	if l.Confirm != nil {
-		// The segment is read again afterwards: the longer folding takes, the more others append.
+		// The segment is read again afterwards: the longer a fold takes, the more others append.
 		u, err := l.look(ctx, s, place, n)
 		if err != nil || u.do == nothing {
 			return err
@@ -154,9 +147,9 @@ func (l *Logs) tendOn(ctx context.Context, s kv.Store, place string, n name) err
 type upkept struct {
 	get     kv.Op
 	head    *head
-	at      int // its index in head
+	at      int // in head
 	segment *segment
-	rows    []row // its folded rows
+	rows    []row // folded
 	do      action
 }
 
@@ -181,8 +174,8 @@ func (l *Logs) look(ctx context.Context, s kv.Store, place string, n name) (u up
 	return u, nil
 }
 
-// foldInPlace replaces the segment that get has read by rows, unless something was appended since.
-// If the list becomes empty, it removes the segment.
+// foldInPlace replaces the segment read by get by rows, or removes it if the list ends, unless it
+// has changed.
 func (l *Logs) foldInPlace(ctx context.Context, s kv.Store, h *head, get *kv.Op, rows []row) error {
 	op := kv.OpSwap(get.Key, get.Result.Version, encodeSegment(rows))
 	if l.ends(h, rows) {
@@ -201,7 +194,6 @@ const (
 	join
 )
 
-// upkeep returns the upkeep of the segment g, at the index at of h, which folds to rows.
 func (l *Logs) upkeep(h *head, at int, g *segment, rows []row) action {
 	p := &h.parts[at]
 	folded := baseSize(rows)
@@ -218,8 +210,7 @@ func (l *Logs) upkeep(h *head, at int, g *segment, rows []row) action {
 	return nothing
 }
 
-// saves reports whether folding g to folded bytes, including entries no longer needed, is
-// worthwhile.
+// saves reports whether a fold to folded bytes, less forgettable entries, is worthwhile.
 func (l *Logs) saves(g *segment, rows []row, folded int) bool {
 	now := l.now()
 	for i := range rows {
@@ -234,7 +225,6 @@ func (l *Logs) overgrown(g *segment, rows []row) bool {
 	return g.size > 2*baseSize(rows)+l.Limits.Slack
 }
 
-// neighbor returns the index of the part that could be joined with the one at at, or -1.
 func (l *Logs) neighbor(h *head, at int) int {
 	p := &h.parts[at]
 	if p.depth == 0 || p.depth <= l.Hot {
@@ -250,12 +240,10 @@ func (l *Logs) neighbor(h *head, at int) int {
 	return other
 }
 
-// guess estimates the size of the part at other from the average size of members in size bytes.
 func (l *Logs) guess(h *head, other, size, members int) int {
 	return int(h.seen[other].Load()) * size / max(members, 1)
 }
 
-// join replaces the part at the index at and its neighbor by one, if both are still small.
 func (l *Logs) join(ctx context.Context, s kv.Store, place string, h *head, at int, sure certain) error {
 	first := min(at, l.neighbor(h, at))
 	names := []name{h.parts[first].name, h.parts[first+1].name}

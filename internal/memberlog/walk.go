@@ -12,23 +12,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Stretch is the part of a list in one segment, in order.
 type Stretch struct {
 	Members []Member
-	Last    uint64 // the last hash of the segment
-	Left    int    // approximate number of members that follow
+	Last    uint64 // last hash of the segment
+	Left    int    // about how many members follow
 
-	// Missed is an ErrLost if the segment is missing, or an ErrCorrupt if it is damaged. Members
-	// has the readable ones.
+	// Missed is an ErrLost if the segment is missing, and an ErrCorrupt if it is damaged; Members
+	// then has the readable ones.
 	Missed error
 }
 
 // Walk calls f with the members of place's list after from, one segment at a time. head is the
-// answer to a get of the head. Walk returns every member acknowledged before that get, each once,
-// whatever changes others make meanwhile.
+// answer to a get of the head. Walk returns every member acknowledged before that get once,
+// whatever changes meanwhile.
 //
-// Unlike other readers it repairs nothing. At the end it returns the first Missed, or the error of
-// the head, or an ErrLost if the loss of a segment was not accepted yet.
+// It repairs nothing. At the end it returns the first Missed, or the error of the head, or an
+// ErrLost if a loss was not accepted yet.
 func (l *Logs) Walk(ctx context.Context, s kv.Store, place string, head kv.Result, from Position, f func(Stretch) error) error {
 	w := &walk{Logs: l, ctx: ctx, s: s, place: place, f: f, at: from.Hash, from: from}
 	if err := w.use(head); err != nil {
@@ -48,7 +47,7 @@ func (l *Logs) Walk(ctx context.Context, s kv.Store, place string, head kv.Resul
 	return w.missed
 }
 
-// ErrNoHead means that the head of a list that must have one is missing. It is an ErrLost.
+// ErrNoHead is an ErrLost.
 var ErrNoHead = fmt.Errorf("%w: the head of the list is gone", kv.ErrLost)
 
 var errPartLost = fmt.Errorf("%w: a part of the list", kv.ErrLost)
@@ -60,13 +59,13 @@ type walk struct {
 	place  string
 	f      func(Stretch) error
 	from   Position
-	at     uint64 // first hash of the segments to read next
+	at     uint64
 	ended  bool
 	head   *head
 	missed error
 }
 
-// use decodes the answer to a get of the head. Without a head, the first segment may hold members.
+// Without a head, the first segment may hold members.
 func (w *walk) use(got kv.Result) (err error) {
 	w.head, err = w.decodeHead(w.place, got)
 	switch {
@@ -127,8 +126,7 @@ func (w *walk) goneError(op *kv.Op, p *part) error {
 	return fmt.Errorf("%w: %s, a segment of a list, is gone%s", kv.ErrLost, op.Key, about)
 }
 
-// stretch returns the result of op, a get of the part at the index at. gone means that it is absent
-// or retired.
+// stretch returns the result of a get of the part at at. gone: it is absent or retired.
 func (w *walk) stretch(at int, op *kv.Op) (st Stretch, gone bool) {
 	p := &w.head.parts[at]
 	st.Last = p.last()
@@ -150,7 +148,7 @@ func (w *walk) stretch(at int, op *kv.Op) (st Stretch, gone bool) {
 		w.notice(w.place, w.head, at, &g, rows)
 	}
 	now := w.now()
-	// A segment that has replaced several may begin with members that were already passed on.
+	// a segment that replaced several may begin with members already passed on
 	st.Members = slices.DeleteFunc(between(rows, w.at, p.last()), func(r row) bool {
 		return !r.member(now) || w.from.Compare(r.Position()) >= 0
 	})

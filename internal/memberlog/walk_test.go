@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// paused carries out the first op of a trip, and calls meanwhile before the others.
+// paused calls meanwhile after the first op of a trip.
 type paused struct {
 	kv.Store
 	meanwhile func()
@@ -30,7 +30,6 @@ func (p *paused) Do(ctx context.Context, ops []kv.Op) error {
 	return p.Store.Do(ctx, ops[1:])
 }
 
-// A walk has read the first of two segments when they are joined.
 func TestWalk_GivesEachMemberOnceThoughSegmentsAreJoined(t *testing.T) {
 	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		ctx := context.Background()

@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Ticket is the location of an appended entry. If the store cannot refuse an append after a seal,
+// Ticket is the location of an appended entry. Unless the store refuses an append after a seal,
 // Settle it before the entry is acknowledged.
 type Ticket struct {
 	name    name
@@ -23,11 +23,11 @@ type Ticket struct {
 // Settled reports whether the entry is before any seal.
 func (t Ticket) Settled() bool { return t.settled }
 
-// Began reports whether the entry started its list: there was none before.
+// Began reports whether the entry started its list.
 func (t Ticket) Began() bool { return t.began }
 
-// Write adds e to place's list: once it returns nil, e is not lost. One trip if the store refuses
-// to append after a seal and the list's head is remembered; otherwise up to two more.
+// Write adds e to place's list. One trip if the store refuses to append after a seal and the head
+// is remembered; otherwise up to two more.
 func (l *Logs) Write(ctx context.Context, s kv.Store, place string, e Entry) error {
 	t, err := l.Append(ctx, s, place, e)
 	if err != nil {
@@ -36,7 +36,6 @@ func (l *Logs) Write(ctx context.Context, s kv.Store, place string, e Entry) err
 	return l.Settle(ctx, s, place, e, &t)
 }
 
-// Append is the first half of Write.
 func (l *Logs) Append(ctx context.Context, s kv.Store, place string, e Entry) (Ticket, error) {
 	if err := e.check(); err != nil {
 		return Ticket{}, l.failure(place, err)
@@ -46,8 +45,8 @@ func (l *Logs) Append(ctx context.Context, s kv.Store, place string, e Entry) (T
 	return t, l.failure(place, err)
 }
 
-// Settle is the second half of Write: it ensures that the appended entry is before any seal, or
-// appends it again.
+// Settle is the second half of Write: it ensures that the entry is before any seal, or appends it
+// again.
 func (l *Logs) Settle(ctx context.Context, s kv.Store, place string, e Entry, t *Ticket) error {
 	if t.settled {
 		return nil
@@ -76,16 +75,15 @@ type write struct {
 	hash  uint64
 	data  []byte
 
-	head *head // nil: not known
-	read bool  // head was read by this write
+	head *head // nil: unknown
+	read bool  // by this write
 }
 
 func (l *Logs) newWrite(ctx context.Context, s kv.Store, place string, e Entry) *write {
 	return &write{Logs: l, ctx: ctx, s: s, place: place, e: e, hash: hashOf(e.ID), data: appendRecord(nil, &e)}
 }
 
-// opAppend returns the op that appends data to a segment, refused after a seal if the store can do
-// that.
+// opAppend is refused after a seal if the store can do that.
 func (l *Logs) opAppend(s kv.Store, key string, data []byte) kv.Op {
 	op := kv.OpAppend(key, data)
 	if kv.PowersOf(s).Unless {
@@ -96,7 +94,7 @@ func (l *Logs) opAppend(s kv.Store, key string, data []byte) kv.Op {
 
 func (w *write) target() *part { return &w.head.parts[w.head.find(w.hash)] }
 
-// append is W0 and W1, until the store has accepted the entry in some segment.
+// append is W0 and W1.
 func (w *write) append() (Ticket, error) {
 	if w.head == nil {
 		w.head = w.heads.get(w.place)
@@ -110,8 +108,8 @@ func (w *write) append() (Ticket, error) {
 	return Ticket{}, kv.ErrConflict
 }
 
-// try appends the entry to the segment that seems right. Without a head it assumes that there is
-// none, as in most lists, and reads it in the same trip. It also reads a head that is old.
+// try appends to the segment that seems right. Without a head it assumes that the list has none, as
+// most have, and reads it in the same trip. It also reads an old head.
 func (w *write) try() (Ticket, error) {
 	n, asks := name{}, true
 	if w.head != nil {
@@ -121,7 +119,6 @@ func (w *write) try() (Ticket, error) {
 	if asks {
 		ops = append(ops, kv.OpGet(w.Key(w.place)))
 	}
-	// Each op has its own result.
 	_ = w.s.Do(w.ctx, ops)
 	if asks {
 		if err := w.know(w.decodeHead(w.place, ops[1].Result)); err != nil {
@@ -136,8 +133,8 @@ func (w *write) try() (Ticket, error) {
 
 func (w *write) ask() error { return w.know(w.readHead(w.ctx, w.s, w.place)) }
 
-// know takes h as the head just read, or the error of that. It replaces a damaged head, since no
-// writer could get past it, and returns errAgain; but if no rebuild can restore it, it leaves it.
+// Writers cannot get past a damaged head, so know replaces it, if a rebuild can restore it, and
+// returns errAgain.
 func (w *write) know(h *head, err error) error {
 	w.head, w.read = h, err == nil
 	if !wire.IsCorrupt(err) || w.Rebuilds == nil {
@@ -152,7 +149,7 @@ func (w *write) appended(n name, err error) (Ticket, error) {
 		w.lookSometimes(w.place, n, len(w.data))
 		return Ticket{n, kv.PowersOf(w.s).Unless, false}, nil
 	case errors.Is(err, kv.ErrUnclear), errors.Is(err, kv.ErrSkipped):
-		// A duplicate entry is harmless.
+		// a duplicate entry is harmless
 		return Ticket{}, errAgain
 	case errors.Is(err, kv.ErrSealed):
 		return Ticket{}, w.follow(n)
@@ -162,11 +159,11 @@ func (w *write) appended(n name, err error) (Ticket, error) {
 	return Ticket{}, err
 }
 
-// patience is how many times a writer checks, with growing pauses, whether a sealed segment has
-// been replaced, before it does that itself. A living process takes less.
+// patience is how many times a writer checks, with growing pauses, whether others have replaced a
+// sealed segment, before it does so itself.
 const patience = 6
 
-// follow returns errAgain when the head names another segment than n, which is sealed.
+// follow returns errAgain when the head no longer names n, which is sealed.
 func (w *write) follow(n name) error {
 	for try := range patience {
 		if !kv.Pause(w.ctx, w.s, 250*time.Microsecond<<try) {
@@ -182,8 +179,6 @@ func (w *write) follow(n name) error {
 	return w.replace(n)
 }
 
-// replace rolls the segment n. Of several writers of a process, the others wait a little for the
-// first.
 func (w *write) replace(n name) error {
 	key := w.key(w.place, n)
 	if _, busy := w.replacing.LoadOrStore(key, true); busy {
@@ -194,8 +189,7 @@ func (w *write) replace(n name) error {
 	return w.again(w.roll(w.ctx, w.s, w.place, n))
 }
 
-// begin handles an append not stored because the segment n is full, or absent: the first of a new
-// list, replaced, or lost.
+// begin handles a failed append: n is full, or absent: not begun, replaced, or lost.
 func (w *write) begin(n name) (Ticket, error) {
 	if n == (name{}) && w.read && !w.head.stored {
 		return w.beginList()
@@ -218,7 +212,6 @@ func (w *write) begin(n name) (Ticket, error) {
 	return Ticket{}, w.again(w.heal(w.ctx, w.s, w.place, n))
 }
 
-// again forgets the head, so that the next try reads it, and returns errAgain unless err is set.
 func (w *write) again(err error) error {
 	if err != nil {
 		return err
@@ -239,7 +232,7 @@ func (w *write) beginList() (Ticket, error) {
 		if w.Hot > 0 {
 			w.tendSoon(w.place, name{})
 		}
-		// It was added, so there was no seal before it.
+		// it was added, so there was no seal before it
 		return Ticket{name{}, true, true}, nil
 	case errors.Is(err, kv.ErrExists), errors.Is(err, kv.ErrUnclear):
 		return Ticket{}, errAgain
@@ -247,8 +240,8 @@ func (w *write) beginList() (Ticket, error) {
 	return Ticket{}, err
 }
 
-// stands is W2: it reports whether the entry appended to n is before any seal. If the head still
-// names n and no process is about to replace it, there is no seal.
+// stands is W2: it reports whether the entry is before any seal. There is none while the head names
+// n and no process is about to replace it.
 func (w *write) stands(n name) (bool, error) {
 	if err := w.ask(); err != nil {
 		if errors.Is(err, errAgain) {
@@ -282,7 +275,7 @@ func (w *write) stands(n name) (bool, error) {
 	return false, nil
 }
 
-// WriteAll is Write for many entries, in as many trips as one Write.
+// WriteAll is Write for many entries, in as many trips.
 func (l *Logs) WriteAll(ctx context.Context, s kv.Store, place string, entries []Entry) error {
 	for i := range entries {
 		if err := entries[i].check(); err != nil {
@@ -296,7 +289,6 @@ func (l *Logs) WriteAll(ctx context.Context, s kv.Store, place string, entries [
 	return cmp.Or(kv.Each(ctx, s, rest, func(s kv.Store, _ int, e Entry) error { return l.Write(ctx, s, place, e) })...)
 }
 
-// appendAll appends entries, and returns those not known to be before any seal.
 func (l *Logs) appendAll(ctx context.Context, s kv.Store, place string, entries []Entry) (rest []Entry, err error) {
 	h := l.heads.get(place)
 	if h == nil || l.isOld(h) {
@@ -319,7 +311,7 @@ func (l *Logs) appendAll(ctx context.Context, s kv.Store, place string, entries 
 		}
 		ops, to = append(ops, l.opAppend(s, l.key(place, h.parts[at].name), data)), append(to, at)
 	}
-	_ = s.Do(ctx, ops) // each op has its own result
+	_ = s.Do(ctx, ops)
 	now := h
 	if !kv.PowersOf(s).Unless {
 		if now, err = l.readHead(ctx, s, place); err != nil {

@@ -9,18 +9,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// If a store has lost a part of a row, the row has gaps, and Last may end at any of them.
+// If a store has lost a part of a row, Last may end at any gap.
 
 const (
-	reach    = 64 // number of consecutive numbers looked for above one
+	reach    = 64 // consecutive numbers looked for above one
 	nearest  = 2 * reach
 	farthest = 1 << 20
-	farReach = 8 // number of consecutive numbers looked for at nearest, twice nearest, ... and farthest
+	farReach = 8 // consecutive numbers looked for at nearest, twice nearest, ... and farthest
 )
 
-// Left returns the largest remaining number beyond the gaps, 0 if there is none. Above each number
-// it finds, it looks in one trip for the next 64, and for eight each from 128, 256, ... up to 2^20
-// numbers further on, until none of these exists.
+// Left returns the largest remaining number beyond the gaps, 0 if none. Above each number found, it
+// looks in one trip for the next 64, and for eight each from 128, 256, ... to 2^20 further on,
+// until none exists.
 func (r *Row) Left(ctx context.Context, s kv.Store) (int64, error) {
 	last, err := r.Last(ctx, s)
 	if err != nil {
@@ -43,7 +43,6 @@ func (r *Row) leftAbove(ctx context.Context, s kv.Store, last int64) (int64, err
 	}
 }
 
-// above returns the largest existing number that Left looks for above n, 0 if there is none.
 func (r *Row) above(ctx context.Context, s kv.Store, n int64) (int64, error) {
 	numbers := consecutive(n+1, reach)
 	for far := int64(nearest); far <= farthest; far *= 2 {
@@ -74,10 +73,9 @@ func consecutive(first int64, n int) []int64 {
 }
 
 // Accept acknowledges the loss of missing numbers. It returns the last assigned number, as far as
-// the remaining ones show it: the one found by Left, or the one under the hint's key or known to
-// this process, if a number exists at most 64 before it, or as far after it as Left looks. If that
-// number is missing, Accept adds it with the value nothing, so that no lost number is assigned
-// again.
+// the remaining ones show it: the result of Left, or the number hinted at or known, if one exists
+// at most 64 before it or, as Left looks, after it. If that number is missing, Accept adds it with
+// the value nothing, so that no lost number is assigned again.
 func (r *Row) Accept(ctx context.Context, s kv.Store, nothing []byte) (int64, error) {
 	named, err := r.keptHint(ctx, s)
 	if err != nil {
@@ -95,7 +93,7 @@ func (r *Row) Accept(ctx context.Context, s kv.Store, nothing []byte) (int64, er
 		return 0, err
 	}
 	ops := []kv.Op{kv.OpAdd(r.Key(last), nothing), kv.OpSet(r.Hint, strconv.AppendInt(nil, last, 10))}
-	_ = s.Do(ctx, ops) // each op has its own result
+	_ = s.Do(ctx, ops)
 	for i := range ops {
 		if err := ops[i].Err(); err != nil && !errors.Is(err, kv.ErrExists) {
 			return 0, err
@@ -105,8 +103,7 @@ func (r *Row) Accept(ctx context.Context, s kv.Store, nothing []byte) (int64, er
 	return last, nil
 }
 
-// near returns the last assigned number, given that last was found and named is said to exist.
-// named may come from a damaged item, so it counts only if a number exists near it.
+// A named number may come from a damaged item, so it counts only if one exists near it.
 func (r *Row) near(ctx context.Context, s kv.Store, last, named int64) (int64, error) {
 	for _, below := range []int64{named, max(named-reach, last)} {
 		found, err := r.above(ctx, s, below)

@@ -13,19 +13,18 @@ import (
 )
 
 // Row is a row of items under the keys 1, 2, 3, ... without a counter: the next item is created by
-// adding the key after the last or, if that is taken, the key after it. There are no gaps, because
-// n+1 is tried only after n was seen.
+// adding the first free key after the last. There are no gaps, because n+1 is tried only after n
+// was seen.
 type Row struct {
-	// Key returns the key of number n.
 	Key func(n int64) string
 
-	// Hint is the key that holds a number known to exist, for processes that know none.
+	// Hint is the key of a number known to exist, for new processes.
 	Hint string
 
-	hint atomic.Int64 // a number known to exist
+	hint atomic.Int64 // known to exist
 }
 
-// Known records that n exists, which shortens the next search.
+// Known records that n exists, to shorten the next search.
 func (r *Row) Known(n int64) {
 	for {
 		old := r.hint.Load()
@@ -38,10 +37,9 @@ func (r *Row) Known(n int64) {
 // LastKnown returns the largest number known to this process, or 0.
 func (r *Row) LastKnown() int64 { return r.hint.Load() }
 
-// Last returns the largest number in use, 0 if there is none. It searches upward from the known
-// number in growing steps, then between the last found and the first missing. If the known number
-// is missing, it starts at the first; but if the one under the hint's key is missing, the store has
-// lost a part of the row, and the error is an ErrLost.
+// Last returns the largest number in use, 0 if none. It searches upward from the known number in
+// growing steps, then by bisection. If the known number is missing, it starts over at 1; if the
+// stored hint's number is missing, it returns an ErrLost.
 func (r *Row) Last(ctx context.Context, s kv.Store) (int64, error) {
 	hint, kept := r.hint.Load(), false
 	if hint == 0 {
@@ -74,8 +72,7 @@ func (r *Row) Last(ctx context.Context, s kv.Store) (int64, error) {
 	}
 }
 
-// keptHint returns the number under the hint's key, 0 if there is none or it is damaged, since it
-// only shortens the search.
+// keptHint returns the stored hint. It only shortens the search, so a damaged one is 0.
 func (r *Row) keptHint(ctx context.Context, s kv.Store) (int64, error) {
 	got, err := kv.One(ctx, s, kv.OpGet(r.Hint))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -91,7 +88,6 @@ func (r *Row) keptHint(ctx context.Context, s kv.Store) (int64, error) {
 	return n, nil
 }
 
-// steps returns the numbers above low to look for in one trip.
 func (r *Row) steps(low int64, round int) []int64 {
 	if round == 0 {
 		return []int64{low + 1}
@@ -99,8 +95,6 @@ func (r *Row) steps(low int64, round int) []int64 {
 	return []int64{low + 1<<(20*round-10), low + 1<<(20*round)}
 }
 
-// between returns the last number in use, at least low and less than high, in a search that began
-// at begin.
 func (r *Row) between(ctx context.Context, s kv.Store, begin, low, high int64) (int64, error) {
 	for high-low > 1 {
 		found, missing, err := r.probe(ctx, s, []int64{r.cut(begin, low, high)})
@@ -118,7 +112,7 @@ func (r *Row) between(ctx context.Context, s kv.Store, begin, low, high int64) (
 
 func (r *Row) cut(begin, low, high int64) int64 {
 	if high-begin <= 1<<10 {
-		// usually it is not far from the start of the search
+		// usually it is near the start of the search
 		near := int64(math.Sqrt(float64(max(low-begin, 1)) * float64(high-begin)))
 		return min(max(begin+near, low+1), high-1)
 	}
@@ -126,7 +120,7 @@ func (r *Row) cut(begin, low, high int64) int64 {
 }
 
 // probe looks for increasing numbers in one trip. It returns the last before the first missing one,
-// and that, each 0 if there is none.
+// and that one, each 0 if none.
 func (r *Row) probe(ctx context.Context, s kv.Store, numbers []int64) (found, missing int64, err error) {
 	keys := make([]string, len(numbers))
 	for i, n := range numbers {
@@ -147,8 +141,8 @@ func (r *Row) probe(ctx context.Context, s kv.Store, numbers []int64) (found, mi
 
 const hintEvery = 16
 
-// Remind returns the op that stores the existing n under the hint's key, and whether it is due, for
-// one number in hintEvery. A redundant or late op only makes a search longer.
+// Remind returns the op that stores the existing n as the hint, and whether it is due. A redundant
+// or late op only makes a search longer.
 func (r *Row) Remind(n int64) (op kv.Op, due bool) {
 	return kv.OpSet(r.Hint, strconv.AppendInt(nil, n, 10)), n%hintEvery == 0
 }

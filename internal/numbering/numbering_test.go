@@ -2,6 +2,7 @@ package numbering_test
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"testing"
 
@@ -14,7 +15,6 @@ func newRow() *numbering.Row {
 	return &numbering.Row{Key: func(n int64) string { return "n:" + strconv.FormatInt(n, 10) }, Hint: "n:hint"}
 }
 
-// fill puts items under 1 to n.
 func fill(t *testing.T, s kv.Store, n int) {
 	t.Helper()
 	var ops []kv.Op
@@ -24,7 +24,7 @@ func fill(t *testing.T, s kv.Store, n int) {
 	must(t, s.Do(context.Background(), ops))
 }
 
-// row is a store with the numbers up to last, and nothing else.
+// row is a store with the numbers up to last.
 type row struct{ last int64 }
 
 func (r row) Do(_ context.Context, ops []kv.Op) error {
@@ -94,5 +94,126 @@ func TestRow_Last_AHintThatIsGoneIsForgotten(t *testing.T) {
 	q.Known(40)
 	if got, err := q.Last(ctx, s); err != nil || got != 3 {
 		t.Errorf("the last is %d, %v; want 3", got, err)
+	}
+}
+
+func TestRow_Left_FindsTheLastBeyondGapsInFewTrips(t *testing.T) {
+	for name, c := range map[string]struct {
+		last  int64
+		there func(n int64) bool
+		trips int
+	}{
+		"no gap":                          {70_000, func(int64) bool { return true }, 1},
+		"every other one":                 {70_000, func(n int64) bool { return n%2 == 0 }, 16},
+		"one of 64":                       {7_000, func(n int64) bool { return n%64 == 24 }, 16},
+		"a gap of 63":                     {70_000, func(n int64) bool { return n < 100 || n > 162 }, 24},
+		"long gaps":                       {200_000, func(n int64) bool { return n%10_000 > 4_000 }, 40},
+		"the first half":                  {100_000, func(n int64) bool { return n > 50_000 }, 16},
+		"the first half of a large model": {2_000_000, func(n int64) bool { return n > 1_000_000 }, 24},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := holed{c.last, c.there}
+			last := c.last
+			for !c.there(last) {
+				last--
+			}
+			found, err := newRow().Last(t.Context(), s)
+			must(t, err)
+			q := newRow()
+			q.Known(found)
+			got := cost(t, t.Context(), func(ctx context.Context) error {
+				n, err := q.Left(ctx, kv.Count(s))
+				if n != last || q.LastKnown() != last {
+					t.Errorf("found %d, and it knows of %d; want %d", n, q.LastKnown(), last)
+				}
+				return err
+			})
+			// it looks once for what it knows
+			if t.Logf("%d trips", got.Trips); got.Trips > c.trips+1 {
+				t.Errorf("it took %d trips, want at most %d", got.Trips, c.trips+1)
+			}
+		})
+	}
+}
+
+type holed struct {
+	last  int64
+	there func(n int64) bool
+}
+
+func (h holed) Do(_ context.Context, ops []kv.Op) error {
+	for i := range ops {
+		n, err := strconv.ParseInt(ops[i].Key[len("n:"):], 10, 64)
+		ops[i].Result = kv.Result{Value: []byte("old")}
+		if err != nil || n < 1 || n > h.last || !h.there(n) {
+			ops[i].Result = kv.Result{Err: kv.ErrNotFound}
+		}
+	}
+	return nil
+}
+
+func (holed) Close() error { return nil }
+
+func TestRow_Accept_TheLastThatAnythingNamesIsNotGivenAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		left  []int64
+		hint  string
+		known int64
+		want  int64
+	}{
+		"nothing was given":                     {nil, "", 0, 0},
+		"nothing is left":                       {nil, "30", 0, 30},
+		"nothing is lost":                       {[]int64{1, 2, 3}, "2", 3, 3},
+		"a gap":                                 {[]int64{1, 2, 40, 41}, "", 0, 41},
+		"the hint's number is gone":             {[]int64{1, 2, 3, 20}, "32", 0, 32},
+		"what a process knows is gone":          {[]int64{1, 2, 3}, "", 5, 5},
+		"the hint leads over a gap":             {[]int64{1, 2, 5000, 5001}, "4992", 0, 5001},
+		"the hint is near what is left":         {[]int64{1, 2, 5000}, "5008", 0, 5008},
+		"nothing is near what the hint says":    {[]int64{1, 2}, "5000", 0, 2},
+		"nothing is near, and nothing is below": {nil, "5000", 0, 0},
+		"the hint is damaged":                   {[]int64{1, 2}, "x", 0, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, s, q := t.Context(), memkv.New(memkv.Options{}), newRow()
+			for _, n := range c.left {
+				must(t, s.Do(ctx, []kv.Op{kv.OpSet(q.Key(n), []byte("old"))}))
+			}
+			if c.hint != "" {
+				must(t, s.Do(ctx, []kv.Op{kv.OpSet(q.Hint, []byte(c.hint))}))
+			}
+			q.Known(c.known)
+			n, err := q.Accept(ctx, s, []byte("nothing"))
+			if err != nil || n != c.want {
+				t.Errorf("Accept: %d, %v; want %d", n, err, c.want)
+			}
+			for name, q := range map[string]*numbering.Row{"the process": q, "another": newRow()} {
+				if n, err := q.Last(ctx, s); err != nil || n != c.want {
+					t.Errorf("%s: the last is %d, %v; want %d", name, n, err, c.want)
+				}
+			}
+		})
+	}
+}
+
+func cost(t *testing.T, ctx context.Context, f func(ctx context.Context) error) kv.Cost {
+	t.Helper()
+	ctx, m := kv.Metered(ctx)
+	if err := f(ctx); err != nil {
+		t.Error(err)
+	}
+	return m.Cost()
+}
+
+func wantErr(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("got error %v, want one that is %q", err, want)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

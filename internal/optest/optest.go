@@ -9,10 +9,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Shown is the number of bytes shown of a value.
+// Shown is how many bytes of a value are shown.
 const Shown = 48
 
-// Sentinels are the errors of the contract: a failed op ends in one of them.
 var Sentinels = []error{
 	kv.ErrNotFound, kv.ErrExists, kv.ErrConflict, kv.ErrNotStored, kv.ErrSealed, kv.ErrSkipped,
 	kv.ErrNotNumber, kv.ErrBadKey, kv.ErrTooLarge, kv.ErrBadOp, kv.ErrUnavailable,
@@ -27,7 +26,7 @@ func EndsIn(err, want error) bool {
 	return !slices.ContainsFunc(Sentinels, func(s error) bool { return errors.Is(err, s) != (s == want) })
 }
 
-// Show returns op, without its result, for a failure message.
+// Show returns op, without its result.
 func Show(op kv.Op) string { return ShowCut(op, len(op.Value)) }
 
 // ShowCut is Show for an op whose value had size bytes before it was cut.
@@ -51,7 +50,6 @@ func ShowCut(op kv.Op, size int) string {
 	return text
 }
 
-// ShowAnswer returns the result of op for a failure message.
 func ShowAnswer(op kv.Op) string {
 	switch r := op.Result; {
 	case r.Err != nil:
@@ -65,7 +63,6 @@ func ShowAnswer(op kv.Op) string {
 	}
 }
 
-// ShowItem returns the result of a Get for a failure message.
 func ShowItem(r kv.Result) string {
 	if r.Err != nil {
 		return fmt.Sprintf("(%v)", r.Err)
@@ -73,7 +70,6 @@ func ShowItem(r kv.Result) string {
 	return fmt.Sprintf("%s (version %d)", ShowValue(r.Value, len(r.Value)), r.Version)
 }
 
-// ShowValue returns the beginning of a value that had size bytes before it was cut.
 func ShowValue(value []byte, size int) string {
 	if size <= Shown {
 		return fmt.Sprintf("%q", value)

@@ -10,8 +10,8 @@ import (
 // MaxID is kvmodel.MaxID.
 const MaxID = 2048
 
-// TooLong returns the error for what, such as "an id", with a text longer than most bytes. It gives
-// the length before and after escaping, since an app knows only the first.
+// TooLong returns the error for a text longer than most bytes. what is "an id" or the like. It
+// gives the length before escaping, too, since an app knows only that.
 func TooLong(what, text string, most int) error {
 	size := fmt.Sprintf("%d bytes", len(text))
 	if escaped := strings.Count(text, "%"); escaped > 0 {

@@ -6,8 +6,7 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 )
 
-// asked fills a page of n from entries, of which it keeps every one-in-th. It returns the number of
-// entries found and looked at, and the number of trips.
+// asked fills a page of n from entries, keeping every in-th.
 func asked(n, in int) (found, looked, trips int) {
 	for ask := plug.Ask(n, 0, 0); ask > 0; ask = plug.Ask(n, found, looked) {
 		for range ask {

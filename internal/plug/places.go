@@ -7,13 +7,12 @@ import (
 	"sync"
 )
 
-// Places is a set of places, such as those met in a rebuild.
+// Places is a set of places.
 type Places struct {
 	mu  sync.Mutex // never held during a trip
 	all map[string]bool
 }
 
-// Note adds some to the set.
 func (p *Places) Note(some []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -25,7 +24,6 @@ func (p *Places) Note(some []string) {
 	}
 }
 
-// Take removes all places and returns them, sorted.
 func (p *Places) Take() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -34,11 +32,10 @@ func (p *Places) Take() []string {
 	return all
 }
 
-// noteSign divides the place of a record in a list from the note that its entry carries there:
-// what the record adds to numbers of the list. No text of a value contains it.
+// noteSign separates a place in a list from its note: what the record adds to numbers of the list.
+// No text of a value contains it.
 const noteSign = "*"
 
-// Noted returns place with a note, which may be empty.
 func Noted(place, note string) string {
 	if note == "" {
 		return place
@@ -46,13 +43,11 @@ func Noted(place, note string) string {
 	return place + noteSign + note
 }
 
-// Bare returns place without its note.
 func Bare(place string) string {
 	place, _, _ = strings.Cut(place, noteSign)
 	return place
 }
 
-// NoteOf returns the note of place, "" if it has none.
 func NoteOf(place string) string {
 	_, note, _ := strings.Cut(place, noteSign)
 	return note
@@ -72,12 +67,11 @@ func Bares(places []string) []string {
 	return all
 }
 
-// HasNotes reports whether one of places has a note.
 func HasNotes(places []string) bool {
 	return slices.ContainsFunc(places, func(place string) bool { return strings.Contains(place, noteSign) })
 }
 
-// At returns that of places which is place, with its note.
+// At returns the element of places that is place, with its note.
 func At(places []string, place string) (at string, ok bool) {
 	for _, at := range places {
 		if rest, ok := strings.CutPrefix(at, place); ok && (rest == "" || strings.HasPrefix(rest, noteSign)) {

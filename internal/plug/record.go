@@ -2,14 +2,10 @@ package plug
 
 import "slices"
 
-// The write path and the indexes are untyped: to them a record is a Record, and its id a text. So
-// their code is compiled once, rather than once per model in each package that uses it. Only the
-// thin data classes and index classes have types.
-
-// Record is a record of any model: a pointer to its struct, or nil if there is none.
+// Record is a record of any model: a pointer to its struct, or nil. Untyped code is compiled once,
+// not once per model.
 type Record any
 
-// As returns v as a record of T.
 func As[T any](v Record) *T {
 	if v == nil {
 		return nil
@@ -17,7 +13,7 @@ func As[T any](v Record) *T {
 	return v.(*T)
 }
 
-// AllAs returns all as records of T. The result is never nil, which would be null in JSON.
+// AllAs is As for each of all. The result is never nil, which would be null in JSON.
 func AllAs[T any](all []Record) []*T {
 	values := make([]*T, len(all))
 	for i, v := range all {
@@ -26,7 +22,7 @@ func AllAs[T any](all []Record) []*T {
 	return values
 }
 
-// Keeps returns Kept as a func of any record, or nil if keep is empty.
+// Keeps returns Kept as a func of any record, nil if keep is empty.
 func Keeps[T any](keep []func(*T) bool) func(Record) bool {
 	if len(keep) == 0 {
 		return nil
@@ -34,12 +30,10 @@ func Keeps[T any](keep []func(*T) bool) func(Record) bool {
 	return func(v Record) bool { return Kept(v.(*T), keep) }
 }
 
-// Kept reports whether every func in keep accepts v.
 func Kept[T any](v *T, keep []func(*T) bool) bool {
 	return !slices.ContainsFunc(keep, func(keeps func(*T) bool) bool { return !keeps(v) })
 }
 
-// Untyped returns f as a func of any record, or nil if f is nil.
 func Untyped[T, R any](f func(*T) R) func(Record) R {
 	if f == nil {
 		return nil

@@ -6,33 +6,31 @@ import (
 	"github.com/ringtree/ringtree/internal/times"
 )
 
-// Verdict is what a record says about an entry of it in an index.
+// Verdict is what a record says about one of its entries.
 type Verdict int
 
 const (
-	// Counts: the record has reached the entry's rev, and belongs at the entry's place.
+	// Counts: the record has reached the entry's rev and belongs there.
 	Counts Verdict = iota
 
-	// Stale: the record has reached the entry's rev, and does not belong there. Revs only grow, so
-	// any process may remove the entry, at any later time.
+	// Stale: the record has reached the entry's rev and does not belong there. Revs only grow, so
+	// any process may remove the entry at any time.
 	Stale
 
-	// Pending: the record has not reached the entry's rev. The change that wrote the entry may
-	// still commit. To remove the entry, fence the record past its rev first.
+	// Pending: the record has not reached the entry's rev, so the change may still commit. Fence
+	// the record past that rev before removing the entry.
 	Pending
 
-	// Dead: so it has been for longer than any change takes, so a fence disturbs nobody.
+	// Dead: pending for longer than any change takes, so a fence disturbs nobody.
 	Dead
 )
 
-// Judge is the rule by which lists, trees and unique values tell whether an entry is true: a change
-// writes it before the record commits, with the rev that the record then has. entry is that rev,
-// record the rev of the record, and holds reports whether the record belongs at the entry's place.
-// The entry has existed for at least age; 0 means that its age is unknown.
+// Judge tells whether an entry of a list, a tree or a unique value is true. A change writes it
+// before the record commits, with the rev that the record then gets. holds reports whether the
+// record belongs at its place. age is the minimum age of the entry, 0 if unknown.
 //
-// In a timeline the rule is the same, but a stamp takes the place of the rev. A record has at most
-// one entry with its stamp, and readers remove none, so the entry with the record's stamp counts,
-// and a reader need not tell the others apart.
+// Timelines compare stamps in place of revs. A record has at most one entry with its stamp, and
+// readers remove none, so they need not distinguish the others.
 func Judge(entry, record uint64, holds bool, age time.Duration) Verdict {
 	switch {
 	case entry <= record && holds:
@@ -45,8 +43,8 @@ func Judge(entry, record uint64, holds bool, age time.Duration) Verdict {
 	return Pending
 }
 
-// Age returns the age of an entry with the rev entry at now, for [Judge]. It is known only while no
-// record is live: a created record has at least the time, in milliseconds, as its rev.
+// Age returns the age of an entry for [Judge]. It is known only if no record is live: the rev of a
+// created record is at least the time in milliseconds.
 func Age(entry uint64, live bool, now time.Time) time.Duration {
 	if live {
 		return 0

@@ -5,23 +5,22 @@ import (
 	"encoding/base32"
 )
 
-// A tree's name is short, so that the key of its deepest node is within the limit of a store.
+// Tree names are short, for the key of the deepest node.
 const (
-	longName = 32 // maximum length of a tree's name
-	keptName = 12 // bytes of a longer name kept before its hash
+	longName = 32
+	keptName = 12
 )
 
 var nameHash = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// boardForms are the suffixes of a board's name for the form of its tree. Data stored in one form
-// is not found in another.
+// boardForms are the suffixes of a board's name for the form of its tree. Data of one form is not
+// found in another.
 var boardForms = []string{"", ".newer", ".older", ".dense", WordsForm}
 
-// WordsForm is the form of a tree of words. Their order follows as a part of the name.
+// WordsForm is the form of a tree of words, followed by their order.
 const WordsForm = ".words"
 
-// BoardNames returns all possible names of a board, also those that earlier releases of the app may
-// have used.
+// BoardNames returns all names that a board may have, now or in earlier releases of the app.
 func BoardNames(board string) (all []string) {
 	for _, form := range boardForms {
 		all = append(all, board+form)
@@ -29,8 +28,8 @@ func BoardNames(board string) (all []string) {
 	return all
 }
 
-// TreeName returns the name of a ranking's tree in keys: the name itself, or the beginning and a
-// hash of a long one.
+// TreeName returns the name of a ranking's tree in keys: name, or the beginning and a hash of a
+// long one.
 func TreeName(name string) string {
 	if len(name) <= longName {
 		return name

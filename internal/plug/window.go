@@ -10,95 +10,87 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Window is how package inspect reads an index. Keys that belong together, such as the segments of
-// one list, begin with a common text, their base. All methods except Amend write nothing.
+// Window is how package inspect reads an index. Related keys, such as the segments of a list, begin
+// with a common text, their base. All methods except Amend only read.
 type Window interface {
-	// Name is the name of the index.
 	Name() string
 
-	// Kind is its kind: "unique", "list", "timeline".
+	// Kind is "unique", "list", "timeline" or the like.
 	Kind() string
 
-	// Bases returns the bases for place: on a board kept by period, one for each period.
+	// Bases returns the bases for place: several for a board kept by period.
 	Bases(place string) []string
 
 	// Base returns the base of key, and whether key is the first of its base, by which an audit
-	// finds it. It returns "" if key is not in the window, or a hash in it hides too long a name.
+	// finds it. It returns "" if key is not in the window, or a hash hides a part of its name.
 	Base(key string) (base string, first bool)
 
-	// Audit returns faults at base that do not show in a record. place is a place with that base,
-	// or "" if unknown, which matters only if base contains a hash.
+	// Audit returns faults at base that no record shows. place may be "" unless base contains a
+	// hash.
 	Audit(ctx context.Context, s kv.Store, base, place string) ([]Wrong, error)
 
-	// Amend repairs the faults that Audit finds at base. It leaves lost and damaged parts to a
-	// rebuild.
+	// Amend repairs the faults found by Audit, except lost and damaged parts.
 	Amend(ctx context.Context, s kv.Store, base, place string) error
 
-	// Page returns the first n rows at a value, which is "" if there is only one.
 	Page(ctx context.Context, s kv.Store, value string, n int) ([]Row, error)
 
-	// Said returns all ids and values named in value, stored under key, and the msgpack bodies in
-	// it, without damaged parts.
+	// Said returns all ids and values named in value, and its msgpack bodies, without damaged
+	// parts.
 	Said(key string, value []byte) (texts []string, bodies [][]byte)
 
-	// Show describes value, stored under key, with one line for each part.
 	Show(key string, value []byte) ([]string, error)
 }
 
-// Shown is an Index with a Window.
 type Shown interface {
 	Window() Window
 }
 
-// Parted is a Window that may have one list, ring or board for each value.
 type Parted interface {
-	// Parted reports whether it has. Then nothing is stored at "", unless that is a value.
+	// Parted reports whether it may have one list, ring or board for each value. Then nothing is
+	// stored at "".
 	Parted() bool
 }
 
-// Ender is a Window with keys that expire.
 type Ender interface {
-	// Ends returns the expiry of the item under key, which is in the window, or the zero time.
+	// Ends returns the expiry of the item under key.
 	Ends(key string) time.Time
 }
 
-// Fitter is a Window that reports tag options that do not fit the stored data.
 type Fitter interface {
-	// Fit returns such options, each with the observation and the change to make. It judges by the
-	// places of some records and the age of their model, and reads at most a few hundred keys.
+	// Fit returns observations about tag options that do not fit the stored data, each with the
+	// change to make. It judges by the places of some records and the age of their model, and reads
+	// at most a few hundred keys.
 	Fit(ctx context.Context, s kv.Store, some []Standing, age time.Duration) ([]string, error)
 }
 
-// Standing is the place of a record in an index.
 type Standing struct{ ID, Place string }
 
-// Wrong is one fault.
 type Wrong struct {
-	Kind  string // one of the kinds below
-	Index string // the index it was found in, "" if none
-	ID    string // the record it concerns, "" if none
+	Kind  string // see below
+	Index string // "" if none
+	ID    string // "" if none
 	Text  string // a sentence
 }
 
 // Kinds of faults.
 const (
-	MissingEntry  = "missing entry"   // a record is missing at its place
+	MissingEntry  = "missing entry"   // a record missing at its place
 	StrayEntry    = "stray entry"     // a counted entry that no record confirms
-	WrongCount    = "wrong count"     // a number that disagrees with what it counts
+	WrongCount    = "wrong count"     // a number that disagrees with its list
 	Orphan        = "orphan"          // a child of a deleted record
-	DamagedItem   = "damaged item"    // an unreadable item that can be restored
-	DamagedRecord = "damaged record"  // an unreadable record
-	Unlisted      = "unlisted record" // a record missing in the ids of its model
-	LostIDs       = "lost ids"        // a lost part of a model's ids
-	NotBuilt      = "not built"       // an index that does not hold all records
+	DamagedItem   = "damaged item"    // unreadable, but can be restored
+	DamagedRecord = "damaged record"  // unreadable
+	Unlisted      = "unlisted record" // missing in the ids of its model
+	LostIDs       = "lost ids"
+	NotBuilt      = "not built"
 
-	// PendingEntry is a stray entry of a change that may be in progress. If it is still there
-	// times.Settled later, it is a stray entry.
+	// PendingEntry is an entry of a change that may be in progress. It is stray if it is still
+	// there times.Settled later.
 	PendingEntry = "pending"
 )
 
-// Damage returns the text of err if it means that an item is damaged or lost. A read-only reader
-// that would have replaced such an item gets an ErrReadOnly instead.
+// Damage returns the text of err if it means a damaged or lost item. A read-only reader gets an
+// ErrReadOnly instead of replacing it.
 func Damage(err error) (text string, is bool) {
 	switch {
 	case errors.Is(err, kv.ErrReadOnly):
@@ -110,11 +102,10 @@ func Damage(err error) (text string, is bool) {
 	return "", false
 }
 
-// Row is a line of a page in package inspect.
 type Row struct {
-	ID   string // text of the record's id, or a member
-	Note string // its stamp, score, or text
-	Data []byte // msgpack of data that is not a record, such as an event
+	ID   string // or a member
+	Note string // stamp, score, or text
+	Data []byte // msgpack of an event or the like
 }
 
 // BaseAt splits key, which must begin with begin, into its base and the rest after a "#". The base
@@ -132,4 +123,43 @@ func BaseAt(key, begin string) (base, rest string, ok bool) {
 		return key[:from+at], key[from+at+1:], true
 	}
 	return key, "", true
+}
+
+type Drawn interface {
+	Picture(ctx context.Context, s kv.Store, value string, most int) (Picture, error)
+}
+
+// Picture is a layout in the store: rings, one per shard, or a tree, or the segments of a list.
+type Picture struct {
+	Rings []Ring
+	Root  *Node
+	Room  int // entries in a leaf, or about so many in a part
+	Parts []Part
+	Words string // what was left out
+}
+
+type Ring struct {
+	Head     int64 // last number assigned
+	Newest   int   // segment of Head
+	Segments []Segment
+}
+
+// Segment has slots as in package timeline.
+type Segment struct {
+	Name  string
+	Slots []uint8
+}
+
+type Node struct {
+	Name   string
+	Count  int
+	Closed bool
+	Below  []Node // highest first
+}
+
+type Part struct {
+	Name        string
+	Key         string
+	Bytes       int
+	Live, Stale int
 }

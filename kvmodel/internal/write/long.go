@@ -9,7 +9,6 @@ import (
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/times"
-	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
@@ -231,7 +230,9 @@ func (c *change) useEarly(p *plan) (prepared bool) {
 		if mv == nil {
 			continue
 		}
-		if mv.Early = c.early.marks[i]; mv.Early == nil {
+		if mark := c.early.marks[i]; mark != nil {
+			mv.Kept = mark
+		} else {
 			prepared = false
 		}
 	}
@@ -244,17 +245,9 @@ func (c *change) noteStreaks(p *plan) {
 	}
 	for i, index := range c.indexes {
 		if _, can := index.(plug.Early); can {
-			c.streaks[i].Note(entersNewPlace(p.moves[i]))
+			c.streaks[i].Note(p.moves[i] != nil && len(p.moves[i].Entered()) > 0)
 		}
 	}
-}
-
-func entersNewPlace(mv *plug.Move) bool {
-	if mv == nil {
-		return false
-	}
-	had := wire.SetOf(mv.Had)
-	return slices.ContainsFunc(mv.Gained, func(place string) bool { return !had.Has(place) })
 }
 
 // mostTelling returns the error of A1 for the change: a taken value takes precedence over a lost

@@ -228,7 +228,7 @@ func (c *change) planEnds(p *plan) {
 		case moved && later && !tried:
 			mv.Renewed = stays
 		case moved || tried: // An earlier try may have given them another expiry.
-			mv.Gained, mv.Had = mv.Is, stays
+			mv.Gained = mv.Is
 		}
 	}
 }
