@@ -91,7 +91,7 @@ func (c *call) otherwise(all []kvmodel.Writer, model string) (processes []string
 
 func (c *call) buildModels(ctx context.Context, names []string) error {
 	p := c.progress()
-	in, err := c.writer(ctx, quiet())
+	in, err := c.open(ctx, quiet())
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func acknowledge(ctx context.Context, c *call) error {
 	if err := c.confirm(ctx, "Acknowledge the loss?"); err != nil {
 		return err
 	}
-	if _, err = c.writer(ctx, quiet()); err != nil {
+	if _, err = c.open(ctx, quiet()); err != nil {
 		return err
 	}
 	servers, err := c.db.Accept(ctx)
@@ -233,7 +233,7 @@ func (c *call) acknowledgeEmpty(ctx context.Context, in *Inspector) error {
 	if err := c.confirm(ctx, "Accept that the store is empty?"); err != nil {
 		return err
 	}
-	if _, err = c.writer(ctx, quiet()); err != nil {
+	if _, err = c.open(ctx, quiet()); err != nil {
 		return err
 	}
 	if err := kv.PowersOf(c.store).Losses.Renew(ctx); err != nil {
@@ -312,7 +312,7 @@ func rescue(ctx context.Context, c *call) error {
 	if err := c.confirm(ctx, "Do that?"); err != nil {
 		return err
 	}
-	if in, err = c.writer(ctx, quiet()); err != nil {
+	if in, err = c.open(ctx, quiet()); err != nil {
 		return err
 	}
 	if in.keys == nil {

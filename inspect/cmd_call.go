@@ -58,10 +58,6 @@ func (c *call) reader(ctx context.Context) (*Inspector, error) {
 // quiet disables the log of a DB, for verbs that print the same information.
 func quiet() kvmodel.Option { return kvmodel.Log(slog.New(slog.DiscardHandler)) }
 
-func (c *call) writer(ctx context.Context, opts ...kvmodel.Option) (*Inspector, error) {
-	return c.open(ctx, opts...)
-}
-
 func (c *call) open(ctx context.Context, opts ...kvmodel.Option) (*Inspector, error) {
 	if err := c.closeDB(ctx); err != nil {
 		return nil, err
@@ -292,7 +288,7 @@ func write[T any](ctx context.Context, c *call, question string, f func(*Inspect
 	if err := c.confirm(ctx, question); err != nil {
 		return result, err
 	}
-	in, err := c.writer(ctx)
+	in, err := c.open(ctx)
 	if err != nil {
 		return result, err
 	}

@@ -122,7 +122,7 @@ func repair(ctx context.Context, c *call) error {
 		}
 		return err
 	}
-	if in, err = c.writer(ctx); err != nil {
+	if in, err = c.open(ctx); err != nil {
 		return err
 	}
 	return c.mend(ctx, in, r.Faults)
@@ -155,7 +155,7 @@ func (c *call) finish(ctx context.Context) error {
 		}
 		return err
 	}
-	if in, err = c.writer(ctx); err != nil {
+	if in, err = c.open(ctx); err != nil {
 		return err
 	}
 	p := c.progress()

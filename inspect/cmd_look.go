@@ -182,6 +182,20 @@ func (c *call) itemText(it *Item) {
 	}
 }
 
+func (r *Record) summary() string {
+	if r.State == "absent" {
+		return r.Model + " " + r.ID + ": there is none"
+	}
+	return fmt.Sprintf("%s %s   %s   rev %d   version %d   %s   expires %s", r.Model, r.ID, r.State, r.Rev, r.Version, console.Size(r.Bytes), timeText(r.Expires))
+}
+
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.UTC().Format(time.DateTime) + " UTC"
+}
+
 func (r *Record) faults() (all []string) {
 	for _, p := range r.Places {
 		all = append(all, p.Wrong...)
@@ -190,15 +204,10 @@ func (r *Record) faults() (all []string) {
 }
 
 func (c *call) recordText(r *Record) {
+	c.Say("%s", r.summary())
 	if r.State == "absent" {
-		c.Say("%s %s: there is none", r.Model, r.ID)
 		return
 	}
-	expires := "never"
-	if !r.Expires.IsZero() {
-		expires = r.Expires.UTC().Format(time.DateTime)
-	}
-	c.Say("%s %s   %s   rev %d   version %d   %s   expires %s", r.Model, r.ID, r.State, r.Rev, r.Version, console.Size(r.Bytes), expires)
 	if r.Err != nil {
 		c.Say("  %v", r.Err)
 	}
@@ -274,10 +283,6 @@ func list(ctx context.Context, c *call) error {
 		rows = append(rows, cells)
 	}
 	c.Table(rows)
-	c.Say("%s of %s (%s), for %s", console.Some(len(p.Rows), "row", "rows"), c.args[0], p.Kind, costText(p.Cost))
+	c.Say("%s of %s (%s), for %s", console.Some(len(p.Rows), "row", "rows"), c.args[0], p.Kind, strings.Join(costTexts(p.Cost), ", "))
 	return nil
-}
-
-func costText(cost kvmodel.Cost) string {
-	return fmt.Sprintf("%s, %s, %s", console.Some(cost.Trips, "trip", "trips"), console.Some(cost.Keys, "key", "keys"), console.Size(cost.Read))
 }

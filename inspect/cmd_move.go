@@ -96,7 +96,7 @@ func importAll(ctx context.Context, c *call) error {
 		return err
 	}
 	defer file.Close()
-	in, err := c.writer(ctx)
+	in, err := c.open(ctx)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (h *faceHandler) indexPage(ctx context.Context, query url.Values) (face.Pag
 		}
 	}
 	got, err := h.in.Page(ctx, name, value, n)
-	p.Cost = faceCost(got.Cost)
+	p.Cost = costTexts(got.Cost)
 	if errors.Is(err, errNoValue) {
 		note := face.Notes{Title: "Which value?", Texts: []face.Text{{Text: "This index has entries for each value. Enter one below."}}}
 		p.Parts = append([]face.Part{note}, p.Parts...)

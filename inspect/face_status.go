@@ -26,7 +26,7 @@ func (h *faceHandler) statusPage(ctx context.Context, _ url.Values) (face.Page, 
 	if len(h.in.alone) > 0 {
 		p.Parts = append(p.Parts, h.alone())
 	}
-	p.Parts = append(p.Parts, processTable(st.Stats), h.keyForm(""))
+	p.Parts = append(p.Parts, processTable(st.Stats))
 	return p, nil
 }
 
@@ -146,7 +146,7 @@ func (h *faceHandler) modelPage(ctx context.Context, query url.Values) (face.Pag
 		return p, err
 	}
 	if ms.Err != nil {
-		p.Parts = append(p.Parts, face.Notes{Title: "Problems", Texts: []face.Text{{Text: ms.Err.Error(), Wrong: true}}})
+		p.Parts = append(p.Parts, faceProblem("Problems", ms.Err))
 	}
 	p.Parts = append(p.Parts, modelFacts(m, ms), h.recordForm(m.Name(), ""), h.indexTable(ms))
 	return p, nil

@@ -192,19 +192,6 @@ func isHidden(m *model, w plug.Window) bool {
 	return plug.IsOver(m.Defs()[i], m.Private())
 }
 
-// isOpen reports whether the value of a key may be shown unmasked.
-func (o *owner) isOpen() bool {
-	switch {
-	case o.window != nil:
-		return !isHidden(o.model, o.window)
-	case o.class == "r" || o.class == "h":
-		return o.model != nil && len(o.model.Private()) == 0
-	case o.class == "n" || o.class == "c" || o.class == "format":
-		return true
-	}
-	return o.known && (o.part == "ids" || o.part == "state")
-}
-
 // privateTexts returns the private fields of a record as they stand in places.
 func privateTexts(private []string, open []Field) (texts []string) {
 	for _, f := range open {

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,7 +45,7 @@ type HandlerOptions struct {
 const facePatience = 10 * time.Second
 
 // Handler returns pages that show the state of the database, its models, and the content of a
-// record, an index or a key. Private fields stay masked, and unless o.Editable is set, the pages
+// record or an index. Private fields stay masked, and unless o.Editable is set, the pages
 // write nothing. A request refused by the guard gets status 403 and nothing else.
 func Handler(in *Inspector, o HandlerOptions) (http.Handler, error) {
 	if o.Guard == nil {
@@ -74,7 +72,6 @@ var faceViews = map[string]faceView{
 		return h.recordAsEntered(ctx, query.Get("model"), textOfID(query.Get("id")), nil)
 	},
 	"index": (*faceHandler).indexPage, // ?index=&value=&n=
-	"key":   (*faceHandler).keyPage,   // ?key=
 }
 
 // ServeHTTP answers any request.
@@ -126,10 +123,10 @@ func (h *faceHandler) show(w http.ResponseWriter, r *http.Request, view faceView
 	}
 	if err != nil {
 		status, _ = faceStatus(err)
-		p = h.failure(p, err)
+		p = failure(p, err)
 	}
 	if p.Cost == nil {
-		p.Cost = faceCost(meter.Cost())
+		p.Cost = costTexts(meter.Cost())
 	}
 	p.Style = h.at(face.StyleName, nil)
 	if p.Title != faceHome {
@@ -173,8 +170,6 @@ func (h *faceHandler) indexAt(index, value string) string {
 	return h.at("index", query)
 }
 
-func (h *faceHandler) keyAt(key string) string { return h.at("key", url.Values{"key": {key}}) }
-
 func (h *faceHandler) command(args ...string) string { return commandLine(h.o.Command, args) }
 
 type faceError struct {
@@ -200,7 +195,7 @@ var faceFailures = []struct {
 
 func faceStatus(err error) (status int, title string) {
 	for _, f := range faceFailures {
-		if slices.ContainsFunc(f.errs, func(kind error) bool { return errors.Is(err, kind) }) {
+		if isAny(err, f.errs) {
 			return f.status, f.title
 		}
 	}
@@ -211,50 +206,24 @@ func faceStatus(err error) (status int, title string) {
 }
 
 // failure puts err on the page p, or makes a page of err if p has no title.
-func (h *faceHandler) failure(p face.Page, err error) face.Page {
-	status, title := faceStatus(err)
-	said := face.Text{Text: err.Error(), Wrong: true}
+func failure(p face.Page, err error) face.Page {
+	_, title := faceStatus(err)
 	if p.Title != "" {
-		p.Parts = append([]face.Part{face.Notes{Title: title, Texts: []face.Text{said}}}, p.Parts...)
+		p.Parts = append([]face.Part{faceProblem(title, err)}, p.Parts...)
 		return p
 	}
 	p.Title, p.Lead = title, err.Error()
-	if status == http.StatusNotFound {
-		p.Parts = append(p.Parts, h.whatThereIs())
-	}
 	return p
 }
 
-func (h *faceHandler) whatThereIs() face.Part {
-	t := face.Table{
-		Title: "Models and indexes", Caption: "All models with their indexes", Columns: face.Columns("Model", "Indexes"),
-		Empty: "This program has no models.",
-	}
-	for i := range h.in.models {
-		m := &h.in.models[i]
-		var indexes face.Cell
-		for _, w := range m.windows {
-			indexes = append(indexes, face.Text{Text: w.Name(), Href: h.indexAt(m.Name()+"."+w.Name(), "")})
-		}
-		t.Rows = append(t.Rows, []face.Cell{{{Text: m.Name(), Href: h.modelAt(m.Name())}}, indexes})
-	}
-	for _, w := range h.in.alone {
-		t.Rows = append(t.Rows, []face.Cell{{{Text: w.Name(), Href: h.indexAt(w.Name(), "")}}, {{Text: w.Kind()}}})
-	}
-	return t
+func faceProblem(title string, err error) face.Part {
+	return face.Notes{Title: title, Texts: []face.Text{{Text: err.Error(), Wrong: true}}}
 }
 
 const faceHome = "Status"
 
-func faceCost(c kvmodel.Cost) []string {
+func costTexts(c kvmodel.Cost) []string {
 	return []string{console.Some(c.Trips, "trip", "trips"), console.Some(c.Keys, "key", "keys"), console.Size(int64(c.Read))}
-}
-
-func faceTime(t time.Time) string {
-	if t.IsZero() {
-		return "never"
-	}
-	return t.UTC().Format(time.DateTime) + " UTC"
 }
 
 func faceText(text string) face.Cell { return face.Cell{{Text: text}} }

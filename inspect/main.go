@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
@@ -110,14 +111,7 @@ func (c *call) end(ctx context.Context, err error) int {
 }
 
 func codeOf(ctx context.Context, err error) int {
-	is := func(targets ...error) bool {
-		for _, target := range targets {
-			if errors.Is(err, target) {
-				return true
-			}
-		}
-		return false
-	}
+	is := func(targets ...error) bool { return isAny(err, targets) }
 	var ofApp exitCode
 	switch {
 	case errors.As(err, &ofApp):
@@ -136,6 +130,10 @@ func codeOf(ctx context.Context, err error) int {
 		return exitStore
 	}
 	return exitDiffers
+}
+
+func isAny(err error, targets []error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
 func newCall(config Config) *call {

@@ -14,17 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-func (r *Record) summary() string {
-	if r.State == "absent" {
-		return fmt.Sprintf("%s %s: there is no such record", r.Model, r.ID)
-	}
-	text := fmt.Sprintf("%s %s: %s, rev %d, version %d, %d bytes", r.Model, r.ID, r.State, r.Rev, r.Version, r.Bytes)
-	if !r.Expires.IsZero() {
-		text += ", expires " + r.Expires.UTC().Format("2006-01-02 15:04:05")
-	}
-	return text
-}
-
 // Status is the state of a database, at a glance.
 type Status struct {
 	Models   []ModelStatus    `json:"models"`

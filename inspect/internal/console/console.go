@@ -4,14 +4,15 @@ package console
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"sync"
+	"text/tabwriter"
 	"time"
-	"unicode/utf8"
 )
 
 // Console is the input and output of a verb. Several goroutines may use it.
@@ -89,21 +90,14 @@ func (e toErrors) Write(p []byte) (int, error) {
 
 // Table writes rows with aligned columns.
 func (c *Console) Table(rows [][]string) {
-	var widths []int
+	var all bytes.Buffer
+	w := tabwriter.NewWriter(&all, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
+		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			line.WriteString(cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
-		}
-		c.Say("%s", strings.TrimRight(line.String(), " "))
+	w.Flush()
+	for line := range strings.Lines(all.String()) {
+		c.Say("%s", strings.TrimRight(line, " \n"))
 	}
 }
 
