@@ -58,12 +58,11 @@ type Report struct {
 // Well reports whether the check was complete and found no faults.
 func (r *Report) Well() bool { return len(r.Counts) == 0 && len(r.Unasked) == 0 }
 
-// faultsKept is the maximum number of faults in a report.
 const faultsKept = 10_000
 
-// Check compares all records with all indexes, in both directions: the records listed in the ids of
-// their model with their index entries, and the keys of the store with the records. It writes
-// nothing. Others may write during the check: apparent faults are checked again at the end.
+// Check compares all records with all indexes: the records listed in the ids of their model with
+// their index entries, and the keys of the store with the records. It writes nothing. Others may
+// write meanwhile: apparent faults are checked again at the end.
 func (in *Inspector) Check(ctx context.Context, o CheckOptions) (Report, error) {
 	c := &checking{in: in, o: o, began: time.Now(), listed: make(set), places: make(map[string]string), lacking: make(lacking)}
 	c.report.Counts, c.report.Unasked = make(map[string]int64), []string{}
@@ -85,8 +84,8 @@ type checking struct {
 	lacking lacking
 }
 
-// lacking counts the missing entries of each index that is not built, by Model.Index. These are not
-// faults of their own.
+// lacking counts the missing entries of each index that is not built, which are no faults of their
+// own.
 type lacking map[string]int64
 
 func (l lacking) lacks(model string, w plug.Wrong) bool {
@@ -145,7 +144,7 @@ func (c *checking) unasked(format string, args ...any) {
 	c.report.Unasked = append(c.report.Unasked, fmt.Sprintf(format, args...))
 }
 
-// doubt notes an apparent fault. Beyond the memory limit it is not checked again.
+// Beyond the memory limit, a fault is not checked again.
 func (c *checking) doubt(f Fault) {
 	if len(c.doubts) < 10*faultsKept {
 		c.doubts = append(c.doubts, f)
@@ -176,7 +175,7 @@ func (c *checking) model(ctx context.Context, m model, index, from string) error
 	return b.look(ctx)
 }
 
-// A batch of records shares the index data that is read and decoded for them.
+// A batch shares the index data that is read and decoded for its records.
 type batch struct {
 	*checking
 	model model
@@ -222,7 +221,6 @@ func (b *batch) look(ctx context.Context) error {
 	return b.pace.did(ctx, met, b.model.Name()+" "+b.to)
 }
 
-// built notes the indexes of m that are not built, and returns the approximate number of ids.
 func (c *checking) built(ctx context.Context, m model, index string) (total int64, err error) {
 	st, err := m.State(ctx)
 	if err != nil {
@@ -292,11 +290,10 @@ func (c *checking) records(ctx context.Context, m model, index string, ids []str
 	return nil
 }
 
-// madeAt returns the approximate creation time of a record: its first rev is that time in
-// milliseconds, and each change adds little to it.
+// The first rev of a record is its creation time in milliseconds, and each change adds little to
+// it.
 func madeAt(s *plug.Sight) time.Time { return time.UnixMilli(int64(s.Envelope.Rev)) }
 
-// faultOf returns w as a fault of m, with a place of the record in that index.
 func (c *checking) faultOf(m model, s *plug.Sight, w plug.Wrong) Fault {
 	f := Fault{Kind: w.Kind, Model: m.Name(), Index: w.Index, ID: w.ID, Text: w.Text}
 	for k, window := range m.windows {
@@ -481,8 +478,8 @@ func (in *Inspector) orphans(ctx context.Context, s kv.Store, a *audit) ([]plug.
 	return nil, nil
 }
 
-// settle is the delay before an apparent fault is checked again. Tests with files and sockets,
-// which have no other clock, use a shorter one.
+// settle is the delay before an apparent fault is checked again. Tests without another clock use a
+// shorter one.
 var settle = time.Second
 
 func (c *checking) again(ctx context.Context) error {
@@ -512,7 +509,6 @@ type questions struct {
 	keys  []string // of records that may be unlisted
 }
 
-// still returns the remaining faults of faults, each once.
 func (in *Inspector) still(ctx context.Context, faults []Fault) ([]Fault, error) {
 	c := &checking{in: in, listed: make(set), places: make(map[string]string), lacking: make(lacking)}
 	byModel := make(map[string]*questions)
@@ -545,7 +541,7 @@ func (in *Inspector) still(ctx context.Context, faults []Fault) ([]Fault, error)
 	return lasting(c.doubts, faults), err
 }
 
-// Unlisted records may have been listed since.
+// Unlisted records may be listed by now.
 func (c *checking) askAgain(ctx context.Context, name string, q *questions) error {
 	if !q.state && len(q.ids) == 0 && len(q.keys) == 0 {
 		return nil
@@ -586,8 +582,8 @@ func (c *checking) auditAgain(ctx context.Context, faults map[string]Fault) erro
 	return nil
 }
 
-// lasting returns all, each once, without pending entries, except those that were pending before:
-// their changes can no longer be under way.
+// lasting returns all, each once. A pending entry counts only if it was pending before: its change
+// can no longer be under way.
 func lasting(all, before []Fault) []Fault {
 	was := make(map[string]bool)
 	for _, f := range before {

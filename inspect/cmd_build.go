@@ -170,7 +170,7 @@ func resave(ctx context.Context, c *call) error {
 	return nil
 }
 
-// recoverAll repairs a database after a loss. The store itself tells which steps are done.
+// The store itself tells which steps of a recovery are done.
 func recoverAll(ctx context.Context, c *call) error {
 	for _, step := range []func(context.Context, *call) error{acknowledge, rescue, repair} {
 		if err := step(ctx, c); err != nil {
@@ -246,8 +246,8 @@ func (c *call) acknowledgeEmpty(ctx context.Context, in *Inspector) error {
 	return nil
 }
 
-// isEmpty reports whether the store is on servers that hold nothing of any app or tenant. It
-// returns false if the store cannot list its keys.
+// isEmpty reports whether the store is on servers that hold nothing of any app or tenant. It is
+// false if the store cannot list its keys.
 func (c *call) isEmpty(ctx context.Context) (bool, error) {
 	p := kv.PowersOf(c.store)
 	if p.Losses == nil || p.Keys == nil || p.Prefix != "" {

@@ -131,12 +131,12 @@ func repair(ctx context.Context, c *call) error {
 const (
 	finishEvery = 2 * time.Second
 
-	// finishFor is the maximum wait for the end of the changes of dead processes: for half a minute
-	// a dead process may pass for a live one, and others finish its changes only afterwards.
+	// For half a minute a dead process may pass for a live one, and others finish its changes only
+	// afterwards.
 	finishFor = 2 * time.Minute
 )
 
-// finish completes the changes of dead processes, unless another process does so within a minute.
+// finish waits until this or another process has completed the changes of dead processes.
 func (c *call) finish(ctx context.Context) error {
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -187,7 +187,7 @@ func (c *call) left(ctx context.Context, in *Inspector) ([]kvmodel.Writer, error
 	return slices.DeleteFunc(st.Writers, func(w kvmodel.Writer) bool { return w.Own || !w.Dead || !in.hasLeft(&w) }), err
 }
 
-// awaitsMore reports whether w has unfinished work other than failed intents, which come last.
+// Failed intents come last.
 func awaitsMore(w kvmodel.Writer) bool {
 	return !slices.ContainsFunc(w.Intents, func(u kvmodel.Underway) bool { return u.Known && u.Err != nil })
 }
@@ -211,7 +211,6 @@ func (c *call) unfinished(left []kvmodel.Writer, failed error) error {
 	return fmt.Errorf("%w: the remaining changes need a program with their models, indexes and handlers", errStopped)
 }
 
-// plan prints the planned repairs, and returns the error for the verb.
 func (c *call) plan(ctx context.Context, in *Inspector, r Report) error {
 	c.unasked(r)
 	if len(r.Faults) == 0 {

@@ -38,7 +38,7 @@ func backup(ctx context.Context, c *call) error {
 		func(path string) error { return c.isWhole(ctx, path, to) })
 }
 
-// writable returns an error if there is a file at path, and errIdle after the message of a dry run.
+// writable returns errIdle after the message of a dry run.
 func (c *call) writable(path, what string) error {
 	if err := absent(path); err != nil || !c.dry {
 		return err
@@ -54,7 +54,8 @@ func absent(path string) error {
 	return nil
 }
 
-// writeWhole writes a file atomically, after check, which may be nil, has verified it.
+// writeWhole writes a file atomically. check, which may be nil, verifies it before it gets its
+// name.
 func writeWhole(to string, write func(*os.File) error, check func(path string) error) error {
 	file, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".*.part")
 	if err != nil {
@@ -132,7 +133,6 @@ func verify(ctx context.Context, c *call) error {
 	}
 }
 
-// verifiesFile reports whether verify reads only a file, not the store at a URL.
 func (c *call) verifiesFile() bool {
 	_, err := os.Stat(c.arg(0))
 	return c.against == "" && (err == nil || !strings.Contains(c.arg(0), ":"))
@@ -149,7 +149,6 @@ func isExport(path string) bool {
 	return err == nil && string(begin) == magic
 }
 
-// markerKey is the key of the item with the format of the others.
 const markerKey = "format:ringtree"
 
 func (c *call) verifyStore(ctx context.Context) error {
@@ -221,7 +220,6 @@ func restore(ctx context.Context, c *call) error {
 	return c.restoreBackup(ctx, from, to)
 }
 
-// filePath returns the path in arg, which may be a store's URL.
 func filePath(arg string) string {
 	if path, ok := boltPath(arg); ok {
 		return path

@@ -137,7 +137,6 @@ func get(ctx context.Context, c *call) error {
 	return err
 }
 
-// item shows the value of a key. Its bytes may contain private fields.
 func (c *call) item(ctx context.Context, in *Inspector) error {
 	it, err := in.Key(ctx, c.key)
 	if err != nil {

@@ -193,7 +193,7 @@ func copyAll(ctx context.Context, c *call) (err error) {
 	return c.took(ctx, p, "copied", sum, err)
 }
 
-// copied returns the database to copy. If an app has the file open, that is an export of the app.
+// If an app has the file open, the source is an export of the app.
 func (c *call) copied(ctx context.Context) (func(Pace) source, error) {
 	a, err := c.app(ctx)
 	if err != nil {
@@ -313,7 +313,7 @@ func (c *call) tableTo(ctx context.Context, in *Inspector, name, to string) erro
 	return nil
 }
 
-// tablesIn writes a file for each model to a folder, and renames the folder when all are complete.
+// A folder gets its name when all tables are complete.
 func (c *call) tablesIn(ctx context.Context, in *Inspector, names []string, to string) error {
 	part, err := os.MkdirTemp(filepath.Dir(to), filepath.Base(to)+".*.part")
 	if err != nil {

@@ -205,7 +205,6 @@ func (c *call) intentText(u kvmodel.Underway) string {
 	return strings.TrimSuffix(text+": "+errorText(u.Err), ": ")
 }
 
-// The objects written by status.
 type (
 	statusObject struct {
 		Store     string         `json:"store"`

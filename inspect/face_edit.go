@@ -125,8 +125,7 @@ func enteredNotes(form url.Values) face.Part {
 
 var errOtherSite = faceError{"The form does not come from this site, so nothing was written.", kvmodel.ErrReadOnly}
 
-// isOwnForm returns an error unless a page of this site has sent the form. Browsers say so in one
-// of two headers.
+// Browsers name the sender of a form in one of two headers.
 func isOwnForm(r *http.Request) error {
 	if r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" || http.NewCrossOriginProtection().Check(r) != nil {
 		return errOtherSite
@@ -134,8 +133,8 @@ func isOwnForm(r *http.Request) error {
 	return nil
 }
 
-// plainFields returns the fields to edit as text: not the id, private fields, and those of the data
-// class.
+// plainFields returns the fields to edit as text: not the id, private fields, and those that the
+// data class sets.
 func plainFields(m model, s []Field, id string) (plain []Field, err error) {
 	var of [2][]Field
 	empty, err := m.Body(nil)
@@ -162,7 +161,7 @@ func plainFields(m model, s []Field, id string) (plain []Field, err error) {
 	return plain, nil
 }
 
-// input returns the value of f in the form that a person enters, and whether it can be entered.
+// input returns the value as a person enters it, and whether that is possible.
 func (f Field) input() (text string, ok bool) {
 	switch v := f.Value.(type) {
 	case string:

@@ -121,12 +121,11 @@ func (h *faceHandler) valueForm(name, value, n string) face.Form {
 
 const faceKeys = 300
 
-// facePictures is the maximum number of pictures on a page: a ring may have many shards.
+// A ring may have many shards.
 const facePictures = 4
 
-// Pictures draws an index, such as Page.Newest, as stored at a value: the rings, the tree or the
-// list. It reads about as many keys as most, and draws nothing of a private field. It returns
-// ErrUnknown for an unknown index.
+// Pictures draws an index, such as Page.Newest, as stored at a value. It reads about as many keys
+// as most, and draws nothing of a private field. It returns ErrUnknown.
 func (in *Inspector) Pictures(ctx context.Context, name, value string, most int) ([]templ.Component, error) {
 	m, w, err := in.window(name)
 	if err != nil {
@@ -140,7 +139,7 @@ func (in *Inspector) Pictures(ctx context.Context, name, value string, most int)
 	return drawn(p, name), err
 }
 
-// pictures returns nil if w is never drawn. If it cannot be drawn now, the section says why.
+// pictures returns nil if w is never drawn.
 func (h *faceHandler) pictures(ctx context.Context, w plug.Window, name, value string) face.Part {
 	d, ok := w.(plug.Drawn)
 	if !ok {

@@ -46,7 +46,7 @@ func (h *faceHandler) recordAsEntered(ctx context.Context, name, id string, ente
 	return p, nil
 }
 
-// textOfID returns the text of an id that may have been typed unescaped.
+// An id may be typed unescaped.
 func textOfID(id string) string {
 	if id == "" || strings.ContainsAny(id, "%:") {
 		return id

@@ -73,7 +73,6 @@ func (h *faceHandler) indexesOf(m ModelStatus) (cell face.Cell) {
 	return cell
 }
 
-// An index that the program does not have has no page.
 func (h *faceHandler) indexText(model string, i IndexStatus, text string) face.Text {
 	shown := face.Text{Text: text, Wrong: i.State != "built"}
 	if i.Kind != "" {

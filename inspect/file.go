@@ -19,9 +19,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// An export is a sequence of blocks. Each has its kind, one byte; the length of its data, four
-// bytes, big-endian; the data; and the CRC-32C of all that, four bytes. The first block is the
-// header and the last the end, both JSON; the blocks between contain items, compressed by deflate.
+// An export is a sequence of blocks: the kind, one byte; the length of the data, four bytes,
+// big-endian; the data; and the CRC-32C of all that. The first block is the header and the last the
+// end, both JSON; the others contain items, compressed by deflate.
 const (
 	magic        = "ringtree export\n"
 	exportFormat = 1
@@ -34,7 +34,7 @@ const (
 	mostBytes  = 64 << 20  // of a block, before and after compression
 )
 
-// ErrBadExport means that a file is not an export, or not a whole one.
+// ErrBadExport means that a file is not a whole export.
 var ErrBadExport = errors.New("not a complete export")
 
 // Header is the first block of an export.

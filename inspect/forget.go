@@ -42,8 +42,8 @@ type Forgotten struct {
 
 // Forget erases a record with its history, tombstone, counters and index entries, after its pending
 // changes, as Records.Purge. Then it searches all keys and decoded fields of the store for its id,
-// its unique values and more, but not binary data or parts of longer words. The unique values are
-// unknown afterwards: pass them as more to search again.
+// its unique values and more, but not binary data or parts of longer words. Pass the unique values
+// as more to search again: by then, they are unknown.
 func (in *Inspector) Forget(ctx context.Context, name, id string, p Pace, more ...string) (f Forgotten, err error) {
 	f = Forgotten{Model: name, ID: id}
 	m, err := in.model(name)
@@ -83,8 +83,7 @@ func purge(ctx context.Context, m model, id string, p Pace) error {
 	}
 }
 
-// Traces returns the places of a record's id, its unique values and more values, without changing
-// anything.
+// Traces searches for a record's id, its unique values and more, and changes nothing.
 func (in *Inspector) Traces(ctx context.Context, name, id string, p Pace, more ...string) ([]Trace, error) {
 	m, err := in.model(name)
 	if err != nil {
@@ -103,7 +102,7 @@ type word struct {
 	index      string // the unique index with this value, "" for an id
 	private    bool
 
-	// keys are the prefixes of the keys that contain its hash.
+	// of keys that contain its hash
 	keys []string
 }
 
@@ -202,7 +201,7 @@ func (in *Inspector) tracesAt(key string, value []byte, words []word) (all []Tra
 	return all
 }
 
-// nameIn returns the naming parts of a key, without its class and the number of a segment.
+// nameIn omits the class and the number of a segment.
 func nameIn(key string) string {
 	_, name, _ := strings.Cut(key, ":")
 	if kv.IsHashed(key) {
@@ -282,8 +281,8 @@ func isIn(text, word string) bool {
 	return false
 }
 
-// textsIn returns the texts in a value of unknown format: all of it if it is a text, or else
-// everything that may be preceded by its length.
+// textsIn returns the texts in a value of unknown format: all of it, or everything that may be
+// preceded by its length.
 func textsIn(value []byte) (texts []string) {
 	if isText(value) {
 		return []string{string(value)}
@@ -324,14 +323,14 @@ func isWord(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b == '-' || b == '.'
 }
 
-// said is a text in a stored item. Values other than texts have the form they have in keys.
+// said is a text in a stored item. Other values have their form in keys.
 type said struct {
 	field string // of a record, "" if outside of fields
 	text  string
 }
 
-// saidIn returns the texts in a msgpack map, of any type and depth; an array or a map is also one
-// text, like an id of several parts. After an error, it returns the texts so far.
+// saidIn returns the texts in a msgpack map, at any depth; an array or a map is also one text, like
+// an id of several parts. It returns the texts before an error.
 func saidIn(body []byte) ([]said, error) {
 	w := walker{d: msgpack.NewDecoder(bytes.NewReader(body))}
 	n, err := w.d.DecodeMapLen()

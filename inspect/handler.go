@@ -21,32 +21,29 @@ import (
 
 // HandlerOptions configure the guard, the address and the abilities of a Handler.
 type HandlerOptions struct {
-	// Guard returns an error for a request from a sender without permission. It is required.
+	// Guard returns an error if the sender may not look. It is required.
 	Guard func(*http.Request) error
 
-	// Base is the prefix of the pages' paths, such as "/inspect"; the default is none.
+	// Base is the prefix of all paths, such as "/inspect", or empty.
 	Base string
 
-	// Command is the name of the app's command that shows the same on a terminal. The default is
-	// db.
+	// Command is the app's command for the same on a terminal; the default is db.
 	Command string
 
-	// Editable adds a form to the page of a record, for its fields that are not private: texts,
-	// numbers, times, true or false. Saving makes an update as the app does, with its Validate, its
-	// unique values and its OnChange. If the record has changed since it was shown, nothing is
-	// written.
+	// Editable adds a form to the page of a record, for its texts, numbers, times and booleans that
+	// are not private. Saving is an update as the app makes it, with its checks. If the record has
+	// changed since it was shown, nothing is written.
 	Editable bool
 
-	// Log gets a line for each edit, with the names of the fields and the context of the request.
-	// The default is slog.Default.
+	// Log gets a line with the changed fields for each edit; the default is slog.Default.
 	Log *slog.Logger
 }
 
 const facePatience = 10 * time.Second
 
-// Handler returns pages that show the state of the database, its models, and the content of a
-// record or an index. Private fields stay masked, and unless o.Editable is set, the pages
-// write nothing. A request refused by the guard gets status 403 and nothing else.
+// Handler returns pages for the state of the database, its models, records and indexes. Private
+// fields are masked, and without o.Editable nothing is written. A request that the guard refuses
+// gets a bare 403.
 func Handler(in *Inspector, o HandlerOptions) (http.Handler, error) {
 	if o.Guard == nil {
 		return nil, fmt.Errorf("%w: inspect.Handler without a Guard: everyone could read the database", kvmodel.ErrInvalid)
@@ -102,7 +99,6 @@ func (h *faceHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, faceViews[where])
 }
 
-// A browser may only show an answer, and not keep it.
 func protectFace(header http.Header) {
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -161,7 +157,7 @@ func (h *faceHandler) recordAt(model, id string) string {
 	return h.at("record", url.Values{"model": {model}, "id": {id}})
 }
 
-// A value that could be mistaken for a text of one is escaped, so that it comes back unchanged.
+// A value that could be mistaken for a text of one is escaped.
 func (h *faceHandler) indexAt(index, value string) string {
 	query := url.Values{"index": {index}}
 	if value != "" {
@@ -205,7 +201,6 @@ func faceStatus(err error) (status int, title string) {
 	return http.StatusInternalServerError, "The data cannot be read"
 }
 
-// failure puts err on the page p, or makes a page of err if p has no title.
 func failure(p face.Page, err error) face.Page {
 	_, title := faceStatus(err)
 	if p.Title != "" {

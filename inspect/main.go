@@ -16,8 +16,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Main is the main function of a command that inspects an app's database. models creates the app's
-// models in a DB; `kvgen -cmd` writes a program that passes them. Main ends the process.
+// Main is the main function of a database command. models creates the app's models in a DB, as the
+// program that `kvgen -cmd` writes. Main ends the process.
 func Main(models func(*kvmodel.DB) []kvmodel.Model) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // A second signal ends the process at once.
@@ -52,8 +52,8 @@ const (
 	exitRefused = 5
 )
 
-// Run runs the verb named by the arguments, until ctx ends, and returns its exit code, which --help
-// explains. If an app that calls [Serve] has the store's file open, the app runs the verb.
+// Run runs the verb in the arguments, until ctx ends, and returns the exit code that --help
+// explains. If an app that calls [Serve] has the file open, the app runs the verb.
 func Run(ctx context.Context, config Config) int {
 	c := newCall(config)
 	if err := c.parse(ctx); err != nil || c.verb.run == nil {
@@ -82,7 +82,6 @@ func (c *call) carryOut(ctx context.Context) int {
 	return c.end(ctx, err)
 }
 
-// The errors of verbs; others come from the store and from Inspector.
 var (
 	errCall    = errors.New("wrong usage")
 	errDiffers = errors.New("something is wrong") // already printed

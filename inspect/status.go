@@ -47,7 +47,7 @@ type IndexStatus struct {
 	Far   string `json:"far,omitempty"` // the progress of its build
 }
 
-// texted makes err a text in JSON. A nil err stays nil.
+// texted makes err a text in JSON.
 func texted(err error) error {
 	if err == nil {
 		return nil
@@ -60,8 +60,8 @@ type textError struct{ error }
 func (e textError) MarshalText() ([]byte, error) { return []byte(e.Error()), nil }
 func (e textError) Unwrap() error                { return e.error }
 
-// Status returns the state of the database. It reads a sample of each model, so its cost does not
-// depend on the number of records. Data loss on servers is no error; Lost and Warnings report it.
+// Status returns the state of the database, at a cost that does not depend on the number of
+// records. Lost and Warnings report data loss.
 func (in *Inspector) Status(ctx context.Context) (st Status, err error) {
 	st = Status{Models: []ModelStatus{}, Warnings: []string{}}
 	for _, m := range in.models {
@@ -94,11 +94,10 @@ func (in *Inspector) Status(ctx context.Context) (st Status, err error) {
 // Changes of a dead process are finished within 45 seconds, and failed intents retried every 15.
 const overdue = time.Minute
 
-// looksFor is how long Status waits for a sign of life, which a process gives every second.
+// looksFor is the wait for a sign of life, which a process gives every second.
 const looksFor = 4 * time.Second
 
-// leavers marks the processes as dead that have overdue changes and give no sign of life. It
-// returns at once if there are no such changes.
+// leavers marks the processes as dead that have overdue changes and give no sign of life.
 func (in *Inspector) leavers(ctx context.Context, st *Status) error {
 	ticks := make(map[string]uint64)
 	for _, w := range st.Writers {
@@ -137,7 +136,6 @@ func (in *Inspector) hasLeft(w *kvmodel.Writer) bool {
 	return w.Lines > 0 && w.Repaired.IsZero() && in.db.Now().Sub(w.Last) > overdue
 }
 
-// warnOfWriters returns the verb to run next.
 func (in *Inspector) warnOfWriters(st *Status) (next string) {
 	now := in.db.Now()
 	var late []kvmodel.Underway
@@ -175,7 +173,7 @@ func lateIntents(all []kvmodel.Underway, now time.Time) string {
 	return text
 }
 
-// hasOther reports whether w, of another release, may write without some of our indexes.
+// hasOther reports whether w may write without some of our indexes.
 func hasOther(w *kvmodel.Writer) bool { return len(w.Other) > 0 && !w.Dead && !isRepaired(w) }
 
 // A process without changes may only be idle.
@@ -232,7 +230,6 @@ func (st *Status) warn(format string, args ...any) {
 	st.Warnings = append(st.Warnings, fmt.Sprintf(format, args...))
 }
 
-// warnOfDamage reports whether a check can show more.
 func (st *Status) warnOfDamage(ms *ModelStatus) bool {
 	if ms.Err != nil {
 		st.warn("%s: %v", ms.Name, ms.Err)
@@ -243,7 +240,6 @@ func (st *Status) warnOfDamage(ms *ModelStatus) bool {
 	return ms.Err != nil || ms.Damaged > 0
 }
 
-// warnOfIndexes reports whether there is something to build.
 func (st *Status) warnOfIndexes(ms *ModelStatus) (unbuilt bool) {
 	for _, i := range ms.Indexes {
 		if i.State == "not built" || i.State == "building" {
@@ -254,7 +250,6 @@ func (st *Status) warnOfIndexes(ms *ModelStatus) (unbuilt bool) {
 	return unbuilt
 }
 
-// warnOfStore reports whether a check can show more.
 func (st *Status) warnOfStore() (damaged bool) {
 	if st.Stats.Lost > 0 {
 		st.warn("%s", console.Some(st.Stats.Lost, "server has lost its memory", "servers have lost their memory"))
@@ -302,7 +297,6 @@ func (in *Inspector) modelStatus(ctx context.Context, m model) (ms ModelStatus, 
 	return ms, nil
 }
 
-// sample estimates the size of the records, and the share of older versions.
 func (in *Inspector) sample(ctx context.Context, m model, ms *ModelStatus) error {
 	sights, err := in.first(ctx, m)
 	live, older, bytes := 0, 0, 0

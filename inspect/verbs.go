@@ -230,7 +230,7 @@ func (c *call) cobra(title string, v verb, flags *pflag.FlagSet) *cobra.Command 
 	return cmd
 }
 
-// note keeps a flag for the command line to continue.
+// note keeps a flag for the command line that continues.
 func (c *call) note(f *pflag.Flag) {
 	switch {
 	case f.Name == "resume":

@@ -32,7 +32,6 @@ type Console struct {
 	last   time.Time // when a line of progress was last written, or zero
 }
 
-// New returns a console over the three. It finds out which are terminals.
 func New(in io.Reader, out, err io.Writer) *Console {
 	return &Console{Asks: IsTerminal(in), Live: IsTerminal(err), Clears: IsTerminal(out), in: bufio.NewReader(in), out: out, err: err, began: time.Now()}
 }
@@ -51,7 +50,6 @@ func IsTerminal(f any) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// Write writes to the output.
 func (c *Console) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,10 +68,8 @@ func (c *Console) Failed() error {
 	return c.failed
 }
 
-// Say writes a line to the output.
 func (c *Console) Say(format string, args ...any) { fmt.Fprintf(c, format+"\n", args...) }
 
-// Note writes a line to the errors.
 func (c *Console) Note(format string, args ...any) { fmt.Fprintf(c.Errors(), format+"\n", args...) }
 
 // Errors returns a writer to the errors.
@@ -106,8 +102,7 @@ const (
 	lineEvery = 10 * time.Second
 )
 
-// Progress writes a line of progress to the errors: on a terminal it replaces the last one,
-// elsewhere it writes one every ten seconds.
+// Progress replaces the line of progress on a terminal. Elsewhere it writes one every ten seconds.
 func (c *Console) Progress(line string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,7 +133,7 @@ func (c *Console) Done() {
 	c.clear()
 }
 
-// clear removes the line of progress from the screen. The caller holds the lock.
+// The caller of clear holds the lock.
 func (c *Console) clear() {
 	if c.shown {
 		fmt.Fprint(c.err, "\r\x1b[K")
@@ -146,7 +141,7 @@ func (c *Console) clear() {
 	}
 }
 
-// Ask asks a question, and reports whether the answer is yes. If ctx ends first, it is no.
+// Ask reports whether the answer is yes. If ctx ends first, it is no.
 func (c *Console) Ask(ctx context.Context, question string) bool {
 	fmt.Fprint(c.Errors(), question+" [y/N] ")
 	answer := make(chan string, 1)
