@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -36,7 +37,9 @@ func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err er
 		return 0, nil
 	}
 	var behind atomic.Int64 // in nanoseconds
-	db, err := kvmodel.Open(unclosed{store}, kvmodel.Clock(func() time.Time { return time.Now().Add(-time.Duration(behind.Load())) }))
+	db, err := kvmodel.Open(unclosed{store},
+		kvmodel.Log(slog.New(slog.DiscardHandler)), // The site logs the same.
+		kvmodel.Clock(func() time.Time { return time.Now().Add(-time.Duration(behind.Load())) }))
 	if err != nil {
 		return 0, err
 	}
