@@ -84,8 +84,7 @@ type checking struct {
 	lacking lacking
 }
 
-// lacking counts the missing entries of each index that is not built, which are no faults of their
-// own.
+// lacking counts the missing entries of indexes that are not built, which are no faults.
 type lacking map[string]int64
 
 func (l lacking) lacks(model string, w plug.Wrong) bool {
@@ -290,8 +289,7 @@ func (c *checking) records(ctx context.Context, m model, index string, ids []str
 	return nil
 }
 
-// The first rev of a record is its creation time in milliseconds, and each change adds little to
-// it.
+// The first rev of a record is its creation time in milliseconds; changes add little to it.
 func madeAt(s *plug.Sight) time.Time { return time.UnixMilli(int64(s.Envelope.Rev)) }
 
 func (c *checking) faultOf(m model, s *plug.Sight, w plug.Wrong) Fault {
@@ -478,8 +476,7 @@ func (in *Inspector) orphans(ctx context.Context, s kv.Store, a *audit) ([]plug.
 	return nil, nil
 }
 
-// settle is the delay before an apparent fault is checked again. Tests without another clock use a
-// shorter one.
+// settle is the delay before an apparent fault is checked again, shorter in some tests.
 var settle = time.Second
 
 func (c *checking) again(ctx context.Context) error {
@@ -574,12 +571,7 @@ func (c *checking) auditAgain(ctx context.Context, faults map[string]Fault) erro
 		}
 		all = append(all, a)
 	}
-	for some := range slices.Chunk(all, at) {
-		if err := c.audits(ctx, some); err != nil {
-			return err
-		}
-	}
-	return nil
+	return inTrips(all, func(some []*audit) error { return c.audits(ctx, some) })
 }
 
 // lasting returns all, each once. A pending entry counts only if it was pending before: its change

@@ -18,9 +18,9 @@ func build(ctx context.Context, c *call) error {
 	if c.resave {
 		return resave(ctx, c)
 	}
-	name, err := c.modelArg()
-	if err != nil {
-		return err
+	name, index, _ := strings.Cut(c.arg(0), ".")
+	if index != "" {
+		return fmt.Errorf("%w: an index is built with the others of its model: %s", errCall, c.command("build", name))
 	}
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -44,14 +44,6 @@ func build(ctx context.Context, c *call) error {
 		return err
 	}
 	return c.buildModels(ctx, names)
-}
-
-func (c *call) modelArg() (string, error) {
-	name, index, _ := strings.Cut(c.arg(0), ".")
-	if index != "" {
-		return "", fmt.Errorf("%w: an index is built with the others of its model: %s", errCall, c.command("build", name))
-	}
-	return name, nil
 }
 
 func (c *call) toBuild(st Status, only string) (names []string) {

@@ -192,27 +192,26 @@ func (c *call) Tell(format string, args ...any) {
 	c.Say(format, args...)
 }
 
-func (c *call) show(kind string, v any, format string, args ...any) error {
+func (c *call) show(kind string, v any, format string, args ...any) {
 	if c.json() {
-		return c.Object(kind, v)
+		c.Object(kind, v)
+		return
 	}
 	c.Say(format, args...)
-	return nil
 }
 
-func rows[T any](c *call, kind string, all []T, head []string, row func(T) []string, foot ...[]string) (err error) {
+func rows[T any](c *call, kind string, all []T, head []string, row func(T) []string, foot ...[]string) {
 	if !c.json() {
 		cells := [][]string{head}
 		for _, v := range all {
 			cells = append(cells, row(v))
 		}
 		c.Table(append(cells, foot...))
-		return nil
+		return
 	}
 	for _, v := range all {
-		err = cmp.Or(err, c.Object(kind, v))
+		c.Object(kind, v)
 	}
-	return err
 }
 
 // confirm returns nil if the verb may write.

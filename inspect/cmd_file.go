@@ -54,8 +54,7 @@ func absent(path string) error {
 	return nil
 }
 
-// writeWhole writes a file atomically. check, which may be nil, verifies it before it gets its
-// name.
+// writeWhole gives a file its name after check, which may be nil, has verified it.
 func writeWhole(to string, write func(*os.File) error, check func(path string) error) error {
 	file, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".*.part")
 	if err != nil {
@@ -169,15 +168,11 @@ func (c *call) verifyStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.checked(ctx, in, "", func(f Fault) { _ = c.fault(f) })
+	r, err := c.checked(ctx, in, "", c.fault)
 	if err != nil {
 		return err
 	}
-	return c.verified(name, st.Warnings, r)
-}
-
-func (c *call) verified(name string, warnings []string, r Report) error {
-	for _, text := range warnings {
+	for _, text := range st.Warnings {
 		c.Say("warning: %s", text)
 	}
 	c.unasked(r)
@@ -185,7 +180,7 @@ func (c *call) verified(name string, warnings []string, r Report) error {
 	if !r.Newest.IsZero() {
 		holds += ", the newest record of " + moment(r.Newest)
 	}
-	if len(warnings) > 0 || !r.Well() {
+	if len(st.Warnings) > 0 || !r.Well() {
 		c.Say("%s is not whole, or not all of it could be checked: %s", name, strings.TrimSuffix(holds+"; "+countsText(r.Counts), "; "))
 		return errDiffers
 	}

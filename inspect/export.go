@@ -107,10 +107,8 @@ func (in *Inspector) take(ctx context.Context, names []string, o ImportOptions, 
 		if err := in.enlist(ctx, items); err != nil {
 			return err
 		}
-		for some := range slices.Chunk(items, at) {
-			if err := in.putAll(ctx, some, o.Merge); err != nil {
-				return err
-			}
+		if err := inTrips(items, func(some []item) error { return in.putAll(ctx, some, o.Merge) }); err != nil {
+			return err
 		}
 		return p.did(ctx, len(items), "")
 	})
@@ -233,8 +231,7 @@ func (in *Inspector) putOver(ctx context.Context, it *item, op kv.Op, merge bool
 	})
 }
 
-// Each build may have to wait until no process can know the earlier state, so they run
-// concurrently.
+// Each build may have to wait until no process can know the earlier state.
 func (in *Inspector) build(ctx context.Context, models []model, progress func(Step)) error {
 	if err := in.prepare(ctx, models); err != nil {
 		return err
@@ -386,10 +383,8 @@ func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, from
 		if err != nil {
 			return err
 		}
-		for some := range slices.Chunk(fresh, at) {
-			if err := r.put(ctx, some); err != nil {
-				return err
-			}
+		if err := inTrips(fresh, func(some []item) error { return r.put(ctx, some) }); err != nil {
+			return err
 		}
 		return p.did(ctx, len(items), "")
 	})

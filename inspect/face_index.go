@@ -72,13 +72,8 @@ func (h *faceHandler) pageCommand(name, value, n string) string {
 
 func (h *faceHandler) rowTable(m *model, p Page, value string) face.Part {
 	t := face.Table{Title: "Entries", Caption: "The first entries", Columns: face.Columns("#", "ID"), Empty: "There is no entry."}
-	hasNotes := slices.ContainsFunc(p.Rows, func(r Row) bool { return r.Note != "" })
-	hasFields := slices.ContainsFunc(p.Rows, func(r Row) bool { return len(r.Fields) > 0 })
-	if hasNotes {
-		t.Columns = append(t.Columns, face.Column{Title: "Stamp or score"})
-	}
-	if hasFields {
-		t.Columns = append(t.Columns, face.Column{Title: "Fields"})
+	if slices.ContainsFunc(p.Rows, func(r Row) bool { return r.Note != "" || len(r.Fields) > 0 }) {
+		t.Columns = append(t.Columns, face.Column{Title: "Stamp, score or fields"})
 	}
 	if value != "" {
 		t.Caption += " at " + value
@@ -88,16 +83,13 @@ func (h *faceHandler) rowTable(m *model, p Page, value string) face.Part {
 		if m != nil {
 			id.Href = h.recordAt(m.Name(), row.ID)
 		}
-		var fields face.Cell
-		for _, f := range row.Fields {
-			fields = append(fields, face.Text{Text: f.Name + ": " + f.Text()})
-		}
 		cells := []face.Cell{faceText(strconv.Itoa(i + 1)), {id}}
-		if hasNotes {
-			cells = append(cells, faceText(row.Note))
-		}
-		if hasFields {
-			cells = append(cells, fields)
+		if len(t.Columns) > len(cells) {
+			more := faceText(row.Note)
+			for _, f := range row.Fields {
+				more = append(more, face.Text{Text: f.Name + ": " + f.Text()})
+			}
+			cells = append(cells, more)
 		}
 		t.Rows = append(t.Rows, cells)
 	}

@@ -26,7 +26,6 @@ func (h *faceHandler) statusPage(ctx context.Context, _ url.Values) (face.Page, 
 	if len(h.in.alone) > 0 {
 		p.Parts = append(p.Parts, h.alone())
 	}
-	p.Parts = append(p.Parts, processTable(st.Stats))
 	return p, nil
 }
 
@@ -112,24 +111,6 @@ func (h *faceHandler) writersTable(all []kvmodel.Writer) face.Part {
 			row[0] = append(row[0], face.Text{Text: w.Damaged.Error(), Wrong: true})
 		}
 		t.Rows = append(t.Rows, row)
-	}
-	return t
-}
-
-func processTable(s kvmodel.Stats) face.Part {
-	t := face.Table{Title: "This process", Caption: "Work of this process", Columns: face.Columns("Work", "#Number")}
-	for _, row := range []struct {
-		what string
-		n    int
-	}{
-		{"unfinished changes", s.Lines},
-		{"background tasks", s.Background},
-		{"failed tasks that wait for a retry", s.Waiting},
-		{"failures of tasks", s.Failed},
-		{"retries of changes that lost a race", s.Retries},
-		{"uncertain derived counts", s.InDoubt},
-	} {
-		t.Rows = append(t.Rows, []face.Cell{faceText(row.what), faceText(console.Number(int64(row.n)))})
 	}
 	return t
 }

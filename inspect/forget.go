@@ -46,11 +46,7 @@ type Forgotten struct {
 // as more to search again: by then, they are unknown.
 func (in *Inspector) Forget(ctx context.Context, name, id string, p Pace, more ...string) (f Forgotten, err error) {
 	f = Forgotten{Model: name, ID: id}
-	m, err := in.model(name)
-	if err != nil {
-		return f, err
-	}
-	words, err := in.namesOf(ctx, m, id, more)
+	m, words, err := in.namesOf(ctx, name, id, more)
 	if err != nil {
 		return f, err
 	}
@@ -85,11 +81,7 @@ func purge(ctx context.Context, m model, id string, p Pace) error {
 
 // Traces searches for a record's id, its unique values and more, and changes nothing.
 func (in *Inspector) Traces(ctx context.Context, name, id string, p Pace, more ...string) ([]Trace, error) {
-	m, err := in.model(name)
-	if err != nil {
-		return nil, err
-	}
-	words, err := in.namesOf(ctx, m, id, more)
+	_, words, err := in.namesOf(ctx, name, id, more)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +105,10 @@ func (w *word) isVerbatim() bool {
 	return err != nil && isBool != nil && !strings.Contains(w.text, ":")
 }
 
-func (in *Inspector) namesOf(ctx context.Context, m model, id string, more []string) (words []word, err error) {
+func (in *Inspector) namesOf(ctx context.Context, name, id string, more []string) (m model, words []word, err error) {
+	if m, err = in.model(name); err != nil {
+		return m, nil, err
+	}
 	words = in.wordsOf(word{what: "its id", text: id})
 	for _, text := range more {
 		words = append(words, in.wordsOf(word{what: kv.Quote(text), text: kv.JoinText(text)})...)
@@ -121,7 +116,7 @@ func (in *Inspector) namesOf(ctx context.Context, m model, id string, more []str
 	}
 	sights, err := m.See(ctx, in.store, []string{id})
 	if err != nil {
-		return nil, err
+		return m, nil, err
 	}
 	for i, w := range m.windows {
 		if w.Kind() != "unique" {
@@ -139,7 +134,7 @@ func (in *Inspector) namesOf(ctx context.Context, m model, id string, more []str
 			words = append(words, in.wordsOf(word{what: "its " + w.Name(), text: place, index: w.Name(), private: isHidden(&m, w)})...)
 		}
 	}
-	return words, nil
+	return m, words, nil
 }
 
 func (in *Inspector) wordsOf(w word) []word {

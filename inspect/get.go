@@ -191,26 +191,19 @@ func isHidden(m *model, w plug.Window) bool {
 	return plug.IsOver(m.Defs()[i], m.Private())
 }
 
-// privateTexts returns the private fields in their form in places.
-func privateTexts(private []string, open []Field) (texts []string) {
-	for _, f := range open {
-		if text, ok := f.Value.(string); ok && text != "" && slices.Contains(private, f.Name) {
-			texts = append(texts, strings.ToLower(kv.JoinText(text)))
-		}
-	}
-	return texts
-}
-
+// mask hides private fields, and the places that show them.
 func (r *Record) mask(m *model) {
-	r.hide(m, privateTexts(m.Private(), r.Fields))
+	var secrets []string
 	for i := range r.Fields {
-		if slices.Contains(m.Private(), r.Fields[i].Name) {
-			r.Fields[i].Value = Masked
+		f := &r.Fields[i]
+		if !slices.Contains(m.Private(), f.Name) {
+			continue
 		}
+		if text, ok := f.Value.(string); ok && text != "" {
+			secrets = append(secrets, strings.ToLower(kv.JoinText(text))) // as it stands in places
+		}
+		f.Value = Masked
 	}
-}
-
-func (r *Record) hide(m *model, secrets []string) {
 	for i := range r.Places {
 		p := &r.Places[i]
 		at := slices.IndexFunc(m.windows, func(w plug.Window) bool { return w.Name() == p.Index })

@@ -163,8 +163,7 @@ func (p *pacer) did(ctx context.Context, n int, to string) error {
 	return ctx.Err()
 }
 
-// A sum128 stands for a text in memory. Among a billion texts, two are the same with a chance below
-// 1 in 10^20.
+// A sum128 stands for a text. Of a billion texts, two are the same with a chance below 1 in 10^20.
 type sum128 [16]byte
 
 func hashOf(text string) sum128 {
@@ -174,3 +173,12 @@ func hashOf(text string) sum128 {
 
 // at records are read in the trips of one.
 const at = 100
+
+func inTrips[T any](all []T, f func(some []T) error) error {
+	for some := range slices.Chunk(all, at) {
+		if err := f(some); err != nil {
+			return err
+		}
+	}
+	return nil
+}

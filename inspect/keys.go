@@ -3,13 +3,11 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -124,14 +122,7 @@ func (in *Inspector) eachKey(ctx context.Context, begin string, f func(keys []st
 	if in.keys == nil {
 		return ErrNoKeys
 	}
-	return in.keys(ctx, begin, func(keys []string) error {
-		for some := range slices.Chunk(keys, at) {
-			if err := f(some); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return in.keys(ctx, begin, func(keys []string) error { return inTrips(keys, f) })
 }
 
 type stored struct {
@@ -323,15 +314,6 @@ func (in *Inspector) leftover(key string) string {
 func (in *Inspector) Sweep(ctx context.Context, what []string, p Pace) (deleted int64, err error) {
 	if err := in.db.Writable(); err != nil {
 		return 0, err
-	}
-	there, err := in.Leftovers(ctx, Pace{Rate: p.Rate})
-	if err != nil {
-		return 0, err
-	}
-	for _, name := range what {
-		if !slices.ContainsFunc(there, func(l Leftover) bool { return l.What == name }) {
-			return 0, fmt.Errorf("%w: there are no leftovers of %s", kvmodel.ErrInvalid, name)
-		}
 	}
 	pace := p.begin("sweep", "keys", 0)
 	err = in.eachKey(ctx, "", func(keys []string) error {

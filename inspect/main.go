@@ -76,8 +76,8 @@ func (c *call) carryOut(ctx context.Context) int {
 	err := c.verb.run(ctx, c)
 	c.Done()
 	err = cmp.Or(err, c.close(ctx))
-	if err == nil {
-		err = c.Failed()
+	if failed := c.Failed(); failed != nil && (err == nil || errors.Is(err, errDiffers)) {
+		err = failed
 	}
 	return c.end(ctx, err)
 }

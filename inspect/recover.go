@@ -89,8 +89,7 @@ func (r *Recovery) Health() Health {
 	return Health(r.health.Load())
 }
 
-// Notice looks for a loss at once if err, from a request, is an ErrLost: some losses show only in
-// requests.
+// Notice looks for a loss at once if err, from a request, is an ErrLost, which Status may miss.
 func (r *Recovery) Notice(err error) {
 	if r == nil || !errors.Is(err, kvmodel.ErrLost) {
 		return
@@ -282,8 +281,7 @@ func (in *Inspector) awaitsRescue(ctx context.Context) (bool, error) {
 	return string(noted) != edition, nil
 }
 
-// lease is the right to rescue a database. It ends when the owner gives it back, or after
-// times.Lease.
+// lease is the right to rescue a database. It ends after times.Lease, unless renewed.
 type lease struct {
 	store kv.Store
 	owner []byte // identifies this process

@@ -68,8 +68,7 @@ func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions
 	return r.finish(ctx, faults)
 }
 
-// Lost ids and incomplete indexes come first, since other faults may follow from them; counts come
-// last.
+// Other faults may follow from lost ids and incomplete indexes; counts come last.
 func (r *repairing) mendInOrder(ctx context.Context, faults []Fault) error {
 	byOrder := make([][]Fault, 3)
 	for _, f := range faults {
@@ -136,28 +135,17 @@ func (r *repairing) once(name string, do func() error) error {
 const mendedAtOnce = 100
 
 func (r *repairing) mendAll(ctx context.Context, faults []Fault, pace *pacer) error {
-	var ends sync.WaitGroup
-	defer ends.Wait()
-	mended := make([]chan error, len(faults))
-	begin := func(i int) {
-		if i < len(faults) {
-			mended[i] = make(chan error, 1)
-			ends.Go(func() { mended[i] <- r.mend(ctx, faults[i]) })
+	for some := range slices.Chunk(faults, mendedAtOnce) {
+		errs := beside(some, func(f Fault) error { return r.mend(ctx, f) })
+		for i, f := range some {
+			if errs[i] != nil && (ctx.Err() != nil || errors.Is(errs[i], kv.ErrUnavailable)) {
+				return errs[i]
+			}
+			r.tell(f, errs[i])
+			if err := pace.did(ctx, 1, ""); err != nil {
+				return err
+			}
 		}
-	}
-	for i := range mendedAtOnce {
-		begin(i)
-	}
-	for i, f := range faults {
-		err := <-mended[i]
-		if err != nil && (ctx.Err() != nil || errors.Is(err, kv.ErrUnavailable)) {
-			return err
-		}
-		r.tell(f, err)
-		if err := pace.did(ctx, 1, ""); err != nil {
-			return err
-		}
-		begin(i + mendedAtOnce)
 	}
 	return nil
 }

@@ -36,10 +36,8 @@ func (in *Inspector) Table(ctx context.Context, w io.Writer, name string, o Tabl
 	}
 	pace := o.begin("export", name, st.IDs)
 	err = m.IDs(ctx, "", func(ids []string, _ string) error {
-		for some := range slices.Chunk(ids, at) {
-			if err := t.add(ctx, in, some); err != nil {
-				return err
-			}
+		if err := inTrips(ids, func(some []string) error { return t.add(ctx, in, some) }); err != nil {
+			return err
 		}
 		return pace.did(ctx, len(ids), "")
 	})

@@ -5,6 +5,7 @@ package console
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -55,10 +56,14 @@ func (c *Console) Write(p []byte) (int, error) {
 	defer c.mu.Unlock()
 	c.clear()
 	n, err := c.out.Write(p)
-	if c.failed == nil {
-		c.failed = err
-	}
+	c.failed = cmp.Or(c.failed, err)
 	return n, err
+}
+
+func (c *Console) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed = cmp.Or(c.failed, err)
 }
 
 // Failed returns the first error of writing to the output, or nil.
