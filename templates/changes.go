@@ -17,7 +17,7 @@ type run struct {
 	gone, new bool
 }
 
-// runs returns the words of both versions, removed ones before added ones.
+// Removed words come before added ones.
 func (c Changes) runs() []run {
 	var all []run
 	for _, change := range c {
@@ -53,7 +53,6 @@ func Changed(before, after string) Changes {
 	return all.add(tail, tail)
 }
 
-// add joins a change with a last one of its kind.
 func (c Changes) add(before, after string) Changes {
 	if n := len(c); n > 0 && (c[n-1].Before == c[n-1].After) == (before == after) {
 		c[n-1].Before += before
@@ -64,11 +63,10 @@ func (c Changes) add(before, after string) Changes {
 	return c
 }
 
-// besideChange is how many unchanged characters Excerpt keeps on each side.
+// besideChange characters stay on each side of an excerpt.
 const besideChange = 40
 
-// Excerpt returns the changes with a few words around each, in about limit characters, with
-// ellipses.
+// Excerpt shortens the changes to about limit characters, with a few words around each.
 func (c Changes) Excerpt(limit int) Changes {
 	var all Changes
 	for i, change := range c {
@@ -86,7 +84,6 @@ func (c Changes) Excerpt(limit int) Changes {
 	return all
 }
 
-// middleLeftOut returns the beginning of text if a change precedes it, and its end if one follows.
 func middleLeftOut(text string, behind, before bool) string {
 	runes := []rune(text)
 	start, end := 0, len(runes)
