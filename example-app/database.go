@@ -34,7 +34,7 @@ func openStore(ctx context.Context, set settings) (kvmodel.Store, error) {
 	return part, nil
 }
 
-// furnish creates the missing demo pages, even through a short outage.
+// A short outage does not end furnish.
 func furnish(ctx context.Context, store kvmodel.Store, set settings, out io.Writer) {
 	if set.demo == 0 {
 		return
@@ -47,7 +47,7 @@ func furnish(ctx context.Context, store kvmodel.Store, set settings, out io.Writ
 	}
 }
 
-// admin returns the id of the member who may see the database pages; "" is nobody.
+// An empty id is nobody.
 func admin(ctx context.Context, app *ashiato.Site, handle string) (id string, err error) {
 	if handle == "" {
 		return "", nil
@@ -59,7 +59,6 @@ func admin(ctx context.Context, app *ashiato.Site, handle string) (id string, er
 	return m.ID, nil
 }
 
-// database runs db VERB, and returns the exit code.
 func database(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	return inspect.Run(ctx, inspect.Config{
 		Name: command, Args: args, URL: storeIn(defaultData),

@@ -41,9 +41,7 @@ func Line[T ~string](to *T) *Input {
 
 func oneLine(text string) string { return strings.NewReplacer("\r", "", "\n", "").Replace(text) }
 
-// Text is the Input of a text of several lines, with
-//
-//	between them.
+// Text is the Input of a text of several lines, separated by \n.
 func Text[T ~string](to *T) *Input {
 	return &Input{value: string(*to), rows: 10, max: maxText, sent: unixLines, set: func(typed string) string {
 		*to = T(typed)
