@@ -41,14 +41,22 @@ func Changed(before, after string) Changes {
 	common := longest(a, b)
 	all := Changes(nil).add(head, head)
 	for len(a) > 0 || len(b) > 0 {
-		switch {
-		case common.same(a, b):
-			all, a, b = all.add(a[0], b[0]), a[1:], b[1:]
-		case len(b) == 0 || len(a) > 0 && common.dropFirst(a, b):
-			all, a = all.add(a[0], ""), a[1:]
-		default:
-			all, b = all.add("", b[0]), b[1:]
+		kept := 0
+		for common.same(a[kept:], b[kept:]) {
+			kept++
 		}
+		all = all.add(strings.Join(a[:kept], ""), strings.Join(b[:kept], ""))
+		a, b = a[kept:], b[kept:]
+		gone, added := 0, 0
+		for (gone < len(a) || added < len(b)) && !common.same(a[gone:], b[added:]) {
+			if added == len(b) || gone < len(a) && common.dropFirst(a[gone:], b[added:]) {
+				gone++
+			} else {
+				added++
+			}
+		}
+		all = all.add(strings.Join(a[:gone], ""), strings.Join(b[:added], ""))
+		a, b = a[gone:], b[added:]
 	}
 	return all.add(tail, tail)
 }

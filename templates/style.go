@@ -15,6 +15,7 @@ var (
 
 	// PictureStyle is the part for pictures on a page with another stylesheet. It takes the colors
 	// --ink, --soft, --ai, --edge, --line, --mist and --paper, and the fonts --mono and --serif.
+	//go:embed picture.css
 	PictureStyle string
 
 	style = append(ownStyle, PictureStyle...)
