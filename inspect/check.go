@@ -49,7 +49,7 @@ type Report struct {
 	Counts  map[string]int64 `json:"counts"`  // all faults, by kind
 	Records int64            `json:"records"` // checked records
 	Keys    int64            `json:"keys"`
-	Newest  time.Time        `json:"-"`       // about when the newest checked record was created; zero: no records
+	Newest  time.Time        `json:"-"`       // about the creation of the newest record; zero: no records
 	Unasked []string         `json:"unasked"` // checks that could not be made, and why
 	Foreign int64            `json:"foreign"` // keys that belong to none of this program's models
 	Took    time.Duration    `json:"-"`

@@ -39,7 +39,7 @@ type call struct {
 	store kv.Store    // once it is open
 	db    *kvmodel.DB // the one currently open
 
-	served *kvmodel.DB // the DB of this process, which stays open; nil: the verb opens its own
+	served *kvmodel.DB // the DB of the app; nil: the verb opens its own
 }
 
 var errNotOpen = errors.New("the store cannot be opened")

@@ -67,8 +67,8 @@ func (in *Inspector) items(ctx context.Context, verb string, p Pace, f func([]it
 // ImportOptions configure an import.
 type ImportOptions struct {
 	Pace
-	Merge   bool // the database may have records: of two versions of a record the one with the higher rev stays; items without a rev that are already there stay
-	Replace bool // the database may have records: afterwards it holds exactly the imported data
+	Merge   bool // of two versions of a record the one with the higher rev stays; other existing items stay
+	Replace bool // afterwards the database holds exactly the imported data
 }
 
 // ErrNotEmpty means that a database to import into has records.

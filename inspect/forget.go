@@ -32,7 +32,7 @@ type Trace struct {
 // Forgotten is the result of erasing a record.
 type Forgotten struct {
 	Model, ID string
-	Traces    []Trace  // the first 1,000 places with its id or one of its unique values
+	Traces    []Trace  // the first 1,000
 	Keys      int64    // searched keys, with their values
 	Unasked   []string // searches that could not be made, and why
 

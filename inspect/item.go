@@ -20,7 +20,7 @@ type item struct {
 	id    string // of a record, as text
 	name  string // of a counter
 	key   string // for kept: the stored key
-	ends  int64  // end, in milliseconds since 1970; 0: never
+	ends  int64  // Unix milliseconds; 0: never
 	value []byte
 }
 
@@ -30,7 +30,7 @@ const (
 	record  kind = 'r'
 	counter kind = 'n'
 	history kind = 'h'
-	kept    kind = 'k' // data kept under its key: of a set, a sequence, events, a session, a period
+	kept    kind = 'k' // under its key: events, sessions, periods
 )
 
 func (it *item) of() string {

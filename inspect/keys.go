@@ -13,7 +13,7 @@ import (
 
 type owner struct {
 	class string // the prefix of the key
-	model *model // nil: none, or one that this program does not have
+	model *model // nil: none, or unknown to this program
 	name  string // of the model, or of data that belongs to no model
 	part  string // "record", "history", an index, a counter
 	known bool   // by this program
@@ -21,13 +21,13 @@ type owner struct {
 	window plug.Window // of an index, or of data that belongs to no model
 	base   string      // see plug.Window
 	first  bool
-	rest   string // for a key of records: the rest after the model, the text of the id unless hashed
+	rest   string // of a record's key: the text of the id, unless hashed
 }
 
 type class struct {
 	part     string // its content
-	ofModel  bool   // it belongs to a model as a whole, and otherwise to none
-	nameless bool   // its values name no record: numbers, and the data of processes about themselves
+	ofModel  bool   // otherwise it belongs to no model
+	nameless bool   // its values name no record
 }
 
 var classes = map[string]class{

@@ -137,7 +137,7 @@ func (r *Recovery) note(ctx context.Context, err error) {
 func (r *Recovery) step(ctx context.Context) error {
 	st, err := r.in.Status(ctx)
 	if err != nil {
-		return err // The store cannot be asked, so nothing new is known.
+		return err
 	}
 	unbuilt, building := unbuiltIn(st)
 	lost := st.Lost != nil || st.Stats.Lost > 0

@@ -98,7 +98,7 @@ type repairing struct {
 	o  RepairOptions
 
 	mu   sync.Mutex
-	done map[string]*deed // finished and running tasks that several faults may need
+	done map[string]*deed // tasks that several faults may need
 }
 
 // deed runs once. A sync.Once would stop the clock of tests that wait for it.

@@ -20,8 +20,8 @@ type Status struct {
 	Others   []string         `json:"besides,omitempty"` // data that belongs to no model, each with its kind
 	Writers  []kvmodel.Writer `json:"-"`
 	Stats    kvmodel.Stats    `json:"-"`               // of this process, with the reports of the store
-	Empty    bool             `json:"empty,omitempty"` // nothing was ever written to a model, as far as the store knows
-	Lost     error            `json:"-"`               // an ErrLost: the content of some servers is unknown; nil: nothing is lost
+	Empty    bool             `json:"empty,omitempty"` // nothing was ever written, as far as the store knows
+	Lost     error            `json:"-"`               // an ErrLost, or nil
 	Warnings []string         `json:"warnings"`
 	Next     string           `json:"next,omitempty"` // the verb to run next; "": all is well
 }
@@ -33,8 +33,8 @@ type ModelStatus struct {
 	IDs     int64         `json:"records"` // approximate, including deleted records
 	Bytes   int64         `json:"bytes"`   // of its records, approximate
 	Version int           `json:"version"` // of this program
-	Older   int           `json:"older"`   // of a hundred records, the number written by an earlier version
-	Damaged int           `json:"-"`       // of the records read, at most a hundred: the unreadable ones
+	Older   int           `json:"older"`   // percentage of records written by an earlier version
+	Damaged int           `json:"-"`       // unreadable ones among the first hundred records
 	Indexes []IndexStatus `json:"indexes"`
 	Err     error         `json:"error,omitempty"` // the reason the state is unknown
 }
