@@ -41,7 +41,10 @@ func furnish(ctx context.Context, store kvmodel.Store, set settings, out io.Writ
 	}
 	password := set.demoPassword()
 	made, err := demo.Fill(ctx, kv.Retry(store, 5, 100*time.Millisecond), demo.Plan{Pages: set.demo, Password: password})
-	fmt.Fprintf(out, "example-app: made %d demo pages; log in as heron or any other demo member, with the password %s\n", made, password)
+	if made > 0 {
+		fmt.Fprintf(out, "example-app: made %d demo pages\n", made)
+	}
+	fmt.Fprintf(out, "example-app: log in as heron or any other demo member, with the password %s\n", password)
 	if err != nil {
 		fmt.Fprintln(out, "example-app: the demo is incomplete:", err)
 	}
