@@ -3,11 +3,13 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -310,10 +312,19 @@ func (in *Inspector) leftover(key string) string {
 	return ""
 }
 
-// Sweep deletes the leftovers of these names, and returns the number of keys.
+// Sweep deletes the leftovers of these names, and returns the number of keys. It refuses names without any.
 func (in *Inspector) Sweep(ctx context.Context, what []string, p Pace) (deleted int64, err error) {
 	if err := in.db.Writable(); err != nil {
 		return 0, err
+	}
+	there, err := in.Leftovers(ctx, Pace{Rate: p.Rate})
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range what {
+		if !slices.ContainsFunc(there, func(l Leftover) bool { return l.What == name }) {
+			return 0, fmt.Errorf("%w: there are no leftovers of %s", kvmodel.ErrInvalid, name)
+		}
 	}
 	pace := p.begin("sweep", "keys", 0)
 	err = in.eachKey(ctx, "", func(keys []string) error {
