@@ -238,8 +238,7 @@ func (c *call) acknowledgeEmpty(ctx context.Context, in *Inspector) error {
 	return nil
 }
 
-// isEmpty reports whether the store is on servers that hold nothing of any app or tenant. It is
-// false if the store cannot list its keys.
+// isEmpty reports whether servers hold nothing of any app, as far as they can list their keys.
 func (c *call) isEmpty(ctx context.Context) (bool, error) {
 	p := kv.PowersOf(c.store)
 	if p.Losses == nil || p.Keys == nil || p.Prefix != "" {

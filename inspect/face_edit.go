@@ -133,8 +133,7 @@ func isOwnForm(r *http.Request) error {
 	return nil
 }
 
-// plainFields returns the fields to edit as text: not the id, private fields, and those that the
-// data class sets.
+// plainFields omits the id, private fields, and those that the data class sets.
 func plainFields(m model, s []Field, id string) (plain []Field, err error) {
 	var of [2][]Field
 	empty, err := m.Body(nil)

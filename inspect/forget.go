@@ -276,8 +276,7 @@ func isIn(text, word string) bool {
 	return false
 }
 
-// textsIn returns the texts in a value of unknown format: all of it, or everything that may be
-// preceded by its length.
+// textsIn returns all texts in a value of unknown format that may be preceded by their length.
 func textsIn(value []byte) (texts []string) {
 	if isText(value) {
 		return []string{string(value)}
@@ -324,8 +323,7 @@ type said struct {
 	text  string
 }
 
-// saidIn returns the texts in a msgpack map, at any depth; an array or a map is also one text, like
-// an id of several parts. It returns the texts before an error.
+// saidIn returns the texts in a msgpack map; an array or a map in it is also one text, like an id.
 func saidIn(body []byte) ([]said, error) {
 	w := walker{d: msgpack.NewDecoder(bytes.NewReader(body))}
 	n, err := w.d.DecodeMapLen()

@@ -290,8 +290,7 @@ func (in *Inspector) Leftovers(ctx context.Context, p Pace) (list []Leftover, er
 	return list, err
 }
 
-// leftover returns the unknown model or part that owns key, and "" for the hash of a long name,
-// which may be known.
+// leftover returns the unknown owner of key, and "" for a hash, which may be of a known one.
 func (in *Inspector) leftover(key string) string {
 	o := in.owner(key)
 	if o.known || kv.IsHashed(key) {
@@ -312,7 +311,7 @@ func (in *Inspector) leftover(key string) string {
 	return ""
 }
 
-// Sweep deletes the leftovers of these names, and returns the number of keys. It refuses names without any.
+// Sweep deletes the leftovers of these names, and returns the number of keys.
 func (in *Inspector) Sweep(ctx context.Context, what []string, p Pace) (deleted int64, err error) {
 	if err := in.db.Writable(); err != nil {
 		return 0, err

@@ -170,8 +170,7 @@ func (c *call) argsElsewhere() (args []string, err error) {
 	return args, nil
 }
 
-// relay passes output and input on until the verb ends. When ctx ends, it stops the verb, which
-// gets some time to print how to continue.
+// relay ends with the verb. When ctx ends, the verb gets some time to print how to continue.
 func (c *call) relay(ctx context.Context, a *app, out io.Writer) error {
 	defer context.AfterFunc(ctx, func() {
 		_ = a.conn.CloseWrite()
