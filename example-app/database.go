@@ -34,20 +34,23 @@ func openStore(ctx context.Context, set settings) (kvmodel.Store, error) {
 	return part, nil
 }
 
-// furnish creates the missing demo pages, even through a short outage.
+// A short outage does not end furnish.
 func furnish(ctx context.Context, store kvmodel.Store, set settings, out io.Writer) {
 	if set.demo == 0 {
 		return
 	}
 	password := set.demoPassword()
 	made, err := demo.Fill(ctx, kv.Retry(store, 5, 100*time.Millisecond), demo.Plan{Pages: set.demo, Password: password})
-	fmt.Fprintf(out, "example-app: made %d demo pages; log in as heron or any other demo member, with the password %s\n", made, password)
+	if made > 0 {
+		fmt.Fprintf(out, "example-app: made %d demo pages\n", made)
+	}
+	fmt.Fprintf(out, "example-app: log in as heron or any other demo member, with the password %s\n", password)
 	if err != nil {
 		fmt.Fprintln(out, "example-app: the demo is incomplete:", err)
 	}
 }
 
-// admin returns the id of the member who may see the database pages; "" is nobody.
+// An empty id is nobody.
 func admin(ctx context.Context, app *ashiato.Site, handle string) (id string, err error) {
 	if handle == "" {
 		return "", nil
@@ -59,7 +62,6 @@ func admin(ctx context.Context, app *ashiato.Site, handle string) (id string, er
 	return m.ID, nil
 }
 
-// database runs db VERB, and returns the exit code.
 func database(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	return inspect.Run(ctx, inspect.Config{
 		Name: command, Args: args, URL: storeIn(defaultData),

@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// run serves until ctx ends. Then it finishes the pending requests and their deferred work.
+// run serves until ctx ends, and then finishes pending requests and their deferred work.
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	set, err := parse(args, out)
 	if err != nil {
@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	return serve(ctx, listener, site)
 }
 
-// serve serves until ctx ends. Then it ends the streams and waits for the other requests.
+// serve ends the streams, and waits for other requests.
 func serve(ctx context.Context, listener net.Listener, site *web.Site) error {
 	server := guard.Server(site)
 	server.RegisterOnShutdown(site.Close)
@@ -90,7 +90,6 @@ func serve(ctx context.Context, listener net.Listener, site *web.Site) error {
 	return within(ctx, server.Shutdown)
 }
 
-// within calls end after ctx has ended. It waits at most 5 seconds for requests or pending writes.
 func within(ctx context.Context, end func(context.Context) error) error {
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

@@ -51,7 +51,6 @@ the environment variable ` + keyVariable + ` sets it, as 64 hex digits.
 Flags:
 `
 
-// parse reads the flags and the session key.
 func parse(args []string, out io.Writer) (set settings, err error) {
 	flags := flag.NewFlagSet("example-app", flag.ContinueOnError)
 	flags.SetOutput(out)
@@ -124,7 +123,7 @@ func (s settings) listen() (net.Listener, error) {
 	return listener, nil
 }
 
-// demoPassword returns the password of the demo members, which does not reveal the key.
+// demoPassword does not reveal the key.
 func (s settings) demoPassword() string {
 	mac := hmac.New(sha256.New, s.key)
 	mac.Write([]byte("the password of the demo members"))

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Build builds the indexes of a model that do not hold all records, as Rebuild does; with again,
-// all of them. It reports its progress to progress, which may be nil.
+// Build builds the incomplete indexes of a model; with again, all. progress may be nil.
 func (in *Inspector) Build(ctx context.Context, name string, again bool, progress func(Step)) error {
 	m, err := in.model(name)
 	if err != nil {
@@ -21,7 +20,7 @@ func (in *Inspector) buildOne(ctx context.Context, m model, again bool, progress
 	return in.building([]model{m}, progress, func() error { return m.Build(ctx, again) })
 }
 
-// beside calls f with all values concurrently: each build may have to wait for other processes.
+// beside calls f with all values concurrently, since each build may wait for other processes.
 func beside[V any](values []V, f func(V) error) []error {
 	errs := make([]error, len(values))
 	var ends sync.WaitGroup
@@ -34,7 +33,6 @@ func beside[V any](values []V, f func(V) error) []error {
 
 const buildEvery = 200 * time.Millisecond
 
-// building calls do, and meanwhile reports the builds of models to progress.
 func (in *Inspector) building(models []model, progress func(Step), do func() error) error {
 	if progress == nil {
 		return do()
@@ -63,9 +61,8 @@ type ResaveOptions struct {
 	Dry bool // only try it
 }
 
-// Resave rewrites all records of a model that were written by an earlier version of the model, so
-// that the code for reading that version can be removed. It returns their number. Others may write
-// meanwhile.
+// Resave rewrites the records of a model that an earlier version of it wrote, so that the code for
+// that version can go. It returns their number. Others may write meanwhile.
 func (in *Inspector) Resave(ctx context.Context, name string, o ResaveOptions) (n int64, err error) {
 	m, err := in.model(name)
 	if err != nil {

@@ -49,7 +49,7 @@ type Report struct {
 	Counts  map[string]int64 `json:"counts"`  // all faults, by kind
 	Records int64            `json:"records"` // checked records
 	Keys    int64            `json:"keys"`
-	Newest  time.Time        `json:"-"`       // about when the newest checked record was created; zero: no records
+	Newest  time.Time        `json:"-"`       // about the creation of the newest record; zero: no records
 	Unasked []string         `json:"unasked"` // checks that could not be made, and why
 	Foreign int64            `json:"foreign"` // keys that belong to none of this program's models
 	Took    time.Duration    `json:"-"`
@@ -58,12 +58,11 @@ type Report struct {
 // Well reports whether the check was complete and found no faults.
 func (r *Report) Well() bool { return len(r.Counts) == 0 && len(r.Unasked) == 0 }
 
-// faultsKept is the maximum number of faults in a report.
 const faultsKept = 10_000
 
-// Check compares all records with all indexes, in both directions: the records listed in the ids of
-// their model with their index entries, and the keys of the store with the records. It writes
-// nothing. Others may write during the check: apparent faults are checked again at the end.
+// Check compares all records with all indexes: the records listed in the ids of their model with
+// their index entries, and the keys of the store with the records. It writes nothing. Others may
+// write meanwhile: apparent faults are checked again at the end.
 func (in *Inspector) Check(ctx context.Context, o CheckOptions) (Report, error) {
 	c := &checking{in: in, o: o, began: time.Now(), listed: make(set), places: make(map[string]string), lacking: make(lacking)}
 	c.report.Counts, c.report.Unasked = make(map[string]int64), []string{}
@@ -85,8 +84,7 @@ type checking struct {
 	lacking lacking
 }
 
-// lacking counts the missing entries of each index that is not built, by Model.Index. These are not
-// faults of their own.
+// lacking counts the missing entries of indexes that are not built, which are no faults.
 type lacking map[string]int64
 
 func (l lacking) lacks(model string, w plug.Wrong) bool {
@@ -145,7 +143,7 @@ func (c *checking) unasked(format string, args ...any) {
 	c.report.Unasked = append(c.report.Unasked, fmt.Sprintf(format, args...))
 }
 
-// doubt notes an apparent fault. Beyond the memory limit it is not checked again.
+// Beyond the memory limit, a fault is not checked again.
 func (c *checking) doubt(f Fault) {
 	if len(c.doubts) < 10*faultsKept {
 		c.doubts = append(c.doubts, f)
@@ -176,7 +174,7 @@ func (c *checking) model(ctx context.Context, m model, index, from string) error
 	return b.look(ctx)
 }
 
-// A batch of records shares the index data that is read and decoded for them.
+// A batch shares the index data that is read and decoded for its records.
 type batch struct {
 	*checking
 	model model
@@ -222,7 +220,6 @@ func (b *batch) look(ctx context.Context) error {
 	return b.pace.did(ctx, met, b.model.Name()+" "+b.to)
 }
 
-// built notes the indexes of m that are not built, and returns the approximate number of ids.
 func (c *checking) built(ctx context.Context, m model, index string) (total int64, err error) {
 	st, err := m.State(ctx)
 	if err != nil {
@@ -292,11 +289,9 @@ func (c *checking) records(ctx context.Context, m model, index string, ids []str
 	return nil
 }
 
-// madeAt returns the approximate creation time of a record: its first rev is that time in
-// milliseconds, and each change adds little to it.
+// The first rev of a record is its creation time in milliseconds; changes add little to it.
 func madeAt(s *plug.Sight) time.Time { return time.UnixMilli(int64(s.Envelope.Rev)) }
 
-// faultOf returns w as a fault of m, with a place of the record in that index.
 func (c *checking) faultOf(m model, s *plug.Sight, w plug.Wrong) Fault {
 	f := Fault{Kind: w.Kind, Model: m.Name(), Index: w.Index, ID: w.ID, Text: w.Text}
 	for k, window := range m.windows {
@@ -481,8 +476,7 @@ func (in *Inspector) orphans(ctx context.Context, s kv.Store, a *audit) ([]plug.
 	return nil, nil
 }
 
-// settle is the delay before an apparent fault is checked again. Tests with files and sockets,
-// which have no other clock, use a shorter one.
+// settle is the delay before an apparent fault is checked again, shorter in some tests.
 var settle = time.Second
 
 func (c *checking) again(ctx context.Context) error {
@@ -512,7 +506,6 @@ type questions struct {
 	keys  []string // of records that may be unlisted
 }
 
-// still returns the remaining faults of faults, each once.
 func (in *Inspector) still(ctx context.Context, faults []Fault) ([]Fault, error) {
 	c := &checking{in: in, listed: make(set), places: make(map[string]string), lacking: make(lacking)}
 	byModel := make(map[string]*questions)
@@ -545,7 +538,7 @@ func (in *Inspector) still(ctx context.Context, faults []Fault) ([]Fault, error)
 	return lasting(c.doubts, faults), err
 }
 
-// Unlisted records may have been listed since.
+// Unlisted records may be listed by now.
 func (c *checking) askAgain(ctx context.Context, name string, q *questions) error {
 	if !q.state && len(q.ids) == 0 && len(q.keys) == 0 {
 		return nil
@@ -578,16 +571,11 @@ func (c *checking) auditAgain(ctx context.Context, faults map[string]Fault) erro
 		}
 		all = append(all, a)
 	}
-	for some := range slices.Chunk(all, at) {
-		if err := c.audits(ctx, some); err != nil {
-			return err
-		}
-	}
-	return nil
+	return inTrips(all, func(some []*audit) error { return c.audits(ctx, some) })
 }
 
-// lasting returns all, each once, without pending entries, except those that were pending before:
-// their changes can no longer be under way.
+// lasting returns all, each once. A pending entry counts only if it was pending before: its change
+// can no longer be under way.
 func lasting(all, before []Fault) []Fault {
 	was := make(map[string]bool)
 	for _, f := range before {

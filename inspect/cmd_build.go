@@ -18,9 +18,9 @@ func build(ctx context.Context, c *call) error {
 	if c.resave {
 		return resave(ctx, c)
 	}
-	name, err := c.modelArg()
-	if err != nil {
-		return err
+	name, index, _ := strings.Cut(c.arg(0), ".")
+	if index != "" {
+		return fmt.Errorf("%w: an index is built with the others of its model: %s", errCall, c.command("build", name))
 	}
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -44,14 +44,6 @@ func build(ctx context.Context, c *call) error {
 		return err
 	}
 	return c.buildModels(ctx, names)
-}
-
-func (c *call) modelArg() (string, error) {
-	name, index, _ := strings.Cut(c.arg(0), ".")
-	if index != "" {
-		return "", fmt.Errorf("%w: an index is built with the others of its model: %s", errCall, c.command("build", name))
-	}
-	return name, nil
 }
 
 func (c *call) toBuild(st Status, only string) (names []string) {
@@ -91,7 +83,7 @@ func (c *call) otherwise(all []kvmodel.Writer, model string) (processes []string
 
 func (c *call) buildModels(ctx context.Context, names []string) error {
 	p := c.progress()
-	in, err := c.writer(ctx, quiet())
+	in, err := c.open(ctx, quiet())
 	if err != nil {
 		return err
 	}
@@ -170,7 +162,7 @@ func resave(ctx context.Context, c *call) error {
 	return nil
 }
 
-// recoverAll repairs a database after a loss. The store itself tells which steps are done.
+// The store itself tells which steps of a recovery are done.
 func recoverAll(ctx context.Context, c *call) error {
 	for _, step := range []func(context.Context, *call) error{acknowledge, rescue, repair} {
 		if err := step(ctx, c); err != nil {
@@ -202,7 +194,7 @@ func acknowledge(ctx context.Context, c *call) error {
 	if err := c.confirm(ctx, "Acknowledge the loss?"); err != nil {
 		return err
 	}
-	if _, err = c.writer(ctx, quiet()); err != nil {
+	if _, err = c.open(ctx, quiet()); err != nil {
 		return err
 	}
 	servers, err := c.db.Accept(ctx)
@@ -233,7 +225,7 @@ func (c *call) acknowledgeEmpty(ctx context.Context, in *Inspector) error {
 	if err := c.confirm(ctx, "Accept that the store is empty?"); err != nil {
 		return err
 	}
-	if _, err = c.writer(ctx, quiet()); err != nil {
+	if _, err = c.open(ctx, quiet()); err != nil {
 		return err
 	}
 	if err := kv.PowersOf(c.store).Losses.Renew(ctx); err != nil {
@@ -246,8 +238,7 @@ func (c *call) acknowledgeEmpty(ctx context.Context, in *Inspector) error {
 	return nil
 }
 
-// isEmpty reports whether the store is on servers that hold nothing of any app or tenant. It
-// returns false if the store cannot list its keys.
+// isEmpty reports whether servers hold nothing of any app, as far as they can list their keys.
 func (c *call) isEmpty(ctx context.Context) (bool, error) {
 	p := kv.PowersOf(c.store)
 	if p.Losses == nil || p.Keys == nil || p.Prefix != "" {
@@ -312,7 +303,7 @@ func rescue(ctx context.Context, c *call) error {
 	if err := c.confirm(ctx, "Do that?"); err != nil {
 		return err
 	}
-	if in, err = c.writer(ctx, quiet()); err != nil {
+	if in, err = c.open(ctx, quiet()); err != nil {
 		return err
 	}
 	if in.keys == nil {

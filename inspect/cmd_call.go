@@ -21,7 +21,7 @@ import (
 
 const storeVariable = "RINGTREE_STORE"
 
-// reach is the timeout for the first answer of the store.
+// reach is the timeout for the first answer of a store or an app.
 const reach = 2 * time.Second
 
 const closing = 10 * time.Second
@@ -39,13 +39,12 @@ type call struct {
 	store kv.Store    // once it is open
 	db    *kvmodel.DB // the one currently open
 
-	served *kvmodel.DB // the DB of this process, which stays open; nil: the verb opens its own
+	served *kvmodel.DB // the DB of the app; nil: the verb opens its own
 }
 
-// errNotOpen means that a store cannot be opened although its URL is valid.
 var errNotOpen = errors.New("the store cannot be opened")
 
-// stays is a store that stays open when a DB is closed, since the next DB needs it.
+// stays is a store that stays open for the next DB.
 type stays struct{ kv.Store }
 
 func (stays) Close() error        { return nil }
@@ -55,12 +54,8 @@ func (c *call) reader(ctx context.Context) (*Inspector, error) {
 	return c.open(ctx, kvmodel.ReadOnly(), quiet())
 }
 
-// quiet disables the log of a DB, for verbs that print the same information.
+// quiet disables the log, for verbs that print the same.
 func quiet() kvmodel.Option { return kvmodel.Log(slog.New(slog.DiscardHandler)) }
-
-func (c *call) writer(ctx context.Context, opts ...kvmodel.Option) (*Inspector, error) {
-	return c.open(ctx, opts...)
-}
 
 func (c *call) open(ctx context.Context, opts ...kvmodel.Option) (*Inspector, error) {
 	if err := c.closeDB(ctx); err != nil {
@@ -120,7 +115,6 @@ func (c *call) url() string {
 	return cmp.Or(c.storeURL, os.Getenv(storeVariable), c.URL)
 }
 
-// openURL opens the store at url. It creates a file only if makes is set.
 func openURL(ctx context.Context, url string, makes bool) (kv.Store, error) {
 	path, inFile := boltPath(url)
 	if inFile && !makes && path != "" {
@@ -142,14 +136,13 @@ func openURL(ctx context.Context, url string, makes bool) (kv.Store, error) {
 	return nil, fmt.Errorf("%w: %w", errCall, err)
 }
 
-// boltPath returns the path of the file in url, if url names one.
 func boltPath(url string) (path string, ok bool) {
 	rest, ok := strings.CutPrefix(url, "bolt:")
 	path, _, _ = strings.Cut(rest, "?")
 	return path, ok
 }
 
-// shownURL returns url without a possible password.
+// shownURL returns url without its password.
 func shownURL(url string) string {
 	url, _, _ = strings.Cut(url, "?")
 	scheme, rest, ok := strings.Cut(url, "://")
@@ -159,7 +152,7 @@ func shownURL(url string) string {
 	return scheme + "://" + rest[strings.LastIndex(rest, "@")+1:]
 }
 
-// ask makes a trip to s, to notice an unreachable store soon. An ErrLost is an answer.
+// ask notices an unreachable store soon. An ErrLost is an answer.
 func ask(ctx context.Context, s kv.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, reach)
 	defer cancel()
@@ -190,7 +183,7 @@ func (c *call) closeDB(ctx context.Context) error {
 	return err
 }
 
-// Tell prints a message for people: to the errors if the output is for objects.
+// Tell prints a message for people: to the errors if the output is JSON.
 func (c *call) Tell(format string, args ...any) {
 	if c.json() {
 		c.Note(format, args...)
@@ -199,30 +192,29 @@ func (c *call) Tell(format string, args ...any) {
 	c.Say(format, args...)
 }
 
-func (c *call) show(kind string, v any, format string, args ...any) error {
+func (c *call) show(kind string, v any, format string, args ...any) {
 	if c.json() {
-		return c.Object(kind, v)
+		c.Object(kind, v)
+		return
 	}
 	c.Say(format, args...)
-	return nil
 }
 
-func rows[T any](c *call, kind string, all []T, head []string, row func(T) []string, foot ...[]string) (err error) {
+func rows[T any](c *call, kind string, all []T, head []string, row func(T) []string, foot ...[]string) {
 	if !c.json() {
 		cells := [][]string{head}
 		for _, v := range all {
 			cells = append(cells, row(v))
 		}
 		c.Table(append(cells, foot...))
-		return nil
+		return
 	}
 	for _, v := range all {
-		err = cmp.Or(err, c.Object(kind, v))
+		c.Object(kind, v)
 	}
-	return err
 }
 
-// confirm returns nil if the verb may write, by --yes or by the answer at the terminal.
+// confirm returns nil if the verb may write.
 func (c *call) confirm(ctx context.Context, question string) error {
 	if refusal := kv.PowersOf(c.store).ReadOnly; refusal != nil {
 		return refusal
@@ -248,7 +240,6 @@ func (c *call) agreed(ctx context.Context, question string) error {
 
 func (c *call) command(args ...string) string { return commandLine(c.Name, args) }
 
-// commandLine returns a command line to paste into a shell.
 func commandLine(name string, args []string) string {
 	for _, arg := range args {
 		name += " " + quoted(arg)
@@ -287,12 +278,12 @@ func long[T any](ctx context.Context, c *call, f func(Pace) (T, error)) (T, erro
 	return result, nil
 }
 
-// write is long for f that writes to the database. It asks first.
+// write asks, and runs f with a progress line.
 func write[T any](ctx context.Context, c *call, question string, f func(*Inspector, Pace) (T, error)) (result T, err error) {
 	if err := c.confirm(ctx, question); err != nil {
 		return result, err
 	}
-	in, err := c.writer(ctx)
+	in, err := c.open(ctx)
 	if err != nil {
 		return result, err
 	}
@@ -344,7 +335,7 @@ func lineOf(s Step, done int64, took time.Duration) string {
 	return b.String()
 }
 
-// stopped returns err, or errStopped if ctx has ended, with the command to continue or start over.
+// stopped returns err, or errStopped with the command to continue if ctx has ended.
 func (p *progress) stopped(ctx context.Context, err error) error {
 	p.Done()
 	if ctx.Err() == nil {
@@ -359,7 +350,6 @@ func (p *progress) stopped(ctx context.Context, err error) error {
 	return fmt.Errorf("%w; to start over: %s", errStopped, p.again())
 }
 
-// to returns the position at which the verb can continue, "" if only at its beginning.
 func (p *progress) to() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

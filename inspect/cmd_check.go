@@ -22,27 +22,22 @@ func check(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	var failed error
-	r, err := c.checked(ctx, in, c.arg(0), func(f Fault) {
-		if err := c.fault(f); failed == nil {
-			failed = err
-		}
-	})
-	if err != nil || failed != nil {
-		return cmp.Or(err, failed)
+	r, err := c.checked(ctx, in, c.arg(0), c.fault)
+	if err != nil {
+		return err
 	}
 	if c.json() {
-		err = c.Object("check", struct {
+		c.Object("check", struct {
 			Report
 			Seconds float64 `json:"seconds"`
 		}{r, r.Took.Seconds()})
 	} else {
 		c.reportText(r)
 	}
-	if err == nil && !c.fine(r) {
-		err = errDiffers
+	if !c.fine(r) {
+		return errDiffers
 	}
-	return err
+	return nil
 }
 
 func (c *call) checked(ctx context.Context, in *Inspector, what string, found func(Fault)) (Report, error) {
@@ -61,8 +56,8 @@ func (c *call) fine(r Report) bool {
 	return len(r.Counts) == 0 && asked
 }
 
-func (c *call) fault(f Fault) error {
-	return c.show("fault", f, "%s   %s", f.head(), f.Text)
+func (c *call) fault(f Fault) {
+	c.show("fault", f, "%s   %s", f.head(), f.Text)
 }
 
 func (f *Fault) head() string {
@@ -122,7 +117,7 @@ func repair(ctx context.Context, c *call) error {
 		}
 		return err
 	}
-	if in, err = c.writer(ctx); err != nil {
+	if in, err = c.open(ctx); err != nil {
 		return err
 	}
 	return c.mend(ctx, in, r.Faults)
@@ -131,12 +126,12 @@ func repair(ctx context.Context, c *call) error {
 const (
 	finishEvery = 2 * time.Second
 
-	// finishFor is the maximum wait for the end of the changes of dead processes: for half a minute
-	// a dead process may pass for a live one, and others finish its changes only afterwards.
+	// For half a minute a dead process may pass for a live one, and others finish its changes only
+	// afterwards.
 	finishFor = 2 * time.Minute
 )
 
-// finish completes the changes of dead processes, unless another process does so within a minute.
+// finish waits until this or another process has completed the changes of dead processes.
 func (c *call) finish(ctx context.Context) error {
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -155,7 +150,7 @@ func (c *call) finish(ctx context.Context) error {
 		}
 		return err
 	}
-	if in, err = c.writer(ctx); err != nil {
+	if in, err = c.open(ctx); err != nil {
 		return err
 	}
 	p := c.progress()
@@ -187,7 +182,7 @@ func (c *call) left(ctx context.Context, in *Inspector) ([]kvmodel.Writer, error
 	return slices.DeleteFunc(st.Writers, func(w kvmodel.Writer) bool { return w.Own || !w.Dead || !in.hasLeft(&w) }), err
 }
 
-// awaitsMore reports whether w has unfinished work other than failed intents, which come last.
+// Failed intents come last.
 func awaitsMore(w kvmodel.Writer) bool {
 	return !slices.ContainsFunc(w.Intents, func(u kvmodel.Underway) bool { return u.Known && u.Err != nil })
 }
@@ -211,7 +206,6 @@ func (c *call) unfinished(left []kvmodel.Writer, failed error) error {
 	return fmt.Errorf("%w: the remaining changes need a program with their models, indexes and handlers", errStopped)
 }
 
-// plan prints the planned repairs, and returns the error for the verb.
 func (c *call) plan(ctx context.Context, in *Inspector, r Report) error {
 	c.unasked(r)
 	if len(r.Faults) == 0 {
@@ -221,16 +215,11 @@ func (c *call) plan(ctx context.Context, in *Inspector, r Report) error {
 		}
 		return errIdle // Nothing is written.
 	}
-	var failed error
-	_, err := in.Repair(ctx, r.Faults, RepairOptions{Dry: true, Done: func(m Mended) {
-		if err := c.mended("planned", m); failed == nil {
-			failed = err
-		}
-	}})
+	_, err := in.Repair(ctx, r.Faults, RepairOptions{Dry: true, Done: func(m Mended) { c.mended("planned", m) }})
 	if more := total(r.Counts) - int64(len(r.Faults)); more > 0 {
 		c.Tell("and %s more, for another call", console.Number(more))
 	}
-	return cmp.Or(err, failed)
+	return err
 }
 
 func total(counts map[string]int64) (n int64) {
@@ -240,31 +229,25 @@ func total(counts map[string]int64) (n int64) {
 	return n
 }
 
-func (c *call) mended(kind string, m Mended) error {
+func (c *call) mended(kind string, m Mended) {
 	switch {
 	case kind == "planned":
-		return c.show(kind, m, "%s   %s -> %s", m.head(), m.Text, m.Did)
+		c.show(kind, m, "%s   %s -> %s", m.head(), m.Text, m.Did)
 	case m.Err != nil:
-		return c.show(kind, m, "%s: FAILED: %v", m.head(), m.Err)
+		c.show(kind, m, "%s: FAILED: %v", m.head(), m.Err)
+	default:
+		c.show(kind, m, "%s: %s", m.head(), m.Did)
 	}
-	return c.show(kind, m, "%s: %s", m.head(), m.Did)
 }
 
 func (c *call) mend(ctx context.Context, in *Inspector, faults []Fault) error {
 	p := c.progress()
-	var failed error
-	done, err := in.Repair(ctx, faults, RepairOptions{Pace: p.pace(), Done: func(m Mended) {
-		if err := c.mended("mended", m); failed == nil {
-			failed = err
-		}
-	}})
-	if err != nil || failed != nil {
-		return cmp.Or(p.stopped(ctx, err), failed)
+	done, err := in.Repair(ctx, faults, RepairOptions{Pace: p.pace(), Done: func(m Mended) { c.mended("mended", m) }})
+	if err != nil {
+		return p.stopped(ctx, err)
 	}
 	for _, f := range done.Left {
-		if err := c.show("left", f, "left: %s   %s", f.head(), f.Text); err != nil {
-			return err
-		}
+		c.show("left", f, "left: %s   %s", f.head(), f.Text)
 	}
 	c.Tell("%s repaired, %s left", console.Number(done.Mended), console.Number(len(done.Left)))
 	if len(done.Left) > 0 {

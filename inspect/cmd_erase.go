@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,10 +24,7 @@ func sweep(ctx context.Context, c *call) error {
 			continue
 		}
 		names = append(names, left.What)
-		err = cmp.Or(err, c.show("leftover", left, "%s: %s, %s, such as %s", left.What, console.Some(left.Keys, "key", "keys"), console.Size(left.Bytes), left.Sample))
-	}
-	if err != nil {
-		return err
+		c.show("leftover", left, "%s: %s, %s, such as %s", left.What, console.Some(left.Keys, "key", "keys"), console.Size(left.Bytes), left.Sample)
 	}
 	if len(names) == 0 {
 		c.Tell("%s", strings.TrimSuffix("there are no leftovers of "+c.arg(0), " of "))
@@ -88,9 +84,7 @@ func (c *call) forgotten(f Forgotten) error {
 	if left && len(f.hidden) > 0 {
 		lines = append(lines, "That searches for the private values of "+strings.Join(f.hidden, ", ")+" only if you add them.")
 	}
-	if err := c.show("forgotten", f, "%s", strings.Join(lines, "\n")); err != nil {
-		return err
-	}
+	c.show("forgotten", f, "%s", strings.Join(lines, "\n"))
 	if left {
 		return errDiffers
 	}

@@ -38,7 +38,7 @@ func backup(ctx context.Context, c *call) error {
 		func(path string) error { return c.isWhole(ctx, path, to) })
 }
 
-// writable returns an error if there is a file at path, and errIdle after the message of a dry run.
+// writable returns errIdle after the message of a dry run.
 func (c *call) writable(path, what string) error {
 	if err := absent(path); err != nil || !c.dry {
 		return err
@@ -54,7 +54,7 @@ func absent(path string) error {
 	return nil
 }
 
-// writeWhole writes a file atomically, after check, which may be nil, has verified it.
+// writeWhole gives a file its name after check, which may be nil, has verified it.
 func writeWhole(to string, write func(*os.File) error, check func(path string) error) error {
 	file, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".*.part")
 	if err != nil {
@@ -132,7 +132,6 @@ func verify(ctx context.Context, c *call) error {
 	}
 }
 
-// verifiesFile reports whether verify reads only a file, not the store at a URL.
 func (c *call) verifiesFile() bool {
 	_, err := os.Stat(c.arg(0))
 	return c.against == "" && (err == nil || !strings.Contains(c.arg(0), ":"))
@@ -149,7 +148,6 @@ func isExport(path string) bool {
 	return err == nil && string(begin) == magic
 }
 
-// markerKey is the key of the item with the format of the others.
 const markerKey = "format:ringtree"
 
 func (c *call) verifyStore(ctx context.Context) error {
@@ -170,15 +168,11 @@ func (c *call) verifyStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.checked(ctx, in, "", func(f Fault) { _ = c.fault(f) })
+	r, err := c.checked(ctx, in, "", c.fault)
 	if err != nil {
 		return err
 	}
-	return c.verified(name, st.Warnings, r)
-}
-
-func (c *call) verified(name string, warnings []string, r Report) error {
-	for _, text := range warnings {
+	for _, text := range st.Warnings {
 		c.Say("warning: %s", text)
 	}
 	c.unasked(r)
@@ -186,7 +180,7 @@ func (c *call) verified(name string, warnings []string, r Report) error {
 	if !r.Newest.IsZero() {
 		holds += ", the newest record of " + moment(r.Newest)
 	}
-	if len(warnings) > 0 || !r.Well() {
+	if len(st.Warnings) > 0 || !r.Well() {
 		c.Say("%s is not whole, or not all of it could be checked: %s", name, strings.TrimSuffix(holds+"; "+countsText(r.Counts), "; "))
 		return errDiffers
 	}
@@ -221,7 +215,6 @@ func restore(ctx context.Context, c *call) error {
 	return c.restoreBackup(ctx, from, to)
 }
 
-// filePath returns the path in arg, which may be a store's URL.
 func filePath(arg string) string {
 	if path, ok := boltPath(arg); ok {
 		return path

@@ -44,7 +44,8 @@ func (c *call) models(ctx context.Context, in *Inspector) error {
 	for _, name := range st.Others {
 		others = append(others, []string{name})
 	}
-	return rows(c, "model", st.Models, modelHead, ModelStatus.row, others...)
+	rows(c, "model", st.Models, modelHead, ModelStatus.row, others...)
+	return nil
 }
 
 func (c *call) indexes(ctx context.Context, in *Inspector, name string) error {
@@ -59,9 +60,10 @@ func (c *call) indexes(ctx context.Context, in *Inspector, name string) error {
 	for k := range ms.Indexes {
 		ms.Indexes[k].Name = name + "." + ms.Indexes[k].Name
 	}
-	return rows(c, "index", ms.Indexes, []string{"index", "kind", "state"}, func(i IndexStatus) []string {
+	rows(c, "index", ms.Indexes, []string{"index", "kind", "state"}, func(i IndexStatus) []string {
 		return []string{i.Name, i.Kind, strings.TrimSpace(i.State + " " + i.Far)}
 	})
+	return nil
 }
 
 const topOf = 20
@@ -71,7 +73,8 @@ func (c *call) values(ctx context.Context, in *Inspector, name string) error {
 	if err != nil {
 		return err
 	}
-	return c.sizeTable("value", all, func(s Share) string { return s.Part })
+	c.sizeTable("value", all, func(s Share) string { return s.Part })
+	return nil
 }
 
 func (c *call) shares(ctx context.Context, in *Inspector, model string) error {
@@ -85,21 +88,22 @@ func (c *call) shares(ctx context.Context, in *Inspector, model string) error {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(s Share) bool { return model != "" && s.Model != model })
-	return c.sizeTable("size", all, func(s Share) string {
+	c.sizeTable("size", all, func(s Share) string {
 		name := partName(s.Model, s.Part)
 		if !s.Known {
 			name += " (unknown to this program)"
 		}
 		return name
 	})
+	return nil
 }
 
-func (c *call) sizeTable(kind string, all []Share, name func(Share) string) error {
+func (c *call) sizeTable(kind string, all []Share, name func(Share) string) {
 	var sum Share
 	for _, s := range all {
 		sum.Keys, sum.Bytes = sum.Keys+s.Keys, sum.Bytes+s.Bytes
 	}
-	return rows(c, kind, all, []string{"what", "keys", "bytes", "biggest key", ""}, func(s Share) []string {
+	rows(c, kind, all, []string{"what", "keys", "bytes", "biggest key", ""}, func(s Share) []string {
 		return []string{name(s), console.Number(s.Keys), console.Size(s.Bytes), s.Biggest, console.Size(s.BiggestSize)}
 	}, []string{"in all", console.Number(sum.Keys), console.Size(sum.Bytes)})
 }
@@ -127,17 +131,16 @@ func get(ctx context.Context, c *call) error {
 		return err
 	}
 	if c.json() {
-		err = c.Object("record", r)
+		c.Object("record", r)
 	} else {
 		c.recordText(&r)
 	}
-	if err == nil && (r.State != "live" || len(r.faults()) > 0) {
-		err = errDiffers
+	if r.State != "live" || len(r.faults()) > 0 {
+		return errDiffers
 	}
-	return err
+	return nil
 }
 
-// item shows the value of a key. Its bytes may contain private fields.
 func (c *call) item(ctx context.Context, in *Inspector) error {
 	it, err := in.Key(ctx, c.key)
 	if err != nil {
@@ -151,14 +154,14 @@ func (c *call) item(ctx context.Context, in *Inspector) error {
 		if c.private {
 			object.Hex = hex.EncodeToString(it.Value)
 		}
-		err = c.Object("key", object)
+		c.Object("key", object)
 	} else {
 		c.itemText(&it)
 	}
-	if err == nil && (!it.Exists || it.Damaged != nil) {
-		err = errDiffers
+	if !it.Exists || it.Damaged != nil {
+		return errDiffers
 	}
-	return err
+	return nil
 }
 
 func (c *call) itemText(it *Item) {
@@ -182,6 +185,20 @@ func (c *call) itemText(it *Item) {
 	}
 }
 
+func (r *Record) summary() string {
+	if r.State == "absent" {
+		return r.Model + " " + r.ID + ": there is none"
+	}
+	return fmt.Sprintf("%s %s   %s   rev %d   version %d   %s   expires %s", r.Model, r.ID, r.State, r.Rev, r.Version, console.Size(r.Bytes), timeText(r.Expires))
+}
+
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.UTC().Format(time.DateTime) + " UTC"
+}
+
 func (r *Record) faults() (all []string) {
 	for _, p := range r.Places {
 		all = append(all, p.Wrong...)
@@ -190,15 +207,10 @@ func (r *Record) faults() (all []string) {
 }
 
 func (c *call) recordText(r *Record) {
+	c.Say("%s", r.summary())
 	if r.State == "absent" {
-		c.Say("%s %s: there is none", r.Model, r.ID)
 		return
 	}
-	expires := "never"
-	if !r.Expires.IsZero() {
-		expires = r.Expires.UTC().Format(time.DateTime)
-	}
-	c.Say("%s %s   %s   rev %d   version %d   %s   expires %s", r.Model, r.ID, r.State, r.Rev, r.Version, console.Size(r.Bytes), expires)
 	if r.Err != nil {
 		c.Say("  %v", r.Err)
 	}
@@ -257,13 +269,14 @@ func list(ctx context.Context, c *call) error {
 		return err
 	}
 	if c.json() {
-		return c.Object("page", struct {
+		c.Object("page", struct {
 			Page
 			Value string `json:"value,omitempty"`
 			Trips int    `json:"trips"`
 			Keys  int    `json:"keys"`
 			Bytes int    `json:"bytes"`
 		}{p, value, p.Cost.Trips, p.Cost.Keys, p.Cost.Read})
+		return nil
 	}
 	var rows [][]string
 	for i, row := range p.Rows {
@@ -274,10 +287,6 @@ func list(ctx context.Context, c *call) error {
 		rows = append(rows, cells)
 	}
 	c.Table(rows)
-	c.Say("%s of %s (%s), for %s", console.Some(len(p.Rows), "row", "rows"), c.args[0], p.Kind, costText(p.Cost))
+	c.Say("%s of %s (%s), for %s", console.Some(len(p.Rows), "row", "rows"), c.args[0], p.Kind, strings.Join(costTexts(p.Cost), ", "))
 	return nil
-}
-
-func costText(cost kvmodel.Cost) string {
-	return fmt.Sprintf("%s, %s, %s", console.Some(cost.Trips, "trip", "trips"), console.Some(cost.Keys, "key", "keys"), console.Size(cost.Read))
 }

@@ -147,7 +147,7 @@ func TestList_ShowsRowsAndWhatTheyCost(t *testing.T) {
 
 func TestGet_OfAKeySaysWhoseItIsAndWhatItHolds(t *testing.T) {
 	mem := furnished(t)
-	run(t, mem, "get", "--key", "r:Note:n2").want(t, 0, "r:Note:n2   ", "Note.records", "Note n2: live")
+	run(t, mem, "get", "--key", "r:Note:n2").want(t, 0, "r:Note:n2   ", "Note.records", "Note n2   live")
 	run(t, mem, "get", "--key", "u:Note:ByTitle:Moss", "--private").want(t, 0, "Note.ByTitle", "00000000  ")
 	run(t, mem, "get", "--key", "u:Note:ByTitle:Moss", "--private", "--format=json").want(t, 0, `"hex":"`)
 	run(t, mem, "get", "--key", "r:Note:n9").want(t, 1, "absent")

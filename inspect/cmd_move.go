@@ -42,7 +42,8 @@ func export(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.summary("exported", sum)
+	c.summary("exported", sum)
+	return nil
 }
 
 func written[T any](ctx context.Context, c *call, to string, f func(io.Writer, Pace) (T, error)) (result T, err error) {
@@ -56,15 +57,15 @@ func written[T any](ctx context.Context, c *call, to string, f func(io.Writer, P
 	return result, err
 }
 
-func (c *call) summary(did string, sum Summary) error {
+func (c *call) summary(did string, sum Summary) {
 	if c.json() {
-		return c.Object(did, sum)
+		c.Object(did, sum)
+		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(sum.Records)) {
 		c.Say("%s: %s", name, console.Some(sum.Records[name], "record", "records"))
 	}
 	c.Say("%s, with %s that belong to no record; checksum %s", did, console.Some(sum.Others, "item", "items"), sum.Sum)
-	return nil
 }
 
 func (c *call) opened(path string) (io.ReadCloser, error) {
@@ -96,7 +97,7 @@ func importAll(ctx context.Context, c *call) error {
 		return err
 	}
 	defer file.Close()
-	in, err := c.writer(ctx)
+	in, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -130,7 +131,8 @@ func (c *call) took(ctx context.Context, p *progress, did string, sum Summary, e
 	case err != nil:
 		return err
 	}
-	return c.summary(did, sum)
+	c.summary(did, sum)
+	return nil
 }
 
 func (c *call) sound(path string) error {
@@ -155,14 +157,6 @@ func recordsText(sum Summary) string {
 	return cmp.Or(strings.Join(all, ", "), "no records")
 }
 
-func (c *call) beside(ctx context.Context, opts ...kvmodel.Option) (*call, *Inspector, error) {
-	other := *c
-	other.store, other.db, other.storeURL, other.makes = nil, nil, c.args[0], len(opts) == 0
-	other.tenant = cmp.Or(c.toTenant, c.tenant)
-	in, err := other.open(ctx, opts...)
-	return &other, in, err
-}
-
 func copyAll(ctx context.Context, c *call) (err error) {
 	if c.args[0] == c.url() && cmp.Or(c.toTenant, c.tenant) == c.tenant {
 		return fmt.Errorf("%w: both are %s", errCall, shownURL(c.url()))
@@ -180,7 +174,10 @@ func copyAll(ctx context.Context, c *call) (err error) {
 			return err
 		}
 	}
-	other, to, err := c.beside(ctx, opts...)
+	other := *c
+	other.store, other.db, other.storeURL, other.makes = nil, nil, c.args[0], !c.dry
+	other.tenant = cmp.Or(c.toTenant, c.tenant)
+	to, err := other.open(ctx, opts...)
 	defer func() { err = errors.Join(err, other.close(ctx)) }()
 	if err != nil {
 		return err
@@ -193,7 +190,7 @@ func copyAll(ctx context.Context, c *call) (err error) {
 	return c.took(ctx, p, "copied", sum, err)
 }
 
-// copied returns the database to copy. If an app has the file open, that is an export of the app.
+// If an app has the file open, the source is an export of the app.
 func (c *call) copied(ctx context.Context) (func(Pace) source, error) {
 	a, err := c.app(ctx)
 	if err != nil {
@@ -252,17 +249,17 @@ func (c *call) differences(ctx context.Context, diff func(Pace) (Differences, er
 		return err
 	}
 	for _, f := range d.First {
-		err = cmp.Or(err, c.show("difference", f, "%-10s %s", f.Says, f.What))
+		c.show("difference", f, "%-10s %s", f.Says, f.What)
 	}
 	switch {
 	case d.All == 0:
 		c.Tell("identical: %s, checksum %s", console.Some(d.Same, "item", "items"), d.Sum)
-		return err
+		return nil
 	case d.All > int64(len(d.First)):
 		c.Tell("and %s more", console.Number(d.All-int64(len(d.First))))
 	}
 	c.Tell("%s, %s the same", console.Some(d.All, "difference", "differences"), console.Number(d.Same))
-	return cmp.Or(err, errDiffers)
+	return errDiffers
 }
 
 func (c *call) tables(ctx context.Context, in *Inspector, to string) error {
@@ -313,7 +310,7 @@ func (c *call) tableTo(ctx context.Context, in *Inspector, name, to string) erro
 	return nil
 }
 
-// tablesIn writes a file for each model to a folder, and renames the folder when all are complete.
+// A folder gets its name when all tables are complete.
 func (c *call) tablesIn(ctx context.Context, in *Inspector, names []string, to string) error {
 	part, err := os.MkdirTemp(filepath.Dir(to), filepath.Base(to)+".*.part")
 	if err != nil {

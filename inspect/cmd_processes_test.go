@@ -56,26 +56,6 @@ func hearing(c inspect.Config) inspect.Config {
 	return c
 }
 
-func TestStatus_IsNotWellWhileWhatTheDeadHaveLeftIsNotFinished(t *testing.T) {
-	inTime(t, func(t *testing.T) {
-		mem := furnished(t)
-		dieWriting(t, mem)
-		began := time.Now()
-		run(t, mem, "status").want(t, 0, "1 change in its journal", "all is well") // It may be finished soon.
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("a status takes %v, though nothing is late", took)
-		}
-		time.Sleep(2 * time.Minute)
-		run(t, mem, "status").want(t, 1, "dead, left 1 change", "is dead, and no other has finished its 1 change", "next       db check --repair")
-		runIn(t.Context(), hearing(on(shared(mem), "check", "--repair", "--yes"))).want(t, 0)
-		said := run(t, mem, "status")
-		said.want(t, 0, "dead, repaired", "all is well")
-		if strings.Contains(said.out, "in its journal") {
-			t.Errorf("what is finished is shown as if it were not:\n%s", said.out)
-		}
-	})
-}
-
 // The change is not complete before end is called.
 func changing(t *testing.T, mem *memkv.Store) (end func()) {
 	t.Helper()
@@ -90,27 +70,36 @@ func changing(t *testing.T, mem *memkv.Store) (end func()) {
 	}
 }
 
-func TestStatus_AChangeOfAProcessThatLivesIsNotLate(t *testing.T) {
+func TestStatus_AChangeOfAProcessThatLivesIsNotLateAndNotRepaired(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
 		end := changing(t, mem)
 		time.Sleep(5 * time.Minute)
 		run(t, mem, "status").want(t, 0, "1 change in its journal", "all is well")
+		run(t, mem, "check", "--repair", "--yes").wantOut(t, 0, "there is nothing to repair\n")
 		end()
 	})
+}
+
+// dieSendingIn leaves an intent of a process that has died.
+func dieSendingIn(t *testing.T, mem *memkv.Store) {
+	t.Helper()
+	life := &mortal{Store: shared(mem)}
+	db := open(t, life)
+	t.Cleanup(func() { _ = db.Close(context.Background()) })
+	send := kvmodel.NewIntent(db, "send", func(context.Context, sending) error {
+		life.dead.Store(true)
+		return errors.New("dead")
+	})
+	if err := send.Do(t.Context(), sending{To: "ann@example.org", Text: "hello"}); !errors.Is(err, kvmodel.ErrUnclear) {
+		t.Fatal(err)
+	}
 }
 
 func TestStatus_IntentsOfAJournalThatWasRepairedHaveEnded(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
-		life := &mortal{Store: shared(mem)}
-		db := open(t, life)
-		t.Cleanup(func() { _ = db.Close(context.Background()) })
-		send := kvmodel.NewIntent(db, "send", func(context.Context, sending) error {
-			life.dead.Store(true)
-			return errors.New("dead")
-		})
-		_ = send.Do(t.Context(), sending{To: "ann@example.org"}) // It dies of that.
+		dieSendingIn(t, mem)
 		next := open(t, shared(mem))
 		newNotes(next)
 		kvmodel.NewIntent(next, "send", func(context.Context, sending) error { return nil })
@@ -124,32 +113,34 @@ func TestStatus_IntentsOfAJournalThatWasRepairedHaveEnded(t *testing.T) {
 	})
 }
 
-func TestRepair_FinishesWhatTheDeadHaveLeft(t *testing.T) {
+func TestRepair_FinishesWhatTheDeadHaveLeftAndStatusSaysSo(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
 		dieWriting(t, mem)
+		within := func(limit time.Duration, what func()) {
+			t.Helper()
+			began := time.Now()
+			if what(); time.Since(began) > limit {
+				t.Errorf("it took %v", time.Since(began))
+			}
+		}
+		within(time.Second, func() { run(t, mem, "status").want(t, 0, "1 change in its journal", "all is well") }) // It may be finished soon.
 		time.Sleep(2 * time.Minute)
+		run(t, mem, "status").want(t, 1, "dead, left 1 change", "is dead, and no other has finished its 1 change", "next       db check --repair")
 		run(t, mem, "check", "--repair").want(t, 5, "is dead, and left 1 change", "there is no terminal to ask on")
 		run(t, mem, "check", "--repair", "--dry-run").want(t, 0, "nothing was written")
 		run(t, mem, "check", "--repair", "--yes").want(t, 4, "1 change is left", "it had handlers of Note")
-		began := time.Now()
-		runIn(t.Context(), hearing(on(shared(mem), "check", "--repair", "--yes"))).want(t, 0, "they are finished", "there is nothing to repair")
-		if took := time.Since(began); took > time.Minute {
-			t.Errorf("it took %v", took)
-		}
+		within(time.Minute, func() {
+			runIn(t.Context(), hearing(on(shared(mem), "check", "--repair", "--yes"))).want(t, 0, "they are finished", "there is nothing to repair")
+		})
 		run(t, mem, "check", "--repair", "--yes").wantOut(t, 0, "there is nothing to repair\n")
 		run(t, mem, "get", "Note", "n7").want(t, 0)
 		run(t, mem, "check").want(t, 0)
-	})
-}
-
-func TestRepair_OfAProcessThatLivesFinishesNothing(t *testing.T) {
-	inTime(t, func(t *testing.T) {
-		mem := furnished(t)
-		end := changing(t, mem)
-		time.Sleep(5 * time.Minute)
-		run(t, mem, "check", "--repair", "--yes").wantOut(t, 0, "there is nothing to repair\n")
-		end()
+		said := run(t, mem, "status")
+		said.want(t, 0, "dead, repaired", "all is well")
+		if strings.Contains(said.out, "in its journal") {
+			t.Errorf("a finished change is shown:\n%s", said.out)
+		}
 	})
 }
 
@@ -185,16 +176,7 @@ type sending struct{ To, Text string }
 func TestStatus_ShowsIntentsThatHaveNotEnded(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
-		life := &mortal{Store: shared(mem)}
-		db := open(t, life)
-		t.Cleanup(func() { _ = db.Close(context.Background()) })
-		send := kvmodel.NewIntent(db, "send", func(context.Context, sending) error {
-			life.dead.Store(true)
-			return errors.New("dead")
-		})
-		if err := send.Do(t.Context(), sending{To: "ann@example.org", Text: "hello"}); !errors.Is(err, kvmodel.ErrUnclear) {
-			t.Fatal(err)
-		}
+		dieSendingIn(t, mem)
 		time.Sleep(time.Hour)
 		run(t, mem, "status").want(t, 1, "1 intent has not ended after a minute; the oldest, send, began 1h", "intents    send, began 1h0m ago Text=*** To=***")
 		run(t, mem, "status", "--private").want(t, 1, `To="ann@example.org"`)

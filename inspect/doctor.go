@@ -10,9 +10,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Doctor looks for risks: in the abilities of the store and the settings of its servers, in the
-// duration of a trip, in the warnings of [Inspector.Status], and in options of tags that do not fit
-// the data. It writes nothing, and reads a sample of each model.
+// Doctor looks for risks: in the store and the settings of its servers, the duration of a trip, the
+// warnings of [Inspector.Status], and options of tags that do not fit the data. It writes nothing,
+// and reads a sample of each model.
 func (in *Inspector) Doctor(ctx context.Context) ([]kv.Finding, error) {
 	st, err := in.Status(ctx)
 	if err != nil {
@@ -29,7 +29,7 @@ func (in *Inspector) Doctor(ctx context.Context) ([]kv.Finding, error) {
 	return append(found, more...), err
 }
 
-// powers are those of the database's store, also if the database was opened read-only.
+// powers are those of the store below a read-only database, too.
 func (in *Inspector) diagnose(ctx context.Context, powers kv.Powers, st *Status) ([]kv.Finding, error) {
 	d := &diagnosis{in: in, store: powers}
 	d.powers()
@@ -53,7 +53,7 @@ func (d *diagnosis) say(is kv.Verdict, format string, args ...any) {
 	d.found = append(d.found, kv.Find(is, format, args...))
 }
 
-// A store that reports no findings is unknown, not fine.
+// A store without a report is unknown, not fine.
 func (d *diagnosis) findings(ctx context.Context) {
 	if d.store.Findings == nil {
 		d.say(kv.Unknown, "the settings of the store: it does not report them")
@@ -96,7 +96,7 @@ func (d *diagnosis) disk(disk kv.Disk) {
 const (
 	tripsTimed = 5
 
-	// slowTrip is the duration of a trip at which pages become slow: they make a few.
+	// slowTrip makes pages slow: they make a few.
 	slowTrip = 20 * time.Millisecond
 )
 
@@ -118,13 +118,11 @@ func (d *diagnosis) trips(ctx context.Context) error {
 }
 
 const (
-	// fitFrom is the minimum age of a model for judging its tags.
+	// fitFrom is the minimum age of a model whose tags are judged.
 	fitFrom = 24 * time.Hour
 
-	// standings is the number of places read from an index.
 	standings = 16
 
-	// largeRecord is a record size that comes near the limit.
 	largeRecord = kv.MaxValue / 2
 )
 

@@ -14,8 +14,8 @@ import (
 )
 
 // Export writes all data that cannot be built again: records with their counters and histories,
-// data that belongs to no model, and sessions. Others may write meanwhile: each record is exported
-// as it was at some moment. Import and Diff read it, on a store of any kind.
+// data of no model, and sessions. Others may write meanwhile: each record is exported as it was at
+// some moment. Import and Diff read it, on any store.
 func (in *Inspector) Export(ctx context.Context, w io.Writer, p Pace) (Summary, error) {
 	if len(in.models) == 0 && len(in.alone) == 0 {
 		return Summary{}, errEmpty
@@ -35,8 +35,7 @@ func (in *Inspector) Export(ctx context.Context, w io.Writer, p Pace) (Summary, 
 	return sum, out.end(sum)
 }
 
-// A source calls f with all items of a database or an export, in batches, and returns their
-// summary.
+// A source calls f with all items of a database or an export, in batches.
 type source func(f func([]item) error) (Summary, error)
 
 func (in *Inspector) all(ctx context.Context, verb string, p Pace) source {
@@ -68,16 +67,16 @@ func (in *Inspector) items(ctx context.Context, verb string, p Pace, f func([]it
 // ImportOptions configure an import.
 type ImportOptions struct {
 	Pace
-	Merge   bool // the database may have records: of two versions of a record the one with the higher rev stays; items without a rev that are already there stay
-	Replace bool // the database may have records: afterwards it holds exactly the imported data
+	Merge   bool // of two versions of a record the one with the higher rev stays; other existing items stay
+	Replace bool // afterwards the database holds exactly the imported data
 }
 
 // ErrNotEmpty means that a database to import into has records.
 var ErrNotEmpty = errors.New("the database is not empty")
 
-// Import reads an export into the database, and builds the indexes. No one else may write to the
-// database during the import. If it is interrupted, the indexes need a Rebuild, and Import with
-// Merge or Replace continues it.
+// Import reads an export into the database, and builds the indexes. No one else may write
+// meanwhile. After an interruption, indexes are incomplete until Import with Merge or Replace has
+// continued.
 func (in *Inspector) Import(ctx context.Context, r io.Reader, o ImportOptions) (Summary, error) {
 	from, err := newExportReader(r)
 	if err != nil {
@@ -108,10 +107,8 @@ func (in *Inspector) take(ctx context.Context, names []string, o ImportOptions, 
 		if err := in.enlist(ctx, items); err != nil {
 			return err
 		}
-		for some := range slices.Chunk(items, at) {
-			if err := in.putAll(ctx, some, o.Merge); err != nil {
-				return err
-			}
+		if err := inTrips(items, func(some []item) error { return in.putAll(ctx, some, o.Merge) }); err != nil {
+			return err
 		}
 		return p.did(ctx, len(items), "")
 	})
@@ -151,7 +148,7 @@ func (in *Inspector) takers(ctx context.Context, names []string, o ImportOptions
 	return models, nil
 }
 
-// isRing reports which indexes of m are made from the places in the records, without a build.
+// isRing reports which indexes are made from the places in the records, without a build.
 func isRing(m model) func(index string) bool {
 	return func(index string) bool {
 		return slices.ContainsFunc(m.windows, func(w plug.Window) bool { return w.Name() == index && w.Kind() == "timeline" })
@@ -234,8 +231,7 @@ func (in *Inspector) putOver(ctx context.Context, it *item, op kv.Op, merge bool
 	})
 }
 
-// build builds the indexes of models concurrently, since each build may have to wait until no
-// process can know the model's earlier state.
+// Each build may have to wait until no process can know the earlier state.
 func (in *Inspector) build(ctx context.Context, models []model, progress func(Step)) error {
 	if err := in.prepare(ctx, models); err != nil {
 		return err
@@ -273,8 +269,8 @@ func (d *Differences) note(what, says string) {
 	}
 }
 
-// Diff compares two databases, on any stores: records, counters, histories, and the indexes without
-// records. Check compares the other indexes with the records.
+// Diff compares the records, counters and histories of two databases, on any stores, and the
+// indexes without records. Check compares the other indexes with the records.
 func (in *Inspector) Diff(ctx context.Context, with *Inspector, p Pace) (Differences, error) {
 	return with.diff(ctx, in.all(ctx, "diff", p), onlyHere, onlyThere, p)
 }
@@ -296,8 +292,7 @@ func (in *Inspector) DiffFile(ctx context.Context, r io.Reader, p Pace) (Differe
 	}, onlyThere, onlyHere, p)
 }
 
-// diff compares the items of from with the database. missing and extra say that only one has an
-// item.
+// missing and extra say that only one of the two has an item.
 func (in *Inspector) diff(ctx context.Context, from source, missing, extra string, p Pace) (d Differences, err error) {
 	has := make(set)
 	sum, err := from(func(items []item) error {
@@ -363,8 +358,7 @@ func (in *Inspector) same(it *item, value []byte) bool {
 		a.Envelope.Model == b.Envelope.Model && bytes.Equal(a.Envelope.Body, b.Envelope.Body)
 }
 
-// VerifyExport reads a whole export and returns its header and summary. An error names the fault
-// and its position.
+// VerifyExport reads a whole export. An error names the fault and its position.
 func VerifyExport(r io.Reader) (Header, Summary, error) {
 	from, err := newExportReader(r)
 	if err != nil {
@@ -381,8 +375,7 @@ type replacing struct {
 	has     set     // the keys of the imported items
 }
 
-// replace makes the database hold exactly the items of from. It writes only the differences,
-// and builds the indexes of changed models.
+// replace writes only the differences, and builds the indexes of changed models.
 func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, from source) (Summary, error) {
 	r := &replacing{in: in, models: models, has: make(set)}
 	sum, err := from(func(items []item) error {
@@ -390,10 +383,8 @@ func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, from
 		if err != nil {
 			return err
 		}
-		for some := range slices.Chunk(fresh, at) {
-			if err := r.put(ctx, some); err != nil {
-				return err
-			}
+		if err := inTrips(fresh, func(some []item) error { return r.put(ctx, some) }); err != nil {
+			return err
 		}
 		return p.did(ctx, len(items), "")
 	})

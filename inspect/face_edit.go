@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,15 +50,8 @@ func (h *faceHandler) editForm(m model, r *Record, entered url.Values) (face.For
 }
 
 func (h *faceHandler) save(w http.ResponseWriter, r *http.Request) {
-	if err := isOwnForm(r); err != nil {
+	if err := h.parse(w, r); err != nil {
 		h.show(w, r, func(*faceHandler, context.Context, url.Values) (face.Page, error) { return face.Page{}, err })
-		return
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, faceEditMost)
-	if err := r.ParseForm(); err != nil {
-		h.show(w, r, func(*faceHandler, context.Context, url.Values) (face.Page, error) {
-			return face.Page{}, faceError{"The form cannot be read: " + err.Error(), kvmodel.ErrInvalid}
-		})
 		return
 	}
 	form := r.PostForm
@@ -79,6 +73,17 @@ func (h *faceHandler) save(w http.ResponseWriter, r *http.Request) {
 		}
 		return p, err
 	})
+}
+
+func (h *faceHandler) parse(w http.ResponseWriter, r *http.Request) error {
+	if err := isOwnForm(r); err != nil {
+		return err
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, faceEditMost)
+	if err := r.ParseForm(); err != nil {
+		return faceError{"The form cannot be read: " + err.Error(), kvmodel.ErrInvalid}
+	}
+	return nil
 }
 
 func (h *faceHandler) saved(ctx context.Context, form url.Values) error {
@@ -120,8 +125,7 @@ func enteredNotes(form url.Values) face.Part {
 
 var errOtherSite = faceError{"The form does not come from this site, so nothing was written.", kvmodel.ErrReadOnly}
 
-// isOwnForm returns an error unless a page of this site has sent the form. Browsers say so in one
-// of two headers.
+// Browsers name the sender of a form in one of two headers.
 func isOwnForm(r *http.Request) error {
 	if r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" || http.NewCrossOriginProtection().Check(r) != nil {
 		return errOtherSite
@@ -129,8 +133,7 @@ func isOwnForm(r *http.Request) error {
 	return nil
 }
 
-// plainFields returns the fields to edit as text: not the id, private fields, and those of the data
-// class.
+// plainFields omits the id, private fields, and those that the data class sets.
 func plainFields(m model, s []Field, id string) (plain []Field, err error) {
 	var of [2][]Field
 	empty, err := m.Body(nil)
@@ -157,7 +160,7 @@ func plainFields(m model, s []Field, id string) (plain []Field, err error) {
 	return plain, nil
 }
 
-// input returns the value of f in the form that a person enters, and whether it can be entered.
+// input returns the value as a person enters it, and whether that is possible.
 func (f Field) input() (text string, ok bool) {
 	switch v := f.Value.(type) {
 	case string:
@@ -233,23 +236,12 @@ func withFields(body []byte, values map[string]any) ([]byte, error) {
 	var out bytes.Buffer
 	d, e := msgpack.NewDecoder(bytes.NewReader(body)), msgpack.NewEncoder(&out)
 	n, err := d.DecodeMapLen()
-	if err != nil {
-		return nil, err
-	}
-	if err := e.EncodeMapLen(n); err != nil {
-		return nil, err
-	}
-	for range n {
-		name, err := d.DecodeString()
-		if err != nil {
-			return nil, err
-		}
-		raw, err := d.DecodeRaw()
-		if err != nil {
-			return nil, err
-		}
-		if err := e.EncodeString(name); err != nil {
-			return nil, err
+	err = cmp.Or(err, e.EncodeMapLen(n))
+	for i := 0; i < n && err == nil; i++ {
+		name, failed := d.DecodeString()
+		raw, unread := d.DecodeRaw()
+		if err = cmp.Or(failed, unread); err != nil {
+			break
 		}
 		var v any = raw
 		if next, ok := values[name]; ok {
@@ -258,9 +250,7 @@ func withFields(body []byte, values map[string]any) ([]byte, error) {
 				v = float32(f)
 			}
 		}
-		if err := e.Encode(v); err != nil {
-			return nil, err
-		}
+		err = cmp.Or(e.EncodeString(name), e.Encode(v))
 	}
-	return out.Bytes(), nil
+	return out.Bytes(), err
 }

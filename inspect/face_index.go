@@ -43,7 +43,7 @@ func (h *faceHandler) indexPage(ctx context.Context, query url.Values) (face.Pag
 		}
 	}
 	got, err := h.in.Page(ctx, name, value, n)
-	p.Cost = faceCost(got.Cost)
+	p.Cost = costTexts(got.Cost)
 	if errors.Is(err, errNoValue) {
 		note := face.Notes{Title: "Which value?", Texts: []face.Text{{Text: "This index has entries for each value. Enter one below."}}}
 		p.Parts = append([]face.Part{note}, p.Parts...)
@@ -72,13 +72,8 @@ func (h *faceHandler) pageCommand(name, value, n string) string {
 
 func (h *faceHandler) rowTable(m *model, p Page, value string) face.Part {
 	t := face.Table{Title: "Entries", Caption: "The first entries", Columns: face.Columns("#", "ID"), Empty: "There is no entry."}
-	hasNotes := slices.ContainsFunc(p.Rows, func(r Row) bool { return r.Note != "" })
-	hasFields := slices.ContainsFunc(p.Rows, func(r Row) bool { return len(r.Fields) > 0 })
-	if hasNotes {
-		t.Columns = append(t.Columns, face.Column{Title: "Stamp or score"})
-	}
-	if hasFields {
-		t.Columns = append(t.Columns, face.Column{Title: "Fields"})
+	if slices.ContainsFunc(p.Rows, func(r Row) bool { return r.Note != "" || len(r.Fields) > 0 }) {
+		t.Columns = append(t.Columns, face.Column{Title: "Stamp, score or fields"})
 	}
 	if value != "" {
 		t.Caption += " at " + value
@@ -88,16 +83,13 @@ func (h *faceHandler) rowTable(m *model, p Page, value string) face.Part {
 		if m != nil {
 			id.Href = h.recordAt(m.Name(), row.ID)
 		}
-		var fields face.Cell
-		for _, f := range row.Fields {
-			fields = append(fields, face.Text{Text: f.Name + ": " + f.Text()})
-		}
 		cells := []face.Cell{faceText(strconv.Itoa(i + 1)), {id}}
-		if hasNotes {
-			cells = append(cells, faceText(row.Note))
-		}
-		if hasFields {
-			cells = append(cells, fields)
+		if len(t.Columns) > len(cells) {
+			more := faceText(row.Note)
+			for _, f := range row.Fields {
+				more = append(more, face.Text{Text: f.Name + ": " + f.Text()})
+			}
+			cells = append(cells, more)
 		}
 		t.Rows = append(t.Rows, cells)
 	}
@@ -121,12 +113,11 @@ func (h *faceHandler) valueForm(name, value, n string) face.Form {
 
 const faceKeys = 300
 
-// facePictures is the maximum number of pictures on a page: a ring may have many shards.
+// A ring may have many shards.
 const facePictures = 4
 
-// Pictures draws an index, such as Page.Newest, as stored at a value: the rings, the tree or the
-// list. It reads about as many keys as most, and draws nothing of a private field. It returns
-// ErrUnknown for an unknown index.
+// Pictures draws an index, such as Page.Newest, as stored at a value. It reads about as many keys
+// as most, and draws nothing of a private field. It returns ErrUnknown.
 func (in *Inspector) Pictures(ctx context.Context, name, value string, most int) ([]templ.Component, error) {
 	m, w, err := in.window(name)
 	if err != nil {
@@ -140,7 +131,7 @@ func (in *Inspector) Pictures(ctx context.Context, name, value string, most int)
 	return drawn(p, name), err
 }
 
-// pictures returns nil if w is never drawn. If it cannot be drawn now, the section says why.
+// pictures returns nil if w is never drawn.
 func (h *faceHandler) pictures(ctx context.Context, w plug.Window, name, value string) face.Part {
 	d, ok := w.(plug.Drawn)
 	if !ok {

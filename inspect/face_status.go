@@ -26,7 +26,6 @@ func (h *faceHandler) statusPage(ctx context.Context, _ url.Values) (face.Page, 
 	if len(h.in.alone) > 0 {
 		p.Parts = append(p.Parts, h.alone())
 	}
-	p.Parts = append(p.Parts, processTable(st.Stats), h.keyForm(""))
 	return p, nil
 }
 
@@ -73,7 +72,6 @@ func (h *faceHandler) indexesOf(m ModelStatus) (cell face.Cell) {
 	return cell
 }
 
-// An index that the program does not have has no page.
 func (h *faceHandler) indexText(model string, i IndexStatus, text string) face.Text {
 	shown := face.Text{Text: text, Wrong: i.State != "built"}
 	if i.Kind != "" {
@@ -117,24 +115,6 @@ func (h *faceHandler) writersTable(all []kvmodel.Writer) face.Part {
 	return t
 }
 
-func processTable(s kvmodel.Stats) face.Part {
-	t := face.Table{Title: "This process", Caption: "Work of this process", Columns: face.Columns("Work", "#Number")}
-	for _, row := range []struct {
-		what string
-		n    int
-	}{
-		{"unfinished changes", s.Lines},
-		{"background tasks", s.Background},
-		{"failed tasks that wait for a retry", s.Waiting},
-		{"failures of tasks", s.Failed},
-		{"retries of changes that lost a race", s.Retries},
-		{"uncertain derived counts", s.InDoubt},
-	} {
-		t.Rows = append(t.Rows, []face.Cell{faceText(row.what), faceText(console.Number(int64(row.n)))})
-	}
-	return t
-}
-
 func (h *faceHandler) modelPage(ctx context.Context, query url.Values) (face.Page, error) {
 	m, err := h.in.model(query.Get("model"))
 	if err != nil {
@@ -146,7 +126,7 @@ func (h *faceHandler) modelPage(ctx context.Context, query url.Values) (face.Pag
 		return p, err
 	}
 	if ms.Err != nil {
-		p.Parts = append(p.Parts, face.Notes{Title: "Problems", Texts: []face.Text{{Text: ms.Err.Error(), Wrong: true}}})
+		p.Parts = append(p.Parts, faceProblem("Problems", ms.Err))
 	}
 	p.Parts = append(p.Parts, modelFacts(m, ms), h.recordForm(m.Name(), ""), h.indexTable(ms))
 	return p, nil

@@ -23,8 +23,8 @@ type Field struct {
 // Fields are fields in their stored order.
 type Fields []Field
 
-// MarshalJSON returns an object with the fields in their order: times in UTC by RFC 3339, null if
-// they are zero, bytes in base64, NaN and infinities as texts.
+// MarshalJSON keeps the order of the fields. Times are UTC by RFC 3339, or null if zero; bytes are
+// base64; NaN and infinities are texts.
 func (all Fields) MarshalJSON() ([]byte, error) {
 	object := []byte("{")
 	for i, f := range all {
@@ -89,8 +89,7 @@ func textOf(v any) string {
 	return string(data)
 }
 
-// plain returns v as a JSON value: times in UTC, bytes in base64, NaN and infinities as text, and
-// nil for a zero time.
+// plain returns v as a JSON value: see MarshalJSON.
 func plain(v any) any {
 	switch v := v.(type) {
 	case time.Time:

@@ -19,9 +19,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// An export is a sequence of blocks. Each has its kind, one byte; the length of its data, four
-// bytes, big-endian; the data; and the CRC-32C of all that, four bytes. The first block is the
-// header and the last the end, both JSON; the blocks between contain items, compressed by deflate.
+// An export is a sequence of blocks: the kind, one byte; the length of the data, four bytes,
+// big-endian; the data; and the CRC-32C of all that. The first block is the header and the last the
+// end, both JSON; the others contain items, compressed by deflate.
 const (
 	magic        = "ringtree export\n"
 	exportFormat = 1
@@ -34,7 +34,7 @@ const (
 	mostBytes  = 64 << 20  // of a block, before and after compression
 )
 
-// ErrBadExport means that a file is not an export, or not a whole one.
+// ErrBadExport means that a file is not a whole export.
 var ErrBadExport = errors.New("not a complete export")
 
 // Header is the first block of an export.
@@ -153,10 +153,8 @@ func (w *exportWriter) flush() error {
 	if err != nil {
 		return err
 	}
-	if _, err := z.Write(w.items); err != nil {
-		return err
-	}
-	if err := z.Close(); err != nil {
+	_, err = z.Write(w.items)
+	if err = cmp.Or(err, z.Close()); err != nil {
 		return err
 	}
 	w.items = w.items[:0]
@@ -180,8 +178,7 @@ type exportReader struct {
 func newExportReader(from io.Reader) (*exportReader, error) {
 	r := &exportReader{from: bufio.NewReader(from), at: int64(len(magic))}
 	begin := make([]byte, len(magic))
-	_, err := io.ReadFull(r.from, begin)
-	if err := unread(err); err != nil {
+	if _, err := io.ReadFull(r.from, begin); err != nil && !isCutOff(err) {
 		return nil, err
 	}
 	if string(begin) != magic {
@@ -203,31 +200,29 @@ func newExportReader(from io.Reader) (*exportReader, error) {
 	return r, nil
 }
 
-func unread(err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return nil
+func isCutOff(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }
+
+func (r *exportReader) read(n uint32, in string) ([]byte, error) {
+	data := make([]byte, n)
+	_, err := io.ReadFull(r.from, data)
+	if isCutOff(err) {
+		err = fmt.Errorf("%w: it is cut off %sat byte %d", ErrBadExport, in, r.at)
 	}
-	return err
+	return data, err
 }
 
 func (r *exportReader) block() (kind byte, data []byte, err error) {
-	head := make([]byte, 5)
-	if _, err := io.ReadFull(r.from, head); err != nil {
-		if err := unread(err); err != nil {
-			return 0, nil, err
-		}
-		return 0, nil, fmt.Errorf("%w: it is cut off at byte %d", ErrBadExport, r.at)
+	head, err := r.read(5, "")
+	if err != nil {
+		return 0, nil, err
 	}
 	n := binary.BigEndian.Uint32(head[1:])
 	if n > mostBytes {
 		return 0, nil, fmt.Errorf("%w: damaged at byte %d: a block of %d bytes", ErrBadExport, r.at, n)
 	}
-	rest := make([]byte, n+4)
-	if _, err := io.ReadFull(r.from, rest); err != nil {
-		if err := unread(err); err != nil {
-			return 0, nil, err
-		}
-		return 0, nil, fmt.Errorf("%w: it is cut off in the block at byte %d", ErrBadExport, r.at)
+	rest, err := r.read(n+4, "in the block ")
+	if err != nil {
+		return 0, nil, err
 	}
 	sum := crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, rest[:n])
 	if sum != binary.BigEndian.Uint32(rest[n:]) {

@@ -32,7 +32,7 @@ type Trace struct {
 // Forgotten is the result of erasing a record.
 type Forgotten struct {
 	Model, ID string
-	Traces    []Trace  // the first 1,000 places with its id or one of its unique values
+	Traces    []Trace  // the first 1,000
 	Keys      int64    // searched keys, with their values
 	Unasked   []string // searches that could not be made, and why
 
@@ -42,15 +42,11 @@ type Forgotten struct {
 
 // Forget erases a record with its history, tombstone, counters and index entries, after its pending
 // changes, as Records.Purge. Then it searches all keys and decoded fields of the store for its id,
-// its unique values and more, but not binary data or parts of longer words. The unique values are
-// unknown afterwards: pass them as more to search again.
+// its unique values and more, but not binary data or parts of longer words. Pass the unique values
+// as more to search again: by then, they are unknown.
 func (in *Inspector) Forget(ctx context.Context, name, id string, p Pace, more ...string) (f Forgotten, err error) {
 	f = Forgotten{Model: name, ID: id}
-	m, err := in.model(name)
-	if err != nil {
-		return f, err
-	}
-	words, err := in.namesOf(ctx, m, id, more)
+	m, words, err := in.namesOf(ctx, name, id, more)
 	if err != nil {
 		return f, err
 	}
@@ -83,14 +79,9 @@ func purge(ctx context.Context, m model, id string, p Pace) error {
 	}
 }
 
-// Traces returns the places of a record's id, its unique values and more values, without changing
-// anything.
+// Traces searches for a record's id, its unique values and more, and changes nothing.
 func (in *Inspector) Traces(ctx context.Context, name, id string, p Pace, more ...string) ([]Trace, error) {
-	m, err := in.model(name)
-	if err != nil {
-		return nil, err
-	}
-	words, err := in.namesOf(ctx, m, id, more)
+	_, words, err := in.namesOf(ctx, name, id, more)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +94,7 @@ type word struct {
 	index      string // the unique index with this value, "" for an id
 	private    bool
 
-	// keys are the prefixes of the keys that contain its hash.
+	// of keys that contain its hash
 	keys []string
 }
 
@@ -114,7 +105,10 @@ func (w *word) isVerbatim() bool {
 	return err != nil && isBool != nil && !strings.Contains(w.text, ":")
 }
 
-func (in *Inspector) namesOf(ctx context.Context, m model, id string, more []string) (words []word, err error) {
+func (in *Inspector) namesOf(ctx context.Context, name, id string, more []string) (m model, words []word, err error) {
+	if m, err = in.model(name); err != nil {
+		return m, nil, err
+	}
 	words = in.wordsOf(word{what: "its id", text: id})
 	for _, text := range more {
 		words = append(words, in.wordsOf(word{what: kv.Quote(text), text: kv.JoinText(text)})...)
@@ -122,7 +116,7 @@ func (in *Inspector) namesOf(ctx context.Context, m model, id string, more []str
 	}
 	sights, err := m.See(ctx, in.store, []string{id})
 	if err != nil {
-		return nil, err
+		return m, nil, err
 	}
 	for i, w := range m.windows {
 		if w.Kind() != "unique" {
@@ -140,7 +134,7 @@ func (in *Inspector) namesOf(ctx context.Context, m model, id string, more []str
 			words = append(words, in.wordsOf(word{what: "its " + w.Name(), text: place, index: w.Name(), private: isHidden(&m, w)})...)
 		}
 	}
-	return words, nil
+	return m, words, nil
 }
 
 func (in *Inspector) wordsOf(w word) []word {
@@ -202,7 +196,7 @@ func (in *Inspector) tracesAt(key string, value []byte, words []word) (all []Tra
 	return all
 }
 
-// nameIn returns the naming parts of a key, without its class and the number of a segment.
+// nameIn omits the class and the number of a segment.
 func nameIn(key string) string {
 	_, name, _ := strings.Cut(key, ":")
 	if kv.IsHashed(key) {
@@ -282,8 +276,7 @@ func isIn(text, word string) bool {
 	return false
 }
 
-// textsIn returns the texts in a value of unknown format: all of it if it is a text, or else
-// everything that may be preceded by its length.
+// textsIn returns all texts in a value of unknown format that may be preceded by their length.
 func textsIn(value []byte) (texts []string) {
 	if isText(value) {
 		return []string{string(value)}
@@ -324,14 +317,13 @@ func isWord(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b == '-' || b == '.'
 }
 
-// said is a text in a stored item. Values other than texts have the form they have in keys.
+// said is a text in a stored item. Other values have their form in keys.
 type said struct {
 	field string // of a record, "" if outside of fields
 	text  string
 }
 
-// saidIn returns the texts in a msgpack map, of any type and depth; an array or a map is also one
-// text, like an id of several parts. After an error, it returns the texts so far.
+// saidIn returns the texts in a msgpack map; an array or a map in it is also one text, like an id.
 func saidIn(body []byte) ([]said, error) {
 	w := walker{d: msgpack.NewDecoder(bytes.NewReader(body))}
 	n, err := w.d.DecodeMapLen()

@@ -40,8 +40,8 @@ type Place struct {
 	Wrong []string `json:"wrong,omitempty"` // sentences; none: no faults
 }
 
-// Get returns the record of a model with that id, with all its places in indexes and their faults.
-// Private fields and the places that show them are masked, unless open is set.
+// Get returns a record with its places in indexes and their faults. Private fields and the places
+// that show them are masked, unless open is set.
 func (in *Inspector) Get(ctx context.Context, name, id string, open bool) (Record, error) {
 	m, err := in.model(name)
 	if err != nil {
@@ -121,7 +121,7 @@ func (in *Inspector) place(ctx context.Context, m model, s *plug.Sight, r *Recor
 	return nil
 }
 
-// textOfValue returns the text of a value, which may be given in parts separated by slashes.
+// The parts of a value may be separated by slashes.
 func textOfValue(value string) string {
 	if strings.ContainsAny(value, "%:") {
 		return value
@@ -132,7 +132,6 @@ func textOfValue(value string) string {
 	return kv.JoinText(strings.Split(value, "/")...)
 }
 
-// errNoValue means that an index has a list, ring or board for each value, and none was given.
 var errNoValue = fmt.Errorf("%w: the value is missing", kvmodel.ErrInvalid)
 
 // Row is a line of a page.
@@ -150,8 +149,8 @@ type Page struct {
 	Cost  kvmodel.Cost `json:"-"`
 }
 
-// Page returns the first n entries of an index at a value, or of data that belongs to no model. The
-// entries' texts are masked if the index is over a private field.
+// Page returns the first n entries of an index at a value, or of data of no model. Texts are masked
+// if the index is over a private field.
 func (in *Inspector) Page(ctx context.Context, index, value string, n int) (Page, error) {
 	if err := kvmodel.CheckPage(index, n); err != nil {
 		return Page{}, err
@@ -183,7 +182,7 @@ func (in *Inspector) Page(ctx context.Context, index, value string, n int) (Page
 
 const faceHidden = "Hidden, because it contains a private field. The command shows it with --private."
 
-// isHidden reports whether the places and keys of w would show a private field.
+// isHidden reports whether places and keys of w show a private field.
 func isHidden(m *model, w plug.Window) bool {
 	if m == nil {
 		return false
@@ -192,39 +191,19 @@ func isHidden(m *model, w plug.Window) bool {
 	return plug.IsOver(m.Defs()[i], m.Private())
 }
 
-// isOpen reports whether the value of a key may be shown unmasked.
-func (o *owner) isOpen() bool {
-	switch {
-	case o.window != nil:
-		return !isHidden(o.model, o.window)
-	case o.class == "r" || o.class == "h":
-		return o.model != nil && len(o.model.Private()) == 0
-	case o.class == "n" || o.class == "c" || o.class == "format":
-		return true
-	}
-	return o.known && (o.part == "ids" || o.part == "state")
-}
-
-// privateTexts returns the private fields of a record as they stand in places.
-func privateTexts(private []string, open []Field) (texts []string) {
-	for _, f := range open {
-		if text, ok := f.Value.(string); ok && text != "" && slices.Contains(private, f.Name) {
-			texts = append(texts, strings.ToLower(kv.JoinText(text)))
-		}
-	}
-	return texts
-}
-
+// mask hides private fields, and the places that show them.
 func (r *Record) mask(m *model) {
-	r.hide(m, privateTexts(m.Private(), r.Fields))
+	var secrets []string
 	for i := range r.Fields {
-		if slices.Contains(m.Private(), r.Fields[i].Name) {
-			r.Fields[i].Value = Masked
+		f := &r.Fields[i]
+		if !slices.Contains(m.Private(), f.Name) {
+			continue
 		}
+		if text, ok := f.Value.(string); ok && text != "" {
+			secrets = append(secrets, strings.ToLower(kv.JoinText(text))) // as it stands in places
+		}
+		f.Value = Masked
 	}
-}
-
-func (r *Record) hide(m *model, secrets []string) {
 	for i := range r.Places {
 		p := &r.Places[i]
 		at := slices.IndexFunc(m.windows, func(w plug.Window) bool { return w.Name() == p.Index })

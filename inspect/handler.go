@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,32 +21,29 @@ import (
 
 // HandlerOptions configure the guard, the address and the abilities of a Handler.
 type HandlerOptions struct {
-	// Guard returns an error for a request from a sender without permission. It is required.
+	// Guard returns an error if the sender may not look. It is required.
 	Guard func(*http.Request) error
 
-	// Base is the prefix of the pages' paths, such as "/inspect"; the default is none.
+	// Base is the prefix of all paths, such as "/inspect", or empty.
 	Base string
 
-	// Command is the name of the app's command that shows the same on a terminal. The default is
-	// db.
+	// Command is the app's command for the same on a terminal; the default is db.
 	Command string
 
-	// Editable adds a form to the page of a record, for its fields that are not private: texts,
-	// numbers, times, true or false. Saving makes an update as the app does, with its Validate, its
-	// unique values and its OnChange. If the record has changed since it was shown, nothing is
-	// written.
+	// Editable adds a form to the page of a record, for its texts, numbers, times and booleans that
+	// are not private. Saving is an update as the app makes it, with its checks. If the record has
+	// changed since it was shown, nothing is written.
 	Editable bool
 
-	// Log gets a line for each edit, with the names of the fields and the context of the request.
-	// The default is slog.Default.
+	// Log gets a line with the changed fields for each edit; the default is slog.Default.
 	Log *slog.Logger
 }
 
 const facePatience = 10 * time.Second
 
-// Handler returns pages that show the state of the database, its models, and the content of a
-// record, an index or a key. Private fields stay masked, and unless o.Editable is set, the pages
-// write nothing. A request refused by the guard gets status 403 and nothing else.
+// Handler returns pages for the state of the database, its models, records and indexes. Private
+// fields are masked, and without o.Editable nothing is written. A request that the guard refuses
+// gets a bare 403.
 func Handler(in *Inspector, o HandlerOptions) (http.Handler, error) {
 	if o.Guard == nil {
 		return nil, fmt.Errorf("%w: inspect.Handler without a Guard: everyone could read the database", kvmodel.ErrInvalid)
@@ -74,7 +69,6 @@ var faceViews = map[string]faceView{
 		return h.recordAsEntered(ctx, query.Get("model"), textOfID(query.Get("id")), nil)
 	},
 	"index": (*faceHandler).indexPage, // ?index=&value=&n=
-	"key":   (*faceHandler).keyPage,   // ?key=
 }
 
 // ServeHTTP answers any request.
@@ -105,7 +99,6 @@ func (h *faceHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, faceViews[where])
 }
 
-// A browser may only show an answer, and not keep it.
 func protectFace(header http.Header) {
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -126,10 +119,10 @@ func (h *faceHandler) show(w http.ResponseWriter, r *http.Request, view faceView
 	}
 	if err != nil {
 		status, _ = faceStatus(err)
-		p = h.failure(p, err)
+		p = failure(p, err)
 	}
 	if p.Cost == nil {
-		p.Cost = faceCost(meter.Cost())
+		p.Cost = costTexts(meter.Cost())
 	}
 	p.Style = h.at(face.StyleName, nil)
 	if p.Title != faceHome {
@@ -164,7 +157,7 @@ func (h *faceHandler) recordAt(model, id string) string {
 	return h.at("record", url.Values{"model": {model}, "id": {id}})
 }
 
-// A value that could be mistaken for a text of one is escaped, so that it comes back unchanged.
+// A value that could be mistaken for a text of one is escaped.
 func (h *faceHandler) indexAt(index, value string) string {
 	query := url.Values{"index": {index}}
 	if value != "" {
@@ -172,8 +165,6 @@ func (h *faceHandler) indexAt(index, value string) string {
 	}
 	return h.at("index", query)
 }
-
-func (h *faceHandler) keyAt(key string) string { return h.at("key", url.Values{"key": {key}}) }
 
 func (h *faceHandler) command(args ...string) string { return commandLine(h.o.Command, args) }
 
@@ -200,7 +191,7 @@ var faceFailures = []struct {
 
 func faceStatus(err error) (status int, title string) {
 	for _, f := range faceFailures {
-		if slices.ContainsFunc(f.errs, func(kind error) bool { return errors.Is(err, kind) }) {
+		if isAny(err, f.errs) {
 			return f.status, f.title
 		}
 	}
@@ -210,51 +201,24 @@ func faceStatus(err error) (status int, title string) {
 	return http.StatusInternalServerError, "The data cannot be read"
 }
 
-// failure puts err on the page p, or makes a page of err if p has no title.
-func (h *faceHandler) failure(p face.Page, err error) face.Page {
-	status, title := faceStatus(err)
-	said := face.Text{Text: err.Error(), Wrong: true}
+func failure(p face.Page, err error) face.Page {
+	_, title := faceStatus(err)
 	if p.Title != "" {
-		p.Parts = append([]face.Part{face.Notes{Title: title, Texts: []face.Text{said}}}, p.Parts...)
+		p.Parts = append([]face.Part{faceProblem(title, err)}, p.Parts...)
 		return p
 	}
 	p.Title, p.Lead = title, err.Error()
-	if status == http.StatusNotFound {
-		p.Parts = append(p.Parts, h.whatThereIs())
-	}
 	return p
 }
 
-func (h *faceHandler) whatThereIs() face.Part {
-	t := face.Table{
-		Title: "Models and indexes", Caption: "All models with their indexes", Columns: face.Columns("Model", "Indexes"),
-		Empty: "This program has no models.",
-	}
-	for i := range h.in.models {
-		m := &h.in.models[i]
-		var indexes face.Cell
-		for _, w := range m.windows {
-			indexes = append(indexes, face.Text{Text: w.Name(), Href: h.indexAt(m.Name()+"."+w.Name(), "")})
-		}
-		t.Rows = append(t.Rows, []face.Cell{{{Text: m.Name(), Href: h.modelAt(m.Name())}}, indexes})
-	}
-	for _, w := range h.in.alone {
-		t.Rows = append(t.Rows, []face.Cell{{{Text: w.Name(), Href: h.indexAt(w.Name(), "")}}, {{Text: w.Kind()}}})
-	}
-	return t
+func faceProblem(title string, err error) face.Part {
+	return face.Notes{Title: title, Texts: []face.Text{{Text: err.Error(), Wrong: true}}}
 }
 
 const faceHome = "Status"
 
-func faceCost(c kvmodel.Cost) []string {
+func costTexts(c kvmodel.Cost) []string {
 	return []string{console.Some(c.Trips, "trip", "trips"), console.Some(c.Keys, "key", "keys"), console.Size(int64(c.Read))}
-}
-
-func faceTime(t time.Time) string {
-	if t.IsZero() {
-		return "never"
-	}
-	return t.UTC().Format(time.DateTime) + " UTC"
 }
 
 func faceText(text string) face.Cell { return face.Cell{{Text: text}} }

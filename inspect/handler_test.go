@@ -131,7 +131,6 @@ func faceWords(page string) string {
 var facePages = []string{
 	"/inspect/", "/inspect/model?model=User", "/inspect/record?model=User&id=u81", "/inspect/record?model=User&id=a+b%2Fc",
 	"/inspect/index?index=User.ByCity&value=Oslo", "/inspect/index?index=User.ByCity", "/inspect/index?index=User.ByEmail",
-	"/inspect/key?key=r:User:u81", "/inspect/key?key=u:User:ByName:heron", "/inspect/key",
 	"/inspect/model?model=Usr", "/inspect/model", "/inspect/record?model=User&id=none", "/inspect/record?model=User",
 	"/inspect/index?index=User.ByCity&n=many", "/inspect/index?index=User.ByCity&n=1000000", "/inspect/index?index=None", "/inspect/elsewhere", "/elsewhere",
 }
@@ -204,7 +203,6 @@ func TestHandler_PrivateFieldsStayMasked(t *testing.T) {
 	for _, path := range []string{
 		"/inspect/", "/inspect/model?model=User", "/inspect/record?model=User&id=u81", "/inspect/record?model=User&id=u81&private=1&open=true",
 		"/inspect/index?index=User.ByEmail", "/inspect/index?index=User.ByAddress", "/inspect/index?index=User.ByCity&value=Oslo",
-		"/inspect/key?key=r:User:u81", "/inspect/key?key=r:User:u81&private=1", "/inspect/key?key=ids:User:1", "/inspect/key?key=ids:User%23x",
 	} {
 		body := f.ask("GET", path, faceSecret).Body.String()
 		if found := secret.FindString(body); found != "" {
@@ -212,9 +210,7 @@ func TestHandler_PrivateFieldsStayMasked(t *testing.T) {
 		}
 	}
 	f.want(t, "/inspect/record?model=User&id=u81", 200, "Email***", "Password***", "ByEmail***", "ByAddress***")
-	f.want(t, "/inspect/key?key=r:User:u81", 200, "User u81: live", "Hidden, because")
 	f.want(t, "/inspect/index?index=User.ByEmail&value=ann@example.org", 200, "Hidden, because")
-	f.want(t, "/inspect/key?key=u:User:ByEmail:Ann%2540example.org", 200, "Hidden, because")
 }
 
 func TestHandler_PagesShowWhatTheyCostAndTheCommand(t *testing.T) {
@@ -227,7 +223,6 @@ func TestHandler_PagesShowWhatTheyCostAndTheCommand(t *testing.T) {
 		"/inspect/record?model=User&id=a+b%2Fc":           "db get User a%20b%2Fc<",
 		"/inspect/index?index=User.ByCity&value=it%27s+a": `db list &#39;User.ByCity/it&#39;\&#39;&#39;s a&#39;<`,
 		"/inspect/index?index=User.ByCity&value=Oslo&n=3": "db list User.ByCity/Oslo 3<",
-		"/inspect/key?key=r:User:u81":                     "db get --key r:User:u81<",
 	} {
 		if body := f.want(t, path, 200, command); !cost.MatchString(body) {
 			t.Errorf("%s does not show what it costs:\n%s", path, body)
@@ -237,15 +232,13 @@ func TestHandler_PagesShowWhatTheyCostAndTheCommand(t *testing.T) {
 
 func TestHandler_PagesShowWhatThereIs(t *testing.T) {
 	f := newFaced(t)
-	f.want(t, "/inspect/", 200, "All is well.", "User", "~2", "ByCity", "Processes", "A key")
+	f.want(t, "/inspect/", 200, "All is well.", "User", "~2", "ByCity", "Processes")
 	f.want(t, "/inspect/model?model=User", 200, "User ID", "Private fieldsEmail, Password", "ByNameuniquebuilt")
 	f.want(t, "/inspect/record?model=User&id=u81", 200,
-		"Name&#34;heron&#34;", "Visits (a counter)0", "u:User:ByName:heron", "href=\"/inspect/key?key=r%3AUser%3Au81\"", "ok")
+		"Name&#34;heron&#34;", "Visits (a counter)0", "r:User:u81", "u:User:ByName:heron", "ok")
 	f.want(t, "/inspect/index?index=User.ByCity&value=New%2520York", 200, "a%20b%2Fc", "/inspect/record?id=a%2520b%252Fc&amp;model=User")
 	f.want(t, "/inspect/index?index=User.ByCity&value=New+York", 200, "a%20b%2Fc")
 	f.want(t, "/inspect/index?index=User.ByCity&value=Rome", 200, "There is no entry.")
-	f.want(t, "/inspect/key?key=u:User:ByName:heron", 200, "OwnerUser.ByName", "00000000  ")
-	f.want(t, "/inspect/key?key=x:no", 404, "holds nothing", "not to this program")
 }
 
 func TestHandler_WhatIsWrongAtAPlaceStandsBesideIt(t *testing.T) {
@@ -259,7 +252,7 @@ func TestHandler_WhatIsWrongAtAPlaceStandsBesideIt(t *testing.T) {
 
 func TestHandler_FailuresAreInPlainWords(t *testing.T) {
 	f := newFaced(t)
-	f.want(t, "/inspect/model?model=Usr", 404, "did you mean User?", "/inspect/model?model=User", "ByCity")
+	f.want(t, "/inspect/model?model=Usr", 404, "did you mean User?")
 	f.want(t, "/inspect/model?model=Nothing", 404, "there are User")
 	f.want(t, "/inspect/index?index=User.Nothing", 404, "User.ByCity")
 	f.want(t, "/inspect/record?model=User&id=none", 404, "There is no User with the ID none.", "A record")
@@ -267,10 +260,9 @@ func TestHandler_FailuresAreInPlainWords(t *testing.T) {
 	f.want(t, "/inspect/record?model=User&id="+url.QueryEscape(strings.Repeat("x", 100_000)), 404)
 	f.want(t, "/inspect/index?index=User.ByCity&n=many", 400, "is not a number of entries")
 	f.want(t, "/inspect/index?index=User.ByCity&n=0", 400, "a page of 0")
-	f.want(t, "/inspect/key?key=a+b", 400, "Invalid request")
 	f.want(t, "/inspect/elsewhere", 404, "no page at this address")
 	f.store.down.Store(true)
-	for _, path := range []string{"/inspect/", "/inspect/model?model=User", "/inspect/record?model=User&id=u81", "/inspect/index?index=User.ByCity&value=Oslo", "/inspect/key?key=r:User:u81"} {
+	for _, path := range []string{"/inspect/", "/inspect/model?model=User", "/inspect/record?model=User&id=u81", "/inspect/index?index=User.ByCity&value=Oslo"} {
 		f.want(t, path, 503, "The store does not answer")
 	}
 }

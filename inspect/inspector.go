@@ -101,7 +101,6 @@ func unknown(what, name string, known []string) error {
 	return fmt.Errorf("%w %s %q; there are %s", ErrUnknown, what, name, strings.Join(known, ", "))
 }
 
-// nearest returns the names in known that name is probably meant to be, or "".
 func nearest(name string, known []string) string {
 	names := new(cobra.Command)
 	for _, k := range known {
@@ -133,7 +132,7 @@ type Pace struct {
 	From     string     // the last Step.To of an earlier call, to continue it; "": from the beginning
 }
 
-// most returns n, or fewer at a low rate, but no fewer than in one trip.
+// most returns n, or fewer at a low rate, but at least one trip of them.
 func (p Pace) most(n int) int {
 	if p.Rate > 0 {
 		n = min(n, p.Rate)
@@ -151,7 +150,7 @@ func (p Pace) begin(verb, what string, total int64) *pacer {
 	return &pacer{Pace: p, began: time.Now(), step: Step{Verb: verb, What: what, Total: total}}
 }
 
-// did counts n more items, and waits if they came too fast.
+// did counts n more items, and slows down to the rate.
 func (p *pacer) did(ctx context.Context, n int, to string) error {
 	p.step.Done += int64(n)
 	p.step.To = to
@@ -164,8 +163,7 @@ func (p *pacer) did(ctx context.Context, n int, to string) error {
 	return ctx.Err()
 }
 
-// A sum128 stands for a text where many are kept in memory. Among a billion texts, two are the same
-// with a chance below 1 in 10^20.
+// A sum128 stands for a text. Of a billion texts, two are the same with a chance below 1 in 10^20.
 type sum128 [16]byte
 
 func hashOf(text string) sum128 {
@@ -173,5 +171,14 @@ func hashOf(text string) sum128 {
 	return sum128(sum[:len(sum128{})])
 }
 
-// at is the number of records read together, in the trips of one.
+// at records are read in the trips of one.
 const at = 100
+
+func inTrips[T any](all []T, f func(some []T) error) error {
+	for some := range slices.Chunk(all, at) {
+		if err := f(some); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -13,14 +13,14 @@ import (
 )
 
 // An item is data that cannot be derived from other data. A record contains its places in
-// timelines; the other indexes are built at the destination.
+// timelines; other indexes are built at the destination.
 type item struct {
 	kind  kind
 	model string // of a record
 	id    string // of a record, as text
 	name  string // of a counter
 	key   string // for kept: the stored key
-	ends  int64  // end, in milliseconds since 1970; 0: never
+	ends  int64  // Unix milliseconds; 0: never
 	value []byte
 }
 
@@ -30,7 +30,7 @@ const (
 	record  kind = 'r'
 	counter kind = 'n'
 	history kind = 'h'
-	kept    kind = 'k' // data kept under its key: of a set, a sequence, events, a session, a period
+	kept    kind = 'k' // under its key: events, sessions, periods
 )
 
 func (it *item) of() string {
@@ -86,7 +86,7 @@ func (in *Inspector) records(ctx context.Context, m model, p *pacer, f func([]it
 	})
 }
 
-// A damaged record is an error, since an export must be complete.
+// A damaged record is an error: an export must be complete.
 func (in *Inspector) itemsOf(ctx context.Context, m model, ids []string) (items []item, err error) {
 	var asked []item
 	for _, id := range ids {
@@ -116,8 +116,7 @@ func (in *Inspector) itemsOf(ctx context.Context, m model, ids []string) (items 
 	return items, nil
 }
 
-// stays reports whether a record is to be exported: a live one, or a deleted one with a history or
-// a number.
+// A deleted record is exported if it has a history or a number.
 func (in *Inspector) stays(m model, it *item, err error) (bool, error) {
 	if err != nil {
 		return false, nil // It is absent; other errors came from GetAll.
@@ -185,7 +184,7 @@ func endOfSession(value []byte) int64 {
 	return 0
 }
 
-// lives returns the remaining lifetime of an item; 0 means for ever.
+// A lifetime of 0 means for ever.
 func (it *item) lives(in *Inspector) (ttl time.Duration, ended bool, err error) {
 	if it.kind == record {
 		m, err := in.model(it.model)
@@ -204,7 +203,7 @@ func (it *item) lives(in *Inspector) (ttl time.Duration, ended bool, err error) 
 
 var errEmpty = errors.New("the database has no models")
 
-// A set of texts, each as its hash.
+// A set has the hashes of texts.
 type set map[sum128]struct{}
 
 func (s set) add(text string) bool {
@@ -223,7 +222,7 @@ func (s set) lacks(text string) bool { return !s.has(text) }
 
 func idIn(m model, id string) string { return m.Name() + ":" + id }
 
-// fresh adds ids of m, and returns the new ones. Numbered ids are never listed twice.
+// fresh adds ids of m, and returns the new ones. Numbered ids are listed once.
 func (s set) fresh(m model, ids []string) (fresh []string) {
 	if m.IsNumbered() {
 		return ids

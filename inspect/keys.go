@@ -15,7 +15,7 @@ import (
 
 type owner struct {
 	class string // the prefix of the key
-	model *model // nil: none, or one that this program does not have
+	model *model // nil: none, or unknown to this program
 	name  string // of the model, or of data that belongs to no model
 	part  string // "record", "history", an index, a counter
 	known bool   // by this program
@@ -23,13 +23,13 @@ type owner struct {
 	window plug.Window // of an index, or of data that belongs to no model
 	base   string      // see plug.Window
 	first  bool
-	rest   string // for a key of records: the rest after the model, the text of the id unless hashed
+	rest   string // of a record's key: the text of the id, unless hashed
 }
 
 type class struct {
 	part     string // its content
-	ofModel  bool   // it belongs to a model as a whole, and otherwise to none
-	nameless bool   // its values name no record: numbers, and the data of processes about themselves
+	ofModel  bool   // otherwise it belongs to no model
+	nameless bool   // its values name no record
 }
 
 var classes = map[string]class{
@@ -56,8 +56,7 @@ var classes = map[string]class{
 	"recovery":   {part: "state", nameless: true},
 }
 
-// isWitness reports whether key is one that each server holds, so that its loss is noticed: see
-// docs/internals/keys.md.
+// A witness is on each server, so that its loss is noticed: see docs/internals/keys.md.
 func isWitness(key string) bool { return strings.HasPrefix(key, "ringtree{") }
 
 func (in *Inspector) owner(key string) owner {
@@ -125,14 +124,7 @@ func (in *Inspector) eachKey(ctx context.Context, begin string, f func(keys []st
 	if in.keys == nil {
 		return ErrNoKeys
 	}
-	return in.keys(ctx, begin, func(keys []string) error {
-		for some := range slices.Chunk(keys, at) {
-			if err := f(some); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return in.keys(ctx, begin, func(keys []string) error { return inTrips(keys, f) })
 }
 
 type stored struct {
@@ -140,7 +132,7 @@ type stored struct {
 	value []byte
 }
 
-// scan calls f with the items under begin that want, which may be nil, accepts.
+// scan calls f with the items under begin. want, which may be nil, selects them.
 func (in *Inspector) scan(ctx context.Context, p *pacer, begin string, want func(key string) bool, f func([]stored) error) error {
 	return in.eachKey(ctx, begin, func(keys []string) error {
 		mine := keys
@@ -175,8 +167,7 @@ type Share struct {
 	Known       bool   `json:"known"` // by this program
 }
 
-// Sizes returns the share of each part of the store, the largest first. It reads the whole store,
-// at pace p.
+// Sizes reads the whole store, and returns the share of each part, the largest first.
 func (in *Inspector) Sizes(ctx context.Context, p Pace) ([]Share, error) {
 	return in.shares(ctx, p.begin("sizes", "keys", 0), func(key string) (Share, bool) {
 		o := in.owner(key)
@@ -184,9 +175,8 @@ func (in *Inspector) Sizes(ctx context.Context, p Pace) ([]Share, error) {
 	})
 }
 
-// List returns the values of an index, MODEL.INDEX, that have keys, with the number and the bytes of
-// these keys, the largest first and at most top. If the index has more than 100,000 values, some
-// small ones may be missing.
+// List returns the values of an index, MODEL.INDEX, with the number and the bytes of their keys,
+// the largest first and at most top. Beyond 100,000 values, some small ones may be missing.
 func (in *Inspector) List(ctx context.Context, index string, top int, p Pace) ([]Share, error) {
 	_, w, err := in.window(index)
 	if err != nil {
@@ -199,11 +189,10 @@ func (in *Inspector) List(ctx context.Context, index string, top int, p Pace) ([
 	return all[:min(top, len(all))], err
 }
 
-// sharesKept is the number of shares kept in memory; up to twice as many are counted at a time.
+// Up to twice as many are counted at a time.
 const sharesKept = 100_000
 
-// shares adds up the keys of the store by their shares, without those that of rejects, largest
-// first.
+// shares adds up the keys of the store that of accepts, by their shares.
 func (in *Inspector) shares(ctx context.Context, p *pacer, of func(key string) (Share, bool)) (all []Share, err error) {
 	sums := make(map[Share]Share)
 	largest := func() []Share {
@@ -279,7 +268,7 @@ func isText(value []byte) bool {
 	return !slices.ContainsFunc(value, func(b byte) bool { return b < ' ' && b != '\n' || b > '~' })
 }
 
-// Leftover is data that belongs to no model of this program any more.
+// Leftover is data of no model of this program.
 type Leftover struct {
 	What   string // MODEL or MODEL.PART
 	Keys   int64
@@ -287,9 +276,8 @@ type Leftover struct {
 	Sample string // one of the keys
 }
 
-// Leftovers returns the data of models, indexes and counters that this program does not have. A
-// program with other models may use it, so a person must decide. Keys of classes that this module
-// does not write are left out.
+// Leftovers returns the data of unknown models, indexes and counters. Another program may use it,
+// so a person must decide. Keys that this module never writes are left out.
 func (in *Inspector) Leftovers(ctx context.Context, p Pace) (list []Leftover, err error) {
 	all, err := in.shares(ctx, p.begin("sweep", "keys", 0), func(key string) (Share, bool) {
 		what := in.leftover(key)
@@ -302,8 +290,7 @@ func (in *Inspector) Leftovers(ctx context.Context, p Pace) (list []Leftover, er
 	return list, err
 }
 
-// leftover returns the unknown model or part that owns key. It returns "" for the hash of a long
-// name, which may be known.
+// leftover returns the unknown owner of key, and "" for a hash, which may be of a known one.
 func (in *Inspector) leftover(key string) string {
 	o := in.owner(key)
 	if o.known || kv.IsHashed(key) {
@@ -324,8 +311,7 @@ func (in *Inspector) leftover(key string) string {
 	return ""
 }
 
-// Sweep deletes the data that Leftovers returns under these names, and returns the number of
-// deleted keys.
+// Sweep deletes the leftovers of these names, and returns the number of keys.
 func (in *Inspector) Sweep(ctx context.Context, what []string, p Pace) (deleted int64, err error) {
 	if err := in.db.Writable(); err != nil {
 		return 0, err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
@@ -15,8 +16,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Main is the main function of a command that inspects an app's database. models creates the app's
-// models in a DB; `kvgen -cmd` writes a program that passes them. Main ends the process.
+// Main is the main function of a database command. models creates the app's models in a DB, as the
+// program that `kvgen -cmd` writes. Main ends the process.
 func Main(models func(*kvmodel.DB) []kvmodel.Model) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // A second signal ends the process at once.
@@ -51,8 +52,8 @@ const (
 	exitRefused = 5
 )
 
-// Run runs the verb named by the arguments, until ctx ends, and returns its exit code, which --help
-// explains. If an app that calls [Serve] has the store's file open, the app runs the verb.
+// Run runs the verb in the arguments, until ctx ends, and returns the exit code that --help
+// explains. If an app that calls [Serve] has the file open, the app runs the verb.
 func Run(ctx context.Context, config Config) int {
 	c := newCall(config)
 	if err := c.parse(ctx); err != nil || c.verb.run == nil {
@@ -75,13 +76,12 @@ func (c *call) carryOut(ctx context.Context) int {
 	err := c.verb.run(ctx, c)
 	c.Done()
 	err = cmp.Or(err, c.close(ctx))
-	if err == nil {
-		err = c.Failed()
+	if failed := c.Failed(); failed != nil && (err == nil || errors.Is(err, errDiffers)) {
+		err = failed
 	}
 	return c.end(ctx, err)
 }
 
-// The errors of verbs; others come from the store and from Inspector.
 var (
 	errCall    = errors.New("wrong usage")
 	errDiffers = errors.New("something is wrong") // already printed
@@ -110,14 +110,7 @@ func (c *call) end(ctx context.Context, err error) int {
 }
 
 func codeOf(ctx context.Context, err error) int {
-	is := func(targets ...error) bool {
-		for _, target := range targets {
-			if errors.Is(err, target) {
-				return true
-			}
-		}
-		return false
-	}
+	is := func(targets ...error) bool { return isAny(err, targets) }
 	var ofApp exitCode
 	switch {
 	case errors.As(err, &ofApp):
@@ -136,6 +129,10 @@ func codeOf(ctx context.Context, err error) int {
 		return exitStore
 	}
 	return exitDiffers
+}
+
+func isAny(err error, targets []error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
 func newCall(config Config) *call {

@@ -42,7 +42,7 @@ const (
 // String returns "ok", "lost" or "rebuilding".
 func (h Health) String() string { return [...]string{"ok", "lost", "rebuilding"}[h] }
 
-// A Recovery recovers a database after a loss. A nil Recovery watches nothing, and is Well.
+// A Recovery runs the recovery of a database. A nil Recovery is Well.
 type Recovery struct {
 	db      *kvmodel.DB
 	in      *Inspector
@@ -56,13 +56,12 @@ type Recovery struct {
 	end     func()
 }
 
-// Recover recovers db in the background after its store has lost data, until ctx ends or Stop is
-// called. All models must be registered in db before, and Stop called before db is closed:
+// Recover builds incomplete indexes of db in the background, until ctx ends or Stop is called. If a
+// server has lost its memory, one of several processes accepts the loss and rescues the rest with
+// o.Accept; otherwise an operator must run recover. Register all models in db before, and call Stop
+// before closing db:
 //
 //	defer inspect.Recover(ctx, db, inspect.RecoverOptions{}).Stop()
-//
-// It builds indexes that are not built. If a server has lost its memory, it accepts the loss and
-// rescues the rest with Accept, in one of several processes; else it waits for the verb recover.
 func Recover(ctx context.Context, db *kvmodel.DB, o RecoverOptions) *Recovery {
 	log := cmp.Or(o.Log, slog.Default())
 	ctx, cancel := context.WithCancel(ctx)
@@ -90,8 +89,7 @@ func (r *Recovery) Health() Health {
 	return Health(r.health.Load())
 }
 
-// Notice makes r check the database at once if err, from a request, is an ErrLost. Otherwise a loss
-// seen by only some requests may stay unnoticed.
+// Notice looks for a loss at once if err, from a request, is an ErrLost, which Status may miss.
 func (r *Recovery) Notice(err error) {
 	if r == nil || !errors.Is(err, kvmodel.ErrLost) {
 		return
@@ -102,8 +100,7 @@ func (r *Recovery) Notice(err error) {
 	}
 }
 
-// recoverPause is the interval between two checks of the database, which need no trip. While there
-// is something to do, r asks the store at the same interval.
+// A check at this interval needs no trip, unless there is something to do.
 const recoverPause = time.Second
 
 func (r *Recovery) run(ctx context.Context) {
@@ -125,7 +122,7 @@ func (r *Recovery) run(ctx context.Context) {
 	}
 }
 
-// note logs an error once, however often it recurs.
+// note logs an error once.
 func (r *Recovery) note(ctx context.Context, err error) {
 	text := ""
 	if err != nil && ctx.Err() == nil {
@@ -140,7 +137,7 @@ func (r *Recovery) note(ctx context.Context, err error) {
 func (r *Recovery) step(ctx context.Context) error {
 	st, err := r.in.Status(ctx)
 	if err != nil {
-		return err // The store cannot be asked, so nothing new is known.
+		return err
 	}
 	unbuilt, building := unbuiltIn(st)
 	lost := st.Lost != nil || st.Stats.Lost > 0
@@ -167,7 +164,6 @@ func (r *Recovery) step(ctx context.Context) error {
 	return nil
 }
 
-// enter sets the health, and reports whether it has changed.
 func (r *Recovery) enter(h Health) bool { return Health(r.health.Swap(int32(h))) != h }
 
 func (r *Recovery) accept(ctx context.Context, st Status) error {
@@ -183,7 +179,6 @@ func (r *Recovery) accept(ctx context.Context, st Status) error {
 	return r.rescue(ctx)
 }
 
-// rescue rescues the remaining data, unless another process does.
 func (r *Recovery) rescue(ctx context.Context) error {
 	return r.lease.hold(ctx, func(ctx context.Context) error {
 		err := r.in.Rescue(ctx, Pace{})
@@ -222,9 +217,8 @@ func recordsIn(st Status) string {
 
 func lossOf(st Status) error { return cmp.Or(st.Lost, kv.ErrLost) }
 
-// Rescue rebuilds a database after a loss from the remaining data: it accepts the loss, lists the
-// ids of all records found by the keys of the store, and builds all indexes. A check reports the
-// remaining faults and losses.
+// Rescue accepts a loss, lists the ids of all records found by the keys of the store, and builds
+// all indexes. A check reports the rest.
 func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
 	if in.keys == nil {
 		return ErrNoKeys
@@ -249,8 +243,7 @@ func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
 	return err
 }
 
-// Unbuildable returns the data that is in no record, so that no build restores it: counters, and
-// data that belongs to no model, each with its kind.
+// Unbuildable returns the data that no build restores, each with its kind.
 func (in *Inspector) Unbuildable() (all []string) {
 	for _, m := range in.models {
 		for _, counter := range m.Counters() {
@@ -263,11 +256,9 @@ func (in *Inspector) Unbuildable() (all []string) {
 	return all
 }
 
-// rescuedKey holds the edition of the store that was last rescued. Each accepted loss begins
-// another.
+// rescuedKey holds the edition that was last rescued. Each accepted loss begins another.
 var rescuedKey = kv.NewClass("rescued", 1).Key("ringtree")
 
-// edition returns the edition of the store, "" for the first.
 func (in *Inspector) edition() string {
 	number, id := kv.EditionOf(kv.PowersOf(in.db.Store()).Losses)
 	if number <= 1 {
@@ -290,8 +281,7 @@ func (in *Inspector) awaitsRescue(ctx context.Context) (bool, error) {
 	return string(noted) != edition, nil
 }
 
-// lease is the right to rescue a database: an item with its owner as value. It ends when the owner
-// gives it back, or after times.Lease.
+// lease is the right to rescue a database. It ends after times.Lease, unless renewed.
 type lease struct {
 	store kv.Store
 	owner []byte // identifies this process
@@ -302,8 +292,7 @@ var leaseKey = kv.NewClass("recovery", 1).Key("lease")
 
 var errLeaseLost = errors.New("another process is recovering the database")
 
-// hold runs work with the lease, or not if another process has it. If another takes it meanwhile,
-// the context of work ends.
+// hold runs work if no other process has the lease. If another takes it, the context of work ends.
 func (l lease) hold(ctx context.Context, work func(context.Context) error) error {
 	mine, err := l.take(ctx)
 	if err != nil || !mine {
@@ -340,7 +329,6 @@ func (l lease) look(ctx context.Context) (version kv.Version, mine bool, err err
 	return at.Version, err == nil && bytes.Equal(at.Value, l.owner), err
 }
 
-// keep renews the lease until ctx ends.
 func (l lease) keep(ctx context.Context, lost context.CancelCauseFunc) {
 	for kv.Sleep(ctx, times.Lease/4) {
 		version, mine, err := l.look(ctx)

@@ -22,7 +22,6 @@ type RepairOptions struct {
 	Done func(Mended) // called with the repair of each fault; may be nil
 }
 
-// Mended is the repair of a fault.
 type Mended struct {
 	Fault
 	Did string `json:"did"`             // "enter the record again"
@@ -49,9 +48,8 @@ var remedies = map[string]string{
 	plug.NotBuilt:      "build",
 }
 
-// Repair repairs faults found by a check, each on its own, and checks them again. If a fault
-// remains, Repair builds the indexes of its model. It can be repeated at any time, and does nothing
-// where nothing is wrong. Losses, such as a damaged record, are only reported.
+// Repair repairs faults found by a check, and checks them again. If one remains, it builds the
+// indexes of the model. It can be repeated. Losses, such as a damaged record, are only reported.
 func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions) (Repaired, error) {
 	if err := in.db.Writable(); err != nil && !o.Dry {
 		return Repaired{}, err
@@ -70,7 +68,7 @@ func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions
 	return r.finish(ctx, faults)
 }
 
-// mendInOrder begins with the data that leads to other data.
+// Other faults may follow from lost ids and incomplete indexes; counts come last.
 func (r *repairing) mendInOrder(ctx context.Context, faults []Fault) error {
 	byOrder := make([][]Fault, 3)
 	for _, f := range faults {
@@ -85,8 +83,6 @@ func (r *repairing) mendInOrder(ctx context.Context, faults []Fault) error {
 	return nil
 }
 
-// Lost ids come first, since all else depends on them, with indexes that are not built; counts
-// last.
 func order(f Fault) int {
 	switch f.Kind {
 	case plug.LostIDs, plug.NotBuilt:
@@ -102,10 +98,10 @@ type repairing struct {
 	o  RepairOptions
 
 	mu   sync.Mutex
-	done map[string]*deed // finished and running tasks that several faults may need
+	done map[string]*deed // tasks that several faults may need
 }
 
-// deed is a task that runs only once. A sync.Once would stop the clock of tests that wait for it.
+// deed runs once. A sync.Once would stop the clock of tests that wait for it.
 type deed struct {
 	ended chan struct{}
 	err   error // valid after the end
@@ -117,7 +113,7 @@ func (r *repairing) tell(f Fault, err error) {
 	}
 }
 
-// once runs do once for each name. Other callers wait for its end.
+// once runs do once for each name. Other callers wait.
 func (r *repairing) once(name string, do func() error) error {
 	r.mu.Lock()
 	d, is := r.done[name]
@@ -135,32 +131,21 @@ func (r *repairing) once(name string, do func() error) error {
 	return d.err
 }
 
-// Many repairs spend most of their time waiting, for instance before a recount.
+// Most repairs wait, for instance before a recount.
 const mendedAtOnce = 100
 
 func (r *repairing) mendAll(ctx context.Context, faults []Fault, pace *pacer) error {
-	var ends sync.WaitGroup
-	defer ends.Wait()
-	mended := make([]chan error, len(faults))
-	begin := func(i int) {
-		if i < len(faults) {
-			mended[i] = make(chan error, 1)
-			ends.Go(func() { mended[i] <- r.mend(ctx, faults[i]) })
+	for some := range slices.Chunk(faults, mendedAtOnce) {
+		errs := beside(some, func(f Fault) error { return r.mend(ctx, f) })
+		for i, f := range some {
+			if errs[i] != nil && (ctx.Err() != nil || errors.Is(errs[i], kv.ErrUnavailable)) {
+				return errs[i]
+			}
+			r.tell(f, errs[i])
+			if err := pace.did(ctx, 1, ""); err != nil {
+				return err
+			}
 		}
-	}
-	for i := range mendedAtOnce {
-		begin(i)
-	}
-	for i, f := range faults {
-		err := <-mended[i]
-		if err != nil && (ctx.Err() != nil || errors.Is(err, kv.ErrUnavailable)) {
-			return err
-		}
-		r.tell(f, err)
-		if err := pace.did(ctx, 1, ""); err != nil {
-			return err
-		}
-		begin(i + mendedAtOnce)
 	}
 	return nil
 }
@@ -215,7 +200,7 @@ func oneByOne(progress func(Step)) func(Step) {
 	}
 }
 
-// isBoard is for repairs: members of a board may have records of their own.
+// Members of a board may have records of their own.
 func (r *repairing) isBoard(f Fault) bool {
 	a, err := r.in.auditOf(f)
 	return err == nil && a.window.Kind() == "board"
@@ -227,7 +212,7 @@ func (r *repairing) build(ctx context.Context, m model, again bool) error {
 
 const leaseSpare = 5 * time.Second
 
-// amend repairs the data under the base of f. A killed repair may have left a lease on it.
+// A killed repair may have left a lease on the base.
 func (r *repairing) amend(ctx context.Context, f Fault) error {
 	if f.Index == "" || f.Key == "" {
 		return nil
@@ -256,8 +241,8 @@ func (r *repairing) orphan(ctx context.Context, f Fault) error {
 	return fmt.Errorf("%w: no model has children in %s", kvmodel.ErrInvalid, list)
 }
 
-// Damage may have hidden other faults: finish rebuilds indexes with lost parts, checks again, and
-// repairs or rebuilds what remains.
+// Damage may have hidden other faults. finish rebuilds indexes with lost parts, checks again, and
+// repairs or rebuilds the rest.
 func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error) {
 	r.buildAll(ctx, faults, func(f Fault) bool { return f.Kind == plug.DamagedItem && !f.ofMember() })
 	left, err := r.in.still(ctx, faults)
@@ -288,12 +273,12 @@ func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error
 
 const moreLooks = 2
 
-// ofMember reports whether f damages one member of an index, which is restored without a build.
+// ofMember reports whether f damages one member, which needs no build.
 func (f Fault) ofMember() bool { return f.audited && f.ID != "" }
 
 func isLost(f Fault) bool { return f.Kind == plug.DamagedRecord }
 
-// buildAll ignores failed builds: their faults remain.
+// The faults of a failed build remain.
 func (r *repairing) buildAll(ctx context.Context, faults []Fault, those func(Fault) bool) {
 	_ = beside(r.in.models, func(m model) error {
 		if slices.ContainsFunc(faults, func(f Fault) bool { return f.Model == m.Name() && those(f) }) {
@@ -303,7 +288,6 @@ func (r *repairing) buildAll(ctx context.Context, faults []Fault, those func(Fau
 	})
 }
 
-// relist first accepts the loss in the ids of m, and builds all indexes afterwards.
 func (r *repairing) relist(ctx context.Context, m model) error {
 	if r.in.keys == nil {
 		return fmt.Errorf("%s: %w; the remaining records cannot be found: call Accept and Rebuild", m.Name(), ErrNoKeys)

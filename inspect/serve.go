@@ -22,14 +22,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Serve runs the verbs of the command on db while the app has the store's file open, until ctx ends
-// or stop is called; stop ends the running calls, so call it before closing db. store is bolt:PATH or
-// PATH; for other stores Serve does nothing. All models must be registered in db before:
+// Serve runs the verbs of the command on db, for commands of the same user that connect to
+// PATH.sock, until ctx ends or stop is called. stop ends the running calls, so call it before
+// closing db. store is bolt:PATH or PATH; for other stores Serve does nothing. Register all models
+// in db before:
 //
 //	defer inspect.Serve(ctx, db, url)()
 //
-// Commands of the same user connect to PATH.sock. If Serve cannot serve, for instance because
-// another process does, it logs the reason to slog.Default.
+// If Serve cannot serve, for instance because another process does, it logs the reason to
+// slog.Default.
 func Serve(ctx context.Context, db *kvmodel.DB, store string) (stop func()) {
 	end, err := serve(ctx, db, store)
 	if err != nil {
@@ -43,7 +44,6 @@ func Serve(ctx context.Context, db *kvmodel.DB, store string) (stop func()) {
 	}
 }
 
-// serve is Serve with its errors.
 func serve(ctx context.Context, db *kvmodel.DB, store string) (stop func() error, err error) {
 	path := filePath(store)
 	if path == store && isOther.MatchString(store) {
@@ -71,7 +71,7 @@ func serve(ctx context.Context, db *kvmodel.DB, store string) (stop func() error
 
 var isOther = regexp.MustCompile("^[a-z][a-z0-9+-]*:")
 
-// vacant accepts nothing at the path of a socket but the socket of a dead process.
+// vacant returns an error unless nothing is at the path, or the socket of a dead process.
 func vacant(at string) error {
 	info, err := os.Lstat(at)
 	if errors.Is(err, os.ErrNotExist) {
@@ -101,8 +101,7 @@ type server struct {
 	calls    sync.WaitGroup
 }
 
-// listen makes the socket in a folder closed to others, and sets its mode before moving it into
-// place: changing the umask would affect the whole app.
+// listen moves the socket into place with its mode: changing the umask would affect the whole app.
 func (s *server) listen() (err error) {
 	dir, err := os.MkdirTemp(filepath.Dir(s.socket), ".sock") // with mode 0700
 	if err != nil {
@@ -141,7 +140,7 @@ func (s *server) leave() (err error) {
 	return errors.Join(err, s.listener.Close())
 }
 
-// breath is the pause after a failed accept, for instance if file descriptors run out.
+// breath is the pause after a failed accept.
 const breath = 100 * time.Millisecond
 
 func (s *server) accept(ctx context.Context) {
@@ -229,7 +228,7 @@ func (c *caller) send(f frame) error {
 	return c.says.Encode(f)
 }
 
-// hear receives input. When the command closes its side, it stops the verb.
+// When the command closes its side, hear stops the verb.
 func (c *caller) hear(ctx context.Context, stop func(), hears *json.Decoder) {
 	defer close(c.inputs)
 	defer stop()
@@ -246,7 +245,6 @@ func (c *caller) hear(ctx context.Context, stop func(), hears *json.Decoder) {
 	}
 }
 
-// Read requests input from the command.
 func (c *caller) Read(p []byte) (int, error) {
 	for len(c.rest) == 0 {
 		if err := c.send(frame{Read: len(p)}); err != nil {

@@ -17,11 +17,10 @@ import (
 	"github.com/ringtree/ringtree/internal/release"
 )
 
-// protocol is the version of the protocol between the command and the app: one call for each
-// connection, with JSON objects, one a line. The command sends a request. The app answers with a
-// frame with its version, and more frames up to the one with the exit code. When it requests input,
-// the command sends that. A stopped command closes its side, and receives the rest until the verb
-// ends.
+// protocol is the version of the protocol between command and app: one call for each connection,
+// with JSON objects, one a line. The command sends a request. The app answers with a frame with its
+// version, and more up to the one with the exit code. It may request input. A command that stops
+// closes its side, and receives frames until the verb ends.
 const protocol = 3
 
 type request struct {
@@ -70,7 +69,6 @@ type app struct {
 	hears  *json.Encoder
 }
 
-// app returns nil if no app serves the file.
 func (c *call) app(ctx context.Context) (*app, error) {
 	path, inFile := boltPath(c.url())
 	if !inFile || path == "" {
@@ -109,7 +107,7 @@ func (c *call) through(ctx context.Context, a *app) int {
 	return c.end(ctx, c.relay(ctx, a, c))
 }
 
-// An exitCode is the failure of a verb in the app, which has printed the reason.
+// An exitCode is the failure of a verb in the app, which printed the reason.
 type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("the app ended with exit code %d", int(e)) }
@@ -172,8 +170,7 @@ func (c *call) argsElsewhere() (args []string, err error) {
 	return args, nil
 }
 
-// relay passes the output of a to out, and input to a, until the verb ends. When ctx ends, it stops
-// the verb, which gets some time to print how to continue.
+// relay ends with the verb. When ctx ends, the verb gets some time to print how to continue.
 func (c *call) relay(ctx context.Context, a *app, out io.Writer) error {
 	defer context.AfterFunc(ctx, func() {
 		_ = a.conn.CloseWrite()
@@ -206,7 +203,6 @@ func (c *call) relay(ctx context.Context, a *app, out io.Writer) error {
 
 const mostRead = 64 << 10
 
-// If sending fails, the call has ended.
 func (a *app) give(r io.Reader, n int) {
 	data := make([]byte, min(n, mostRead))
 	n, err := r.Read(data)

@@ -14,25 +14,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-func (r *Record) summary() string {
-	if r.State == "absent" {
-		return fmt.Sprintf("%s %s: there is no such record", r.Model, r.ID)
-	}
-	text := fmt.Sprintf("%s %s: %s, rev %d, version %d, %d bytes", r.Model, r.ID, r.State, r.Rev, r.Version, r.Bytes)
-	if !r.Expires.IsZero() {
-		text += ", expires " + r.Expires.UTC().Format("2006-01-02 15:04:05")
-	}
-	return text
-}
-
 // Status is the state of a database, at a glance.
 type Status struct {
 	Models   []ModelStatus    `json:"models"`
 	Others   []string         `json:"besides,omitempty"` // data that belongs to no model, each with its kind
 	Writers  []kvmodel.Writer `json:"-"`
 	Stats    kvmodel.Stats    `json:"-"`               // of this process, with the reports of the store
-	Empty    bool             `json:"empty,omitempty"` // nothing was ever written to a model, as far as the store knows
-	Lost     error            `json:"-"`               // an ErrLost: the content of some servers is unknown; nil: nothing is lost
+	Empty    bool             `json:"empty,omitempty"` // nothing was ever written, as far as the store knows
+	Lost     error            `json:"-"`               // an ErrLost, or nil
 	Warnings []string         `json:"warnings"`
 	Next     string           `json:"next,omitempty"` // the verb to run next; "": all is well
 }
@@ -44,8 +33,8 @@ type ModelStatus struct {
 	IDs     int64         `json:"records"` // approximate, including deleted records
 	Bytes   int64         `json:"bytes"`   // of its records, approximate
 	Version int           `json:"version"` // of this program
-	Older   int           `json:"older"`   // of a hundred records, the number written by an earlier version
-	Damaged int           `json:"-"`       // of the records read, at most a hundred: the unreadable ones
+	Older   int           `json:"older"`   // percentage of records written by an earlier version
+	Damaged int           `json:"-"`       // unreadable ones among the first hundred records
 	Indexes []IndexStatus `json:"indexes"`
 	Err     error         `json:"error,omitempty"` // the reason the state is unknown
 }
@@ -58,7 +47,7 @@ type IndexStatus struct {
 	Far   string `json:"far,omitempty"` // the progress of its build
 }
 
-// texted makes err a text in JSON. A nil err stays nil.
+// texted makes err a text in JSON.
 func texted(err error) error {
 	if err == nil {
 		return nil
@@ -71,8 +60,8 @@ type textError struct{ error }
 func (e textError) MarshalText() ([]byte, error) { return []byte(e.Error()), nil }
 func (e textError) Unwrap() error                { return e.error }
 
-// Status returns the state of the database. It reads a sample of each model, so its cost does not
-// depend on the number of records. Data loss on servers is no error; Lost and Warnings report it.
+// Status returns the state of the database, at a cost that does not depend on the number of
+// records. Lost and Warnings report data loss.
 func (in *Inspector) Status(ctx context.Context) (st Status, err error) {
 	st = Status{Models: []ModelStatus{}, Warnings: []string{}}
 	for _, m := range in.models {
@@ -105,11 +94,10 @@ func (in *Inspector) Status(ctx context.Context) (st Status, err error) {
 // Changes of a dead process are finished within 45 seconds, and failed intents retried every 15.
 const overdue = time.Minute
 
-// looksFor is how long Status waits for a sign of life, which a process gives every second.
+// looksFor is the wait for a sign of life, which a process gives every second.
 const looksFor = 4 * time.Second
 
-// leavers marks the processes as dead that have overdue changes and give no sign of life. It
-// returns at once if there are no such changes.
+// leavers marks the processes as dead that have overdue changes and give no sign of life.
 func (in *Inspector) leavers(ctx context.Context, st *Status) error {
 	ticks := make(map[string]uint64)
 	for _, w := range st.Writers {
@@ -148,7 +136,6 @@ func (in *Inspector) hasLeft(w *kvmodel.Writer) bool {
 	return w.Lines > 0 && w.Repaired.IsZero() && in.db.Now().Sub(w.Last) > overdue
 }
 
-// warnOfWriters returns the verb to run next.
 func (in *Inspector) warnOfWriters(st *Status) (next string) {
 	now := in.db.Now()
 	var late []kvmodel.Underway
@@ -186,7 +173,7 @@ func lateIntents(all []kvmodel.Underway, now time.Time) string {
 	return text
 }
 
-// hasOther reports whether w, of another release, may write without some of our indexes.
+// hasOther reports whether w may write without some of our indexes.
 func hasOther(w *kvmodel.Writer) bool { return len(w.Other) > 0 && !w.Dead && !isRepaired(w) }
 
 // A process without changes may only be idle.
@@ -243,7 +230,6 @@ func (st *Status) warn(format string, args ...any) {
 	st.Warnings = append(st.Warnings, fmt.Sprintf(format, args...))
 }
 
-// warnOfDamage reports whether a check can show more.
 func (st *Status) warnOfDamage(ms *ModelStatus) bool {
 	if ms.Err != nil {
 		st.warn("%s: %v", ms.Name, ms.Err)
@@ -254,7 +240,6 @@ func (st *Status) warnOfDamage(ms *ModelStatus) bool {
 	return ms.Err != nil || ms.Damaged > 0
 }
 
-// warnOfIndexes reports whether there is something to build.
 func (st *Status) warnOfIndexes(ms *ModelStatus) (unbuilt bool) {
 	for _, i := range ms.Indexes {
 		if i.State == "not built" || i.State == "building" {
@@ -265,7 +250,6 @@ func (st *Status) warnOfIndexes(ms *ModelStatus) (unbuilt bool) {
 	return unbuilt
 }
 
-// warnOfStore reports whether a check can show more.
 func (st *Status) warnOfStore() (damaged bool) {
 	if st.Stats.Lost > 0 {
 		st.warn("%s", console.Some(st.Stats.Lost, "server has lost its memory", "servers have lost their memory"))
@@ -313,7 +297,6 @@ func (in *Inspector) modelStatus(ctx context.Context, m model) (ms ModelStatus, 
 	return ms, nil
 }
 
-// sample estimates the size of the records, and the share of older versions.
 func (in *Inspector) sample(ctx context.Context, m model, ms *ModelStatus) error {
 	sights, err := in.first(ctx, m)
 	live, older, bytes := 0, 0, 0

@@ -19,9 +19,8 @@ type TableOptions struct {
 }
 
 // Table writes the fields and plain counters of a model's records for people, spreadsheets and SQL,
-// and returns the number of records. Times follow RFC 3339, and are empty if zero; bytes are
-// base64; in CSV, lists and maps are JSON. Private fields are masked, unless Open is set. Import
-// reads no tables.
+// and returns the number of records. In CSV, zero times are empty, bytes are base64, lists and maps
+// JSON. Private fields are masked, unless o.Open is set. Import reads no tables.
 func (in *Inspector) Table(ctx context.Context, w io.Writer, name string, o TableOptions) (n int64, err error) {
 	m, err := in.model(name)
 	if err != nil {
@@ -37,10 +36,8 @@ func (in *Inspector) Table(ctx context.Context, w io.Writer, name string, o Tabl
 	}
 	pace := o.begin("export", name, st.IDs)
 	err = m.IDs(ctx, "", func(ids []string, _ string) error {
-		for some := range slices.Chunk(ids, at) {
-			if err := t.add(ctx, in, some); err != nil {
-				return err
-			}
+		if err := inTrips(ids, func(some []string) error { return t.add(ctx, in, some) }); err != nil {
+			return err
 		}
 		return pace.did(ctx, len(ids), "")
 	})
@@ -81,7 +78,7 @@ func newTable(m model, w io.Writer, o TableOptions) (*table, error) {
 	return t, nil
 }
 
-// A damaged record is an error, since the table must be complete.
+// A damaged record is an error: a table must be complete.
 func (t *table) add(ctx context.Context, in *Inspector, ids []string) error {
 	sights, err := t.m.See(ctx, in.store, ids)
 	if err != nil {

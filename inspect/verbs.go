@@ -15,15 +15,15 @@ import (
 )
 
 type verb struct {
-	use   string // its name and its arguments, as shown by help
+	use   string // as shown by help
 	short string
 	long  string
 	calls string // examples, one a line, without the name of the command
-	flags string // the names of its flags, separated by blanks
+	flags string // names, separated by blanks
 	args  cobra.PositionalArgs
 
-	quick bool               // opening the store may not take long either
-	local func(c *call) bool // reports whether no app can run the call, or need not; nil: it can
+	quick bool               // opening the store has a timeout
+	local func(c *call) bool // reports whether the call needs no app; nil: it does
 	run   func(ctx context.Context, c *call) error
 }
 
@@ -230,7 +230,7 @@ func (c *call) cobra(title string, v verb, flags *pflag.FlagSet) *cobra.Command 
 	return cmd
 }
 
-// note keeps a flag for the command line to continue.
+// note keeps a flag for the command line that continues.
 func (c *call) note(f *pflag.Flag) {
 	switch {
 	case f.Name == "resume":

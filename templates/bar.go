@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// bar shows how full something is, as a whole or in parts. A shut bar is a dashed outline.
+// A shut bar is a dashed outline.
 type bar struct {
 	x, y, width float64 // y is the middle
 	parts       []part
@@ -18,7 +18,6 @@ type part struct{ full, half float64 }
 
 func (b bar) Render(ctx context.Context, w io.Writer) error { return bars(b).Render(ctx, w) }
 
-// between returns the gap between parts.
 func (b bar) between() float64 { return math.Min(3, b.width*.08) }
 
 func (b bar) each() float64 {

@@ -17,7 +17,7 @@ type run struct {
 	gone, new bool
 }
 
-// runs returns the words of both versions, removed ones before added ones.
+// Removed words come before added ones.
 func (c Changes) runs() []run {
 	var all []run
 	for _, change := range c {
@@ -41,19 +41,26 @@ func Changed(before, after string) Changes {
 	common := longest(a, b)
 	all := Changes(nil).add(head, head)
 	for len(a) > 0 || len(b) > 0 {
-		switch {
-		case common.same(a, b):
-			all, a, b = all.add(a[0], b[0]), a[1:], b[1:]
-		case len(b) == 0 || len(a) > 0 && common.dropFirst(a, b):
-			all, a = all.add(a[0], ""), a[1:]
-		default:
-			all, b = all.add("", b[0]), b[1:]
+		kept := 0
+		for common.same(a[kept:], b[kept:]) {
+			kept++
 		}
+		all = all.add(strings.Join(a[:kept], ""), strings.Join(b[:kept], ""))
+		a, b = a[kept:], b[kept:]
+		gone, added := 0, 0
+		for (gone < len(a) || added < len(b)) && !common.same(a[gone:], b[added:]) {
+			if added == len(b) || gone < len(a) && common.dropFirst(a[gone:], b[added:]) {
+				gone++
+			} else {
+				added++
+			}
+		}
+		all = all.add(strings.Join(a[:gone], ""), strings.Join(b[:added], ""))
+		a, b = a[gone:], b[added:]
 	}
 	return all.add(tail, tail)
 }
 
-// add joins a change with a last one of its kind.
 func (c Changes) add(before, after string) Changes {
 	if n := len(c); n > 0 && (c[n-1].Before == c[n-1].After) == (before == after) {
 		c[n-1].Before += before
@@ -64,11 +71,10 @@ func (c Changes) add(before, after string) Changes {
 	return c
 }
 
-// besideChange is how many unchanged characters Excerpt keeps on each side.
+// besideChange characters stay on each side of an excerpt.
 const besideChange = 40
 
-// Excerpt returns the changes with a few words around each, in about limit characters, with
-// ellipses.
+// Excerpt shortens the changes to about limit characters, with a few words around each.
 func (c Changes) Excerpt(limit int) Changes {
 	var all Changes
 	for i, change := range c {
@@ -86,7 +92,6 @@ func (c Changes) Excerpt(limit int) Changes {
 	return all
 }
 
-// middleLeftOut returns the beginning of text if a change precedes it, and its end if one follows.
 func middleLeftOut(text string, behind, before bool) string {
 	runes := []rune(text)
 	start, end := 0, len(runes)

@@ -8,13 +8,11 @@ import (
 // A word includes the blanks around it, so the joined words are the text.
 var wordOf = regexp.MustCompile(`\s*\S+\s*|\s+`)
 
-// compareCells bounds the cost of a comparison, the product of the numbers of words between the
-// common beginning and end.
+// compareCells bounds the product of the numbers of words to compare.
 const compareCells = 1 << 20
 
-// Compare returns two versions of a text in pieces: runs of words that both have, in the same order,
-// and runs that differ. The pieces of a version joined are the version. If two long texts have too
-// little in common at their beginning and end, everything between counts as different.
+// Compare returns two versions of a text in pieces: runs of words that both have, in the same
+// order, and runs that differ. Long texts with little in common differ as a whole.
 func Compare(theirs, mine string) (inTheirs, inMine []Piece) {
 	for _, c := range Changed(theirs, mine) {
 		inTheirs = addPiece(inTheirs, Piece{c.Before, c.Before != c.After})
@@ -23,7 +21,6 @@ func Compare(theirs, mine string) (inTheirs, inMine []Piece) {
 	return inTheirs, inMine
 }
 
-// addPiece joins p with a last piece of its kind.
 func addPiece(all []Piece, p Piece) []Piece {
 	if n := len(all); n > 0 && all[n-1].Differs == p.Differs {
 		all[n-1].Text += p.Text
@@ -33,7 +30,7 @@ func addPiece(all []Piece, p Piece) []Piece {
 	return all
 }
 
-// ValuesOf returns the values of fields as one text, for Compare. It leaves out hidden fields.
+// ValuesOf returns the values of the visible fields as one text, for Compare.
 func ValuesOf(fields []Field) string {
 	var b strings.Builder
 	for _, f := range fields {
@@ -44,7 +41,6 @@ func ValuesOf(fields []Field) string {
 	return b.String()
 }
 
-// alike returns how many numbers from 0 satisfy same, at most n and m.
 func alike(n, m int, same func(int) bool) int {
 	for i := range min(n, m) {
 		if !same(i) {
@@ -78,12 +74,10 @@ func longest(a, b []string) lengths {
 	return table
 }
 
-// same reports whether both texts begin with the same word.
 func (l lengths) same(a, b []string) bool {
 	return l != nil && len(a) > 0 && len(b) > 0 && a[0] == b[0]
 }
 
-// dropFirst reports whether dropping the first word of a loses nothing in common.
 func (l lengths) dropFirst(a, b []string) bool {
 	return l == nil || l[len(a)-1][len(b)] >= l[len(a)][len(b)-1]
 }

@@ -59,7 +59,6 @@ func TestCompare_LosesNothing(t *testing.T) {
 	}
 }
 
-// Two whole novels count as different at once; they are not compared for minutes.
 func TestCompare_LongTextsCostLittle(t *testing.T) {
 	theirs, mine := "same "+strings.Repeat("x ", 200_000)+"end", "same "+strings.Repeat("y ", 200_000)+"end"
 	inTheirs, inMine := Compare(theirs, mine)

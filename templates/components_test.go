@@ -72,7 +72,6 @@ func TestComponents_ReadAsSentences(t *testing.T) {
 	}
 }
 
-// What people may write into any field.
 var hostile = []string{
 	`<script>alert(1)</script>`,
 	`"><svg onload=alert(1)>`,
@@ -109,7 +108,7 @@ func TestComponents_EscapeWhatPeopleWrote(t *testing.T) {
 	}
 }
 
-// withText returns a copy of value in which text replaces every non-empty string.
+// withText replaces every non-empty string.
 func withText(value reflect.Value, text string) reflect.Value {
 	changed := reflect.New(value.Type()).Elem()
 	changed.Set(value)
@@ -134,8 +133,8 @@ func withText(value reflect.Value, text string) reflect.Value {
 	return changed
 }
 
-// unsafe says how all, the tokens of an attacked component, differ from the honest
-// one in a dangerous way, or returns "".
+// unsafe says how all, the tokens of an attacked component, differ from the honest one, or
+// returns "".
 func unsafe(all []token, honest string) string {
 	for _, token := range all {
 		if token.start != "" && !strings.Contains(honest, "<"+token.start) {
@@ -169,8 +168,6 @@ func TestUnsafe_SeesWhatIsUnsafe(t *testing.T) {
 	}
 }
 
-// Text that turns the direction of what follows it must be in an element of its
-// own, so that it turns only itself.
 func TestComponents_IsolateTheDirectionOfWhatPeopleWrote(t *testing.T) {
 	own := []string{"bdi", "option", "textarea", "title", "desc"}
 	const turned = "\u202egnirts"

@@ -3,7 +3,6 @@ package templates
 import "time"
 
 // Days returns prints, newest first, by day in UTC: today, yesterday, the past week, and earlier.
-// Their times get words that suit the heading.
 func Days(now time.Time, prints []Footprint) []Day {
 	var all []Day
 	for _, p := range prints {

@@ -14,8 +14,8 @@ import (
 )
 
 // Fill sets the variables of fields to the values in sent, which the fields show from then on. A
-// variable whose field was not sent, or was rejected, keeps its value. Fill returns the problems by
-// field, for Explain.
+// variable whose field is missing or rejected keeps its value. Fill returns the problems by field,
+// for Explain.
 func (f Form) Fill(sent url.Values) (problems map[string]string) {
 	problems = map[string]string{}
 	for i := range f.Fields {
@@ -52,7 +52,7 @@ func (f *Field) fill(typed string) (problem string) {
 	return set(typed)
 }
 
-// refused returns the problem with a text that no field accepts. Without a limit it is 0.
+// Without a limit, limit is 0.
 func refused(typed string, limit int) (problem string) {
 	switch n := utf8.RuneCountInString(typed); {
 	case limit > 0 && n > limit:
@@ -65,8 +65,8 @@ func refused(typed string, limit int) (problem string) {
 	return ""
 }
 
-// Explain returns the form with each problem beside its field. Those of hidden or missing fields
-// are in the notice.
+// Explain puts each problem beside its field, and those of hidden or missing fields into the
+// notice.
 func (f Form) Explain(problems map[string]string) Form {
 	notices := []string{f.Notice}
 	for _, name := range slices.Sorted(maps.Keys(problems)) {
@@ -81,7 +81,7 @@ func (f Form) Explain(problems map[string]string) Form {
 	return f
 }
 
-// Again returns a form with the values of sent in hidden fields, to be sent again.
+// Again returns a form that sends the same values again.
 func Again(sent url.Values) Form {
 	f := Form{Notice: "What you sent is kept here.", Buttons: []Button{{Text: "Send it again"}}}
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
@@ -92,8 +92,7 @@ func Again(sent url.Values) Form {
 	return f
 }
 
-// Digest returns a short text that is equal for forms with the same values, so an app can tell
-// which values a visitor saw.
+// Digest returns a short text that is equal for forms with the same values.
 func (f Form) Digest() string {
 	sum := sha256.New()
 	for _, field := range f.Fields {

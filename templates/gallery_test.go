@@ -13,8 +13,7 @@ import (
 
 var gallery = flag.String("gallery", "", "write a page with every component, light and dark, to this file")
 
-// galleryPage is a frame like an app's. The sample of a name replaces that name in
-// brackets.
+// The sample of a name replaces that name in brackets.
 const galleryPage = `<a class="skip" href="#main">Skip to the page</a><header class="site"><div>
 <a class="name" href="/">[mark]Ashiato</a>
 <nav aria-label="Main"><a href="/feed">Feed</a><a href="/ranking" aria-current="page">Ranking</a><a href="/topics">Topics</a><a href="/footprints">Footprints[unread]</a></nav>
@@ -39,7 +38,6 @@ const galleryPage = `<a class="skip" href="#main">Skip to the page</a><header cl
 <footer class="foot"><div><nav aria-label="About"><a href="/hood">Under the hood</a><a href="/sessions">Sessions</a><a href="/status">Status</a></nav>[cost][cost-deep]</div></footer>
 `
 
-// render returns what a component writes.
 func render(t *testing.T, c templ.Component) string {
 	t.Helper()
 	var text strings.Builder
@@ -47,7 +45,6 @@ func render(t *testing.T, c templ.Component) string {
 	return text.String()
 }
 
-// page returns the gallery with the samples in it.
 func page(t *testing.T) string {
 	var pairs []string
 	for _, s := range samples() {
@@ -72,7 +69,6 @@ func TestGallery_ShowsEveryComponent(t *testing.T) {
 	must(t, os.WriteFile(*gallery, []byte(html), 0o644))
 }
 
-// A component without values still writes something and does not fail.
 func TestComponents_NeedNoValues(t *testing.T) {
 	for _, c := range []templ.Component{
 		Link{}, Moment{}, SectionHead{}, Tabs{}, Feed{}, RankList{}, Around{}, Ruler{}, Facts{}, Pager{}, Listing(0, Pager{}, Empty{}), Footprints{}, Seal{}, Card(""), Tags{}, Unread(0), Button{},

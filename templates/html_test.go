@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// A token is a piece of HTML: a start tag with its attributes, an end tag, or text.
+// A token is a start tag, an end tag, or text.
 type token struct {
 	start      string
 	attributes map[string]string
@@ -18,11 +19,9 @@ type token struct {
 	text       string
 }
 
-// void holds the elements that have no end tag.
 var void = []string{"input", "br"}
 
-// tokens reads HTML as components write it: every element is closed except the
-// void ones. An end tag out of order is an error.
+// tokens returns an error for an element that is not closed, or an end tag out of order.
 func tokens(html string) ([]token, error) {
 	decoder := xml.NewDecoder(strings.NewReader("<all>" + html + "</all>"))
 	decoder.Strict, decoder.Entity = false, xml.HTMLEntity
@@ -69,9 +68,8 @@ func closed(html string, all []token) error {
 	return nil
 }
 
-// normal returns html with one tag or text on each line, indented by depth, with
-// sorted attributes and without repeated blanks. Two texts with equal results look
-// and read alike except for blanks between tags.
+// normal returns html with one tag or text on each line, indented, with sorted attributes and
+// without repeated blanks.
 func normal(t *testing.T, html string) string {
 	t.Helper()
 	all, err := tokens(html)
@@ -105,25 +103,14 @@ func (t token) String() string {
 		return escaper.Replace(strings.Join(strings.Fields(t.text), " "))
 	}
 	line := "<" + t.start
-	for _, name := range sortedNames(t.attributes) {
+	for _, name := range slices.Sorted(maps.Keys(t.attributes)) {
 		line += " " + name + `="` + escaper.Replace(t.attributes[name]) + `"`
 	}
 	return line + ">"
 }
 
-func sortedNames(attributes map[string]string) []string {
-	var names []string
-	for name := range attributes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// Elements that are separate from the text before and after them.
 var blocks = []string{"p", "div", "li", "h2", "h3"}
 
-// said returns the text of html, without repeated blanks.
 func said(t *testing.T, html string) string {
 	t.Helper()
 	all, err := tokens(html)

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Input connects a field of a form to a variable, which Form.Fill sets. The field shows the value
-// that the variable had when the Input was made. If a browser sends it back, the variable is
-// unchanged, even if the field cannot show all of it, such as the seconds of a time.
+// Input connects a field of a form to a variable, which Form.Fill sets. A value that comes back as
+// it was shown leaves the variable unchanged, even if the field cannot show all of it, such as the
+// seconds of a time.
 type Input struct {
 	kind  string // of the input element; "" is text
 	value string // as the field shows it
@@ -21,8 +21,7 @@ type Input struct {
 	set  func(typed string) (problem string) // sets the variable, or returns the reason not to
 }
 
-// The limits of Inputs; Field.Max replaces the first two. A form with six such texts has less than
-// 4 MB.
+// With these limits, a form with six such texts has less than 4 MB.
 const (
 	maxLine  = 1_000
 	maxText  = 50_000
@@ -42,9 +41,7 @@ func Line[T ~string](to *T) *Input {
 
 func oneLine(text string) string { return strings.NewReplacer("\r", "", "\n", "").Replace(text) }
 
-// Text is the Input of a text of several lines, with
-//
-//	between them.
+// Text is the Input of a text of several lines, separated by \n.
 func Text[T ~string](to *T) *Input {
 	return &Input{value: string(*to), rows: 10, max: maxText, sent: unixLines, set: func(typed string) string {
 		*to = T(typed)
@@ -90,7 +87,7 @@ func Number[T whole](to *T) *Input {
 	return numeric("number", fmt.Sprintf("%d", *to), "a whole number that fits", to, ParseNumber)
 }
 
-// ParseNumber returns the whole number in text, if one fits a T.
+// ParseNumber returns the whole number in text.
 func ParseNumber[T whole](text string) (T, bool) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && int64(T(n)) == n && T(n) < 0 == (n < 0) {
 		return T(n), true
@@ -120,7 +117,7 @@ func Time(to *time.Time) *Input {
 	})
 }
 
-// TimeValue returns a time as a field shows it: to the minute, in UTC, empty for the zero time.
+// TimeValue returns a time as a field shows it, empty for the zero time.
 func TimeValue(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -128,7 +125,6 @@ func TimeValue(at time.Time) string {
 	return at.UTC().Format(minute)
 }
 
-// numeric returns the Input of a variable parsed by parse. Nothing is its zero value.
 func numeric[T any](kind, value, what string, to *T, parse func(string) (T, bool)) *Input {
 	return &Input{kind: kind, value: value, set: func(typed string) string {
 		var v T
@@ -150,8 +146,8 @@ func quoted(text string) string {
 	return text
 }
 
-// Key is the Input of a record's id. Once set, it is hidden and stays. It cannot be . or .., which
-// browsers resolve in an address.
+// Key is the Input of an id. Once set, it is hidden and stays. It cannot be . or .., which browsers
+// resolve in an address.
 func Key[T ~string](to *T) *Input {
 	in := Line(to)
 	if in.value != "" {
@@ -169,5 +165,4 @@ func Key[T ~string](to *T) *Input {
 
 const maxKey = 200
 
-// way reports whether browsers resolve a part of an address.
 func way(part string) bool { return part == "." || part == ".." }

@@ -6,8 +6,7 @@ import (
 	"io"
 )
 
-// ListPicture draws the segments of a list in at most 16 rows, the last one for all further
-// segments.
+// ListPicture draws the segments of a list in at most 16 rows.
 type ListPicture struct {
 	Title    string // for screen readers
 	Segments []ListSegment
@@ -102,7 +101,7 @@ func (l ListPicture) row(i int, s ListSegment) listRowDrawing {
 	return drawn
 }
 
-// folded returns one row for many segments: a small bar for each quarter of them.
+// The last row has a small bar for each quarter of the other segments.
 func (l ListPicture) folded(i int, rest []ListSegment) listRowDrawing {
 	live, _ := total(rest)
 	drawn := listRowDrawing{barAt(i), Grouped(int64(len(rest))) + " more", Grouped(live)}
@@ -115,7 +114,6 @@ func (l ListPicture) folded(i int, rest []ListSegment) listRowDrawing {
 	return drawn
 }
 
-// part returns how full n segments are.
 func (l ListPicture) part(live, stale, n int64) part {
 	full := share(live, n*l.Room)
 	return part{full: full, half: min(1-full, share(stale, n*l.Room))}

@@ -6,8 +6,7 @@ import (
 	"github.com/a-h/templ"
 )
 
-// LitSince returns now with what differs from before lit: slots of a ring, nodes of a tree. Other
-// pictures stay as they are.
+// LitSince lights what differs in now: slots of a ring, nodes of a tree.
 func LitSince(now, before templ.Component) templ.Component {
 	switch p := now.(type) {
 	case RingPicture:
@@ -38,7 +37,6 @@ func newSlots(now, before RingPicture) (all []int) {
 	return all
 }
 
-// newNodes returns the names of nodes, from now down, that held another number of entries before.
 func newNodes(now, before Node) (all []string) {
 	if now.Count != before.Count {
 		all = append(all, now.Name)

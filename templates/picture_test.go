@@ -44,19 +44,15 @@ func TestTreePicture_FoldsWhatHasNone(t *testing.T) {
 	if diff := cmp.Diff([]string{"key010", "key01001", "key0100110", "key010011011"}, onWay); diff != "" {
 		t.Errorf("way mismatch (-want +got):\n%s", diff)
 	}
+	if label := sampleDeepTree().grow().label(); label != "key0…key010" {
+		t.Errorf("want one router for a chain, got %s", label)
+	}
 	total := int64(0)
 	for _, row := range d.rows {
 		total += row.node.Count
 	}
 	if total != sampleDeepTree().Root.Count {
 		t.Errorf("the rows count %d, the root %d", total, sampleDeepTree().Root.Count)
-	}
-}
-
-func TestTreePicture_ChainIsOneRouter(t *testing.T) {
-	root := sampleDeepTree().grow()
-	if diff := cmp.Diff("key0…key010", root.label()); diff != "" {
-		t.Errorf("label mismatch (-want +got):\n%s", diff)
 	}
 }
 
@@ -71,7 +67,6 @@ func TestTreePicture_RowsNeverOverlap(t *testing.T) {
 	}
 }
 
-// strokes returns the number of strokes in a path.
 func strokes(path string) int { return strings.Count(path, "M") }
 
 func TestRingPicture_DrawsAStrokeForEachSlot(t *testing.T) {

@@ -17,12 +17,11 @@ type FormError struct {
 
 func (e *FormError) Error() string { return e.Words }
 
-// maxDrained is how much is read and dropped after a form that is too long.
+// maxDrained bytes of a form that is too long are read and dropped.
 const maxDrained = 16 << 20
 
-// ReadForm returns the fields in the body of r, without those in its query; nil for a GET or HEAD.
-// The error is a *FormError if the body has more than limit bytes or cannot be parsed, or if its
-// type or the method is another one.
+// ReadForm returns the fields in the body of r, nil for a GET or HEAD. The error is a *FormError if
+// the body has more than limit bytes or cannot be parsed, or for another type or method.
 func ReadForm(w http.ResponseWriter, r *http.Request, limit int64) (url.Values, error) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
@@ -39,8 +38,8 @@ func ReadForm(w http.ResponseWriter, r *http.Request, limit int64) (url.Values, 
 	r.Body = http.MaxBytesReader(w, body, limit)
 	err := r.ParseForm()
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		// A browser that is still sending does not read the answer, and would show a broken
-		// connection. Errors do not matter: then it has stopped sending.
+		// A browser that is still sending would show a broken connection. Errors do not matter:
+		// then it has stopped.
 		_, _ = io.CopyN(io.Discard, body, maxDrained)
 		size := bytesOf(limit)
 		return nil, &FormError{http.StatusRequestEntityTooLarge, fmt.Sprintf("This form is too long: at most %s can be sent. Nothing was changed. Go back to your text and shorten it.", size.Words())}

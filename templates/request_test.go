@@ -13,7 +13,7 @@ import (
 
 const urlencoded = "application/x-www-form-urlencoded"
 
-// read reads a request as a site with a limit of 1,000 bytes does.
+// read has a limit of 1,000 bytes.
 func read(method, kind string, body io.Reader) (sent url.Values, status int, words string) {
 	r := httptest.NewRequest(method, "/?title=query", body)
 	if kind != "" {
@@ -70,7 +70,6 @@ func TestReadForm_RefusesWhatItCannotReadWhole(t *testing.T) {
 	}
 }
 
-// A form that was sent by half is none.
 func TestReadForm_RefusesABodyThatBreaksOff(t *testing.T) {
 	body := io.MultiReader(strings.NewReader("title=a&bo"), broken{})
 	if sent, status, _ := read("POST", urlencoded, body); sent != nil || status != 400 {

@@ -152,8 +152,7 @@ func (r RingPicture) draw() *ringDrawing {
 	return d
 }
 
-// measure decides the sizes. The longest name limits the radius, and the number of strokes their
-// width.
+// The longest name limits the radius, and the number of strokes their width.
 func (r RingPicture) measure() *ringDrawing {
 	d := &ringDrawing{per: (len(r.slots())-1)/ringStrokes + 1}
 	longest := 0
@@ -173,13 +172,11 @@ func (r RingPicture) measure() *ringDrawing {
 
 const ringNameMax = 10
 
-// at returns the point at a distance from the middle, in a direction clockwise from the top.
 func (d *ringDrawing) at(direction, distance float64) point {
 	sin, cos := math.Sincos(direction)
 	return point{d.middle.x + distance*sin, d.middle.y - distance*cos}
 }
 
-// segment adds the strokes of segment i, and the rim inside them.
 func (d *ringDrawing) segment(i int, s Segment, now bool) {
 	start, end := float64(i)*d.turn+d.gap/2, float64(i+1)*d.turn-d.gap/2
 	d.arc(start, end)
@@ -215,8 +212,8 @@ func (d *ringDrawing) direction(i int, s Segment, j int) float64 {
 	return float64(i)*d.turn + d.gap/2 + (float64(j)+.5)*(d.turn-d.gap)/float64(strokes)
 }
 
-// stroke draws slots: a stroke as high as their filled share. If none is filled, it is half a
-// stroke if one is stale, or a dot if one is missing.
+// A stroke is as high as the filled share of its slots. If none is filled, it is half a stroke if
+// one is stale, or a dot if one is missing.
 func (d *ringDrawing) stroke(direction float64, slots []Slot, now bool) {
 	filled := float64(countOf(Filled, slots)) / float64(len(slots))
 	switch {
@@ -235,7 +232,6 @@ func (d *ringDrawing) stroke(direction float64, slots []Slot, now bool) {
 	}
 }
 
-// radial adds a line from the rim outwards.
 func (d *ringDrawing) radial(p *path, direction, height float64) {
 	inner := d.radius - ringStroke
 	from, to := d.at(direction, inner), d.at(direction, inner+height*ringStroke)
@@ -243,7 +239,6 @@ func (d *ringDrawing) radial(p *path, direction, height float64) {
 	p.add("L", to.x, to.y)
 }
 
-// head adds the hand, from outside the strokes to inside the rim.
 func (d *ringDrawing) head(direction float64) {
 	outer := d.at(direction, d.radius+9)
 	d.knob = d.at(direction, d.radius-ringStroke-30)
@@ -251,7 +246,6 @@ func (d *ringDrawing) head(direction float64) {
 	d.hand.add("L", d.knob.x, d.knob.y)
 }
 
-// name adds the name of segment i outside the ring.
 func (d *ringDrawing) name(i int, name string, now bool) {
 	direction := (float64(i) + .5) * d.turn
 	at := d.at(direction, d.radius+11)

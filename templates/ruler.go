@@ -39,8 +39,7 @@ func (r Ruler) at(n int64) float64 {
 	return rulerLeft + share*(rulerRight-rulerLeft)
 }
 
-// ticks returns the scale as one path: long strokes at powers of ten and the end, short ones
-// between.
+// Long strokes are at powers of ten and the end.
 func (r Ruler) ticks() string {
 	var path strings.Builder
 	path.WriteString(points("M", rulerLeft, 30) + points("H", rulerRight))
@@ -60,8 +59,7 @@ func (r Ruler) ticks() string {
 	return path.String()
 }
 
-// marks returns the numbers below the scale: the first and last rank, and powers of ten that fit
-// between.
+// The first and last rank are marked, and powers of ten that fit between.
 func (r Ruler) marks() []mark {
 	first := mark{rulerLeft - 4, "start", "1"}
 	if r.Of == 1 {
@@ -85,7 +83,6 @@ func (r Ruler) marks() []mark {
 	return append(marks, last)
 }
 
-// you returns the mark above the dot, inside the picture.
 func (r Ruler) you() mark {
 	text := "#" + Grouped(r.Rank)
 	x, half := r.at(r.Rank), float64(len(text))*rulerGlyph/2

@@ -13,9 +13,8 @@ var (
 	//go:embed ashiato.css
 	ownStyle []byte
 
-	// PictureStyle is the part that pictures need, for a page with another stylesheet. It takes the
-	// colors --ink, --soft, --ai, --edge, --line, --mist and --paper, and the fonts --mono and
-	// --serif.
+	// PictureStyle is the part for pictures on a page with another stylesheet. It takes the colors
+	// --ink, --soft, --ai, --edge, --line, --mist and --paper, and the fonts --mono and --serif.
 	//go:embed picture.css
 	PictureStyle string
 
@@ -24,8 +23,7 @@ var (
 
 var styleName = fmt.Sprintf("ashiato.%.6x.css", sha256.Sum256(style))
 
-// StyleName returns the stylesheet's file name, which changes with it, so clients may cache it
-// forever.
+// StyleName changes with the stylesheet, so clients may cache it forever.
 func StyleName() string { return styleName }
 
 // Style returns a handler that serves the stylesheet at any path that ends in StyleName.

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// colors returns the light and dark colors of the stylesheet's tokens by name.
+// colors returns the light and dark colors by name.
 func colors(t *testing.T) map[string][2]string {
 	t.Helper()
 	found := map[string][2]string{}

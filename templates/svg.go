@@ -19,8 +19,7 @@ type Picture interface {
 	key() []entry
 }
 
-// WriteSVG writes a picture as an SVG file with its style and key, without the words. It is light
-// or dark like the reader's system.
+// WriteSVG writes a picture as an SVG file with its style and key, in light or dark colors.
 func WriteSVG(ctx context.Context, w io.Writer, p Picture) error {
 	var page bytes.Buffer
 	if err := p.Render(ctx, &page); err != nil {
@@ -89,7 +88,6 @@ func (a aloneDrawing) around() (wide, high string) {
 	return decimal(a.wide + 2*aloneMargin), decimal(a.high + a.keyHigh + 2*aloneMargin)
 }
 
-// frame returns the beginning of the file, and of the drawing in it.
 func (a aloneDrawing) frame() string {
 	wide, high := a.around()
 	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %[1]s %[2]s\" width=\"%[1]s\" height=\"%[2]s\" role=\"img\">\n<style>\n%[3]s</style>\n"+
@@ -99,7 +97,7 @@ func (a aloneDrawing) frame() string {
 
 var colorToken = regexp.MustCompile(`(?m)^\t(--[\w-]+): (?:light-dark\((#\w+), (#\w+)\)|([^;]+));`)
 
-// aloneStyle returns the style for pictures. Viewers of SVG files may not support light-dark.
+// Viewers of SVG files may not support light-dark.
 func aloneStyle() string {
 	var light, dark strings.Builder
 	for _, t := range colorToken.FindAllStringSubmatch(string(style), -1) {

@@ -78,8 +78,8 @@ const (
 	treeColumns = 3 // of routers
 )
 
-// grow opens the routers on the way first, then all others level by level, as long as there are
-// rows left.
+// grow opens the routers on the way first, then all others level by level, while there are rows
+// left.
 func (t TreePicture) grow() *branch {
 	root := t.branch(t.Root, 0)
 	rows, shut := 1, []*branch{root}
@@ -100,7 +100,7 @@ func (t TreePicture) grow() *branch {
 	return root
 }
 
-// branch returns n or, of a chain of routers with one open child each, the last.
+// Of a chain of routers with one open child each, only the last is drawn.
 func (t TreePicture) branch(n Node, depth int) *branch {
 	first := n.Name
 	for {
@@ -117,7 +117,6 @@ func (t TreePicture) branch(n Node, depth int) *branch {
 	return b
 }
 
-// onlyRouter returns the one child of n that is not shut, if it is a router.
 func onlyRouter(n Node) (Node, bool) {
 	open := slices.DeleteFunc(slices.Clone(n.Children), func(child Node) bool { return child.Shut })
 	if len(open) != 1 || len(open[0].Children) == 0 {
@@ -126,7 +125,7 @@ func onlyRouter(n Node) (Node, bool) {
 	return open[0], true
 }
 
-// all returns b and its descendants, each router before its branches.
+// all returns each router before its branches.
 func (b *branch) all() []*branch {
 	all := []*branch{b}
 	for _, child := range b.branches {
@@ -139,7 +138,6 @@ func (b *branch) name() string {
 	return shortened(b.node.Name, treeNameMax)
 }
 
-// label is shorter than a row's name.
 func (b *branch) label() string {
 	if b.above != "" {
 		return shortened(b.above, treeLabelMax) + "…" + shortened(b.node.Name, treeLabelMax)
@@ -183,7 +181,6 @@ func (t TreePicture) draw() *treeDrawing {
 	return d
 }
 
-// placeRows leaves extra space after the last row of each router.
 func (d *treeDrawing) placeRows(root *branch) {
 	y := 14.0
 	parents := map[*branch]*branch{}
@@ -207,8 +204,7 @@ func (d *treeDrawing) placeRows(root *branch) {
 	}
 }
 
-// placeRouters puts each router into the column for its depth, halfway between its first and last
-// branch.
+// A router is halfway between its first and last branch.
 func (d *treeDrawing) placeRouters() {
 	for _, b := range slices.Backward(d.routers) {
 		b.x = d.column(b.depth)
@@ -244,7 +240,6 @@ func (d *treeDrawing) wire(b *branch) {
 	}
 }
 
-// bar has one part for a leaf, or one for each child of a router.
 func (t TreePicture) bar(b *branch) bar {
 	drawn := bar{x: treeBars, y: b.y, width: treeBarWidth, now: b.onWay, shut: b.node.Shut}
 	switch {
@@ -277,7 +272,6 @@ func (b *branch) count() string {
 	return Grouped(b.node.Count)
 }
 
-// text is centered on a router, but at the edge in the first column.
 func (b *branch) text() mark {
 	if b.x < 30 {
 		return mark{2, "start", b.label()}

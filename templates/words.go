@@ -11,14 +11,13 @@ import (
 	"unicode"
 )
 
-// Link is a link with its text, or only the text if Href is empty.
+// Link is a link, or only its text if Href is empty.
 type Link struct{ Text, Href string }
 
-// Render writes the link, isolated from the text direction around it.
 func (l Link) Render(ctx context.Context, w io.Writer) error { return linked(l).Render(ctx, w) }
 
-// LinksTo returns a link for each text that is not empty: with before in front of it, to path
-// followed by it. Links of . and .. have no address, since browsers would resolve it.
+// LinksTo returns a link for each text that is not empty: with before in front, to path followed by
+// it. Links of . and .. have no address, since browsers would resolve it.
 func LinksTo(before, path string, texts ...string) []Link {
 	var all []Link
 	for _, text := range texts {
@@ -60,7 +59,7 @@ func Grouped(n int64) string {
 	return digits
 }
 
-// Span returns the entries that a page shows: "1–10 of 3,456", or "1–10" if of is 0.
+// Span returns the entries on a page: "1–10 of 3,456", or "1–10" if of is 0.
 func Span(from, to, of int64) string {
 	span := Grouped(from) + "–" + Grouped(to)
 	if of > 0 {
@@ -75,7 +74,7 @@ type Moment struct {
 	At    time.Time // zero if only the words are known
 }
 
-// Ago returns a past time as a list shows it: "now", "2 min", "3 days", "Jan 2" or "Jan 2006".
+// Ago returns a past time as a list shows it: "now", "2 min", "3 days", "Jan 2".
 func Ago(now, t time.Time) Moment {
 	now, t = now.UTC(), t.UTC()
 	m := Moment{At: t}
@@ -96,7 +95,6 @@ func Ago(now, t time.Time) Moment {
 	return m
 }
 
-// Render writes the words, with the time for machines if it is known.
 func (m Moment) Render(ctx context.Context, w io.Writer) error { return moment(m).Render(ctx, w) }
 
 func (m Moment) machine() string { return m.At.UTC().Format(time.RFC3339) }
@@ -110,7 +108,7 @@ func initial(name string) string {
 	return "·"
 }
 
-// shortened returns name in at most width characters. It keeps the end, where names differ.
+// shortened keeps the end of name, where names differ.
 func shortened(name string, width int) string {
 	runes := []rune(name)
 	if len(runes) <= width {
@@ -119,7 +117,6 @@ func shortened(name string, width int) string {
 	return "…" + string(runes[len(runes)-width+1:])
 }
 
-// decimal returns x as SVG writes it, to a tenth.
 func decimal(x float64) string { return string(appendDecimal(nil, x)) }
 
 func appendDecimal(to []byte, x float64) []byte {
@@ -133,7 +130,6 @@ func appendDecimal(to []byte, x float64) []byte {
 
 type path []byte
 
-// add adds a command with its coordinates.
 func (p *path) add(command string, coordinates ...float64) {
 	*p = append(*p, command...)
 	for i, x := range coordinates {
@@ -169,7 +165,6 @@ func lasted(d time.Duration) Figure {
 	return Figure{brief(d.Seconds()), "s"}
 }
 
-// brief returns one decimal below ten, none above.
 func brief(x float64) string {
 	if x < 9.95 {
 		return fmt.Sprintf("%.1f", x)

@@ -14,8 +14,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// The most that a page may cost, no matter how much is in the store. A new process reads more for
-// its first visitor.
+// A new process reads more for its first visitor.
 var (
 	warmBudget = kvmodel.Cost{Trips: 10, Depth: 5, Keys: 300}
 	coldBudget = kvmodel.Cost{Trips: 12, Depth: 10, Keys: 300}
@@ -23,7 +22,7 @@ var (
 
 const maxHTML = 60 << 10
 
-// newCrowd returns a community in which every listing continues on a second page.
+// In this community, every listing has a second page.
 func newCrowd(t *testing.T) (*community, *kvtest.Slow) {
 	t.Helper()
 	store := &kvtest.Slow{Store: openStore(t, "bolt:"+filepath.Join(t.TempDir(), "app.db")+"?durability=periodic")}
@@ -49,7 +48,6 @@ func newCrowd(t *testing.T) (*community, *kvtest.Slow) {
 	return c, store
 }
 
-// statedCost returns the cost that the header of an answer states.
 func statedCost(t *testing.T, got reply) (c kvmodel.Cost) {
 	t.Helper()
 	_, err := fmt.Sscanf(got.header.Get("X-Store-Cost"), "%d trips (%d deep), %d ops, %d keys, %d B read", &c.Trips, &c.Depth, &c.Ops, &c.Keys, &c.Read)
@@ -100,7 +98,7 @@ func TestPages_CostFewTripsAndAreSmall(t *testing.T) {
 	}
 }
 
-// twoTrips checks the trips that the home page states for its lists.
+// The home page promises two trips for each list.
 func (c *community) twoTrips() {
 	c.t.Helper()
 	pages := c.app.Models.Pages
@@ -115,13 +113,13 @@ func (c *community) twoTrips() {
 	}
 }
 
-// kept is a store that other processes use, too.
+// kept stays open.
 type kept struct{ kvmodel.Store }
 
 func (k kept) Powers() kv.Powers { return kv.PowersOf(k.Store) }
 func (kept) Close() error        { return nil }
 
-// withMore returns paths, each followed by the next page of its listing.
+// withMore adds the next page of each listing.
 func (c *community) withMore(v *visitor, paths []string) []string {
 	var all []string
 	for _, path := range paths {

@@ -15,8 +15,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// community is a site with two members and a guest. Ann has written a page about tea,
-// on which ben has commented. She is logged in twice.
+// Ann has written a page about tea, on which ben has commented. She is logged in twice.
 type community struct {
 	*site
 	ann, annElsewhere, ben, guest *visitor
@@ -29,7 +28,6 @@ func newCommunity(t testing.TB) *community {
 	return settleIn(t, memkv.New(memkv.Options{}))
 }
 
-// settleIn returns a community in a store.
 func settleIn(t testing.TB, store kvmodel.Store) *community {
 	t.Helper()
 	s := open(t, store)
@@ -41,7 +39,6 @@ func settleIn(t testing.TB, store kvmodel.Store) *community {
 	return c
 }
 
-// paths returns the paths of all pages, with content.
 func (c *community) paths() []string {
 	return []string{
 		"/", "/newest", "/feed", "/ranking", "/ranking?span=today", "/ranking?span=all&page=" + c.page, "/topics", "/t/drinks",
@@ -55,13 +52,11 @@ func (v *visitor) logIn(handle, password string) reply {
 	return v.fill("/login", "/login", "handle", handle, "password", password)
 }
 
-// request is a form that ann may send.
 type request struct {
 	route, path string
 	fields      []string
 }
 
-// requests returns a working request for each POST route.
 func (c *community) requests() []request {
 	c.t.Helper()
 	version := c.ann.fields("/edit/"+c.page, "/edit/"+c.page)
@@ -92,8 +87,7 @@ func (c *community) requests() []request {
 	}
 }
 
-// past writes two pages by ann, edits one and puts the other into the trash. It
-// returns their ids.
+// past leaves one page of ann's edited, and one in the trash.
 func (c *community) past() (edited, trashed string) {
 	c.t.Helper()
 	ctx, ann := c.t.Context(), c.id("ann")
@@ -108,7 +102,6 @@ func (c *community) past() (edited, trashed string) {
 	return one.ID, other.ID
 }
 
-// newID returns an id like those in the site's forms.
 func newID(n int) string { return fmt.Sprintf("%026d", n) }
 
 func valueOf(fields []string, name string) string {
@@ -120,7 +113,7 @@ func valueOf(fields []string, name string) string {
 	return ""
 }
 
-// Each form works for ann, so what is refused below would otherwise have been done.
+// So a form that another test sees refused would have changed something.
 func TestRequests_HaveEveryFormAndWorkForAnn(t *testing.T) {
 	var routes []string
 	quiet := []string{"/drawings", "/hood/kill", "/p/{slug}/unlike", "/m/{handle}/unfollow", "/t/{topic}/unfollow"} // There is nothing to undo.
@@ -139,8 +132,7 @@ func TestRequests_HaveEveryFormAndWorkForAnn(t *testing.T) {
 	}
 }
 
-// state returns everything that a form could change, except views, which looking
-// increases.
+// state has everything that a form could change, except views.
 func (c *community) state() string {
 	c.t.Helper()
 	c.settle()
@@ -172,7 +164,6 @@ func allOf[T any](c *community, records iter.Seq2[*T, error]) (all []string) {
 	return all
 }
 
-// unchanged fails the test if anything differs from before.
 func (c *community) unchanged(before, what string) {
 	c.t.Helper()
 	if diff := cmp.Diff(strings.Split(before, "\n"), strings.Split(c.state(), "\n")); diff != "" {

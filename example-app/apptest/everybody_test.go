@@ -14,15 +14,13 @@ import (
 	"github.com/ringtree/ringtree/internal/proof/browser"
 )
 
-// sight is something to see in a browser.
 type sight struct {
 	name string
 	page *browser.Tab
 	show func()
 }
 
-// sights returns all pages as a member and as a stranger see them, and the pages that
-// only a form leads to.
+// sights are all pages for a member and a stranger, and pages after a form.
 func (c *community) sights(t *testing.T) []sight {
 	ann, stranger := newWalker(t, c.url, "ann", true), newWalker(t, c.url, "", true)
 	ann.Open("/login")
@@ -54,8 +52,6 @@ func (c *community) sights(t *testing.T) []sight {
 	}})
 }
 
-// Every page passes the audit, on a phone and in dark colors, and is no wider than the narrowest
-// window.
 func TestMatrix_PagesAreForEveryone(t *testing.T) {
 	c := newCommunity(t)
 	c.ann.want(c.ann.fill("/edit/"+c.page, "/edit/"+c.page, "body", "One cup, or two."), 303)
@@ -79,7 +75,6 @@ func TestMatrix_PagesAreForEveryone(t *testing.T) {
 	}
 }
 
-// inspections returns the pages of -inspect with the picture of a ring, of a tree and of a list.
 func (c *community) inspections(t *testing.T) (all []sight) {
 	pages, err := inspect.Handler(inspect.New(c.app.DB()), inspect.HandlerOptions{Guard: func(*http.Request) error { return nil }})
 	c.must(err)

@@ -27,8 +27,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// Many tests cause errors on purpose. Their log lines would hide the results of the
-// tests.
+// Errors on purpose would hide the results.
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	code := m.Run()
@@ -36,12 +35,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// cheap is a password hash that takes almost no time.
 var cheap = guard.HashCost{Passes: 1, Memory: 64, Threads: 1}
 
 const password = "correct horse 17"
 
-// site is the app.
 type site struct {
 	t       testing.TB
 	url     string
@@ -52,13 +49,12 @@ type site struct {
 	ahead     *atomic.Int64 // how far the site's clock is ahead
 }
 
-// development and proxied are the two ways in which a site runs. A proxy speaks TLS.
+// A proxy speaks TLS.
 var (
 	development = web.Config{Development: true, Kind: "mem"}
 	proxied     = web.Config{}
 )
 
-// inside returns a site that is reached without a network.
 func inside(t testing.TB, db *kvmodel.DB, config web.Config) *site {
 	t.Helper()
 	app := ashiato.NewSite(db, cheap)
@@ -69,7 +65,6 @@ func inside(t testing.TB, db *kvmodel.DB, config web.Config) *site {
 	return &site{t: t, url: "https://ashiato.example", handler: handler, app: app}
 }
 
-// inMemory is inside for an empty store in memory.
 func inMemory(t testing.TB, config web.Config) *site {
 	t.Helper()
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
@@ -77,8 +72,7 @@ func inMemory(t testing.TB, config web.Config) *site {
 	return inside(t, db, config)
 }
 
-// open returns a site on a store, in development mode, on a server of its own. It closes the
-// store at the end of the test.
+// open returns a site in development mode on a server of its own.
 func open(t testing.TB, store kvmodel.Store) *site {
 	t.Helper()
 	ahead := new(atomic.Int64)
@@ -97,7 +91,6 @@ func open(t testing.TB, store kvmodel.Store) *site {
 	return s
 }
 
-// serve puts the site on a server, and returns its URL.
 func (s *site) serve() string {
 	server := httptest.NewUnstartedServer(s.handler)
 	server.Config.RegisterOnShutdown(s.handler.(*web.Site).Close) // which ends streams
@@ -106,17 +99,15 @@ func (s *site) serve() string {
 	return server.URL
 }
 
-// later lets time pass, so that visitors who tried too often may try again.
+// After later, visitors who tried too often may try again.
 func (s *site) later() { s.ahead.Add(int64(time.Hour)) }
 
-// settle waits for the work that continues after an answer, such as ranking a page
-// that was viewed.
+// settle waits for the work that continues after an answer.
 func (s *site) settle() {
 	s.t.Helper()
 	s.must(s.app.DB().Flush(s.t.Context()))
 }
 
-// id returns the id of a member.
 func (s *site) id(handle string) string {
 	s.t.Helper()
 	member, err := s.app.Find(s.t.Context(), handle)
@@ -140,7 +131,6 @@ type visitor struct {
 // visitor returns a new visitor, at the same address as all others.
 func (s *site) visitor() *visitor { return s.from("192.0.2.1") }
 
-// from returns a new visitor at an address of the network.
 func (s *site) from(ip string) *visitor {
 	// New cannot fail without options.
 	jar, _ := cookiejar.New(nil)
@@ -152,14 +142,13 @@ func (s *site) from(ip string) *visitor {
 	return v
 }
 
-// at returns the visitor, with the same cookies, at another process of the site.
+// at returns the visitor, with the same cookies, at another process.
 func (v *visitor) at(s *site) *visitor {
 	other := s.from(v.ip)
 	other.client.Jar = v.client.Jar
 	return other
 }
 
-// RoundTrip hands a request to the site.
 func (v *visitor) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.RemoteAddr = net.JoinHostPort(v.ip, "1234")
@@ -171,7 +160,6 @@ func (v *visitor) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// member returns a visitor who signs up.
 func (s *site) member(handle string) *visitor {
 	s.t.Helper()
 	v := s.visitor()
@@ -182,7 +170,6 @@ func (s *site) member(handle string) *visitor {
 	return v
 }
 
-// reply is one answer of the site.
 type reply struct {
 	path   string
 	status int
@@ -195,13 +182,12 @@ func (v *visitor) get(path string) reply {
 	return v.send("GET", path, "", nil)
 }
 
-// post sends a form as a page of the site would.
+// post sends a form as a page would.
 func (v *visitor) post(path string, fields ...string) reply {
 	v.t.Helper()
 	return v.send("POST", path, values(fields).Encode(), http.Header{"Sec-Fetch-Site": {"same-origin"}})
 }
 
-// values makes a form of names and values.
 func values(fields []string) url.Values {
 	form := url.Values{}
 	for i := 0; i < len(fields); i += 2 {
@@ -226,13 +212,12 @@ func (v *visitor) send(method, path, body string, header http.Header) reply {
 	return reply{path, resp.StatusCode, resp.Header, string(text)}
 }
 
-// fill opens a page, fills in its form for action, and sends it.
+// fill completes the form for action on a page, and sends it.
 func (v *visitor) fill(page, action string, fields ...string) reply {
 	v.t.Helper()
 	return v.post(action, append(v.fields(page, action), fields...)...)
 }
 
-// fields returns the fields of a page's form for action.
 func (v *visitor) fields(page, action string) []string {
 	v.t.Helper()
 	got := v.get(page)
@@ -243,7 +228,6 @@ func (v *visitor) fields(page, action string) []string {
 	return nil
 }
 
-// write writes a page and returns its id.
 func (v *visitor) write(title, body, topics string) string {
 	v.t.Helper()
 	v.want(v.fill("/write", "/write", "title", title, "body", body, "topics", topics), 303)
@@ -252,7 +236,6 @@ func (v *visitor) write(title, body, topics string) string {
 	return page.ID
 }
 
-// cookie returns the value of the session's cookie.
 func (v *visitor) cookie() string {
 	for _, c := range v.client.Jar.Cookies(v.address()) {
 		if strings.HasSuffix(c.Name, "ashiato") {
@@ -262,7 +245,6 @@ func (v *visitor) cookie() string {
 	return ""
 }
 
-// setCookie makes the visitor send a cookie with the value.
 func (v *visitor) setCookie(value string) {
 	v.client.Jar.SetCookies(v.address(), []*http.Cookie{{Name: "ashiato", Value: value, Path: "/"}})
 }
@@ -273,13 +255,11 @@ func (v *visitor) address() *url.URL {
 	return u
 }
 
-// signedIn reports whether the visitor is logged in.
 func (v *visitor) signedIn() bool {
 	v.t.Helper()
 	return v.get("/settings").status == http.StatusOK
 }
 
-// want checks the status of an answer, and that it shows the texts.
 func (v *visitor) want(got reply, status int, texts ...string) {
 	v.t.Helper()
 	if got.status != status {

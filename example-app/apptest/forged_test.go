@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// fromElsewhere has the headers that browsers send with a form from another site.
 var fromElsewhere = map[string]http.Header{
 	"cross-site":                   {"Sec-Fetch-Site": {"cross-site"}},
 	"a sibling's site":             {"Sec-Fetch-Site": {"same-site"}},
@@ -48,7 +47,6 @@ func (c *community) withCookie(value string) *visitor {
 	return v
 }
 
-// Ben can neither see nor change ann's things.
 func TestMember_CannotTouchWhatBelongsToAnother(t *testing.T) {
 	c := newCommunity(t)
 	version := valueOf(c.ann.fields("/edit/"+c.page, "/edit/"+c.page), "version")

@@ -11,8 +11,7 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 )
 
-// payloads become scripts if a page fails to escape them: between tags, in attributes with each
-// kind of quote, in addresses, in elements without tags, and in Markdown.
+// payloads become scripts if a page fails to escape them.
 var payloads = []string{
 	`<script>alert(1)</script>`,
 	`<img/src=x/onerror=alert(1)//`,
@@ -34,7 +33,6 @@ var payloads = []string{
 	"## `<script>alert(1)</script>` *<img src=x onerror=alert(1)>*",
 }
 
-// store puts a text into every field that is stored, as the forms would.
 func (c *community) store(text string, n int) {
 	c.t.Helper()
 	ctx, ann := c.t.Context(), c.id("ann")
@@ -48,8 +46,7 @@ func (c *community) store(text string, n int) {
 	c.must(err)
 }
 
-// answersTo returns every page after a text has been stored, and the answers to forms and addresses
-// that show again what was typed.
+// answersTo returns all answers that may show text, stored or typed.
 func (c *community) answersTo(text string, n int) map[string]reply {
 	c.t.Helper()
 	c.store(text, n)
@@ -72,7 +69,6 @@ func (c *community) answersTo(text string, n int) map[string]reply {
 	return all
 }
 
-// fairAddress matches the addresses that a page may have.
 var fairAddress = regexp.MustCompile(`^(/([^/\\]|$)|#|https?://\w)`)
 
 // No text makes a tag, an attribute or an address that pages of harmless texts do not have.

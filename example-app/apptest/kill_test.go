@@ -11,8 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// A killed writer leaves an entry that the drawing shows and no reader, where a change is many
-// keys, and nothing where it is one transaction.
 func TestKill_LeavesWhatTheHoodShowsAndNoPage(t *testing.T) {
 	for what, test := range map[string]struct {
 		store kvmodel.Store

@@ -54,8 +54,7 @@ func TestLogIn_DoesNotRevealWhoIsAMember(t *testing.T) {
 	}
 }
 
-// Behind a proxy, the limit applies to the address that the proxy saw, not to one that
-// a visitor makes up. Without a proxy, the header is ignored.
+// Visitors can make up the header, but not the address that the proxy saw.
 func TestLogIn_IsLimitedByTheAddressThatTheProxySaw(t *testing.T) {
 	for _, config := range []web.Config{development, proxied} {
 		v, proxied := inMemory(t, config).visitor(), !config.Development
@@ -79,7 +78,6 @@ func TestLogIn_IsLimitedByTheAddressThatTheProxySaw(t *testing.T) {
 	}
 }
 
-// A change of the password ends the other sessions, and the old password is no good any more.
 func TestPassword_ChangingItLocksOthersOut(t *testing.T) {
 	c := newCommunity(t)
 	c.ann.want(c.ann.post("/settings/password", "old", "wrong horse 17", "password", "another horse 18"), http.StatusUnprocessableEntity, "This is not your current password.")
@@ -91,7 +89,6 @@ func TestPassword_ChangingItLocksOthersOut(t *testing.T) {
 	c.guest.want(c.guest.logIn("ann", "another horse 18"), http.StatusSeeOther)
 }
 
-// Visitors at one address have 16 streams.
 func TestLive_LeavesPlacesForOthers(t *testing.T) {
 	url := inMemory(t, proxied).serve()
 	for i := range 18 {

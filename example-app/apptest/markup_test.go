@@ -8,14 +8,12 @@ import (
 	"golang.org/x/net/html"
 )
 
-// tag is a start or end tag, as a browser finds it in a page.
 type tag struct {
 	name  string // "/p" of an end
 	attrs map[string]string
 	text  string // up to the next tag
 }
 
-// tags returns the tags of a page in order.
 func tags(page string) []tag {
 	all := []tag{{}} // so that each text follows one
 	for tokens := html.NewTokenizer(strings.NewReader(page)); ; {
@@ -37,12 +35,11 @@ func tags(page string) []tag {
 	}
 }
 
-// shape returns the name of a tag and of its attributes.
 func (t tag) shape() string {
 	return strings.Join(append([]string{t.name}, slices.Sorted(maps.Keys(t.attrs))...), " ")
 }
 
-// forms returns the names and values of the fields of each form that posts to an action.
+// forms has the names and values of fields by action.
 func forms(page string) map[string][]string {
 	all, open := map[string][]string{}, ""
 	for _, t := range tags(page) {
@@ -64,7 +61,6 @@ func forms(page string) map[string][]string {
 
 func has(attrs map[string]string, name string) bool { _, ok := attrs[name]; return ok }
 
-// shown returns the text that a page shows, with single spaces.
 func shown(page string) string {
 	var all []string
 	for _, t := range tags(page) {

@@ -13,8 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// frail is a store that can be down, have lost its memory, or not answer the writes that it
-// performs.
+// A mute store does not answer the writes that it performs.
 type frail struct {
 	kvmodel.Store
 	down, lost, mute atomic.Bool
@@ -39,9 +38,7 @@ func (f *frail) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// While the store is down, every page says so. Nobody is logged out or shown anything
-// that belongs to another member. When the store is back, everything works as before,
-// without a restart.
+// Nobody is logged out or shown data of another, and nothing needs a restart.
 func TestOutage_IsReportedAndPasses(t *testing.T) {
 	store := &frail{Store: memkv.New(memkv.Options{})}
 	c := settleIn(t, store)
@@ -81,7 +78,6 @@ func TestOutage_IsReportedAndPasses(t *testing.T) {
 	}
 }
 
-// While an index has to be built, the parts of a page that need it say so, and the rest is there.
 func TestPages_ShowTheRestWhileAPartIsBeingRebuilt(t *testing.T) {
 	store := memkv.New(memkv.Options{})
 	c := settleIn(t, kept{store})
@@ -98,14 +94,12 @@ func TestPages_ShowTheRestWhileAPartIsBeingRebuilt(t *testing.T) {
 	}
 }
 
-// bare is a store whose indexes are not built by themselves.
+// bare does not build indexes by itself.
 type bare struct{ kvmodel.Store }
 
 func (b bare) Powers() kv.Powers { return kv.Powers{Unless: true, Walk: kv.PowersOf(b.Store).Walk} }
 func (bare) Close() error        { return nil }
 
-// A server that has lost its memory is not mistaken for an empty one: pages name the commands by
-// which an operator decides.
 func TestLoss_NamesWhatAnOperatorHasToDo(t *testing.T) {
 	store := &frail{Store: memkv.New(memkv.Options{})}
 	c := settleIn(t, store)

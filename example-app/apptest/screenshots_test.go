@@ -23,7 +23,7 @@ import (
 
 var screenshots = flag.String("screenshots", "", "write a screenshot of each page of the sample app into this folder")
 
-// The folder of the screenshots and the page that shows them, relative to this package.
+// Relative to this package.
 const (
 	shotsFolder = "../../docs/screenshots"
 	shotsPage   = "../../docs/sample-app.md"
@@ -31,7 +31,7 @@ const (
 	maxHeight   = 2400
 )
 
-// shot is a screenshot of a page of the demo, as its member heron or a guest sees it.
+// A shot is of the demo, as its member heron or a guest sees it.
 type shot struct {
 	name, path   string
 	phone, guest bool // a phone is narrow, and in dark colors
@@ -70,7 +70,6 @@ func TestScreenshots_ExistAndAreShown(t *testing.T) {
 	}
 }
 
-// takeAll takes the screenshots, on a site with 400 demo pages.
 func takeAll(t *testing.T, folder string) {
 	store := kvfault.SingleKeys(memkv.New(memkv.Options{}))
 	if _, err := demo.Fill(t.Context(), store, demo.Plan{Pages: 400, Password: password, Hash: cheap}); err != nil {
@@ -107,7 +106,7 @@ func takeAll(t *testing.T, folder string) {
 	}
 }
 
-// conflict opens the page that the second of two tabs gets.
+// conflict opens the page for the second of two tabs.
 func (s *site) conflict(w *walker) {
 	s.t.Helper()
 	w.write("A gate in the snow", "The gate was open in the morning, and there was one row of marks that led out of it.", "")
@@ -119,8 +118,7 @@ func (s *site) conflict(w *walker) {
 	w.send("Save page", "Text", "The gate was shut in the morning, and there was one row of marks that led out of it.")
 }
 
-// fewColors reduces a picture to its 256 most frequent colors. A page of text has few
-// others, and they are similar. It cuts the picture off at maxHeight.
+// fewColors keeps the 256 most frequent colors, and at most maxHeight.
 func fewColors(t *testing.T, picture []byte) []byte {
 	t.Helper()
 	full, err := png.Decode(bytes.NewReader(picture))

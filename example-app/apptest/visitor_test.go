@@ -16,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
-// stores opens each kind of store that the tests run on.
 var stores = map[string]func(t *testing.T) kvmodel.Store{
 	"embedded": func(t *testing.T) kvmodel.Store { return openStore(t, "bolt:"+filepath.Join(t.TempDir(), "app.db")) },
 	"memcached": func(t *testing.T) kvmodel.Store {
@@ -43,14 +42,11 @@ func openStore(t *testing.T, url string) kvmodel.Store {
 	return store
 }
 
-// A visit is a walk through the site on a kind of store.
 type visit struct {
 	store   string
 	scripts bool
 }
 
-// Visitors can do everything that the site offers, with each kind of store, with and
-// without scripts.
 func TestMatrix_VisitorsCanDoEverything(t *testing.T) {
 	few := []visit{{"embedded", true}, {"cluster", false}}
 	all := append([]visit{{"embedded", false}, {"memcached", true}, {"memcached", false}, {"cluster", true}}, few...)
@@ -62,7 +58,7 @@ func TestMatrix_VisitorsCanDoEverything(t *testing.T) {
 	}
 }
 
-// walker is one visitor with a browser of their own.
+// walker is a visitor with a browser.
 type walker struct {
 	*browser.Tab
 	t       *testing.T
@@ -82,13 +78,12 @@ func walkerIn(tab *browser.Tab, t *testing.T, handle string, scripts bool) *walk
 	return w
 }
 
-// another opens another tab of the same browser.
 func (w *walker) another() *walker {
 	w.t.Helper()
 	return walkerIn(w.Another(), w.t, w.handle, w.scripts)
 }
 
-// send fills in fields of the page, given as labels and texts, and presses the button.
+// Fields are labels and texts.
 func (w *walker) send(button string, fields ...string) {
 	w.t.Helper()
 	for pair := range slices.Chunk(fields, 2) {
@@ -210,7 +205,7 @@ func walk(t *testing.T, s *site, scripts bool) {
 	ann.WithoutText("ben")
 }
 
-// look has a number of strangers, each from another address, view a page.
+// The strangers have different addresses.
 func (s *site) look(slug string, times int) {
 	s.t.Helper()
 	for range times {
@@ -221,8 +216,6 @@ func (s *site) look(slug string, times int) {
 	s.settle()
 }
 
-// An open home page shows a new page, without a reload, and an open page under the hood lights up
-// its place, and that of a view.
 func live(s *site, ann, ben *walker) {
 	ben.Open("/")
 	hood := ben.another()
@@ -235,8 +228,7 @@ func live(s *site, ann, ben *walker) {
 	ben.Wait("the new page", "document.querySelector('#newest').innerText.includes('News')")
 }
 
-// Two tabs edit one page. The second is shown what the first saved, keeps its own text
-// and can save it.
+// The second of two tabs is shown what the first saved, and keeps its own text.
 func conflict(t *testing.T, ann *walker) {
 	ann.Open("/p/snow-at-the-gate")
 	second := ann.another()

@@ -65,8 +65,7 @@ func (s *Site) Home(ctx context.Context) (*Home, error) {
 	return home, err
 }
 
-// orRebuilding sets noted instead of returning ErrNeedsRebuild, so that a page can leave out one
-// list.
+// A page leaves out a list that is noted as rebuilding.
 func orRebuilding(noted *bool, err error) error {
 	if errors.Is(err, kvmodel.ErrNeedsRebuild) {
 		*noted = true

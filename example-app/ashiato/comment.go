@@ -6,8 +6,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Comment adds a comment to a page. A form, with an id from NewID, creates one comment even if sent
-// twice. It returns Problems with "text", ErrNotFound, ErrTrashed, or ErrSentBefore.
+// Comment adds a comment, once for a form with an id from NewID. It returns Problems with "text",
+// ErrNotFound, ErrTrashed, or ErrSentBefore.
 func (s *Site) Comment(ctx context.Context, who, page, form, text string) (*Comment, error) {
 	c := &Comment{ID: form, Page: page, Author: who, Text: lines(text), At: s.now()}
 	problems := kvmodel.ProblemsOf(c.Validate())

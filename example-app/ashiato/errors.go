@@ -15,12 +15,12 @@ var (
 	ErrTrashed  = errors.New("the page is in the trash")
 	ErrYourself = errors.New("members cannot follow themselves or like their own pages")
 
-	// ErrSentBefore means that nothing was changed; a form with a new id can send the contents.
+	// ErrSentBefore means that nothing was changed; a form with a new id can.
 	ErrSentBefore = errors.New("this form was sent before with other contents")
 )
 
-// EditConflict means that a page was saved after the start of a draft of it. It is an ErrConflict
-// and holds both versions, so nothing is lost.
+// EditConflict is an ErrConflict: a page was saved after the start of a draft of it. It holds both
+// versions.
 type EditConflict struct {
 	Saved *Page // the current version
 	Yours Draft // the draft sent
@@ -30,16 +30,14 @@ func (e *EditConflict) Error() string {
 	return fmt.Sprintf("the page was saved in between: it is at version %d, not %d", e.Saved.Version, e.Yours.Version)
 }
 
-// Is reports whether target is ErrConflict.
 func (e *EditConflict) Is(target error) bool { return target == kvmodel.ErrConflict }
 
-// usedUp reports whether a record with the same id exists, not one with the same unique value.
+// usedUp reports whether the id exists, not only a unique value.
 func usedUp(err error) bool {
 	_, taken := errors.AsType[*kvmodel.TakenError](err)
 	return errors.Is(err, kvmodel.ErrExists) && !taken
 }
 
-// unlessThere ignores that the record exists already.
 func unlessThere(err error) error {
 	if usedUp(err) {
 		return nil
@@ -47,7 +45,6 @@ func unlessThere(err error) error {
 	return err
 }
 
-// unlessGone ignores that the record does not exist.
 func unlessGone(err error) error {
 	if errors.Is(err, kvmodel.ErrNotFound) {
 		return nil

@@ -10,18 +10,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// A feed is written when a page is published, so reading it takes three trips however many members
-// and topics a reader follows. The price is one push for each follower, after the reply, with 500
-// pushes in a trip.
+// A feed is written when a page is published, with one push for each follower after the reply. So
+// reading it takes three trips, however many members and topics a reader follows.
 
 const (
 	newFor       = 24 * time.Hour // after its publication, a page is news
 	pushedAtOnce = 500            // feeds that receive a page in one trip
 )
 
-// Feed returns the member's feed after the page with that id, or from its top: pages by followed
-// members and on followed topics. Pages from before an unfollow stay. Next is the id of the last
-// page.
+// Feed returns the member's feed after the page with that id, or from its top. Pages from before an
+// unfollow stay. Next is the id of the last page.
 func (s *Site) Feed(ctx context.Context, who, after string) (Listing, error) {
 	items, err := s.Models.FeedItems.Latest(ctx, who, math.MaxInt)
 	if err != nil {
@@ -46,8 +44,7 @@ func (s *Site) Feed(ctx context.Context, who, after string) (Listing, error) {
 	return s.listing(ctx, list)
 }
 
-// spread pushes a newly published page to its readers' feeds. It may run again: a feed holds a page
-// once.
+// spread pushes a new page to its readers' feeds. It may run again: a feed holds a page once.
 func (s *Site) spread(ctx context.Context, c kvmodel.Change[Page, string]) error {
 	p := c.Record
 	if p == nil || !p.Live() || p.Published.Before(s.now().Add(-newFor)) || !c.Created && p.Version > 1 {
@@ -69,7 +66,7 @@ func (s *Site) spread(ctx context.Context, c kvmodel.Change[Page, string]) error
 	return s.Models.FeedItems.Push(ctx, items...)
 }
 
-// readers yields the followers of the author of p and of its topics, some of them repeatedly.
+// readers yields some repeatedly.
 func (s *Site) readers(ctx context.Context, p *Page) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for id, err := range s.Models.Follows.ByFollowed.Of(p.Author).IDs(ctx) {

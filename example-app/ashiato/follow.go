@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Follow makes a member follow another, whose newest pages enter the follower's feed. A second
-// Follow changes nothing. It returns ErrNotFound or ErrYourself.
+// Follow makes a member follow another, once, and puts the newest pages of that one into the feed.
+// It returns ErrNotFound or ErrYourself.
 func (s *Site) Follow(ctx context.Context, who, handle string) error {
 	whom, err := s.Find(ctx, handle)
 	if err != nil {

@@ -15,8 +15,7 @@ type Footprint struct {
 	New   bool // since the owner's last look
 }
 
-// Visit leaves a footprint of the guest on the profile of owner, unless they are the same or
-// nobody.
+// Visit leaves a footprint of a guest on the profile of another member.
 func (s *Site) Visit(ctx context.Context, who, owner string) error {
 	if who == "" || who == owner {
 		return nil
@@ -24,7 +23,7 @@ func (s *Site) Visit(ctx context.Context, who, owner string) error {
 	return s.Models.Visits.Push(kvmodel.Relaxed(ctx), Visit{Owner: owner, Guest: who, At: s.now()})
 }
 
-// Footprints returns the footprints on the member's profile, newest first.
+// Footprints returns the footprints on a profile, newest first.
 func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) {
 	var owner *Member
 	var visits []Visit
@@ -50,7 +49,7 @@ func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) 
 	return prints, nil
 }
 
-// Looked marks the member's footprints up to the time at as seen.
+// Looked marks the footprints up to at as seen.
 func (s *Site) Looked(ctx context.Context, who string, at time.Time) error {
 	_, err := s.Models.Members.Update(ctx, who, func(m *Member) error {
 		if at.After(m.Looked) {

@@ -13,8 +13,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// SignUp creates a member. A form, with an id from NewID, creates one member; the second time it is
-// a LogIn. It returns ErrSentBefore, Problems, or a *kvmodel.TakenError for the handle.
+// SignUp creates a member, once for a form with an id from NewID; the second time it is a LogIn. It
+// returns ErrSentBefore, Problems, or a *kvmodel.TakenError for the handle.
 func (s *Site) SignUp(ctx context.Context, id, handle, password, from string) (*Member, error) {
 	m := &Member{ID: id, Handle: norm.NFKC.String(handle), Joined: s.now()}
 	problems := kvmodel.ProblemsOf(m.Validate())
@@ -37,9 +37,9 @@ func (s *Site) SignUp(ctx context.Context, id, handle, password, from string) (*
 	return there, err
 }
 
-// LogIn returns the member with that handle and password, ErrNoLogIn or a *guard.TooManyError.
-// Attempts are limited per origin, per handle, and per both. It does the same work whether or not
-// the member exists. begin, if not nil, is called with the member's id before the password is read.
+// LogIn returns the member, ErrNoLogIn or a *guard.TooManyError. Attempts are limited per origin,
+// per handle, and per both. The work is the same whether or not the member exists. begin, if not
+// nil, is called before the password is read.
 func (s *Site) LogIn(ctx context.Context, handle, password, from string, begin func(ctx context.Context, id string) error) (*Member, error) {
 	handle = norm.NFKC.String(handle)
 	name := normal(handle)
@@ -76,10 +76,10 @@ func (s *Site) LogIn(ctx context.Context, handle, password, from string, begin f
 
 var passwordChanges = guard.Limit{What: "password", Times: 10, Per: 15 * time.Minute}
 
-// PasswordChange is an allowed change of a member's password, with both in their stored form.
+// PasswordChange is an allowed change, with both passwords in their stored form.
 type PasswordChange struct{ Member, Old, New string }
 
-// NewPassword returns the change, a *guard.TooManyError, or Problems with "old" or "password".
+// NewPassword returns a *guard.TooManyError, or Problems with "old" or "password".
 func (s *Site) NewPassword(ctx context.Context, who, old, password string) (PasswordChange, error) {
 	none := PasswordChange{}
 	if problem := passwordProblem(password); problem != "" {
@@ -103,8 +103,7 @@ func (s *Site) NewPassword(ctx context.Context, who, old, password string) (Pass
 	return PasswordChange{who, m.Password, stored}, err
 }
 
-// SetPassword carries out c, unless that was done. It refuses if the member has left or the
-// password has changed in between.
+// SetPassword carries out c once. It refuses if the member has left or the password has changed.
 func (s *Site) SetPassword(ctx context.Context, c PasswordChange) error {
 	_, err := s.Models.Members.Update(ctx, c.Member, func(m *Member) error {
 		if m.Password != c.Old && m.Password != c.New {
@@ -124,7 +123,7 @@ func (s *Site) HashPassword(ctx context.Context, password string) (string, error
 	return s.passwords.Hash(ctx, password)
 }
 
-// Describe sets a member's text about themselves. It returns Problems with "about".
+// Describe sets what a member says about themselves. It returns Problems with "about".
 func (s *Site) Describe(ctx context.Context, who, about string) error {
 	_, err := s.Models.Members.Update(ctx, who, func(m *Member) error {
 		m.About = lines(about)

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normal returns the form in which handles, topics and addresses are compared, without case, width,
-// the encoding of accents, and invisible characters.
+// normal ignores case, width, the encoding of accents, and invisible characters.
 func normal(name string) string {
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(without(name, ignorable))))
 }
@@ -34,7 +33,7 @@ func inWord(r rune) bool { return unicode.In(r, unicode.L, unicode.M, unicode.Nd
 
 func inName(r rune) bool { return inWord(r) || r == '-' }
 
-// topicsOf returns the topics in names, each once, and at most one too many.
+// topicsOf returns each topic once, and at most one too many.
 func topicsOf(names []string) (topics []string) {
 	for _, name := range names {
 		name = normal(name)
@@ -45,14 +44,13 @@ func topicsOf(names []string) (topics []string) {
 	return topics
 }
 
-// SlugOf returns the words of a title with hyphens between them, in its own script, perhaps "".
+// SlugOf joins the words of a title with hyphens, perhaps "".
 func SlugOf(title string) string {
 	words := strings.FieldsFunc(normal(title), func(r rune) bool { return !inWord(r) })
 	return cut(strings.Join(words, "-"), MaxSlug)
 }
 
-// slugsFor returns the possible slugs of a page, best first. The last is unique, as it has a part
-// of the id.
+// The last slug has a part of the id, so it is unique.
 func slugsFor(title, id string) []string {
 	slug, own := SlugOf(title), id[max(0, len(id)-8):]
 	if slug == "" {

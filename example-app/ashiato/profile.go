@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// Visitor is the data about its visitor in the frame of every page.
+// Visitor is the data in the frame of every page.
 type Visitor struct {
 	Member *Member
 	Unread int // unseen footprints, among the ones Visit keeps
 }
 
-// Visitor returns the visitor with that id, nil without a trip for "", or ErrNotFound.
+// Visitor returns nil for "", without a trip, or ErrNotFound.
 func (s *Site) Visitor(ctx context.Context, who string) (*Visitor, error) {
 	if who == "" {
 		return nil, nil
@@ -43,8 +43,8 @@ type Profile struct {
 	Pages    Listing
 }
 
-// Profile returns a member's profile and pages, from the cursor on. It leaves no footprint; Visit
-// does. It returns ErrNotFound or ErrBadCursor.
+// Profile returns a profile with pages from the cursor on, and leaves no footprint. It returns
+// ErrNotFound or ErrBadCursor.
 func (s *Site) Profile(ctx context.Context, who, handle, cursor string) (*Profile, error) {
 	m, err := s.Find(ctx, handle)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// Order is the order of a ranking of the pages, as in addresses.
+// Order is the order of a ranking, as in addresses.
 type Order string
 
 // All orders but the last are by views. Days and weeks are in UTC, and a week begins on Monday.
@@ -58,8 +58,8 @@ func (s *Site) board(o Order) *viewBoard {
 	return nil
 }
 
-// Ranking returns the pages of an order, from the cursor on, and the neighbors of the page with the
-// id near, if any. It returns ErrNotFound for an unknown order, or ErrBadCursor.
+// Ranking returns the pages of an order from the cursor on, and the neighbors of the page near, if
+// any. It returns ErrNotFound for an unknown order, or ErrBadCursor.
 func (s *Site) Ranking(ctx context.Context, o Order, cursor, near string) (*Ranks, error) {
 	board := s.board(o)
 	if board == nil {

@@ -25,17 +25,16 @@ type Remark struct {
 	By *Member // nil if they have left
 }
 
-// viewTime is how long further views of a page by a visitor do not count.
+// For viewTime, further views of a page by a visitor do not count.
 const viewTime = time.Hour
 
-// Read returns a page for the reader, with its comments from the cursor on. It returns ErrNotFound
-// or ErrBadCursor.
+// Read returns a page with its comments from the cursor on, ErrNotFound or ErrBadCursor.
 func (s *Site) Read(ctx context.Context, who, slug, cursor string) (*Reading, error) {
 	return s.View(ctx, who, "", slug, cursor)
 }
 
-// View is Read, and counts a view by the member or, for a guest, by the address from. Without an
-// address it counts none.
+// View is Read, and counts a view by the member or, for a guest, by the address from, unless that
+// is empty.
 func (s *Site) View(ctx context.Context, who, from, slug, cursor string) (*Reading, error) {
 	p, err := s.Models.Pages.BySlug.Find(ctx, normal(slug))
 	if err != nil {
@@ -63,7 +62,6 @@ func (s *Site) count(ctx context.Context, p *Page, who, from string) error {
 	return unlessThere(err)
 }
 
-// discuss fills in the comments of r, and all authors.
 func (s *Site) discuss(ctx context.Context, r *Reading, cursor string) error {
 	comments, err := s.Models.Comments.NewestByPage.Of(r.ID).Page(ctx, cursor, pageSize)
 	if err := orRebuilding(&r.Rebuilding, err); err != nil {

@@ -85,8 +85,8 @@ func (c *Comment) Validate() error {
 	return problems.Err()
 }
 
-// textProblem returns "" for a text that has a visible character, unless needed is "", at most
-// limit characters, and no control characters but the allowed ones.
+// textProblem returns "" for a text of at most limit characters that has a visible one, unless
+// needed is "", and no control characters but the allowed ones.
 func textProblem(needed, name, text string, limit int, allowed string) string {
 	switch n := utf8.RuneCountInString(text); {
 	case needed != "" && !visible(text):
@@ -109,9 +109,5 @@ func formProblem(id string) string {
 	return "This form does not come from this site."
 }
 
-// lines returns a text with
-//
-//	between its lines. Browsers send \r
-//
-// .
+// lines turns the \r\n of browsers into \n.
 func lines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }

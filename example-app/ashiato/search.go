@@ -6,15 +6,15 @@ import (
 	"unicode"
 )
 
-// Found is a part of the pages found, without their authors, which saves a trip.
+// Found has no authors, which saves a trip.
 type Found struct {
 	Listing
 	Query string // without invisible characters
 	Of    int    // number of pages found
 }
 
-// Search returns the pages whose titles begin with query, ignoring case and accents, from A to Z,
-// from the cursor on. It returns ErrBadCursor.
+// Search returns the pages whose titles begin with query, ignoring case and accents, from the
+// cursor on. It returns ErrBadCursor.
 func (s *Site) Search(ctx context.Context, query, cursor string) (*Found, error) {
 	found := &Found{Query: searched(query)}
 	titles := s.Models.Pages.TitleAZ.Prefix(found.Query)
@@ -29,7 +29,6 @@ func (s *Site) Search(ctx context.Context, query, cursor string) (*Found, error)
 	return found, err
 }
 
-// searched returns the part of a query that titles can begin with.
 func searched(query string) string {
 	text := without(strings.ToValidUTF8(query, ""), func(r rune) bool { return unicode.IsControl(r) || ignorable(r) })
 	runes := []rune(strings.TrimLeftFunc(text, unicode.IsSpace))

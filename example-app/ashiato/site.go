@@ -10,9 +10,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// A Site performs the actions of people in one database. Its methods take the acting person as the
-// id of a member, which must come from that member's session; "" is a guest. It is safe for
-// concurrent use. Its errors are those of kvmodel and errors.go.
+// A Site performs the actions of people in one database. Methods take the acting member by the id
+// from their session; "" is a guest. It is safe for concurrent use. Its errors are those of kvmodel
+// and errors.go.
 type Site struct {
 	Models *Models
 
@@ -21,14 +21,14 @@ type Site struct {
 }
 
 // NewSite returns the Site in db. Call it once for a db, before the first write. The zero hash
-// follows OWASP; tests use less.
+// follows OWASP.
 func NewSite(db *kvmodel.DB, hash guard.HashCost) *Site {
 	s := &Site{Models: New(db), db: db, passwords: guard.NewPasswords(hash)}
 	s.Models.Pages.OnChange(s.spread)
 	return s
 }
 
-// Allow counts tries. It returns a *guard.TooManyError if one exceeds its limit.
+// Allow counts tries. It returns a *guard.TooManyError beyond a limit.
 func (s *Site) Allow(ctx context.Context, tries ...guard.Try) error {
 	return guard.Allow(ctx, s.db.Store(), s.now(), tries...)
 }

@@ -15,8 +15,7 @@ type TopicView struct {
 	Pages    Listing
 }
 
-// Topic returns a topic and its pages from the cursor on, in no particular order. It returns
-// ErrNotFound or ErrBadCursor.
+// Topic returns a topic and its pages from the cursor on. It returns ErrNotFound or ErrBadCursor.
 func (s *Site) Topic(ctx context.Context, who, name, cursor string) (*TopicView, error) {
 	v, name := &TopicView{}, normal(name)
 	err := s.db.SideBySide(ctx, func(ctx context.Context) (err error) {
@@ -35,12 +34,12 @@ func (s *Site) Topic(ctx context.Context, who, name, cursor string) (*TopicView,
 	return v, err
 }
 
-// Topics returns the topics with the most pages first, from the cursor on. It returns ErrBadCursor.
+// Topics returns the largest topics first, from the cursor on. It returns ErrBadCursor.
 func (s *Site) Topics(ctx context.Context, cursor string) (ranking.Table[Topic, int64], error) {
 	return s.Models.Topics.TopPages.Table(ctx, cursor, pageSize)
 }
 
-// FollowTopic makes a member follow a topic. A second one changes nothing. It returns ErrNotFound.
+// FollowTopic makes a member follow a topic, once. It returns ErrNotFound.
 func (s *Site) FollowTopic(ctx context.Context, who, name string) error {
 	t, err := s.Models.Topics.Get(ctx, normal(name))
 	if err != nil {

@@ -26,8 +26,7 @@ func (p *Page) says(q *Page) bool {
 	return p.Title == q.Title && p.Body == q.Body && slices.Equal(p.Topics, q.Topics)
 }
 
-// Write creates a page, once for a form. Its slug comes from its title, and stays when the title
-// changes. It returns ErrSentBefore or Problems.
+// Write creates a page, once for a form. It returns ErrSentBefore or Problems.
 func (s *Site) Write(ctx context.Context, who string, d Draft) (*Page, error) {
 	p := &Page{ID: cmp.Or(d.ID, s.NewID()), Author: who, Published: s.now()}
 	d.fill(p)
@@ -44,7 +43,6 @@ func (s *Site) Write(ctx context.Context, who string, d Draft) (*Page, error) {
 	return s.withTopics(ctx, written, err)
 }
 
-// atFree calls try with the possible slugs of p, until one is free.
 func atFree(p *Page, try func(slug string) (*Page, error)) (done *Page, err error) {
 	for _, slug := range slugsFor(p.Title, p.ID) {
 		done, err = try(slug)
@@ -55,8 +53,7 @@ func atFree(p *Page, try func(slug string) (*Page, error)) (done *Page, err erro
 	return done, err
 }
 
-// withTopics creates the missing topics of p, unless err says that p was not saved. After a
-// failure, the form can be sent again.
+// After a failure of withTopics, the form can be sent again.
 func (s *Site) withTopics(ctx context.Context, p *Page, err error) (*Page, error) {
 	if err == nil {
 		err = s.addTopics(ctx, p.Topics)
@@ -67,8 +64,8 @@ func (s *Site) withTopics(ctx context.Context, p *Page, err error) (*Page, error
 	return p, nil
 }
 
-// Edit saves d, unless nothing differs, as after a form sent twice. It returns Problems,
-// ErrNotFound, ErrNotYours, ErrTrashed, or an *EditConflict.
+// Edit saves d, unless nothing differs. It returns Problems, ErrNotFound, ErrNotYours, ErrTrashed,
+// or an *EditConflict.
 func (s *Site) Edit(ctx context.Context, who, id string, d Draft) (*Page, error) {
 	d.Body = lines(d.Body)
 	edited, err := s.change(ctx, who, id, func(p *Page) error {
@@ -89,8 +86,8 @@ func (s *Site) Edit(ctx context.Context, who, id string, d Draft) (*Page, error)
 	return s.withTopics(ctx, edited, err)
 }
 
-// Trash moves a page to the trash. It returns ErrNotFound, ErrNotYours, or an *EditConflict, so
-// that authors never trash changes they have not seen.
+// Trash moves a page to the trash. It returns ErrNotFound, ErrNotYours, or an *EditConflict if the
+// author has not seen the last change.
 func (s *Site) Trash(ctx context.Context, who, id string, version int64) (*Page, error) {
 	return s.change(ctx, who, id, func(p *Page) error {
 		if !p.Live() {
@@ -104,8 +101,8 @@ func (s *Site) Trash(ctx context.Context, who, id string, version int64) (*Page,
 	})
 }
 
-// Restore takes a page out of the trash. If its slug is taken, the new one has a part of its id. It
-// returns ErrNotFound or ErrNotYours.
+// Restore takes a page out of the trash. If its slug is taken, the page gets another. It returns
+// ErrNotFound or ErrNotYours.
 func (s *Site) Restore(ctx context.Context, who, id string) (*Page, error) {
 	p, err := s.Own(ctx, who, id)
 	if err != nil {
@@ -127,7 +124,7 @@ func (s *Site) Trashed(ctx context.Context, who, cursor string) (Listing, error)
 	return listingBy(page, nil), err
 }
 
-// change updates the page with f, if it is the member's.
+// change is for the page's author.
 func (s *Site) change(ctx context.Context, who, id string, f func(*Page) error) (*Page, error) {
 	return s.Models.Pages.Update(ctx, id, func(p *Page) error {
 		if p.Author != who {
@@ -139,8 +136,8 @@ func (s *Site) change(ctx context.Context, who, id string, f func(*Page) error) 
 
 const keptRevisions = 20
 
-// History returns a page, even from the trash, and its revisions to its author, newest first. It
-// returns ErrNotFound or ErrNotYours.
+// History returns a page and its revisions to its author, newest first. It returns ErrNotFound or
+// ErrNotYours.
 func (s *Site) History(ctx context.Context, who, id string) (*Page, []kvmodel.Revision[Page], error) {
 	p, err := s.Own(ctx, who, id)
 	if err != nil {

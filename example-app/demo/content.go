@@ -15,7 +15,7 @@ import (
 //go:embed texts.json
 var textsFile []byte
 
-// texts are the building blocks of the demo. Endings make duplicate titles different.
+// Endings make duplicate titles different.
 var texts = func() (t struct {
 	Handles, Abouts, Comments []string
 	Endings                   []string
@@ -31,14 +31,14 @@ var texts = func() (t struct {
 	return t
 }()
 
-// theme is the subject of many pages. {thing} stands for one of its things.
+// {thing} stands for one of the things of a theme.
 type theme struct {
 	Topic                           string
 	Also, Things, Titles, Sentences []string
 	Extra                           string // a block that some pages have between the others
 }
 
-// chanceOf returns the random numbers for thing i of a kind, the same every time.
+// chanceOf returns the same random numbers every time.
 func chanceOf(kind string, i int) *rand.Rand {
 	seed := fnv.New64a()
 	seed.Write([]byte(kind))
@@ -47,7 +47,6 @@ func chanceOf(kind string, i int) *rand.Rand {
 
 func oneOf(r *rand.Rand, all []string) string { return all[r.IntN(len(all))] }
 
-// some returns n of all, in random order.
 func some(r *rand.Rand, all []string, n int) (picked []string) {
 	for _, i := range r.Perm(len(all))[:min(n, len(all))] {
 		picked = append(picked, all[i])
@@ -57,7 +56,6 @@ func some(r *rand.Rand, all []string, n int) (picked []string) {
 
 func memberID(i int) string { return fmt.Sprintf("demo-member-%d", i+1) }
 
-// pageID returns the id of page i, in the form of a form's id.
 func pageID(i int) string { return fmt.Sprintf("%026d", i+1) }
 
 func page(i int) (author string, d ashiato.Draft) {
@@ -92,6 +90,5 @@ func body(r *rand.Rand, theme theme) string {
 	return strings.Join(blocks, "\n\n")
 }
 
-// views returns the views of page i on its first day, by Zipf's law: the page of rank 10 has a
-// tenth of the views of the first.
+// Zipf's law: the page of rank 10 has a tenth of the views of the first.
 func views(i int) int64 { return 1 + int64(2/(chanceOf("views", i).Float64()+.0004)) }

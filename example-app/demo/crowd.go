@@ -13,7 +13,7 @@ import (
 
 const pace = 2 * time.Second
 
-// Crowd lets n visitors view, like and write on a filled site, until ctx ends or stop is called.
+// Crowd lets n visitors use a filled site, until ctx ends or stop is called.
 func Crowd(ctx context.Context, site *ashiato.Site, n int) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -23,7 +23,6 @@ func Crowd(ctx context.Context, site *ashiato.Site, n int) (stop func()) {
 	return func() { cancel(); all.Wait() }
 }
 
-// visit simulates one visitor until ctx ends.
 func visit(ctx context.Context, site *ashiato.Site, r *rand.Rand) {
 	for {
 		select {
@@ -43,8 +42,7 @@ func visit(ctx context.Context, site *ashiato.Site, r *rand.Rand) {
 	}
 }
 
-// act makes a guest view one of the newest pages, the newer the likelier, and a member like that
-// page, comment on it, visit or follow its author, or follow its topic.
+// act makes a guest view one of the newest pages, or a member like it, comment, visit or follow.
 func act(ctx context.Context, site *ashiato.Site, r *rand.Rand) error {
 	newest, err := site.Newest(ctx, "")
 	n := len(newest.Entries)

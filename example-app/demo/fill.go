@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -27,16 +28,17 @@ const (
 	acts     = 100 // of members on a day
 )
 
-// Fill adds the missing pages of plan, and the members' activity in the two weeks up to now, and
-// returns the number of pages added. The data is always the same, except for the times. Pages
-// changed or trashed by people stay as they are. Fill can be stopped at any time and called again.
-// It uses a clock of its own, so nothing else should use the store meanwhile.
+// Fill adds the missing pages of plan, with two weeks of activity, and returns their number. The
+// data is always the same, except for the times. Pages changed or trashed by people stay. Fill can
+// be stopped and called again. Nothing else should use the store meanwhile: Fill has its own clock.
 func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err error) {
 	if plan.Pages <= 0 {
 		return 0, nil
 	}
 	var behind atomic.Int64 // in nanoseconds
-	db, err := kvmodel.Open(unclosed{store}, kvmodel.Clock(func() time.Time { return time.Now().Add(-time.Duration(behind.Load())) }))
+	db, err := kvmodel.Open(unclosed{store},
+		kvmodel.Log(slog.New(slog.DiscardHandler)), // The site logs the same.
+		kvmodel.Clock(func() time.Time { return time.Now().Add(-time.Duration(behind.Load())) }))
 	if err != nil {
 		return 0, err
 	}
@@ -72,7 +74,6 @@ func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err er
 	return made, nil
 }
 
-// unclosed stays open when its DB is closed.
 type unclosed struct{ kvmodel.Store }
 
 func (u unclosed) Powers() kv.Powers { return kv.PowersOf(u.Store) }

@@ -13,8 +13,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvfault"
 )
 
-// KillWriter writes a page in a simulated process that dies just before it writes the record. It
-// returns the topic of the page. An error comes from the store before the kill.
+// KillWriter writes a page in a simulated process that dies just before it writes the record. An
+// error comes from the store before the kill.
 func KillWriter(ctx context.Context, store kvmodel.Store) (topic string, err error) {
 	topic = texts.Themes[0].Topic
 	var killed atomic.Bool

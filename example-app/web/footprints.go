@@ -12,7 +12,7 @@ func (s *Site) footprints(v *visit, member string) error {
 	return v.show(frame{Title: "Footprints", Here: "/footprints"}, footprintsPage(all, s.now()), err)
 }
 
-// seen marks the footprints as seen that the form's page showed.
+// seen marks only the footprints that the form's page showed.
 func (s *Site) seen(v *visit, member string) error {
 	until, err := v.number("until")
 	if err != nil {

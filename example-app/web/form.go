@@ -8,10 +8,9 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// line returns a field without surrounding spaces.
 func (v *visit) line(name string) string { return strings.TrimSpace(v.PostFormValue(name)) }
 
-// formID returns the id of the record that the form creates, once even if sent twice.
+// formID returns the id of the record that the form creates once.
 func (v *visit) formID() (string, error) {
 	id := v.PostFormValue("id")
 	if !kvmodel.IsID(id) {
@@ -20,7 +19,7 @@ func (v *visit) formID() (string, error) {
 	return id, nil
 }
 
-// whole returns an error if a field is missing, which must not be saved as empty.
+// A missing field must not be saved as an empty one.
 func (v *visit) whole(fields ...string) error {
 	for _, field := range fields {
 		if !v.PostForm.Has(field) {
@@ -30,7 +29,6 @@ func (v *visit) whole(fields ...string) error {
 	return nil
 }
 
-// number returns the positive number in a field.
 func (v *visit) number(name string) (int64, error) {
 	n, err := strconv.ParseInt(v.PostFormValue(name), 10, 64)
 	if err != nil || n < 1 {
@@ -41,7 +39,7 @@ func (v *visit) number(name string) (int64, error) {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// refuse explains err beside the wrong fields or above the form, and sets the status of the answer.
+// refuse explains err in the form, and sets the status.
 func (v *visit) refuse(form *templates.Form, err error) {
 	if err == nil {
 		return

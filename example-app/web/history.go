@@ -6,7 +6,6 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// history shows the edits of a page to its author.
 func (s *Site) history(v *visit, member string) error {
 	page, edits, err := s.app.History(v.Context(), member, v.PathValue("id"))
 	if err != nil {
@@ -15,7 +14,7 @@ func (s *Site) history(v *visit, member string) error {
 	return v.show(frame{Title: "History of " + page.Title}, historyPage(page, edits, s.now()), nil)
 }
 
-// changeOf returns the markup of the change made by edit i, or words. edits are newest first.
+// edits are newest first.
 func changeOf(edits []kvmodel.Revision[ashiato.Page], i int) (templates.Changes, string) {
 	switch {
 	case edits[i].Item == nil:
@@ -37,7 +36,6 @@ func (s *Site) trashed(v *visit, member string) error {
 	return v.show(frame{Title: "Trash"}, trashPage(list, s.now()), err)
 }
 
-// trash moves a page to the trash, unless it has changed since the form was shown.
 func (s *Site) trash(v *visit, member string) error {
 	version, err := v.number("version")
 	if err != nil {

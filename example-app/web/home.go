@@ -8,7 +8,7 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 )
 
-// homeNow is the current content of the home page, without pictures if they are hidden.
+// homeNow is the current content of the home page.
 type homeNow struct {
 	*ashiato.Home
 	Ring, Tree drawing // of the newest pages and of the ranking
@@ -23,7 +23,7 @@ func (s *Site) home(v *visit) error {
 	return v.show(frame{Here: "/", Script: "/live.js"}, homePage(now, trips, v.hides(), s.now()), err)
 }
 
-// keysAtHome is the approximate number of keys read for a drawing on the home page.
+// keysAtHome is about the number of keys read for a drawing.
 const keysAtHome = 30
 
 func (s *Site) readHome(ctx context.Context, drawings bool) (*homeNow, error) {
@@ -45,7 +45,6 @@ func (s *Site) readHome(ctx context.Context, drawings bool) (*homeNow, error) {
 
 const hiding = "drawings"
 
-// hides reports whether the visitor has hidden the drawings of the home page.
 func (v *visit) hides() bool {
 	c, err := v.Cookie(hiding)
 	return err == nil && c.Value == "hidden"

@@ -37,7 +37,6 @@ type drawing struct {
 	Rebuilding bool // the list has to be rebuilt first
 }
 
-// hood draws one list of the site, or by default two.
 func (s *Site) hood(v *visit) error {
 	index, of := v.FormValue("list"), v.FormValue("of")
 	all, err := s.drawAll(v.Context(), index, of)
@@ -66,7 +65,7 @@ func (s *Site) kill(v *visit) error {
 	return v.redirect(with("/hood", "list", killed, "of", topic), err)
 }
 
-// drawAll draws the list of an index, or by default two lists.
+// drawAll draws the list of an index, or two by default.
 func (s *Site) drawAll(ctx context.Context, index, of string) ([]drawing, error) {
 	shown := []list{newestList, weekList}
 	if index == killed {
@@ -89,7 +88,7 @@ func (s *Site) drawAll(ctx context.Context, index, of string) ([]drawing, error)
 	return all, nil
 }
 
-// draw draws a list, of a topic if it is topicList, from about so many keys.
+// draw reads about so many keys.
 func (s *Site) draw(ctx context.Context, l list, of string, keys int) (d drawing, err error) {
 	d.list = l
 	if l == topicList {
@@ -105,7 +104,6 @@ func (s *Site) draw(ctx context.Context, l list, of string, keys int) (d drawing
 	return d, err
 }
 
-// litSince highlights the changes since before.
 func (d drawing) litSince(before drawing) drawing {
 	lit := make([]templ.Component, len(d.Pictures))
 	for i, p := range d.Pictures {

@@ -21,7 +21,6 @@ var joining = guard.Limit{What: "sign-ups-from", Times: 100, Per: time.Hour}
 
 func (s *Site) signUpForm(v *visit) error { return s.askToSignUp(v, s.app.NewID(), nil) }
 
-// askToSignUp shows the form with the visitor's input, except the password, and explains err.
 func (s *Site) askToSignUp(v *visit, id string, err error) error {
 	form := templates.Form{
 		Action: "/signup",
@@ -68,7 +67,6 @@ func (s *Site) signUp(v *visit) error {
 
 func (s *Site) logInForm(v *visit) error { return s.askToLogIn(v, nil) }
 
-// askToLogIn shows the form with the visitor's handle, and explains err.
 func (s *Site) askToLogIn(v *visit, err error) error {
 	form := templates.Form{
 		Action: "/login",
@@ -96,9 +94,8 @@ func (s *Site) logIn(v *visit) error {
 	return s.begin(v, sessions, v.next())
 }
 
-// begin logs a member in under a new cookie, since an attacker may have planted the old one, and
-// redirects to next. If sessions, the generation read before the password, has changed since,
-// nobody is logged in.
+// begin logs a member in under a new cookie, since an attacker may have planted the old one. If
+// sessions, the generation read before the password, has changed since, nobody is logged in.
 func (s *Site) begin(v *visit, sessions kvsession.Generation, next string) error {
 	session, err := v.session()
 	if err == nil {
@@ -118,5 +115,4 @@ func (s *Site) logOut(v *visit) error {
 	return v.redirect("/", nil)
 }
 
-// next returns the address to go to after logging in or signing up.
 func (v *visit) next() string { return guard.Local(v.FormValue("next")) }

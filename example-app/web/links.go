@@ -14,14 +14,13 @@ func topicPath(name string) string    { return "/t/" + url.PathEscape(name) }
 func editPath(id string) string       { return "/edit/" + url.PathEscape(id) }
 func historyPath(id string) string    { return "/history/" + url.PathEscape(id) }
 
-// logInPath returns the address of the log-in form, which leads on to next.
 func logInPath(next string) string { return with("/login", "next", guard.Local(next)) }
 
 func rankPath(o ashiato.Order, cursor, page string) string {
 	return with("/ranking", "span", string(o), "at", cursor, "page", page)
 }
 
-// with adds a query of names and values, without empty values, to path.
+// with adds a query without empty values.
 func with(path string, query ...string) string {
 	values := url.Values{}
 	for i := 0; i < len(query); i += 2 {
@@ -43,7 +42,7 @@ func pageLink(p *ashiato.Page) templates.Link {
 	return templates.Link{Text: p.Title, Href: pagePath(p.Slug)}
 }
 
-// linkTo returns a link to a member. A former member has no address.
+// A former member has no address.
 func linkTo(m *ashiato.Member) templates.Link {
 	if m == nil {
 		return templates.Link{Text: "former member"}

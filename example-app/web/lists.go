@@ -10,7 +10,6 @@ func (s *Site) feed(v *visit, member string) error {
 	return v.show(frame{Title: "Feed", Here: "/feed"}, feedPage(list, s.now()), err)
 }
 
-// search shows the pages whose titles begin with the visitor's input.
 func (s *Site) search(v *visit) error {
 	found, err := s.app.Search(v.Context(), v.FormValue("q"), v.FormValue("at"))
 	return v.show(frame{Title: "Search", Query: found.Query}, searchPage(found, s.now()), err)

@@ -54,7 +54,7 @@ func (s *Site) source(query url.Values) source {
 	}
 }
 
-// live sends the parts of a page as server-sent events, whenever they have changed.
+// live sends the parts of a page whenever they have changed.
 func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	leave, ok := s.streams.Enter(guard.Address(r, !s.config.Development))
 	if !ok {
@@ -90,7 +90,7 @@ func eventOf(ctx context.Context, tell source) (string, error) {
 	return "data: " + strings.ReplaceAll(markup.String(), "\n", " ") + "\n\n", err
 }
 
-// stream sends event, and others when the parts change, until ctx ends or the visitor leaves.
+// stream ends with ctx, or when the visitor leaves.
 func stream(ctx context.Context, w http.ResponseWriter, event string, tell source) {
 	control := http.NewResponseController(w)
 	tick := time.NewTicker(pulse)

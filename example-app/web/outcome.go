@@ -23,7 +23,7 @@ var (
 	errBadForm    = errors.New("the form is incomplete")
 )
 
-// outcome is the message for a visitor after an error: the event, and the next step.
+// outcome is the message for a visitor after an error.
 type outcome struct {
 	err         error
 	status      int // 0: the status of the data layer
@@ -74,7 +74,7 @@ func outcomeOf(err error) outcome {
 	return o
 }
 
-// report logs errors caused by the site, and tells the browser when to try again.
+// report logs errors caused by the site.
 func (v *visit) report(err error) outcome {
 	o := outcomeOf(err)
 	v.site.config.Recovery.Notice(err)
@@ -93,7 +93,6 @@ func (v *visit) report(err error) outcome {
 	return o
 }
 
-// fail answers with the page for err.
 func (v *visit) fail(err error) {
 	visitor, unknown := v.visitor()
 	if unknown != nil && outcomeOf(err).status < http.StatusInternalServerError {

@@ -10,7 +10,7 @@ import (
 
 func (s *Site) page(v *visit) error { return s.showPage(v, v.PathValue("slug"), nil) }
 
-// showPage shows a page and, if a comment was refused, its text with the reason.
+// showPage shows a page, and a refused comment with the reason.
 func (s *Site) showPage(v *visit, slug string, refused error) error {
 	member, err := v.member()
 	if err != nil {

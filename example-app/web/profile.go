@@ -1,6 +1,5 @@
 package web
 
-// profile shows a member, and leaves a footprint.
 func (s *Site) profile(v *visit) error {
 	member, err := v.member()
 	if err != nil {

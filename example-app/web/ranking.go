@@ -8,8 +8,7 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// ranking shows this week's ranking, unless the query names another. If it names a page, its
-// neighbors are shown too, by default of all time.
+// ranking shows this week by default, and the neighbors of a page that the query names.
 func (s *Site) ranking(v *visit) error {
 	span, page := ashiato.ThisWeek, v.FormValue("page")
 	if page != "" {
@@ -34,12 +33,11 @@ var orders = []order{
 	{ashiato.MostLiked, "Liked", "by likes", "like", "likes"},
 }
 
-// orderOf returns the words of an order. The domain has refused unknown orders.
+// The domain has refused unknown orders.
 func orderOf(o ashiato.Order) order {
 	return orders[slices.IndexFunc(orders, func(known order) bool { return known.order == o })]
 }
 
-// around returns the rank of a page, and its neighbors.
 func around(ranks *ashiato.Ranks, page string) templates.Around {
 	o := orderOf(ranks.Order)
 	a := templates.Around{Of: int64(ranks.Of), Rows: ranked(ranks.Near, 0, o)}

@@ -14,8 +14,8 @@ type route struct {
 }
 
 // routes lists every page and form. After a form, a comment has the words on its button and its
-// fields. A handler in members runs only for members. The forms for a page or a comment check the
-// member themselves, so that they can show guests what they typed.
+// fields. The forms for a page or a comment check the member themselves, so that they can show
+// guests what they typed.
 var routes = []route{
 	{"GET", "/{$}", (*Site).home},              // newest and popular pages; for members, also their feed
 	{"POST", "/drawings", (*Site).setDrawings}, // Hide the drawings, Show the drawings: drawings
@@ -64,8 +64,7 @@ var routes = []route{
 	{"POST", "/hood/kill", (*Site).kill}, // Kill a writer
 }
 
-// deed returns the handler of a button on the page at base and the path value called name. It sends
-// guests to log in first, and back to the page.
+// deed returns the handler of a button. It sends guests to log in, and back to the page.
 func deed(base, name string, do func(app *ashiato.Site, ctx context.Context, member, name string) error) handler {
 	return func(s *Site, v *visit) error {
 		page := base + url.PathEscape(v.PathValue(name))
@@ -80,7 +79,7 @@ func deed(base, name string, do func(app *ashiato.Site, ctx context.Context, mem
 	}
 }
 
-// Forms returns the paths that accept forms, for tests of each of them.
+// Forms returns the paths of forms.
 func Forms() []string {
 	var paths []string
 	for _, r := range routes {

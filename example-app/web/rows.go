@@ -23,7 +23,7 @@ func rows(entries []ashiato.Entry, now time.Time) []templates.Row {
 	return all
 }
 
-// ranked returns rows with bars relative to first, or without if that is 0.
+// Bars are relative to first; 0 is none.
 func ranked(placed []ashiato.Placed, first int64, o order) []templates.Ranked {
 	var all []templates.Ranked
 	for _, p := range placed {
@@ -39,7 +39,6 @@ func ranked(placed []ashiato.Placed, first int64, o order) []templates.Ranked {
 	return all
 }
 
-// withSpan adds the range of the ranks in rows to p.
 func withSpan(p templates.Pager, rows []templates.Ranked, of int) templates.Pager {
 	if n := len(rows); n > 0 {
 		p.Words = templates.Span(rows[0].Rank, rows[n-1].Rank, int64(of))
@@ -47,7 +46,6 @@ func withSpan(p templates.Pager, rows []templates.Ranked, of int) templates.Page
 	return p
 }
 
-// fact returns a number with its unit, as a link if href is not empty.
 func fact(n int64, one, many, href string) templates.Fact {
 	f := templates.Counted(n, one, many)
 	return templates.Fact{Figure: templates.Link{Text: f.Value, Href: href}, After: f.Unit}
@@ -61,7 +59,6 @@ func on(t time.Time) string { return t.UTC().Format("January 2, 2006") }
 
 func moment(t time.Time) string { return t.UTC().Format("January 2, 2006, 15:04 UTC") }
 
-// unlessRebuilding returns empty, or a message that the list has to be rebuilt first.
 func unlessRebuilding(rebuilding bool, empty templates.Empty) templates.Empty {
 	if rebuilding {
 		return templates.Empty{Words: "This list is being rebuilt. Try again in a few minutes."}

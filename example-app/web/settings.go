@@ -12,8 +12,7 @@ func (s *Site) settings(v *visit, member string) error {
 	return s.showSettings(v, member, nil, nil)
 }
 
-// showSettings shows the settings, and why a form was refused. The password form has the handle,
-// for password managers.
+// The password form has the handle, for password managers.
 func (s *Site) showSettings(v *visit, member string, badProfile, badPassword error) error {
 	me, err := s.app.Models.Members.Get(v.Context(), member)
 	if err != nil {
@@ -52,13 +51,12 @@ func (s *Site) describe(v *visit, member string) error {
 	return v.redirect("/settings?saved", nil)
 }
 
-// passwordChange is the data of the intent that changes a password.
+// passwordChange is the data of an intent.
 type passwordChange struct {
 	ashiato.PasswordChange
 	Keep string // the session to keep
 }
 
-// setPassword changes the password, and ends all sessions but one.
 func (s *Site) setPassword(ctx context.Context, c passwordChange) error {
 	if err := s.app.SetPassword(ctx, c.PasswordChange); err != nil {
 		return err
@@ -66,8 +64,7 @@ func (s *Site) setPassword(ctx context.Context, c passwordChange) error {
 	return s.sessions.RevokeAll(ctx, c.Member, c.Keep)
 }
 
-// changePassword gives this session a new cookie. The intent completes even if the visitor leaves
-// or this process ends.
+// The intent completes even if the visitor leaves or this process ends.
 func (s *Site) changePassword(v *visit, member string) error {
 	change, err := s.app.NewPassword(v.Context(), member, v.PostFormValue("old"), v.PostFormValue("password"))
 	if err != nil {

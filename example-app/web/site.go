@@ -112,7 +112,6 @@ func (s *Site) Close() { s.end() }
 
 func (s *Site) now() time.Time { return s.app.DB().Now() }
 
-// isAdmin guards the database pages.
 func (s *Site) isAdmin(r *http.Request) error {
 	session, err := s.sessions.New(r, s.config.cookie())
 	if err == nil && (s.config.Admin == "" || s.sessions.User(session) != s.config.Admin) {
@@ -121,7 +120,6 @@ func (s *Site) isAdmin(r *http.Request) error {
 	return err
 }
 
-// guarded refuses forms from other sites, and limits the time of a request.
 func (s *Site) guarded(next http.Handler) http.Handler {
 	origin := http.NewCrossOriginProtection()
 	origin.SetDenyHandler(s.failing(errOtherSite))
@@ -159,8 +157,7 @@ func (s *Site) failing(err error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.visit(w, r).fail(err) })
 }
 
-// members returns a handler for members. Guests log in first and come back; their forms are
-// refused.
+// Guests log in first and come back; their forms are refused.
 func members(handle func(s *Site, v *visit, member string) error) handler {
 	return func(s *Site, v *visit) error {
 		member, err := v.signedIn()
@@ -174,8 +171,7 @@ func members(handle func(s *Site, v *visit, member string) error) handler {
 	}
 }
 
-// health answers "ok" or "rebuilding" with status 200, since most pages are served, and a lost or
-// silent store with 503.
+// Most pages are served during a rebuild, so that has status 200. A lost or silent store has 503.
 func (s *Site) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")

@@ -36,7 +36,7 @@ func written(words string) templ.Component {
 	return templ.Raw(strings.ReplaceAll(b.String(), "<pre>", `<pre tabindex="0">`)) // The keyboard can scroll it.
 }
 
-// tame removes images and unsafe links. Headings are below the page's own, and skip no level.
+// tame removes images and unsafe links, and puts headings below those of the page.
 type tame struct{}
 
 func (tame) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
@@ -69,7 +69,6 @@ func (tame) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
 	}
 }
 
-// safe reports whether a link may lead to an address: over http or https, or within the site.
 func safe(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// visit is one request and its visitor, who is looked up while the handler loads the data.
+// visit is a request. Its visitor is looked up while the handler loads the data.
 type visit struct {
 	*http.Request
 	w       http.ResponseWriter
@@ -37,7 +37,6 @@ type visit struct {
 	visitor func() (*ashiato.Visitor, error) // nil: a guest
 }
 
-// visit starts to look up the visitor of r.
 func (s *Site) visit(w http.ResponseWriter, r *http.Request) *visit {
 	ctx, meter := kvmodel.Metered(r.Context())
 	v := &visit{Request: r.WithContext(ctx), w: w, site: s, id: rand.Text()[:8], nonce: rand.Text(), begun: time.Now(), meter: meter}
@@ -67,7 +66,7 @@ func (v *visit) member() (string, error) {
 	return v.who, err
 }
 
-// signedIn is member, but returns errSignedOut instead of "".
+// signedIn returns errSignedOut for a guest.
 func (v *visit) signedIn() (string, error) {
 	member, err := v.member()
 	if err == nil && member == "" {
@@ -76,7 +75,7 @@ func (v *visit) signedIn() (string, error) {
 	return member, err
 }
 
-// allowed is signedIn, and counts a try of the member against limit.
+// allowed is signedIn, and counts a try.
 func (v *visit) allowed(limit guard.Limit) (string, error) {
 	member, err := v.signedIn()
 	if err == nil {
@@ -85,10 +84,9 @@ func (v *visit) allowed(limit guard.Limit) (string, error) {
 	return member, err
 }
 
-// from returns the origin of the request, as limits take it.
 func (v *visit) from() string { return guard.Address(v.Request, !v.site.config.Development) }
 
-// looks reports whether a person is viewing the page, not a browser that prefetches or embeds it.
+// looks excludes browsers that prefetch or embed the page.
 func (v *visit) looks() bool {
 	dest := v.Header.Get("Sec-Fetch-Dest")
 	ahead := v.Header.Get("Sec-Purpose") + v.Header.Get("Purpose")
@@ -107,9 +105,8 @@ func (v *visit) keepAlive() error {
 	return err
 }
 
-// show answers with a page: body in its frame. If err is not nil, it returns err instead. If it
-// returns an error, it has written nothing. A page about a failure of the store is shown even to an
-// unknown visitor.
+// show answers with body in its frame, unless err is not nil. If it returns an error, it has
+// written nothing. A failure of the store is shown even to an unknown visitor.
 func (v *visit) show(f frame, body templ.Component, err error) error {
 	if err != nil {
 		return err
@@ -145,7 +142,6 @@ func (v *visit) write(f frame, visitor *ashiato.Visitor, body templ.Component) {
 	_, _ = v.w.Write(page.Bytes())
 }
 
-// redirect answers with another address of the site, unless err is not nil.
 func (v *visit) redirect(path string, err error) error {
 	if err == nil {
 		err = v.keepAlive()
@@ -158,7 +154,7 @@ func (v *visit) redirect(path string, err error) error {
 	return err
 }
 
-// cost returns, in development, the cost of the visit, and sends it as a header.
+// cost is for development.
 func (v *visit) cost() *templates.Cost {
 	if !v.site.config.Development {
 		return nil

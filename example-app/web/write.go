@@ -40,7 +40,7 @@ func (s *Site) write(v *visit) error {
 	return v.redirect(pagePath(page.Slug), nil)
 }
 
-// editForm shows the form for a page or, with ?edit=, for its text after that edit.
+// With ?edit=, the form has the text after that edit.
 func (s *Site) editForm(v *visit, member string) error {
 	page, err := s.app.Own(v.Context(), member, v.PathValue("id"))
 	if err == nil && !page.Live() {
@@ -64,7 +64,6 @@ func (s *Site) editForm(v *visit, member string) error {
 	return v.showDraft(d, nil, nil)
 }
 
-// edit saves the member's input, unless the page has changed since the form was shown.
 func (s *Site) edit(v *visit) error {
 	version, err := v.number("version")
 	if err == nil {
@@ -86,7 +85,6 @@ func (s *Site) edit(v *visit) error {
 	return v.redirect(pagePath(page.Slug), nil)
 }
 
-// editing shows the form again and explains err. After a conflict it also shows the saved version.
 // If the page is gone, the form creates a new one.
 func (s *Site) editing(v *visit, d ashiato.Draft, err error) error {
 	if conflict, ok := errors.AsType[*ashiato.EditConflict](err); ok {
@@ -100,7 +98,6 @@ func (s *Site) editing(v *visit, d ashiato.Draft, err error) error {
 	return v.showDraft(d, err, nil)
 }
 
-// theirs returns the notice of an edit conflict, with both versions side by side.
 func theirs(c *ashiato.EditConflict) *templates.Notice {
 	saved := c.Saved
 	theirs, mine := templates.Compare(valuesOf(draftOf(saved)), valuesOf(c.Yours))
@@ -124,7 +121,6 @@ func draftOf(p *ashiato.Page) ashiato.Draft {
 	return ashiato.Draft{ID: p.ID, Title: p.Title, Body: p.Body, Topics: p.Topics, Version: p.Version}
 }
 
-// draft returns the input in the form of a page.
 func (v *visit) draft() ashiato.Draft {
 	return ashiato.Draft{Title: v.line("title"), Body: v.PostFormValue("body"), Topics: topicsIn(v.line("topics"))}
 }
@@ -134,7 +130,7 @@ func topicsIn(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return unicode.Is(unicode.Zs, r) || strings.ContainsRune("\t#,，、،", r) })
 }
 
-// draftForm returns the form for an existing page if the draft has its version, or for a new one.
+// The form is for an existing page if the draft has its version.
 func draftForm(d ashiato.Draft) templates.Form {
 	form := templates.Form{
 		ID: "draft", Action: "/write",
@@ -161,7 +157,7 @@ func draftForm(d ashiato.Draft) templates.Form {
 
 func valuesOf(d ashiato.Draft) string { return templates.ValuesOf(draftForm(d).Fields) }
 
-// showDraft shows the form for d, and explains err. theirs may be nil.
+// theirs may be nil.
 func (v *visit) showDraft(d ashiato.Draft, err error, theirs *templates.Notice) error {
 	form := draftForm(d)
 	v.refuse(&form, err)

@@ -4,14 +4,16 @@ package console
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"sync"
+	"text/tabwriter"
 	"time"
-	"unicode/utf8"
 )
 
 // Console is the input and output of a verb. Several goroutines may use it.
@@ -31,7 +33,6 @@ type Console struct {
 	last   time.Time // when a line of progress was last written, or zero
 }
 
-// New returns a console over the three. It finds out which are terminals.
 func New(in io.Reader, out, err io.Writer) *Console {
 	return &Console{Asks: IsTerminal(in), Live: IsTerminal(err), Clears: IsTerminal(out), in: bufio.NewReader(in), out: out, err: err, began: time.Now()}
 }
@@ -50,16 +51,19 @@ func IsTerminal(f any) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// Write writes to the output.
 func (c *Console) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.clear()
 	n, err := c.out.Write(p)
-	if c.failed == nil {
-		c.failed = err
-	}
+	c.failed = cmp.Or(c.failed, err)
 	return n, err
+}
+
+func (c *Console) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed = cmp.Or(c.failed, err)
 }
 
 // Failed returns the first error of writing to the output, or nil.
@@ -69,10 +73,8 @@ func (c *Console) Failed() error {
 	return c.failed
 }
 
-// Say writes a line to the output.
 func (c *Console) Say(format string, args ...any) { fmt.Fprintf(c, format+"\n", args...) }
 
-// Note writes a line to the errors.
 func (c *Console) Note(format string, args ...any) { fmt.Fprintf(c.Errors(), format+"\n", args...) }
 
 // Errors returns a writer to the errors.
@@ -89,21 +91,14 @@ func (e toErrors) Write(p []byte) (int, error) {
 
 // Table writes rows with aligned columns.
 func (c *Console) Table(rows [][]string) {
-	var widths []int
+	var all bytes.Buffer
+	w := tabwriter.NewWriter(&all, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
+		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			line.WriteString(cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
-		}
-		c.Say("%s", strings.TrimRight(line.String(), " "))
+	w.Flush()
+	for line := range strings.Lines(all.String()) {
+		c.Say("%s", strings.TrimRight(line, " \n"))
 	}
 }
 
@@ -112,8 +107,7 @@ const (
 	lineEvery = 10 * time.Second
 )
 
-// Progress writes a line of progress to the errors: on a terminal it replaces the last one,
-// elsewhere it writes one every ten seconds.
+// Progress replaces the line of progress on a terminal. Elsewhere it writes one every ten seconds.
 func (c *Console) Progress(line string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,7 +138,7 @@ func (c *Console) Done() {
 	c.clear()
 }
 
-// clear removes the line of progress from the screen. The caller holds the lock.
+// The caller of clear holds the lock.
 func (c *Console) clear() {
 	if c.shown {
 		fmt.Fprint(c.err, "\r\x1b[K")
@@ -152,7 +146,7 @@ func (c *Console) clear() {
 	}
 }
 
-// Ask asks a question, and reports whether the answer is yes. If ctx ends first, it is no.
+// Ask reports whether the answer is yes. If ctx ends first, it is no.
 func (c *Console) Ask(ctx context.Context, question string) bool {
 	fmt.Fprint(c.Errors(), question+" [y/N] ")
 	answer := make(chan string, 1)

@@ -10,18 +10,18 @@ import (
 const Version = 1
 
 // Object writes v, a struct, as an object on one line, with the version and its kind.
-func (c *Console) Object(kind string, v any) error {
+func (c *Console) Object(kind string, v any) {
 	fields, err := JSON(v)
 	if err != nil {
-		return err
+		c.fail(fmt.Errorf("%s: %w", kind, err))
+		return
 	}
 	rest := bytes.TrimPrefix(fields, []byte("{"))
 	between := ","
 	if rest[0] == '}' {
 		between = ""
 	}
-	_, err = fmt.Fprintf(c, `{"v":%d,"type":%q%s%s`+"\n", Version, kind, between, rest)
-	return err
+	fmt.Fprintf(c, `{"v":%d,"type":%q%s%s`+"\n", Version, kind, between, rest)
 }
 
 // JSON returns v as JSON, with readable text.
