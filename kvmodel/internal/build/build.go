@@ -18,7 +18,6 @@ import (
 // some from being built.
 var buildKey = kv.NewClass("build", 1) // model
 
-// ErrTaken means that another process has taken over the build.
 var ErrTaken = errors.New("another process has taken the build over")
 
 // Busy is the error of a claim while another process builds.
@@ -37,9 +36,9 @@ type Item struct {
 	// dead process.
 	Alone bool
 
-	mu     sync.Mutex // never held during a trip
-	looked bool       // there was a claim
-	owner  string     // last seen owner and beat, and the time when they changed
+	mu     sync.Mutex
+	looked bool   // there was a claim
+	owner  string // last seen, as beat, which changed at since
 	beat   uint64
 	since  time.Time
 }
@@ -51,8 +50,7 @@ func (i *Item) Read(ctx context.Context) (st State, exists bool, err error) {
 	return st, version != 0, err
 }
 
-// read returns the state in the item and its version, 0 if it does not exist. A damaged item has
-// the zero State.
+// read returns version 0 if there is no item, and the zero State if it is damaged.
 func (i *Item) read(ctx context.Context, s kv.Store) (st State, version kv.Version, err error) {
 	got, err := kv.One(ctx, s, kv.OpGet(i.key()))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -109,7 +107,8 @@ func (i *Item) mayTake(st State) bool {
 	return now.Sub(i.since) >= times.Silent
 }
 
-// Lease is a build owned by this process until another takes it over.
+// Lease is a build owned by this process until another takes it over: then its methods return
+// ErrTaken.
 type Lease struct {
 	item *Item
 
@@ -117,7 +116,6 @@ type Lease struct {
 	Found State
 }
 
-// Keep saves the state of the build, or returns ErrTaken.
 func (l *Lease) Keep(ctx context.Context, s kv.Store, st State) error {
 	return l.write(ctx, s, func(now *State) {
 		st.owner, st.beat = now.owner, now.beat
@@ -125,7 +123,7 @@ func (l *Lease) Keep(ctx context.Context, s kv.Store, st State) error {
 	})
 }
 
-// Beat shows that the owner is alive, or returns ErrTaken.
+// Beat shows that the owner is alive.
 func (l *Lease) Beat(ctx context.Context) error {
 	return l.write(ctx, l.item.Store, func(*State) {})
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 )
 
-// State is the progress of a build.
 type State struct {
 	Tokens  []string // of the built item, for the indexes being built; sorted
 	Number  int64    // of the rebuild
@@ -19,14 +18,14 @@ type State struct {
 	Done    int64 // ids entered, some perhaps twice
 	Total   int64 // approximate number of ids; 0: unknown
 
-	// Losers are the ids of records that hold a unique value of others.
+	// Losers are the ids of records that hold a unique value of others. More are not stored.
 	Losers []string
 	More   int64
 
 	// Own is the progress of indexes with their own steps, by name.
 	Own map[string]string
 
-	owner string // the building process; "" if none
+	owner string // "" if none
 	beat  uint64 // counts the owner's writes
 }
 

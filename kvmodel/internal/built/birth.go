@@ -11,12 +11,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A model begins before its first write. First the built item is added: it names all indexes and
-// says that the model begins. Where ids are listed, the list is created next, and then the item
-// says that the model has begun. So the item is the witness of the list's head, which never exists
-// without it.
+// Before the first write of a model the built item is added: it names all indexes and says that the
+// model begins. Where ids are listed, the list is created next, and then the item says that the
+// model has begun. So the list's head never exists without the item, its witness.
 
-// view is the state of a model's built item and of the head of its ids, read in one trip.
+// view is a model's built item and the head of its ids, read in one trip.
 type view struct {
 	Look
 	listed  bool       // the list of ids exists, or the model has none
@@ -38,16 +37,14 @@ type Look struct {
 	Accepted bool      // a loss was accepted since
 	Head     kv.Result // answer to a get of the head of the list of ids
 
-	// Damaged is an ErrCorrupt if the item cannot be read. Until it is rewritten, it names no
-	// index.
+	// Damaged is an ErrCorrupt: the item cannot be read. Until it is rewritten, it names no index.
 	Damaged error
 
 	asked   time.Time
 	edition Edition // of the store
 }
 
-// isPast reports whether the built item belongs to another edition of the store, or was lost in
-// one: a loss has been accepted since.
+// isPast reports whether a loss was accepted since the built item was written, or lost it.
 func (v view) isPast() bool { return v.of != v.edition.text() }
 
 // isNew reports whether nothing was written to the model yet.
@@ -76,9 +73,8 @@ func saysNothing(model string) error {
 	return fmt.Errorf("%w: %s has records, but the item that names its indexes is gone", kv.ErrLost, model)
 }
 
-// look reads the built item and the head. The error is an ErrLost if one is lost and cannot be
-// restored. A model may begin between the two reads, so a loss counts only if a second read
-// confirms it.
+// look returns an ErrLost if the built item or the head is lost and cannot be restored. A model may
+// begin between the two reads, so a loss counts only if a second read confirms it.
 func (b *Item) look(ctx context.Context) (view, error) {
 	v, err := b.peek(ctx)
 	if err == nil && v.version == 0 && v.isNew() && b.Written != nil {
@@ -96,7 +92,6 @@ func (b *Item) look(ctx context.Context) (view, error) {
 	return v, err
 }
 
-// isWritten reports whether Written has found records.
 func (b *Item) isWritten(ctx context.Context) (written bool, err error) {
 	b.mu.Lock()
 	blank := b.Now().Sub(b.blank) < times.Head

@@ -51,23 +51,22 @@ type Config struct {
 	Mine func() []string
 }
 
-// Item is the built item of a model and this process's knowledge about it. Indexes are named with
-// their definitions.
+// Item is the built item of a model and this process's knowledge about it.
 type Item struct {
 	Config
 	losses kv.Losses     // nil: not supported by the store
 	turn   chan struct{} // holds one token while nobody claims the item
 
-	mu      sync.Mutex // never held during a trip
-	edition Edition    // edition of the store for the following fields
-	read    time.Time  // when the item, which exists, was requested and lacked missing
-	missing []string   // incomplete indexes
-	due     time.Time  // when it was last read in the background
-	begun   bool       // the model has begun
-	blank   time.Time  // when the model had no records
-	claimed string     // the journal under which the item names only this model's indexes
-	looked  time.Time  // when that was last confirmed
-	ripe    time.Time  // when no reader uses the removed indexes any more
+	mu      sync.Mutex
+	edition Edition   // of the store, for the following fields
+	read    time.Time // when the item, which exists, was requested and lacked missing
+	missing []string  // incomplete indexes
+	due     time.Time // when it was last read in the background
+	begun   bool      // the model has begun
+	blank   time.Time // when the model had no records
+	claimed string    // the journal under which the item names only this model's indexes
+	looked  time.Time // when that was last confirmed
+	ripe    time.Time // when no reader uses the removed indexes any more
 }
 
 // Alone stands for the journal of a process that holds its store alone, and needs none.
@@ -77,7 +76,7 @@ func New(c Config) *Item {
 	return &Item{Config: c, losses: kv.PowersOf(c.Store).Losses, turn: make(chan struct{}, 1)}
 }
 
-// current discards knowledge of other editions of the store. The caller holds mu.
+// current discards knowledge of other editions. The caller holds mu.
 func (b *Item) current() {
 	if now := b.Edition(); b.edition != now {
 		b.edition, b.read, b.missing, b.due, b.begun, b.claimed = now, time.Time{}, nil, time.Time{}, false, ""
@@ -160,9 +159,8 @@ func (b *Item) claims(journal string, l Look) {
 	}
 }
 
-// claim removes foreign indexes from the item and returns this model's incomplete indexes. An index
-// is first marked as leaving, so that every process without it waits until no reader uses it any
-// more.
+// claim removes foreign indexes from the item and returns this model's incomplete ones. An index is
+// first marked as leaving, so that every process without it waits until no reader uses it.
 func (b *Item) claim(ctx context.Context) (missing []string, l Look, err error) {
 	var foreign []state
 	err = b.write(ctx, func(v view) (indexes []state, change bool) {
@@ -245,8 +243,6 @@ func (b *Item) Lacked(ctx context.Context) ([]string, error) {
 // Building is a build of indexes: the token of each in the item, "" if it is already complete.
 type Building map[string]string
 
-// ErrStopped means that a build had no effect, because a process without the index has begun to
-// write, or a loss was accepted.
 var ErrStopped = errors.New("a process without the index has begun to write, or a loss was accepted")
 
 // Build marks the incomplete indexes as being built. A process without them then removes them
@@ -353,7 +349,6 @@ func (b *Item) Begin(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// End records the end of the rebuild with that number.
 func (b *Item) End(ctx context.Context, number int64) error {
 	key := endedKey.Key(b.Model)
 	return kv.Change(key, func() error {

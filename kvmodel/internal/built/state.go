@@ -14,7 +14,6 @@ import (
 // from it is void in the next.
 type Edition struct{ number, id uint64 }
 
-// Edition returns the edition of the store known to this process.
 func (b *Item) Edition() (e Edition) {
 	e.number, e.id = kv.EditionOf(b.losses)
 	return e
@@ -138,7 +137,6 @@ func buildingOf(indexes []state) (defs []string) {
 	return defs
 }
 
-// at returns the position of def in indexes, or -1.
 func at(indexes []state, def string) int {
 	return slices.IndexFunc(indexes, func(s state) bool { return s.def == def })
 }

@@ -20,8 +20,6 @@ import (
 
 const RecordsAtOnce = 100
 
-// builtConfig returns the configuration of the built item. The witness is an item that, once
-// written, is never removed.
 func (m *Model) builtConfig() built.Config {
 	c := built.Config{Store: m.Db.Store, Now: m.Db.Now, Alone: m.Db.Alone, Model: m.Name, Mine: m.Definitions}
 	switch {
@@ -74,8 +72,7 @@ func (m *Model) EachID(ctx context.Context, f func(ids []string) (live int, err 
 }
 
 // openIDs returns the ids in journal lines, which may be nowhere else, and an error for damaged
-// lines. A line is deleted only after its id is in the enumeration, so reading the lines first
-// misses none.
+// lines. A line goes only after its id is listed, so reading the lines first misses none.
 func (m *Model) openIDs(ctx context.Context) (ids []string, damaged, err error) {
 	ids, err = journal.CreatedIDs(ctx, m.Db.Store, m.Name)
 	if wire.IsCorrupt(err) {
@@ -176,15 +173,15 @@ func eachNumber(first, last int64, f func(ids []string, to int64) error) error {
 	return nil
 }
 
-// On a store that walks keys in order, the keys of the records tell which records exist. So a new
-// record is written under its own key only, and a walk sees it as soon as it is committed.
+// On a store that walks keys in order, a record is written under its own key only, and a walk sees
+// it once it is committed.
 
 type walker = func(ctx context.Context, begin, after string, f func(keys []string) error) error
 
 // ErrStop ends a walk.
 var ErrStop = errors.New("stop")
 
-// idMark is the mark, in the envelope of a record with a hashed key, that holds its id.
+// idMark holds the id of a record with a hashed key.
 const idMark = "#id"
 
 // walkKeys is EachFrom along the keys of the records. A walk that continues does not skip
@@ -242,8 +239,8 @@ func (m *Model) isWritten(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// idsOf returns the ids of the records under keys. An ErrCorrupt names hashed keys whose records do
-// not contain their ids.
+// idsOf returns the ids of the records under keys. damaged names hashed keys whose records do not
+// contain their ids.
 func (m *Model) idsOf(ctx context.Context, keys []string) (ids []string, damaged, err error) {
 	var hashed []string
 	for _, key := range keys {

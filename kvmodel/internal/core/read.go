@@ -22,7 +22,7 @@ func (m *Model) See(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen
 	return m.seeIn(ctx, s, m.Keys, ids)
 }
 
-// seeIn is see for families, which are all families or only the first: then without counters.
+// seenIn reads the given families: all, or only the first, then without counters.
 func (m *Model) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen, error) {
 	results, err := kv.GetEach(ctx, s, m.Decoder, families, ids)
 	if err != nil {
@@ -74,8 +74,7 @@ func (m *Model) Values(ctx context.Context, s kv.Store, ids []string) ([]plug.Re
 	return values, err
 }
 
-// decodeEach calls f with the decoded results of each of ids, read from the same families. f must
-// not retain the Seen.
+// decodeEach calls f with the decoded results of each of ids. f must not retain the Seen.
 func (m *Model) decodeEach(ids []string, results []kv.Result, f func(i int, rec *plug.Seen)) error {
 	var room recordRoom
 	var damaged []error
@@ -135,8 +134,8 @@ func (m *Model) SeeOne(ctx context.Context, s kv.Store, id string) (*plug.Seen, 
 	return recs[0], err
 }
 
-// Shown returns the store for reads on behalf of users. Most reads of records with several ids,
-// such as votes, find nothing.
+// Shown returns the store for reads by users. Most reads of records with several ids, such as
+// votes, find nothing.
 func (m *Model) Shown() kv.Store {
 	if m.IsEdge {
 		return kv.Sparse(m.Db.Store)
@@ -212,7 +211,6 @@ type Placed struct {
 	At    int
 }
 
-// places returns the places of v, given the results for its keys.
 func (p *Placed) places(v plug.Record, results []kv.Result) []string {
 	k, ok := results[0].Decoded.(*keptRecord)
 	if !ok || p.At >= len(k.places) {
@@ -255,8 +253,7 @@ func (m *Model) copyKept(room *recordRoom, rec *plug.Seen, version kv.Version, k
 	}
 }
 
-// DecodeOne returns the record id, given the answer to its get. After an error other than
-// ErrCorrupt it returns nil.
+// DecodeOne returns nil after an error other than ErrCorrupt.
 func (m *Model) DecodeOne(id string, r kv.Result) (*plug.Seen, error) {
 	rec := new(plug.Seen)
 	err := m.decode(new(recordRoom), rec, id, r)
@@ -286,11 +283,10 @@ func (m *Model) damage(rec *plug.Seen, r kv.Result, err error) error {
 	return rec.Err
 }
 
-// sharedBytes is the size of the largest record whose texts refer to the store's answer. Keeping
-// one of its texts keeps no more than that in memory.
+// sharedBytes is the size of the largest record whose texts refer to the store's answer: keeping
+// one of them keeps no more than that in memory.
 const sharedBytes = 4 << 10
 
-// DecodeBody decodes a body written by the given version of the model.
 func (m *Model) DecodeBody(version int, body []byte, shared bool) (plug.Record, error) {
 	v := m.Empty()
 	unmarshal := m.Codec.Unmarshal

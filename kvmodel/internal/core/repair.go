@@ -12,11 +12,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Repair makes the entries of the record id, at the places touched, agree with the record.
+// Repair makes the entries of the record id, at the places touched, agree with the record. It first
+// fences every rev up to past.
 func (m *Model) Repair(ctx context.Context, s kv.Store, id string, past uint64, touched []envelope.Touched, doubt bool) error {
 	if past > 0 && (m.Ends || slices.ContainsFunc(m.Indexes(), hasNotes)) {
-		// Two changes for one rev may have entered the record at one place with
-		// different ends or notes. Only an entry with a greater rev outdoes them both.
+		// Two changes for one rev may have entered the record at one place with different ends or
+		// notes. Only an entry with a greater rev outdoes them both.
 		past++
 	}
 	rec, err := m.fenced(ctx, s, id, past)

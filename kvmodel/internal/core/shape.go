@@ -29,7 +29,6 @@ func hashesOf(defs []string) (all []string) {
 	return all
 }
 
-// hashesIn returns the hashes in a shape of m, and false for the shape of another model.
 func (m *Model) hashesIn(shape string) (all []string, ok bool) {
 	rest, ok := strings.CutPrefix(shape, m.Name+"=")
 	for ; ok && len(rest) >= hashLen; rest = rest[hashLen:] {
@@ -53,8 +52,7 @@ func (m *Model) KeepsMore(shape string) bool {
 const otherTries = 60
 
 // AwaitEnd waits up to a minute until no other live process has a shape that is accepts or a
-// damaged head. It returns the readable name of one that has not ended, or "", and the names of the
-// dead.
+// damaged head. It returns the readable name of one that has, or "", and the dead ones.
 func (db *DB) AwaitEnd(ctx context.Context, is func(shape string) bool) (living string, dead []string, err error) {
 	for range otherTries {
 		all, err := journal.Others(ctx, db.Store, db.Journal.IsOwn, nil)

@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// EncodeBody returns the body of v. Fields of old that the struct does not have are kept. old may
-// be nil.
+// EncodeBody returns the body of v with the fields of old that the struct does not have. old may be
+// nil.
 func (m *Model) EncodeBody(old *envelope.Envelope, v plug.Record) ([]byte, error) {
 	body, err := m.Codec.Append(nil, v)
 	if err != nil || !old.Live() {

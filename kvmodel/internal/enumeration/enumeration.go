@@ -1,6 +1,5 @@
 // Package enumeration lists the ids of a model's records on a store that does not list its keys in
-// order. The ids are a list of package memberlog. An id is added when its line leaves the journal;
-// ids of deleted records are pruned. See docs/internals/write-path.md.
+// order. An id is added when its line leaves the journal; ids of deleted records are pruned.
 package enumeration
 
 import (
@@ -20,11 +19,10 @@ var headKey = kv.NewClass("ids", 1) // model
 
 const (
 	idsAtOnce = 256 // added in one trip
-	batchSize = 100 // ids per call of the func of Each
+	batchSize = 100 // per call of the func of Each
 )
 
-// Enumeration is the ids of a model. It may include deleted records: only the record itself tells
-// whether it exists.
+// Enumeration is the ids of a model. It may include deleted records.
 type Enumeration struct {
 	model string
 	logs  *memberlog.Logs

@@ -75,7 +75,6 @@ func hasText(notes []string, id string) bool {
 	return slices.ContainsFunc(notes, func(note string) bool { return strings.Contains(note, text) })
 }
 
-// purge is a Purge in progress.
 type purge struct {
 	*core.Model
 	ctx context.Context
@@ -170,7 +169,7 @@ func (p *purge) clear(index plug.Index, places []string) error {
 	return nil
 }
 
-// dropNumbers removes the derived counts of the record that are 0.
+// dropNumbers removes the derived counts that are 0.
 func (p *purge) dropNumbers() error {
 	var works []func(kv.Store) error
 	for i := range p.Counters {
@@ -181,7 +180,6 @@ func (p *purge) dropNumbers() error {
 	return work.FirstError(kv.Together(p.ctx, p.s, works...)...)
 }
 
-// dropTombstone removes the item under the record's key.
 func (p *purge) dropTombstone() error {
 	rec, err := p.SeeOne(p.ctx, p.s, p.id)
 	if err != nil || rec.Envelope == nil || rec.Envelope.Live() {

@@ -22,7 +22,6 @@ import (
 // store without a marker is new, or has lost it, and has format 1.
 const knownFormat = 1
 
-// ErrUnknown is package kvmodel's ErrUnknownFormat.
 var ErrUnknown = errors.New("unknown format")
 
 var markerKey = kv.NewClass("format", 1).Key("ringtree")
@@ -30,13 +29,12 @@ var markerKey = kv.NewClass("format", 1).Key("ringtree")
 // markerGood is how long a read marker stays valid on a store that other processes write too.
 const markerGood = 2 * times.Look
 
-// markerOf returns the marker of a format. The format is stored twice, since everything depends on
-// it.
+// markerOf returns the marker of a format, twice, since everything depends on it.
 func markerOf(format int) []byte {
 	return frame.Twice(strconv.AppendInt(nil, int64(format), 10))
 }
 
-// checkMarker returns an ErrUnknownFormat if this release does not know the marker's format, and an
+// checkMarker returns an ErrUnknown if this release does not know the marker's format, and an
 // ErrCorrupt if the marker is damaged.
 func checkMarker(marker []byte) error {
 	text, damaged := frame.Either(marker)
@@ -71,7 +69,6 @@ type sight struct {
 	at      time.Time
 }
 
-// New returns s with a check of its marker.
 func New(s kv.Store, now func() time.Time) Store {
 	p := kv.PowersOf(s)
 	m := Store{s, now, new(atomic.Pointer[sight]), !p.Alone, &p}

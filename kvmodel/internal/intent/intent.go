@@ -56,7 +56,7 @@ const (
 	// maxOpen is the number of failed intents of one name at which no more begin.
 	maxOpen = 100
 
-	// runTries is how often Do calls the function before leaving it to the background.
+	// Do calls the function runTries times before it leaves it to the background.
 	runTries = 3
 )
 
@@ -252,7 +252,6 @@ func (i *Intent) end(text string) {
 	delete(i.open, text)
 }
 
-// carryOut calls the function in the background for the intent text.
 func (i *Intent) carryOut(ctx context.Context, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, times.Run)
 	defer cancel()
@@ -301,7 +300,6 @@ func (i *Intent) Stats() (open int, oldest time.Duration, why error) {
 
 func (i *Intent) Name() string { return i.name }
 
-// Failing reports whether the intent text has failed so far, and its error.
 func (i *Intent) Failing(text string) (why error, open bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -317,14 +315,12 @@ func (i *Intent) KeepNamed(isNamed func(model, id string) bool) {
 	maps.DeleteFunc(i.open, func(text string, u *underway) bool { return u.line == nil && !isNamed(LineName+i.name, text) })
 }
 
-// encode returns the id in the line of an intent: the time it began, a unique name, and its
-// args.
+// encode returns the id in the line of an intent: the time it began, a unique name, and its args.
 func encode(began time.Time, args []byte) string {
 	b := binary.AppendUvarint(nil, uint64(max(began.UnixMilli(), 0)))
 	return string(append(wire.AppendText(b, kv.RandomName()), args...))
 }
 
-// Decode reverses encode. The error is an ErrCorrupt.
 func Decode(text string) (began time.Time, args []byte, err error) {
 	r := wire.Reader{Rest: []byte(text)}
 	began = time.UnixMilli(int64(r.Number("intent", math.MaxInt64)))

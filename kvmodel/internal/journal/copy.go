@@ -18,7 +18,7 @@ import (
 // Copy is the journal of any process, as read from the store.
 type Copy struct {
 	Process string
-	Tick    uint64 // see Other.Head
+	Tick    uint64 // see Other.Tick
 	Lines   []Line // without ended notes
 	Bytes   int    // size of the lines, except those that end notes
 
@@ -32,7 +32,7 @@ type Copy struct {
 	segments []kv.Op    // gets with their results; a missing segment has none
 }
 
-// segmentsAtOnce is the number of segments read in one trip.
+// read in one trip
 const segmentsAtOnce = 100
 
 // Read returns the journal of process, empty without a head. If the head is damaged, the segments
@@ -82,7 +82,7 @@ func (c *Copy) readSegments(ctx context.Context, s kv.Store) error {
 
 func (c *Copy) End(ctx context.Context, s kv.Store, notes []Line) error {
 	var ops []kv.Op
-	var of []*kv.Op // of holds the segments
+	var of []*kv.Op // segments
 	for i := range c.segments {
 		seg := &c.segments[i]
 		lines, _ := decodeLines(seg.Result.Value)

@@ -16,8 +16,8 @@ var headKey = kv.NewClass("out", 1) // process
 // ErrNone means that there is no segment to write to.
 var ErrNone = errors.New("no journal")
 
-// head is the head of a journal. The segments from lowest to highest may exist. shapes also has a
-// text of Handling for each model with handlers.
+// The segments from lowest to highest may exist. shapes also has a text of Handling for each model
+// with handlers.
 type head struct {
 	lowest, highest int64
 	tick            uint64
@@ -28,11 +28,9 @@ type head struct {
 // Handling returns the text among the shapes of a process that calls handlers for changes of model.
 func Handling(model string) string { return "handles " + model }
 
-// Handles reports whether the process of c had handlers for model.
 func (c *Copy) Handles(model string) bool { return slices.Contains(c.head.shapes, Handling(model)) }
 
-// maxSegments limits the segments of a journal: more than one a second for the time a change may
-// stay incomplete.
+// maxSegments is more than one a second for the time a change may stay incomplete.
 const maxSegments = 200_000
 
 // closedTick marks the head of a journal that is being removed.
@@ -93,7 +91,6 @@ func decodeHead(data []byte) (head, error) {
 	return h, r.Err
 }
 
-// errGoneBack: a head is older than an acknowledged one.
 var errGoneBack = errors.New("the store has gone back: its head of the journal is older than before")
 
 // write replaces the head of process, whose last tick was last, even if it is damaged. ErrNone: the

@@ -1,9 +1,8 @@
 // Package journal is the log that each process writes before its changes, so that another process
 // can finish them.
 //
-// A journal is a sequence of segments of lines. The process counts complete changes and removes a
-// segment when all its lines are complete. Its head names the segments and shows that the process
-// lives.
+// A journal is a sequence of segments of lines. The process removes a segment when the changes of
+// all its lines are complete. Its head names the segments and shows that the process lives.
 package journal
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// segmentBytes is the size at which a new segment is begun.
+// A new segment begins at segmentBytes.
 const segmentBytes = 32 << 10
 
 type Config struct {
@@ -32,7 +31,6 @@ type Config struct {
 	// Failed is called when a tick has failed. It will be retried.
 	Failed func(error)
 
-	// Origin identifies the process.
 	Origin Origin
 
 	// Shapes returns the shapes of all models of the process.
@@ -48,15 +46,15 @@ type Journal struct {
 	losses  kv.Losses     // nil: not supported by the store
 	opening chan struct{} // holds one token while nobody opens the journal
 
-	mu       sync.Mutex // never held during a trip
+	mu       sync.Mutex
 	process  string     // "" until opened
 	begun    string     // process, or the next name while a journal is being opened
-	edition  uint64     // edition of the store when the process was listed
+	edition  uint64     // of the store when the process was listed
 	opened   time.Time  // when the process began to write to it
 	givenUp  bool       // the work for some line will not be retried
-	left     bool       // by Leave: no more lines are written
-	segments []*Segment // existing segments, oldest first; the last is written to
-	spare    *Segment   // a segment that exists but is in no head yet
+	left     bool       // no more lines are written
+	segments []*Segment // oldest first; the last is written to
+	spare    *Segment   // exists, but is in no head yet
 	number   int64      // the last segment number tried
 	tick     uint64
 	ticked   time.Time // when the last answered tick was sent
@@ -66,10 +64,9 @@ type Journal struct {
 	acknowledged uint64
 
 	ticking chan struct{} // closed when the tick loop has ended; nil while none runs
-	now     chan struct{} // triggers the next tick immediately
+	now     chan struct{} // triggers the next tick
 }
 
-// New returns a journal that is not open yet.
 func New(c Config) *Journal {
 	j := &Journal{Config: c, losses: kv.PowersOf(c.Store).Losses, opening: make(chan struct{}, 1), now: make(chan struct{}, 1)}
 	j.opening <- struct{}{}
@@ -128,8 +125,8 @@ func (j *Journal) leavePast(ctx context.Context) error {
 	return j.Abandon(ctx, j.Process())
 }
 
-// Abandon leaves the journal of process, which is missing in the list of processes, unless this
-// process already has another one.
+// Abandon leaves the journal of process, which the list of processes lacks, unless this process
+// already has another one.
 func (j *Journal) Abandon(ctx context.Context, process string) error {
 	last := j.last()
 	if last == nil || last.process != process {
@@ -222,7 +219,7 @@ func (j *Journal) Append(ctx context.Context, s kv.Store, l Line) (*Segment, err
 	return nil, ErrNone
 }
 
-// writeTries limits the journals that other processes may remove while Write writes a line.
+// Write tries writeTries journals, since other processes may remove them meanwhile.
 const writeTries = 8
 
 // Write appends l, in a new journal if there is none, and adds to segs the segments that may hold
@@ -243,8 +240,7 @@ func (j *Journal) Write(ctx context.Context, s kv.Store, l Line, segs []*Segment
 	return segs, ErrNone
 }
 
-// enter returns the segment for the next line and counts the line as open, or returns nil if the
-// journal is not open.
+// enter counts the line as open in the returned segment; nil if the journal is not open.
 func (j *Journal) enter(l Line, size int) *Segment {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -442,7 +438,6 @@ func (j *Journal) endAll() {
 
 var segmentKey = kv.NewClass("line", 2) // process, number
 
-// Segment is one key of a journal.
 type Segment struct {
 	process string
 	number  int64

@@ -15,7 +15,7 @@ import (
 type Line struct {
 	Model   string
 	ID      string // text
-	Rev     uint64 // of the change; repair fences the record up to it, or always
+	Rev     uint64 // repair fences the record up to it, or always
 	Created bool   // the id may be new and missing in the enumeration
 	Touched []envelope.Touched
 }
@@ -24,8 +24,7 @@ type Line struct {
 // which writes its line while it reads the record.
 const FenceAlways = 0
 
-// endedRev is the Rev of a line that ends the note with the same model and id, which must not be
-// carried out again.
+// endedRev is the Rev of a line that ends the note with the same model and id.
 const endedRev = envelope.MaxRev
 
 // withoutEnded returns lines without ended notes and the lines that end them.
@@ -82,7 +81,6 @@ func (l *Line) encode(dst []byte) []byte {
 	return frame.Append(dst, envelope.AppendTouched(append(body, created), l.Touched))
 }
 
-// decodeLines returns the lines of a segment.
 func decodeLines(data []byte) (lines []Line, damaged error) {
 	var before []byte
 	for len(data) > 0 {

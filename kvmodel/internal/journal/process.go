@@ -24,7 +24,8 @@ type Other struct {
 	Damaged error  // an ErrCorrupt: the head, or the name of the process, cannot be read
 }
 
-// Others returns the processes with a journal that are not own.
+// Others returns the processes with a journal that are not own. It reads the heads of known in the
+// trip for the list.
 func Others(ctx context.Context, s kv.Store, own func(process string) bool, known []string) ([]Other, error) {
 	results, err := kv.GetAll(ctx, s, append(kv.Texts(known, HeadKey), processList)...)
 	if err != nil {
@@ -100,7 +101,6 @@ func listProcess(ctx context.Context, s kv.Store, process string, in bool) error
 // damagedList stands for the names in a list of processes that cannot be read. No process has it.
 const damagedList = "damaged"
 
-// checkName returns an ErrCorrupt if process stands for names that cannot be read.
 func checkName(process string) error {
 	if process != damagedList {
 		return nil

@@ -186,7 +186,6 @@ func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
 	return nil
 }
 
-// goneBack handles an old head of process in the store.
 func (j *Journal) goneBack(ctx context.Context, process string, err error) error {
 	if j.losses != nil {
 		if failed := j.losses.GoneBack(ctx, headKey.Key(process)); failed != nil {

@@ -43,8 +43,8 @@ func (m *Builds) IndexReady(ctx context.Context, index plug.Index) error {
 func (m *Builds) Missing(ctx context.Context) ([]string, error) {
 	there, err := m.Built.Read(ctx)
 	if err != nil || !there.Exists {
-		// Without the item, nothing was ever written. That is not remembered, since the first write
-		// may come at any time.
+		// Nothing was ever written. That is not remembered, since the first write may come at any
+		// time.
 		return nil, err
 	}
 	if there.Damaged != nil && !m.Db.Alone {
@@ -78,7 +78,7 @@ type building struct {
 	indexes  []plug.Index // of the model when the build began
 	run      *run
 	lease    *build.Lease
-	state    build.State     // progress of the build
+	state    build.State
 	kept     time.Time       // when the progress was last saved, with
 	keptDone int64           // this many ids
 	ownDone  int             // records of the indexes' own steps since then
@@ -92,7 +92,6 @@ type building struct {
 	unread   error                   // an ErrCorrupt: there may be records that nothing else names
 }
 
-// buildOnce is one attempt of build.
 func (m *Builds) buildOnce(ctx context.Context, r *run, joined bool) error {
 	b := &building{Builds: m, indexes: m.Indexes(), run: r, kept: m.Db.Now(), noted: map[string]bool{}}
 	var err error
@@ -237,9 +236,8 @@ func (b *building) findBuilders() map[string]plug.Builder {
 	return builders
 }
 
-// finishIndexes runs the final steps of the indexes, after every record is entered. Some steps
-// wait, so they run side by side, and each index of fit is marked as soon as it is done and
-// readable.
+// finishIndexes runs the final steps of the indexes. Some steps wait, so they run side by side, and
+// each index of fit is marked as soon as it is done and readable.
 func (b *building) finishIndexes(ctx context.Context, fit []string) error {
 	var entered []string
 	var works []func(kv.Store) error
@@ -399,7 +397,6 @@ func (b *building) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen) ([
 	return taken, work.FirstError(err, core.Joined(damaged))
 }
 
-// unlessCorrupt adds err to all and returns nil if it is an ErrCorrupt. Otherwise it returns err.
 func unlessCorrupt(all *[]error, err error) error {
 	if wire.IsCorrupt(err) {
 		*all = append(*all, err)
@@ -408,7 +405,6 @@ func unlessCorrupt(all *[]error, err error) error {
 	return err
 }
 
-// keepMarks stores the marks of moves in rec.
 func (b *building) keepMarks(ctx context.Context, s kv.Store, rec *plug.Seen, moves []*plug.Move) error {
 	env := *rec.Envelope
 	env.Marks = slices.Clone(env.Marks)

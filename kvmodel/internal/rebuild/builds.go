@@ -1,7 +1,6 @@
-// Package rebuild enters the records of a model into its indexes.
-//
-// builds.go has the builds of a process, one a model. attempt.go runs one attempt: others.go waits
-// for processes without an index, and enter.go enters the records.
+// Package rebuild enters the records of a model into its indexes: builds.go has the builds of a
+// process, one a model. attempt.go runs one attempt: others.go waits for processes without an
+// index, and enter.go enters the records.
 package rebuild
 
 import (
@@ -25,8 +24,8 @@ const (
 	// of its index, on a store held by one process.
 	shortBuild = 1000
 
-	// buildPatience is how long a reader without a deadline waits for a build that is short or
-	// whose length is not known yet.
+	// buildPatience is how long a reader without a deadline waits for a build that is short or of
+	// unknown length.
 	buildPatience = 5 * time.Second
 
 	// joinEvery is how often a build checks whether the build of another process has ended.
@@ -42,10 +41,10 @@ type Builds struct {
 	running *Running // of the DB
 	item    *build.Item
 
-	mu    sync.Mutex // never held during a trip
-	now   *run       // nil if none is running
-	last  error      // of the last build
-	ended time.Time  // end of the last build
+	mu    sync.Mutex
+	now   *run      // nil if none is running
+	last  error     // of the last build
+	ended time.Time // the last build
 }
 
 func NewBuilds(m *core.Model, r *Running) *Builds {
@@ -128,7 +127,7 @@ func (m *Builds) BuildMissing(missing []string) {
 	}()
 }
 
-// build runs builds until no process without the index has begun to write meanwhile.
+// build runs attempts until no process without the index has begun to write meanwhile.
 func (m *Builds) build(ctx context.Context, r *run) error {
 	joined := false
 	for stops := 0; ; {
@@ -197,7 +196,7 @@ type life struct {
 	ctx context.Context
 	end context.CancelCauseFunc
 
-	mu    sync.Mutex // never held during a trip
+	mu    sync.Mutex
 	over  bool
 	works sync.WaitGroup
 }
@@ -208,8 +207,8 @@ func newLife() *life {
 	return l
 }
 
-// enter returns a ctx that ends with l. The caller must call leave at the end. The error means that
-// l has already ended.
+// enter returns a ctx that ends with l, or an error if l has ended. The caller must call leave at
+// the end.
 func (l *life) enter(ctx context.Context) (_ context.Context, leave func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,8 +15,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// keepRecords is the number of records after which a build saves its progress, unless times.Beat
-// passes first.
+// A build saves its progress after keepRecords records or times.Beat.
 const keepRecords = 1000
 
 // beat renews the lease of b until end is called. The returned context ends if another process has
@@ -63,7 +62,6 @@ func (b *building) reach(to enumeration.Reached, n int, left int64, losers []str
 	b.run.saw(b.state)
 }
 
-// enterRest enters the remaining records.
 func (b *building) enterRest(ctx context.Context) error {
 	if b.state.Stage != build.Entering {
 		return nil

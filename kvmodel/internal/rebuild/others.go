@@ -52,7 +52,6 @@ func (b *building) awaitPast(ctx context.Context) error {
 	return nil
 }
 
-// repairAll repairs the lines of the model in the journals of processes.
 func (b *building) repairAll(ctx context.Context, processes []string) error {
 	for _, process := range processes {
 		j, err := journal.Read(ctx, b.Db.Store, process)

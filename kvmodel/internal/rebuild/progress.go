@@ -18,7 +18,7 @@ import (
 
 type Build struct {
 	Model   string
-	Indexes []string // the indexes that were incomplete at the start; none: a Rebuild of all
+	Indexes []string // incomplete at the start; none: a Rebuild of all
 	Done    int      // records entered, by this process and earlier ones
 	Total   int      // approximate number of records, 0 if not known yet
 }
@@ -55,7 +55,7 @@ type run struct {
 	err  error
 	all  bool // requested by Rebuild
 
-	mu  sync.Mutex // never held during a trip
+	mu  sync.Mutex
 	now Build
 }
 
@@ -97,7 +97,7 @@ type Running struct {
 	onBuild func(Build) // see OnBuild
 	Life    *life
 
-	mu   sync.Mutex // never held during a trip
+	mu   sync.Mutex
 	runs map[*run]bool
 }
 

@@ -16,7 +16,6 @@ import (
 
 const linesAtOnce = 100 // repaired side by side
 
-// Config is the environment of a Repairer.
 type Config struct {
 	Store kv.Store
 	Now   func() time.Time
@@ -48,13 +47,12 @@ type Config struct {
 	Settle func(ctx context.Context) (bool, error)
 
 	// Looked is called after each look that has read all journals, with the lines of dead processes
-	// that were unfinished before the look.
+	// that were unfinished before it.
 	Looked func(open []journal.Line)
 }
 
 // Owner finishes the journal lines written under one name. It may also be a Model or a Resumer.
 type Owner interface {
-	// RepairLine finishes the change in l.
 	RepairLine(ctx context.Context, s kv.Store, l journal.Line) error
 }
 
@@ -64,7 +62,6 @@ type Resumer interface {
 	Resume(ctx context.Context, l journal.Line) (ended bool, err error)
 }
 
-// Model is the owner of the lines of a model.
 type Model interface {
 	// Lacked returns the names of the model's indexes that others maintain and this process does
 	// not know.
@@ -77,7 +74,6 @@ type Model interface {
 	DeleteChildren(ctx context.Context, id string) error
 }
 
-// Repairer repairs the journals of other processes.
 type Repairer struct {
 	Config
 	signs signs
@@ -271,8 +267,8 @@ func (r *Repairer) isHeard(j journal.Copy) bool {
 		})
 }
 
-// repairLines repairs the lines of j in models that this process has, many side by side. A line
-// that fails does not stop the others.
+// repairLines repairs the lines of j in models that this process has. A line that fails does not
+// stop the others.
 func (r *Repairer) repairLines(ctx context.Context, j journal.Copy) error {
 	var errs []error
 	for batch := range slices.Chunk(journal.Merge(j.Lines), linesAtOnce) {
@@ -287,7 +283,7 @@ func (r *Repairer) repairLines(ctx context.Context, j journal.Copy) error {
 	return work.FirstError(errs...)
 }
 
-// guard calls step for l. A panic in step becomes the error of that line.
+// guard turns a panic in step into an error of that line.
 func guard(l journal.Line, step func() error) error {
 	return work.About(l.Model, "", work.Recover("the repair of "+l.Model+" "+kv.Quote(l.ID), step))
 }
@@ -322,8 +318,8 @@ func (r *Repairer) resume(ctx context.Context, j journal.Copy) error {
 	return work.FirstError(append(errs, j.End(ctx, r.Store, ended))...)
 }
 
-// settleLines does the last steps of a change: it calls the handlers, which the dead process may
-// not have done, and adds the created ids to the enumeration.
+// settleLines calls the handlers, which the dead process may not have done, and adds the created
+// ids to the enumeration.
 func (r *Repairer) settleLines(ctx context.Context, j journal.Copy) error {
 	created := make(map[string][]string)
 	for _, l := range j.Lines {

@@ -31,8 +31,8 @@ type extent struct {
 type signs struct {
 	now func() time.Time
 
-	mu      sync.Mutex // never held during a trip
-	orphans bool       // a process seen for the first time now is an orphan
+	mu      sync.Mutex
+	orphans bool // a process seen for the first time now is an orphan
 	last    map[string]*sign
 }
 

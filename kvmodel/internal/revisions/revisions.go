@@ -1,8 +1,8 @@
-// Package revisions stores the earlier bodies of a record.
+// Package revisions stores the earlier bodies of a record, as a log under a separate key.
 //
-// They are a log under a separate key. An entry is appended before its change commits, with the rev
-// and nonce of that change and of the previous one. The entry of a change that never committed is
-// therefore not in the chain that starts at the record, and readers do not see it.
+// An entry is appended before its change commits, with the rev and nonce of that change and of the
+// previous one. So the entry of a change that never committed is not in the chain that starts at
+// the record, and readers do not see it.
 package revisions
 
 import (
@@ -21,13 +21,11 @@ import (
 
 var logKey = kv.NewClass("h", 2) // model, id text
 
-// MaxBytes limits the size of a log, regardless of the number of entries, and the size of a body
-// that is kept.
+// MaxBytes limits the size of a log, regardless of the number of entries, and of a body in it.
 const MaxBytes = 256 << 10
 
 const maxTries = 8
 
-// Key returns the key of the log of the record with that id text.
 func Key(model, id string) string { return logKey.KeyOfText([]string{model}, id) }
 
 // Entry is one body with its position in the chain.

@@ -59,10 +59,8 @@ type stopping struct {
 	stopped *atomic.Bool
 }
 
-// Powers returns the powers of the underlying store.
 func (s stopping) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
-// Do carries out ops, unless s is stopped.
 func (s stopping) Do(ctx context.Context, ops []kv.Op) error {
 	if s.stopped.Load() {
 		return kv.Fail(ops, errStopped)
@@ -121,13 +119,11 @@ func On(s kv.Store) kv.Store {
 // Store combines requests made under the context of a work of [Run] with those of the other works.
 type Store struct{ kv.Store }
 
-// Powers returns the powers of the underlying store.
 func (s Store) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
 func (s Store) Memory(ctx context.Context) (kv.Memory, string) { return kv.MemoryOf(ctx, s.Store) }
 
-// Do carries out ops, together with those of other works, if any. A request that outlives its work
-// is sent alone.
+// Do sends the request of a work that has ended alone.
 func (s Store) Do(ctx context.Context, ops []kv.Op) error {
 	if of, ok := ctx.Value(sideKey{}).(*side); ok {
 		if over, err := of.do(ops); !over {

@@ -11,10 +11,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Derived is a sum over the members of lists, one number for each list; in a count each adds 1. It
-// exists apart from its record. A change of a list adds its share in the trip of its commit and
-// takes it back if it does not commit. If an answer is missing, or a number or process is lost, it
-// is in doubt and recounted: see [Derived.Doubt].
+// Derived is a sum over the members of lists, one number for each list; in a count each adds 1. A
+// change of a list adds its share in the trip of its commit and takes it back if it does not
+// commit. If an answer is missing, or a number or process is lost, it is in doubt and recounted:
+// see [Derived.Doubt].
 type Derived struct {
 	numbers
 	lists atomic.Pointer[Lists]
@@ -25,7 +25,6 @@ type Derived struct {
 
 // Lists are the lists summed up by a derived number.
 type Lists interface {
-	// Members returns the members of the list of id.
 	Members(ctx context.Context, s kv.Store, id string) (Members, error)
 
 	// Mend removes entries from the list of id that no record confirms, and reports whether there

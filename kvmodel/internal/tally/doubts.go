@@ -24,11 +24,10 @@ import (
 // Changes in flight at 1 have ended at 2 and show in the list. A later change makes the write fail.
 // A member that no record confirms at 3 comes from a dead process and is removed.
 
-// errNotQuiet: a number will be recounted, but not yet.
 var errNotQuiet = fmt.Errorf("%w: a list is counted again once nothing has changed for %v", work.ErrNotYet, times.Settled)
 
 type doubts struct {
-	mu   sync.Mutex // never held during a trip
+	mu   sync.Mutex
 	open map[string]*doubt
 	done map[string]time.Time // start of the last successful round
 }
@@ -44,7 +43,7 @@ type doubt struct {
 
 func (d doubt) begun() bool { return !d.began.Before(d.since.Add(times.Settled)) }
 
-// due returns when the next step of a round, its beginning or its end, can be taken.
+// due returns when the round can begin or end.
 func (d doubt) due() time.Time {
 	if d.begun() {
 		return d.began.Add(times.Settled)

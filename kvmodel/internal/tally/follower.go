@@ -7,7 +7,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Counter counts something for each record of a model, outside the record, as a [Follower] sees it.
+// Counter counts something for each record of a model, as a [Follower] sees it.
 type Counter interface {
 	// Counts returns the numbers of these records, given by the texts of their ids, in one trip;
 	// [None] for missing numbers.

@@ -15,8 +15,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// numbers are the numbers of one counter of a model in a process: their keys, and the indexes that
-// follow them.
+// numbers are the numbers of one counter of a model in a process, with the indexes that follow
+// them.
 type numbers struct {
 	base           Base
 	model, counter string
@@ -24,7 +24,7 @@ type numbers struct {
 	zero           int64 // stored for 0
 	signed         bool  // negative numbers are shown as they are
 
-	mu        sync.Mutex // never held during a trip
+	mu        sync.Mutex
 	followers []Follower
 	counters  []Follower // the followers with counts of their own
 }
@@ -62,7 +62,6 @@ func (n *numbers) Number(absent int64, r kv.Result) (int64, error) {
 	return n.shown(stored), err
 }
 
-// shown returns the number for the stored one: at least 0, unless the numbers are signed.
 func (n *numbers) shown(stored int64) int64 {
 	if n.signed {
 		return stored - n.zero
@@ -88,7 +87,6 @@ func (n *numbers) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64
 	return counts, err
 }
 
-// countEach is Counts with an error for each damaged number.
 func (n *numbers) countEach(ctx context.Context, s kv.Store, ids []string) (counts []int64, errs []error, err error) {
 	results, err := kv.GetAll(ctx, s, kv.Texts(ids, n.Key)...)
 	if err != nil {

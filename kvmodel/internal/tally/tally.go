@@ -12,12 +12,10 @@ import (
 
 var plainKey = kv.NewClass("n", 3) // model, counter, id text
 
-// Key returns the key of a model's counter for the record with that id text.
 func Key(model, counter, id string) string {
 	return plainKey.KeyOfText([]string{model, counter}, id)
 }
 
-// Tally is one counter of a model in a process.
 type Tally struct{ numbers }
 
 var _ Counter = (*Tally)(nil)

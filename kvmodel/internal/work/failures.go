@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// tellEvery is the minimum interval between log lines.
+	// between log lines
 	tellEvery = time.Second
 
-	// maxText is the maximum length of an error in a log line.
+	// of an error in a log line
 	maxText = 400
 )
 

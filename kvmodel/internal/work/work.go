@@ -16,7 +16,6 @@ import (
 // ErrNotYet means that the work must wait. It has not failed.
 var ErrNotYet = errors.New("not yet")
 
-// Waits reports whether err means that work must wait, which is not a failure.
 func Waits(err error) bool { return errors.Is(err, ErrNotYet) }
 
 // FirstError returns the first failure among errs, or otherwise the first error that means waiting.
@@ -34,7 +33,6 @@ func FirstError(errs ...error) error {
 	return wait
 }
 
-// Work is a task.
 type Work = func(context.Context) error
 
 const (
@@ -53,9 +51,9 @@ type Queue struct {
 	failures *Failures
 	closed   chan struct{}
 
-	mu       sync.Mutex    // never held during a trip
-	busy     int           // works running or queued
-	workers  int           // running worker goroutines
+	mu       sync.Mutex
+	busy     int // works running or queued
+	workers  int
 	queue    []Work        // for the next free worker
 	large    int           // large works running or queued
 	sure     int           // unfinished works of Surely
@@ -72,7 +70,6 @@ func NewQueue(failures *Failures) *Queue {
 	return &Queue{failures: failures, closed: make(chan struct{})}
 }
 
-// Stats is the state of a queue.
 type Stats struct {
 	Busy    int // works running or queued
 	Queued  int // works among them that wait for a worker
@@ -81,7 +78,6 @@ type Stats struct {
 	Failed  int // failures of works
 }
 
-// Stats returns the current state of the queue.
 func (q *Queue) Stats() Stats {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -278,7 +274,6 @@ func (q *Queue) Flush(ctx context.Context) error {
 	return kv.Join(q.finish(ctx), flushed, last)
 }
 
-// flush counts calls of Flush.
 func (q *Queue) flush(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

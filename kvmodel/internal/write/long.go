@@ -30,8 +30,7 @@ func (c *change) long(p *plan) error {
 	return c.commit(p)
 }
 
-// besideRead returns the works sent along with A0: the line of a deletion, which cannot name the
-// places yet (the tombstone will), or the early preparations of other changes.
+// besideRead returns the works sent along with A0.
 func (c *change) besideRead() (works []func(kv.Store) error, err error) {
 	switch {
 	case !c.writesLine(withRead, nil):
@@ -57,18 +56,14 @@ type early struct {
 
 // Some indexes can do their part of A1 before the record is read (plug.Early), which saves a trip.
 // After a few consecutive changes that moved such an index, the next one prepares it along with A0
-// and writes its line, which cannot name the rev or the places yet. A1 is skipped if the plan moves
-// only prepared indexes.
+// and writes its line, which cannot name the rev or the places yet.
 
-// unknownPlace stands in a journal line for a place that is not known yet.
 const unknownPlace = "?"
 
 func (c *change) isExpected() bool {
 	return !c.removes && !c.touches && slices.ContainsFunc(c.streaks, (*core.Streak).IsLong)
 }
 
-// prepareEarly returns the works to run along with A0: they prepare the expected indexes and write
-// the journal line.
 func (c *change) prepareEarly() []func(kv.Store) error {
 	l := journal.Line{Model: c.Name, ID: c.ID, Rev: journal.FenceAlways}
 	c.early.marks = make(map[int][]byte)
@@ -185,7 +180,6 @@ func (c *change) prepare(p *plan) (done bool, err error) {
 // and the record are a chain: the record is not written if one of them fails. Then A1 continues,
 // and A2 follows as usual.
 
-// chain sets p.chain and that of its moves if A1 and A2 can be one trip.
 func (c *change) chain(p *plan) {
 	if !p.created && !p.enters() {
 		return // There is nothing to prepare, and A2 writes the line.
@@ -223,8 +217,7 @@ func (c *change) unchain(p *plan) {
 	}
 }
 
-// useEarly hands the early preparations to the moves of p, and reports whether A1 has nothing left
-// to prepare.
+// useEarly hands the early preparations to the moves of p. prepared: A1 has nothing left to do.
 func (c *change) useEarly(p *plan) (prepared bool) {
 	prepared = c.early.line && !p.created
 	for i, mv := range p.moves {
@@ -257,8 +250,7 @@ func entersNewPlace(mv *plug.Move) bool {
 	return slices.ContainsFunc(mv.Gained, func(place string) bool { return !had.Has(place) })
 }
 
-// mostTelling returns the error of A1 for the change: a taken value takes precedence over a lost
-// race.
+// mostTelling prefers a taken value to a lost race.
 func mostTelling(errs []error) error {
 	var lost error
 	for _, err := range errs {
@@ -278,11 +270,11 @@ func (c *change) remember(p *plan) {
 	}
 }
 
-// A record that is created again must not show the counters of the earlier one, so they are dropped
-// before A2: in A1, by the versions read in a trip before the tombstone was last read.
+// A record that is created again must not show the counters of the earlier one. So they are dropped
+// before A2, by the versions read in a trip before the tombstone was last read.
 
-// countsOfDead returns the counters as read before the last read of the tombstone that p replaces.
-// It reads again if need be.
+// countsOfDead returns the counters as read before the tombstone that p replaces was last read. It
+// reads again if need be.
 func (c *change) countsOfDead(p *plan) (known []kv.Result, err error) {
 	rec := p.rec
 	for range core.MaxTries {
@@ -360,8 +352,7 @@ func (c *change) commit(p *plan) error {
 func (c *change) finish(p *plan, errs []error) {
 	c.Db.Recent.Drop(c.Key(c.ID))
 	c.committed(p)
-	// The line of a deletion, sent with the commit, may have failed; the remaining work is the
-	// same.
+	// A deletion may have failed to write its line, but the remaining work is the same.
 	if len(c.lines) > 0 || c.needsLine(p) {
 		since, settled := c.Db.Now(), work.FirstError(errs...) == nil
 		if c.Rest != nil && settled && !c.removes && !c.Handlers.Any() {
@@ -373,7 +364,6 @@ func (c *change) finish(p *plan, errs []error) {
 	}
 }
 
-// movesCounted reports whether p moves the record in an index that counts with the commit.
 func (c *change) movesCounted(p *plan) bool {
 	for i, index := range c.indexes {
 		if p.moves[i] != nil && core.Counts(index) {
@@ -408,8 +398,8 @@ func (c *change) write(s kv.Store, p *plan) error {
 
 var errAgain = errors.New("again")
 
-// writeOnce is one attempt to store the record by op. The error is ErrSkipped if the chain of op was
-// broken, and errAgain if the outcome is undecided and the attempt may be repeated.
+// writeOnce is one attempt to store the record by op. ErrSkipped: the chain of op was broken.
+// errAgain: the outcome is undecided, and the attempt may be repeated.
 func (c *change) writeOnce(s kv.Store, p *plan, op kv.Op) error {
 	_, err := kv.One(c.ctx, s, op)
 	if errors.Is(err, kv.ErrSkipped) {
@@ -428,8 +418,7 @@ func (c *change) writeOnce(s kv.Store, p *plan, op kv.Op) error {
 	return err
 }
 
-// whose checks whether a commit was refused because an earlier, unanswered attempt had been carried
-// out.
+// whose returns nil if the commit was refused because an unanswered attempt had been carried out.
 func (c *change) whose(s kv.Store, p *plan) error {
 	if !c.unclear {
 		return core.ErrRaced
@@ -473,8 +462,8 @@ func (c *change) after(ctx context.Context, p *plan, since time.Time) error {
 	return wait
 }
 
-// removeRest does the pending removals of p. If something written with the commit failed, or the
-// removals are overdue, it repairs the entries of the change first.
+// removeRest does the pending removals. If something written with the commit failed, or they are
+// overdue, it repairs the entries of the change first.
 func (c *change) removeRest(ctx context.Context, p *plan, since time.Time) (err error) {
 	if p.removals == nil {
 		p.removals = c.removals(p)
@@ -552,14 +541,13 @@ func (c *change) cleanUp() {
 	})
 }
 
-// noteAgain writes the line of a change that was prepared although its line failed: this process may
-// end before it can clean up.
+// noteAgain writes the line of a prepared change if it failed: this process may end before it can
+// clean up.
 func (c *change) noteAgain(ctx context.Context) {
 	if !c.unnoted || len(c.touched) == 0 || len(c.lines) > core.MaxTries {
 		return
 	}
 	c.ctx = ctx
-	// If it fails, it is tried again with the next clean-up.
 	_ = c.note(c.Db.Store, journal.Line{Model: c.Name, ID: c.ID, Rev: c.maxRev, Touched: c.touched})
 }
 
