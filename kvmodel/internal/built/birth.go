@@ -13,41 +13,40 @@ import (
 
 // Before the first write of a model the built item is added: it names all indexes and says that the
 // model begins. Where ids are listed, the list is created next, and then the item says that the
-// model has begun. So the list's head never exists without the item, its witness.
+// model has begun. So the list's head never exists without the item.
 
 // view is a model's built item and the head of its ids, read in one trip.
 type view struct {
 	Look
-	listed  bool       // the list of ids exists, or the model has none
+	listed  bool       // or the model has no list of ids
 	unread  bool       // the head of the list is damaged
 	version kv.Version // of the built item; 0 if there is none
-	of      string     // the edition named in the built item
-	damaged error      // an ErrCorrupt: the built item could not be read
-	torn    bool       // one of its two copies is damaged
-	begins  bool       // per the built item, the model has not begun yet
-	indexes []state    // all of them incomplete if the item is of another edition
-	written bool       // there is an item that is written only after the built item
+	of      string     // its edition
+	damaged error      // an ErrCorrupt
+	torn    bool       // one of two copies is damaged
+	begins  bool       // it says that the model begins
+	indexes []state    // incomplete if the item is of another edition
+	written bool       // an item that follows the built item exists
 }
 
 // Look is the state found in the item. Indexes are named with their definitions.
 type Look struct {
-	Whole    []string  // the complete indexes
-	Building []string  // those being built, or interrupted
+	Whole    []string
+	Building []string  // or interrupted
 	Exists   bool      // the model may have been written
 	Accepted bool      // a loss was accepted since
-	Head     kv.Result // answer to a get of the head of the list of ids
+	Head     kv.Result // of the list of ids
 
-	// Damaged is an ErrCorrupt: the item cannot be read. Until it is rewritten, it names no index.
+	// Damaged is an ErrCorrupt. Until the item is rewritten, it names no index.
 	Damaged error
 
 	asked   time.Time
 	edition Edition // of the store
 }
 
-// isPast reports whether a loss was accepted since the built item was written, or lost it.
+// isPast reports whether a loss was accepted since the item was written, or lost it.
 func (v view) isPast() bool { return v.of != v.edition.text() }
 
-// isNew reports whether nothing was written to the model yet.
 func (v view) isNew() bool {
 	return !v.isPast() && (v.version == 0 && !v.written || v.begins)
 }
@@ -232,7 +231,6 @@ func (b *Item) Begun(ctx context.Context) error {
 	return err
 }
 
-// Accept acknowledges the loss of the head or the built item.
 func (b *Item) Accept(ctx context.Context) error {
 	return kv.Change(builtKey.Key(b.Model), func() error {
 		v, err := b.peek(ctx)

@@ -10,8 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Edition is an edition of the store. Accepting the loss of a server's memory ends one: knowledge
-// from it is void in the next.
+// Accepting the loss of a server's memory ends an Edition: knowledge from it is void in the next.
 type Edition struct{ number, id uint64 }
 
 func (b *Item) Edition() (e Edition) {
@@ -31,7 +30,7 @@ type state struct {
 	token string // of its build; "" if it is complete
 }
 
-// leaving is the token of an index that is no longer complete but may still be in use by readers.
+// leaving is the token of an index that is not complete but may still be in use by readers.
 const leaving = "leaving"
 
 const (

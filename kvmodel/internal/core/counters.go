@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Counter is a counter of a model, either plain or derived.
 type Counter struct {
 	Name    string
 	Set     func(plug.Record, int64)
@@ -82,7 +81,7 @@ func (m *Model) HasPlain() bool {
 	return false
 }
 
-// Drops returns an op for each plain counter: a drop by the version in known, otherwise a get.
+// Drops returns an op for each plain counter: a drop by the known version, or a get.
 func (m *Model) Drops(id string, known []kv.Result) []kv.Op {
 	var ops []kv.Op
 	for i := range m.Counters {

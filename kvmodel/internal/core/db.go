@@ -41,9 +41,9 @@ type DB struct {
 	Recent   *recent.Reads
 	Turns    *turns.Turns // of changes, by record key
 	Handling *turns.Turns // of handlers, by record key
-	Cascades cascades     // under way
+	Cascades cascades
 
-	Model func(name string) *Model // Model returns nil for a model that this process does not have.
+	Model func(name string) *Model // nil: this process does not have it
 
 	LostRaces atomic.Int64
 }
@@ -97,7 +97,7 @@ func (db *DB) Writable() error { return db.Refusal }
 func nothing() {}
 
 // BeginWork returns the context for the trips of w, and the func that ends w. Work within other
-// work counts as part of it.
+// work is part of it.
 func (db *DB) BeginWork(ctx context.Context, w kv.Work) (context.Context, func()) {
 	if len(db.Hooks) == 0 || kv.WorkOf(ctx) != (kv.Work{}) {
 		return ctx, nothing
@@ -126,10 +126,10 @@ func (db *DB) BeginAnew(ctx context.Context, w kv.Work) (context.Context, func()
 	}
 }
 
-// Scope is the DB for a model or one of its indexes: background errors and trips carry their names.
+// Scope is the DB for a model or one of its indexes, which background errors and trips name.
 type Scope struct {
 	*DB
-	Name, Index string // index is "" for the model itself
+	Name, Index string // "": the model itself
 	Relaxed     bool   // writes need not wait for the disk
 }
 

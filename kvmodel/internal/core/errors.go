@@ -12,7 +12,7 @@ type TakenError struct {
 	Index  string
 	Fields []string // or the method that returns the value
 	Value  string   // as text
-	ID     string   // of the record that holds it
+	ID     string
 
 	Private bool // the index is over a private field, so the error masks the value
 }

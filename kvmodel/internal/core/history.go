@@ -28,7 +28,7 @@ func (m *Model) ReadHistory(ctx context.Context, s kv.Store, id string) (*plug.S
 	return rec, log, results[1].Version, wire.Corrupt(key, err)
 }
 
-// TrimHistory removes surplus and damaged revisions. If someone appends meanwhile, it does nothing.
+// TrimHistory removes surplus and damaged revisions, unless someone appends meanwhile.
 func (m *Model) TrimHistory(ctx context.Context, s kv.Store, id string) error {
 	rec, log, version, err := m.ReadHistory(ctx, s, id)
 	if version == 0 {

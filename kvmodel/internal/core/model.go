@@ -35,7 +35,6 @@ var ErrInvalid = errors.New("invalid")
 
 var recordKey = kv.NewClass("r", 2) // model, id text
 
-// Model is a data class without the types of its records.
 type Model struct {
 	Db       Scope
 	Name     string
@@ -47,7 +46,7 @@ type Model struct {
 	Parses   func(id string) error                // nil: id is the text of an id
 	WithID   func(id string) (plug.Record, error) // otherwise empty
 	Schema   func(plug.Record) Fields
-	Private  []string // names of fields whose values must not be shown
+	Private  []string // fields whose values must not be shown
 	Plugged  atomic.Pointer[plugged]
 	Counters []Counter
 	IsEdge   bool        // ids have several parts
@@ -57,16 +56,16 @@ type Model struct {
 	Children []string // lists of records deleted with a record: see package erase
 	Ends     bool     // records may expire
 	All      *enumeration.Enumeration
-	Numbers  *numbering.Row // nil: ids are not assigned in order
+	Numbers  *numbering.Row // nil: not assigned in order
 	Handlers handlers.Handlers
 	Built    *built.Item
 
 	Uncleaned uncleaned // by record id
 	Deletions deletions
 
-	Cleans    plug.Latch                                 // cleans the tombstones that are due
-	Cascade   func(ctx context.Context, id string) error // deletes the children of a deleted record
-	OnMissing func(missing []string)                     // builds indexes, on a store held by one process
+	Cleans    plug.Latch
+	Cascade   func(ctx context.Context, id string) error
+	OnMissing func(missing []string)
 }
 
 // numbersHint holds a number known to exist.
@@ -134,7 +133,6 @@ func (m *Model) Index(name string) plug.Index {
 	return nil
 }
 
-// Definitions returns m's indexes as name and definition, sorted.
 func (m *Model) Definitions() []string {
 	var defs []string
 	for _, index := range m.Indexes() {
@@ -191,8 +189,8 @@ func (e *recordError) Unwrap() error { return e.err }
 
 const handlerWait = 5 * time.Second
 
-// Changed calls all handlers for a change of id, even if one fails, but never concurrently for two
-// changes of a record.
+// Changed calls all handlers, even if one fails, but never concurrently for two changes of a
+// record.
 func (m *Model) Changed(ctx context.Context, age time.Duration, id string, created bool) error {
 	if !m.Handlers.Any() {
 		return nil
@@ -236,9 +234,8 @@ type bodies interface {
 	// UnmarshalShared is Unmarshal, but v may refer to parts of data.
 	UnmarshalShared(data []byte, v plug.Record) (unknown bool, err error)
 
-	// Copies reports whether CopyOf may be called. A copy shares nothing mutable with v. CopyOf may
-	// use room, which is nil or the result of another call, if it must copy wanted records
-	// including this one.
+	// Copies reports whether CopyOf may be called. A copy shares nothing mutable with v. room is
+	// nil or the result of another call for the wanted remaining records.
 	Copies() bool
 	CopyOf(v plug.Record, room any, wanted int) (plug.Record, any)
 }
@@ -258,7 +255,6 @@ func NameOf(def string) string {
 // ErrRaced means that the record has changed since the change read it.
 var ErrRaced = fmt.Errorf("lost a race: %w", kv.ErrConflict)
 
-// Streak counts the consecutive changes that moved records of an index.
 type Streak struct{ n atomic.Int32 }
 
 // After longStreak of them, the next change is expected to.
@@ -300,7 +296,7 @@ func (m *Model) EmptyID() error {
 // GoodFor is how long after that check, or the last tick without a gap, a change may be sent.
 const GoodFor = 2 * times.Change
 
-// Writable returns nil when the model may be written with the current journal: W1 to W3.
+// Writable does W1 to W3 as needed.
 func (m *Model) Writable(ctx context.Context) error {
 	if m.Db.Work.IsClosed() {
 		return kv.Unavailable(ErrDBClosed)

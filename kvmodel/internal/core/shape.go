@@ -15,8 +15,7 @@ import (
 
 const hashLen = 16
 
-// ShapeOf returns the shape of a model for the head of a journal: its name, and a hash of each
-// index.
+// ShapeOf returns a model's name and a hash of each index, for the head of a journal.
 func ShapeOf(model string, defs []string) string {
 	return model + "=" + strings.Join(hashesOf(defs), "")
 }
@@ -37,13 +36,13 @@ func (m *Model) hashesIn(shape string) (all []string, ok bool) {
 	return all, ok
 }
 
-// Lacks reports whether shape is of this model in a release without one of m's indexes.
+// Lacks reports whether shape is of a release without one of m's indexes.
 func (m *Model) Lacks(shape string) bool {
 	theirs, ok := m.hashesIn(shape)
 	return ok && len(plug.Without(hashesOf(m.Definitions()), theirs)) > 0
 }
 
-// KeepsMore reports whether shape is of this model in a release with an index that m does not have.
+// KeepsMore reports whether shape is of a release with an index that m does not have.
 func (m *Model) KeepsMore(shape string) bool {
 	theirs, _ := m.hashesIn(shape)
 	return len(plug.Without(theirs, hashesOf(m.Definitions()))) > 0

@@ -12,12 +12,11 @@ import (
 // ChildrenMark is in the tombstone of a record whose children are deleted with it.
 const ChildrenMark = "children"
 
-// A tombstone names the places of the record for an unfinished deletion. An hour after A4, when no
-// request can still enter something there, they are cleaned again and dropped from it.
+// A tombstone names the record's places. An hour after A4, when no request can still enter
+// something there, they are cleaned again and dropped from it.
 
 const forgottenAtOnce = 500
 
-// MaxDeletions is the number of tombstones a model remembers to clean later.
 var MaxDeletions = 4096
 
 // deletions are the tombstones to clean a second time, oldest first.

@@ -16,7 +16,7 @@ import (
 // DropModel, so the release can be rolled back, and only if the kvgen.lock of a newer release lists
 // it as gone.
 
-// Gone lists data of earlier releases that this one no longer keeps for a model, by stored names.
+// Gone lists data that this release no longer keeps for a model, by stored names.
 type Gone struct {
 	Indexes, Counters []string
 	History           bool
@@ -168,7 +168,7 @@ func awaitWithout(ctx context.Context, db *core.DB, model string, keeps func(sha
 // A scan may miss keys that move, and requests in flight may still arrive.
 const dropPasses = 3
 
-// drop removes the items whose keys begin with one of begins and satisfy is, until none is left.
+// drop removes the items that begin with one of begins and satisfy is, until none is left.
 func drop(ctx context.Context, db *core.DB, begins []string, is func(key string) bool) error {
 	var left []string
 	for range dropPasses {

@@ -11,12 +11,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// DuplicatesError lists the records that hold unique values of other records, so that an index
-// could not be built. It is an ErrExists.
+// DuplicatesError lists the records that hold unique values of others, so that an index could not
+// be built. It is an ErrExists.
 type DuplicatesError struct {
 	Model   string
 	Records []Duplicate
-	More    int // other records, whose ids were lost with a process
+	More    int // whose ids were lost with a process
 }
 
 type Duplicate struct {

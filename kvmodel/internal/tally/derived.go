@@ -27,13 +27,12 @@ type Derived struct {
 type Lists interface {
 	Members(ctx context.Context, s kv.Store, id string) (Members, error)
 
-	// Mend removes entries from the list of id that no record confirms, and reports whether there
-	// were any. No change of the list may be in flight.
+	// Mend removes entries that no record confirms. No change of the list may be in flight.
 	Mend(ctx context.Context, s kv.Store, id string) (mended bool, err error)
 }
 
-// Members are the members of a list at one moment: their total, and a checksum that changes if
-// others are in the list, or one has changed or has left it and come back.
+// Members are a list's total at one moment, and a checksum that changes if others are in it, or one
+// has changed or come back.
 type Members struct {
 	N   int64
 	Sum uint64
@@ -72,8 +71,7 @@ func (d *Derived) Over(l Lists) {
 
 func (d *Derived) FollowSurely(f SureFollower) { d.sure.Store(&f) }
 
-// Followed returns nil once the SureFollower, if any, agrees with the numbers of ids. A change that
-// has added to one of them calls it as a step of the write path on its store.
+// Followed makes the SureFollower, if any, agree with the numbers of ids: a step of the write path.
 func (d *Derived) Followed(ctx context.Context, s kv.Store, ids []string) error {
 	sure := d.sure.Load()
 	if sure == nil || len(ids) == 0 {
@@ -94,7 +92,6 @@ func (d *Derived) Known(ctx context.Context, s kv.Store, ids []string) ([]int64,
 	return counts, err
 }
 
-// Begin creates the number 0 for id unless there is one.
 func (d *Derived) Begin(ctx context.Context, s kv.Store, id string) bool {
 	if d.seen.has(id) {
 		return false
@@ -119,7 +116,6 @@ func (d *Derived) End(ctx context.Context, s kv.Store, id string) error {
 	return err
 }
 
-// Add adds delta to the number of id and returns the sum.
 func (d *Derived) Add(ctx context.Context, s kv.Store, id string, delta int64) (int64, error) {
 	r, err := kv.One(ctx, s, kv.OpIncrement(d.Key(id), delta))
 	if err != nil {
@@ -129,8 +125,8 @@ func (d *Derived) Add(ctx context.Context, s kv.Store, id string, delta int64) (
 	return d.shown(r.Number), nil
 }
 
-// Tell calls the followers, as a step of the write path on its store: the number of id changed by
-// delta and is sum, None if unknown. A delta of 0 is a correction.
+// Tell calls the followers, as a step of the write path: the number of id changed by delta and is
+// sum, None if unknown. A delta of 0 is a correction.
 func (d *Derived) Tell(ctx context.Context, s kv.Store, id string, delta, sum int64) {
 	if delta != 0 {
 		d.warn(id, kv.Together(ctx, s, d.counting(ctx, id, delta)...))
@@ -138,7 +134,7 @@ func (d *Derived) Tell(ctx context.Context, s kv.Store, id string, delta, sum in
 	d.tellSoon(ctx, id, delta, sum)
 }
 
-// Count recounts id in a transaction, where nothing else changes, and returns the number.
+// Count recounts id in a transaction.
 func (d *Derived) Count(ctx context.Context, s kv.Store, id string) (int64, error) {
 	m, err := (*d.lists.Load()).Members(ctx, s, id)
 	if err != nil {
@@ -148,8 +144,7 @@ func (d *Derived) Count(ctx context.Context, s kv.Store, id string) (int64, erro
 	return m.N, err
 }
 
-// seen remembers some ids with a number seen by this process. That is only a hint: a store may drop
-// a number at any time.
+// seen is only a hint: a store may drop a number at any time.
 type seen [1024]atomic.Uint64
 
 var seed = maphash.MakeSeed()

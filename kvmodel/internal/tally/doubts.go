@@ -37,7 +37,7 @@ type doubt struct {
 
 	// The round in progress; began is zero if there is none.
 	began   time.Time
-	version kv.Version // of the number, 0 if it was absent
+	version kv.Version // of the number; 0: absent
 	members Members
 }
 
@@ -51,7 +51,7 @@ func (d doubt) due() time.Time {
 	return d.since.Add(times.Settled)
 }
 
-// Doubt puts the number of id in doubt, for a reason that arose at since or before.
+// Doubt is for a reason that arose at since or before.
 func (d *doubts) Doubt(id string, since time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -119,7 +119,6 @@ func (d *doubts) note(id string, round doubt) {
 	}
 }
 
-// recounted records that the round begun at began was successful.
 func (d *doubts) recounted(id string, began time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -137,12 +136,11 @@ func (d *doubts) recounted(id string, began time.Time) {
 
 const settledAtOnce = 100
 
-// RecountRounds is the number of times a rebuild tries to count.
 const RecountRounds = 5
 
 // Recount recounts ids, up to rounds times, and waits. The first round begins immediately. If
-// numbers have not been quiet for long enough, it returns how many are left, and an ErrNotYet. It
-// calls reached now and then with an id when all up to it are counted.
+// numbers are not quiet for long enough, it returns how many are left, and an ErrNotYet. It calls
+// reached with an id when all up to it are counted.
 func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds int, reached func(id string) error) (left int, err error) {
 	since := d.base.Now().Add(-times.Settled)
 	for round := range rounds {
@@ -193,7 +191,7 @@ func (d *Derived) Settle(ctx context.Context) error {
 type counted struct {
 	id    string
 	n     int64
-	began time.Time // start of the round
+	began time.Time // of the round
 }
 
 func (d *Derived) settleSome(ctx context.Context, s kv.Store, ids []string, now time.Time) error {

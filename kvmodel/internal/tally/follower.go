@@ -35,7 +35,7 @@ type OnlyFollower interface {
 
 // SureFollower is an index that misses no number of a [Derived].
 type SureFollower interface {
-	// Follow makes the index agree with the numbers of these records, given by the texts of their
-	// ids. s is the store of a step of the write path, or a transaction.
+	// Follow makes the index agree with the numbers of these ids. s is the store of a step of the
+	// write path, or a transaction.
 	Follow(ctx context.Context, s kv.Store, ids []string) error
 }

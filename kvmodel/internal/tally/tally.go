@@ -44,8 +44,7 @@ func (t *Tally) Set(ctx context.Context, id string, n int64) error {
 	return err
 }
 
-// Add adds delta to the number of id, which does not go below 0. Errors of followers are only
-// logged. One trip, two the first time.
+// Add does not go below 0. Errors of followers are only logged. One trip, two the first time.
 func (t *Tally) Add(ctx context.Context, id string, delta int64) (sum int64, err error) {
 	var others []error // of followers with counts of their own
 	if beside := t.counting(ctx, id, delta); len(beside) == 0 {

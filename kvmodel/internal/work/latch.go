@@ -8,8 +8,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Latch runs one work in the background, again and again until it succeeds. It is scheduled once
-// however often it is set, there is always room for it, and it is never forgotten.
+// Latch runs one work in the background until it succeeds, once however often it is set. There is
+// always room for it, and it is never forgotten.
 type Latch struct {
 	queue *Queue
 	work  Work
@@ -17,7 +17,7 @@ type Latch struct {
 
 	// The following fields are guarded by the queue's mu.
 	state state
-	why   error // the last error, while waiting
+	why   error // while waiting
 }
 
 type state int
@@ -98,8 +98,8 @@ func (l *Latch) end(err error) {
 	}
 }
 
-// Surely runs work like Later, and again until it succeeds. It gives up at once if too many works
-// are unfinished.
+// Surely runs work like Later, and again until it succeeds. It gives up if too many works are
+// unfinished.
 func (q *Queue) Surely(ctx context.Context, work Work) error {
 	if !q.takeSure() {
 		return q.giveUp(q.doNow(ctx, work))

@@ -41,24 +41,24 @@ type Edit struct {
 	// touches: only the expiry changes, which counts neither as a version nor as an update.
 	touches bool
 
-	// Rest, unless nil, collects the changes of one call: with transactions the planned ones, which
-	// commit together, otherwise the committed ones.
+	// Rest, unless nil, collects the changes of one call: planned ones, to commit together, with
+	// transactions; otherwise committed ones.
 	Rest *Rest
 
-	// Only, unless nil, reports whether to change the record as read.
+	// Only, unless nil, is asked whether to change the record as read.
 	Only func(rec *plug.Seen) bool
 
-	// next returns another id if the number is taken; nil if the id is given.
+	// next returns another id if the number is taken.
 	next func(ctx context.Context) (id string, err error)
 
 	// Apply returns the new record: nil to delete it, old itself if nothing changes. It may be
-	// called again with a newer old, which is nil if the record is absent.
+	// called again with a newer old; nil: absent.
 	Apply func(old plug.Record) (plug.Record, error)
 }
 
 type change struct {
 	*core.Model
-	indexes []plug.Index // when the change began
+	indexes []plug.Index
 	streaks []*core.Streak
 	Edit
 	ctx   context.Context
@@ -66,9 +66,9 @@ type change struct {
 	nonce uint64
 
 	lines   []*journal.Segment
-	touched []envelope.Touched // places prepared by any try
-	added   []plug.Added       // by index: entries added with the commits of all tries
-	dead    *plug.Seen         // the record when last seen deleted, with its counters
+	touched []envelope.Touched // by any try
+	added   []plug.Added       // by index: added with the commits of all tries
+	dead    *plug.Seen         // the record when last seen deleted
 	maxRev  uint64             // of all tries: removing their entries requires a higher rev
 	sent    bool               // a commit was sent
 	unclear bool               // a commit was sent and not answered
@@ -76,26 +76,25 @@ type change struct {
 	creates bool               // the unclear commit is of a new record
 	early   early
 	late    bool      // this try must check the built item
-	began   time.Time // start of this try
-	since   time.Time // start of the first
-	called  bool      // the handlers were called
+	began   time.Time // of this try
+	since   time.Time // of the first
+	called  bool      // the handlers
 }
 
-// plan is the plan of one try.
 type plan struct {
 	rec     *plug.Seen  // as read
 	value   plug.Record // nil: deleted
 	env     *envelope.Envelope
-	moves   []*plug.Move // by index; nil: nothing moves
+	moves   []*plug.Move // by index
 	touched []envelope.Touched
 	created bool
-	number  int64 // of the revision, with a history
+	number  int64 // of the revision
 
-	prepared bool   // early: A1 has nothing left to do
-	chain    uint64 // of A1 and A2 if they are one trip; else 0
+	prepared bool   // A1 has nothing left to do
+	chain    uint64 // of A1 and A2 in one trip; else 0
 
 	unsettled bool      // something written with the commit has failed
-	removals  []removal // pending removals of A4; nil: none begun
+	removals  []removal // of A4; nil: none begun
 }
 
 func Change(ctx context.Context, m *core.Model, s kv.Store, e Edit) (plug.Record, error) {
@@ -156,7 +155,7 @@ func (c *change) tryUntilDecided() (plug.Record, error) {
 	}
 }
 
-// Changes that need the next number all compete for the same one.
+// All changes that need the next number compete for it.
 func (c *change) maxLost() int {
 	if c.next != nil {
 		return 16 * maxLost
@@ -173,7 +172,7 @@ func (c *change) moveOn() error {
 	return err
 }
 
-// try is one pass from A0 to the reply.
+// try is A0 to the reply.
 func (c *change) try(first bool) (plug.Record, error) {
 	if err := c.Writable(c.ctx); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// long is the path of a change on a store that changes one key at a time: memcached or Redis.
+// long is the path on a store that changes one key at a time: memcached or Redis.
 func (c *change) long(p *plan) error {
 	if done, err := c.prepare(p); done || err != nil {
 		return err
@@ -30,7 +30,6 @@ func (c *change) long(p *plan) error {
 	return c.commit(p)
 }
 
-// besideRead returns the works sent along with A0.
 func (c *change) besideRead() (works []func(kv.Store) error, err error) {
 	switch {
 	case !c.writesLine(withRead, nil):
@@ -51,12 +50,12 @@ func (c *change) leavesTraces() bool {
 
 type early struct {
 	marks map[int][]byte // by index position
-	line  bool           // its journal line is written
+	line  bool
 }
 
-// Some indexes can do their part of A1 before the record is read (plug.Early), which saves a trip.
-// After a few consecutive changes that moved such an index, the next one prepares it along with A0
-// and writes its line, which cannot name the rev or the places yet.
+// Some indexes can do their part of A1 before the record is read (plug.Early). After a few
+// consecutive changes that moved such an index, the next one prepares it along with A0 and writes
+// its line, which cannot name the rev or the places yet.
 
 const unknownPlace = "?"
 
@@ -95,9 +94,8 @@ const (
 )
 
 // writesLine decides which trips carry the line. A deletion sends it with the read, since its
-// tombstone will name the places; early preparations need a line before them (p is nil then).
-// Otherwise it goes with the preparations, or with the commit if there is nothing to prepare and
-// the store keeps the order.
+// tombstone will name the places; early preparations need it before them (p is nil then). Otherwise
+// it goes with the preparations or, on an ordered store with nothing to prepare, with the commit.
 func (c *change) writesLine(t trip, p *plan) bool {
 	switch {
 	case t == withRead:
@@ -113,7 +111,7 @@ func (c *change) writesLine(t trip, p *plan) bool {
 	return t == withPrepare && !p.prepared
 }
 
-// prepare is A1. It reports whether A2 is done as well.
+// prepare is A1. done: and A2.
 func (c *change) prepare(p *plan) (done bool, err error) {
 	p.prepared = c.useEarly(p)
 	c.noteStreaks(p)
@@ -204,8 +202,7 @@ func (c *change) chain(p *plan) {
 	}
 }
 
-// chainBits are the bits of a nonce that a chain does without: only the few chains of one trip must
-// differ.
+// Only the few chains of one trip must differ.
 const chainBits = 44
 
 func (c *change) unchain(p *plan) {
@@ -217,7 +214,7 @@ func (c *change) unchain(p *plan) {
 	}
 }
 
-// useEarly hands the early preparations to the moves of p. prepared: A1 has nothing left to do.
+// useEarly hands the early preparations to the moves of p.
 func (c *change) useEarly(p *plan) (prepared bool) {
 	prepared = c.early.line && !p.created
 	for i, mv := range p.moves {
@@ -273,8 +270,7 @@ func (c *change) remember(p *plan) {
 // A record that is created again must not show the counters of the earlier one. So they are dropped
 // before A2, by the versions read in a trip before the tombstone was last read.
 
-// countsOfDead returns the counters as read before the tombstone that p replaces was last read. It
-// reads again if need be.
+// countsOfDead returns those, and reads again if need be.
 func (c *change) countsOfDead(p *plan) (known []kv.Result, err error) {
 	rec := p.rec
 	for range core.MaxTries {
@@ -348,7 +344,7 @@ func (c *change) commit(p *plan) error {
 	return nil
 }
 
-// finish begins the steps after the commit. errs are those of its trip.
+// errs are those of the commit's trip.
 func (c *change) finish(p *plan, errs []error) {
 	c.Db.Recent.Drop(c.Key(c.ID))
 	c.committed(p)
@@ -381,8 +377,8 @@ func (c *change) committed(p *plan) {
 	}
 }
 
-// write stores the record, which commits the change. If the outcome is unclear, it reads the
-// record, and repeats the op while nothing else has changed it and the line exists.
+// write commits the change. If the outcome is unclear, it reads the record, and repeats the op
+// while nothing else has changed it and the line exists.
 func (c *change) write(s kv.Store, p *plan) error {
 	op := c.Store(p.rec, p.env)
 	for range core.MaxTries {
@@ -398,8 +394,7 @@ func (c *change) write(s kv.Store, p *plan) error {
 
 var errAgain = errors.New("again")
 
-// writeOnce is one attempt to store the record by op. ErrSkipped: the chain of op was broken.
-// errAgain: the outcome is undecided, and the attempt may be repeated.
+// ErrSkipped: the chain of op was broken. errAgain: undecided, may be repeated.
 func (c *change) writeOnce(s kv.Store, p *plan, op kv.Op) error {
 	_, err := kv.One(c.ctx, s, op)
 	if errors.Is(err, kv.ErrSkipped) {
@@ -418,7 +413,7 @@ func (c *change) writeOnce(s kv.Store, p *plan, op kv.Op) error {
 	return err
 }
 
-// whose returns nil if the commit was refused because an unanswered attempt had been carried out.
+// whose returns nil if an unanswered attempt had been carried out, and so this one was refused.
 func (c *change) whose(s kv.Store, p *plan) error {
 	if !c.unclear {
 		return core.ErrRaced
@@ -426,8 +421,8 @@ func (c *change) whose(s kv.Store, p *plan) error {
 	return c.settle(s, p)
 }
 
-// settle determines the outcome of an unclear commit. nil: carried out; errAgain: undecided, may be
-// repeated; ErrRaced: never carried out; ErrUnclear: nobody can know.
+// settle decides an unclear commit. nil: carried out; errAgain: undecided, may be repeated;
+// ErrRaced: never carried out; ErrUnclear: nobody can know.
 func (c *change) settle(s kv.Store, p *plan) error {
 	c.unclear, c.creates = true, p.created
 	now, err := c.now(s)
@@ -462,8 +457,8 @@ func (c *change) after(ctx context.Context, p *plan, since time.Time) error {
 	return wait
 }
 
-// removeRest does the pending removals. If something written with the commit failed, or they are
-// overdue, it repairs the entries of the change first.
+// removeRest does the pending removals. If they are overdue, or something written with the commit
+// failed, it repairs the entries first.
 func (c *change) removeRest(ctx context.Context, p *plan, since time.Time) (err error) {
 	if p.removals == nil {
 		p.removals = c.removals(p)
@@ -541,8 +536,7 @@ func (c *change) cleanUp() {
 	})
 }
 
-// noteAgain writes the line of a prepared change if it failed: this process may end before it can
-// clean up.
+// noteAgain writes a line that failed: this process may end before it can clean up.
 func (c *change) noteAgain(ctx context.Context) {
 	if !c.unnoted || len(c.touched) == 0 || len(c.lines) > core.MaxTries {
 		return
@@ -551,7 +545,6 @@ func (c *change) noteAgain(ctx context.Context) {
 	_ = c.note(c.Db.Store, journal.Line{Model: c.Name, ID: c.ID, Rev: c.maxRev, Touched: c.touched})
 }
 
-// undo takes back everything the change counted with its commits.
 func (c *change) undo(ctx context.Context, doubt bool) error {
 	var works []func(kv.Store) error
 	for i, index := range c.indexes {

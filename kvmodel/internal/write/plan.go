@@ -16,8 +16,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// snapshot is the part of the old record that a change needs. The edit may change the value in
-// place.
+// The edit may change the value in place.
 type snapshot struct {
 	live     bool
 	body     []byte
@@ -82,8 +81,7 @@ func (c *change) plan(rec *plug.Seen) (*plan, error) {
 	return p, nil
 }
 
-// fillIn sets the fields of v that the write path maintains, and its counters, which no edit
-// changes.
+// fillIn sets the fields that the write path maintains, and the counters, which no edit changes.
 func (c *change) fillIn(rec *plug.Seen, was snapshot, v plug.Record) (same bool, err error) {
 	f := c.Schema(v)
 	now := c.Db.Now().UTC()

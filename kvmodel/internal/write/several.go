@@ -102,5 +102,5 @@ const (
 	batchesAtOnce = 2   // so that one is prepared while the store works on the other
 )
 
-// Makes makes change i of many: immediately if rest is nil, else together with others in it.
+// Makes makes change i of many: immediately if rest is nil, else with others in it.
 type Makes func(ctx context.Context, s kv.Store, i int, rest *Rest) error

@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// short is the path of a change on a store with transactions: a file or memory.
+// short is the path on a store with transactions: a file or memory.
 func (c *change) short(p *plan) error {
 	if c.isLate() {
 		return core.ErrRaced
@@ -25,8 +25,8 @@ func (c *change) short(p *plan) error {
 	return commitAtomic(c.ctx, c.Model, []left{{c, p}}, func([]error) {})
 }
 
-// commitAtomic is A1 to A4 of all changes in one transaction. Failed changes leave nothing to clean
-// up. If some changes prevent the commit, it calls fail with their errors, nil for the others.
+// commitAtomic is A1 to A4 in one transaction. Failed changes leave nothing to clean up. If some
+// prevent the commit, it calls fail with their errors, nil for the others.
 func commitAtomic(ctx context.Context, m *core.Model, all []left, fail func([]error)) error {
 	if slices.ContainsFunc(all, func(l left) bool { return l.c.leavesLine(l.p) }) {
 		if err := m.Db.Journal.Ready(ctx); err != nil {
@@ -67,7 +67,6 @@ func (c *change) leavesLine(p *plan) bool {
 	return c.Handlers.Any() || p.value == nil && len(c.Children) > 0
 }
 
-// doTheRest calls the handlers and deletes children after the reply, if there is a line for that.
 func (c *change) doTheRest(p *plan) {
 	if len(c.lines) == 0 {
 		return
@@ -94,7 +93,7 @@ func allSteps(ctx context.Context, m *core.Model, s kv.Store, all []left) []erro
 	return errs
 }
 
-// stepsOfAll are the steps of a transaction. Each sets errs for the changes that failed.
+// Each step sets errs for the changes that failed.
 var stepsOfAll = []func(ctx context.Context, m *core.Model, s kv.Store, all []left, errs []error){
 	eachDoes((*change).begin), prepareAll, eachDoes((*change).put), eachDoes((*change).besides), afterAll, eachDoes((*change).end),
 }
@@ -144,7 +143,6 @@ func allNew(all []left) bool {
 	return len(all) > 1 && !slices.ContainsFunc(all, func(l left) bool { return l.p.rec.Rev != 0 })
 }
 
-// put is A2 for the record and its history.
 func (c *change) put(s kv.Store, p *plan) error {
 	if c.History > 0 && (p.value != nil || !c.Forgets) {
 		if err := c.keepRevision(s, p); err != nil {
@@ -160,8 +158,6 @@ func (c *change) besides(s kv.Store, p *plan) error {
 	return work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index.Beside)...)...)
 }
 
-// end removes the counters and history of a deleted record, and writes the line if there is work
-// after the reply.
 func (c *change) end(s kv.Store, p *plan) error {
 	if _, err := remove(c.ctx, s, c.losses(p)); err != nil {
 		return err
@@ -192,7 +188,7 @@ func severalTogether(ctx context.Context, m *core.Model, n int, id func(i int) s
 	return errs
 }
 
-// paced yields 0 to n-1 in batches, as batchesOf does.
+// paced is batchesOf by what a transaction can hold.
 func paced(m *core.Model, n int, id func(i int) string) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		size := firstTogether
@@ -252,7 +248,6 @@ func chunksOf(all []left) iter.Seq[[]left] {
 	}
 }
 
-// commitSome makes as many of all as possible in one transaction.
 func commitSome(ctx context.Context, m *core.Model, all []left) []error {
 	errs := make([]error, len(all))
 	todo := alike(m, all, errs)
