@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -42,10 +41,7 @@ type members struct {
 }
 
 func openMembers(s kv.Store) *members {
-	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		panic(err)
-	}
+	db := openSwept(s)
 	r := kvmodel.NewRecords(db, kvmodel.Schema[member, string]{
 		Name: "Member", Version: 1,
 		ID:    func(m *member) string { return m.ID },
@@ -58,6 +54,21 @@ func openMembers(s kv.Store) *members {
 		Name: "ByEmail", Fields: []string{"Email"}, Key: kvmodel.StringKey[string](),
 		Values: func(m *member) []string { return []string{m.Email} },
 	})}
+}
+
+func openSwept(s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
+	db, err := kvmodel.Open(s, append(opts, quiet())...)
+	if err != nil {
+		panic(err)
+	}
+	return db
+}
+
+// closeSwept leaves unfinished work to repair.
+func closeSwept(db *kvmodel.DB) {
+	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_ = db.Close(closing)
 }
 
 func membersDB(s kv.Store) *kvmodel.DB { return openMembers(s).db }
@@ -176,10 +187,7 @@ func changeThings(s kv.Store, name string, rng *rand.Rand, n int, out *outcome) 
 		}
 		out.find(ctx, m, "x")
 	}
-	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	// Its unfinished work is left to repair.
-	_ = m.db.Close(closing)
+	closeSwept(m.db)
 }
 
 func (o *outcome) note(id, token string, err error) {
@@ -384,16 +392,16 @@ func TestSweep_ATransactionThatRunsTwiceIsWholeOrNothing(t *testing.T) {
 // Changes of one record that leave a value and take it again, while a rival tries to take it, make
 // a claim older or newer than its record.
 func TestSweep_ARecordThatComesAndGoesKeepsItsClaim(t *testing.T) {
-	comesAndGoes(t, kvtest.ServerPowers)
+	comesAndGoes(t, 100, kvtest.World{Powers: kvtest.ServerPowers, Late: 0.05, Mute: 0.02, Slow: 0.05})
 }
 
 func TestSweep_ARecordThatComesAndGoesKeepsItsClaimInAnyOrder(t *testing.T) {
-	comesAndGoes(t, kvtest.NoPowers)
+	comesAndGoes(t, 100, kvtest.World{Powers: kvtest.NoPowers, Late: 0.05, Mute: 0.02, Slow: 0.05})
 }
 
-func comesAndGoes(t *testing.T, powers kvtest.Powers) {
-	world := kvtest.World{Powers: powers, Late: 0.05, Mute: 0.02, Slow: 0.05, Fault: faults}
-	proof.Sweep(t, 100, world, func(sim *kvtest.Sim) {
+func comesAndGoes(t *testing.T, n int, world kvtest.World) {
+	world.Fault = faults
+	proof.Sweep(t, n, world, func(sim *kvtest.Sim) {
 		first := openMembers(sim.Still())
 		for _, id := range sweepIDs {
 			must(t, first.Create(context.Background(), &member{ID: id}))
@@ -409,7 +417,7 @@ func comesAndGoes(t *testing.T, powers kvtest.Powers) {
 		sim.Wait()
 		repairAll(sim, membersDB)
 		sim.Wait()
-		checkAll(sim, !powers.Ordered, outs...)
+		checkAll(sim, !world.Powers.Ordered, outs...)
 	})
 }
 
