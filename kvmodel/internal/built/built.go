@@ -48,6 +48,7 @@ type Config struct {
 	// Written, unless nil, finds records, which are the witness.
 	Written func(context.Context) (bool, error)
 
+	// Mine returns the indexes of the model, with their definitions, sorted.
 	Mine func() []string
 }
 

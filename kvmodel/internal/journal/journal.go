@@ -17,7 +17,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A new segment begins at segmentBytes.
+// segmentBytes is the size at which a new segment is begun.
 const segmentBytes = 32 << 10
 
 type Config struct {
@@ -25,12 +25,13 @@ type Config struct {
 	Now    func() time.Time
 	Closed <-chan struct{}
 
-	Begin func(ctx context.Context) (context.Context, func())
-
-	Failed func(error)
-
 	Origin Origin
 
+	// Begin marks the start of a tick. Failed is called if it failed and will be retried.
+	Begin  func(ctx context.Context) (context.Context, func())
+	Failed func(error)
+
+	// Shapes returns the shapes of all models of the process.
 	Shapes func() []string
 
 	// Archive adds new ids, by model, to their enumerations.
@@ -54,7 +55,7 @@ type Journal struct {
 	number   int64      // the last number tried
 	tick     uint64
 	ticked   time.Time // when the last answered tick was sent
-	since    time.Time // of the ticks without a gap
+	since    time.Time // since when ticks have come without a gap
 
 	headOf       string // whose head acknowledged a tick
 	acknowledged uint64

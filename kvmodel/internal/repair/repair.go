@@ -21,7 +21,8 @@ type Config struct {
 	Now   func() time.Time
 	IsOwn func(process string) bool // a name of this process
 
-	// Unlisted is called with Process, "" without a journal, if the list of processes lacks it.
+	// Process returns "" without a journal. Unlisted is called with it if the list of processes
+	// lacks it.
 	Process  func() string
 	Unlisted func(ctx context.Context, process string) error
 

@@ -111,7 +111,7 @@ func (c *change) writesLine(t trip, p *plan) bool {
 	return t == withPrepare && !p.prepared
 }
 
-// prepare is A1. done: and A2.
+// prepare is A1. It reports whether A2 is done as well.
 func (c *change) prepare(p *plan) (done bool, err error) {
 	p.prepared = c.useEarly(p)
 	c.noteStreaks(p)
@@ -402,23 +402,15 @@ func (c *change) writeOnce(s kv.Store, p *plan, op kv.Op) error {
 	}
 	c.sent = true
 	switch {
-	case kv.Raced(err):
-		return c.whose(s, p)
-	case errors.Is(err, kv.ErrUnclear):
+	case kv.Raced(err) && !c.unclear:
+		return core.ErrRaced
+	case kv.Raced(err), errors.Is(err, kv.ErrUnclear):
 		return c.settle(s, p)
 	case c.unclear && err != nil:
 		// This attempt was not sent, but an earlier one may have been carried out.
 		return kv.Unclear(err)
 	}
 	return err
-}
-
-// whose returns nil if an unanswered attempt had been carried out, and so this one was refused.
-func (c *change) whose(s kv.Store, p *plan) error {
-	if !c.unclear {
-		return core.ErrRaced
-	}
-	return c.settle(s, p)
 }
 
 // settle decides an unclear commit. nil: carried out; errAgain: undecided, may be repeated;
