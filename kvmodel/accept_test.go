@@ -207,9 +207,7 @@ func TestDB_Accept_LeavesWhatAProcessHadUnderWayToRepair(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		for _, r := range []*release{v, other} {
 			r.finds(t, "Text", "one", "1")
-			if ids := allIDs(t, ctx, r.notes); len(ids) != 1 {
-				t.Errorf("all ids are %q, want 1", ids)
-			}
+			wantLen(t, 1, allIDs(t, ctx, r.notes), "all ids")
 		}
 		must(t, v.Create(ctx, &note{ID: "2", Text: "two"}))
 		other.finds(t, "Text", "two", "2")
@@ -237,22 +235,16 @@ func TestDB_Accept_IsRefusedWhereADBOnlyReads(t *testing.T) {
 	if !errors.Is(err, kvmodel.ErrReadOnly) || !errors.Is(direct, kvmodel.ErrReadOnly) {
 		t.Errorf("Accept: %v, that of its store: %v, want both %q", err, direct, kvmodel.ErrReadOnly)
 	}
-	if got := reader.Stats().Lost; got != 1 {
-		t.Errorf("it counts %d lost servers, want 1", got)
-	}
+	wantSame(t, 1, reader.Stats().Lost, "lost servers")
 }
 
 func TestDB_ALoss_IsLoggedAndCounted(t *testing.T) {
 	s := newLossy()
 	var log proof.Log
 	db := closing(t, open(t, s, kvmodel.Log(slog.New(slog.NewTextHandler(&log, nil))), kvmodel.Tenant("tenant")))
-	if n := db.Stats().Lost; n != 0 {
-		t.Errorf("%d servers are lost, want none", n)
-	}
+	wantSame(t, 0, db.Stats().Lost, "lost servers")
 	s.lose(t)
-	if n := db.Stats().Lost; n != 1 {
-		t.Errorf("%d servers are lost, want 1", n)
-	}
+	wantSame(t, 1, db.Stats().Lost, "lost servers")
 	if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "a:1") {
 		t.Errorf("the log says %s", &log)
 	}
@@ -282,9 +274,7 @@ func TestDB_AStoreThatHasGoneBack_IsSaidToHaveLost(t *testing.T) {
 		must(t, err)
 		must(t, v.Create(t.Context(), &note{ID: "3", Text: "three"}))
 		time.Sleep(1100 * time.Millisecond)
-		if diff := cmp.Diff([]string{old.Key}, s.gone()); diff != "" {
-			t.Errorf("gone back (-want +got):\n%s", diff)
-		}
+		wantSame(t, []string{old.Key}, s.gone(), "gone back")
 		// It is reported once, and later writes go to a new journal.
 		must(t, v.Create(t.Context(), &note{ID: "4", Text: "four"}))
 		time.Sleep(2 * time.Second)

@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -20,10 +18,7 @@ import (
 func openCodes(t *testing.T, s kv.Store, opts ...index.ListOption) (*kvmodel.DB, *notes, *index.Lists[note, string, string]) {
 	db := open(t, s)
 	r := kvmodel.NewRecords(db, noteSchema())
-	return db, r, index.NewLists(r, kvmodel.IndexSpec[note, string]{
-		Name: "ByCode", Fields: []string{"Code"}, Key: kvmodel.StringKey[string](),
-		Values: func(n *note) []string { return []string{n.Code} },
-	}, opts...)
+	return db, r, index.NewLists(r, codes, opts...)
 }
 
 type builder struct {
@@ -134,9 +129,7 @@ func checkLists(t *testing.T, ctx context.Context, want map[string]int, lists *i
 		got[code], err = lists.Of(code).Size(ctx)
 		must(t, err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("sizes mismatch (-want +got):\n%s", diff)
-	}
+	wantSame(t, want, got, "sizes")
 }
 
 func checkCounts(t *testing.T, ctx context.Context, want map[string]int, db *kvmodel.DB) {
@@ -148,7 +141,5 @@ func checkCounts(t *testing.T, ctx context.Context, want map[string]int, db *kvm
 	for i, code := range codes {
 		got[code] = int(numbers[i])
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("counts mismatch (-want +got):\n%s", diff)
-	}
+	wantSame(t, want, got, "counts")
 }

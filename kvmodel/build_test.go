@@ -175,17 +175,11 @@ func TestBuild_BeginsByItselfOnAStoreThatIsHeldAlone(t *testing.T) {
 		fill(t, ctx, s, 500)
 		v := deploy(t, s, "Code")
 		wait(time.Second)
-		if n := s.entered.Load(); n != 500 {
-			t.Errorf("%d records were entered before the first request", n)
-		}
-		if n := keysWith(mem, "build:"); n != 0 {
-			t.Errorf("%d build items are left", n)
-		}
+		wantSame(t, 500, s.entered.Load(), "records entered before the first request")
+		wantSame(t, 0, keysWith(mem, "build:"), "build items left")
 		wait(time.Minute)
 		v.finds(t, "Code", "c7", "00007")
-		if n := s.entered.Load(); n != 500 {
-			t.Errorf("%d records were entered in the end", n)
-		}
+		wantSame(t, 500, s.entered.Load(), "records entered in the end")
 		v.undeploy(t)
 	})
 }
@@ -297,9 +291,7 @@ func TestBuild_IsTakenOverOnceItsOwnerShowsNoLife(t *testing.T) {
 			t.Errorf("it has entered %d of 3,000 records", n)
 		}
 		next.findsAll(t, 3000)
-		if n := keysWith(mem, "build:"); n != 0 {
-			t.Errorf("%d build items are left", n)
-		}
+		wantSame(t, 0, keysWith(mem, "build:"), "build items left")
 		next.undeploy(t)
 		first.abandon(ctx)
 	})
@@ -368,15 +360,11 @@ func TestBuild_ARebuildJoinsTheBuildUnderWay(t *testing.T) {
 		_, err := v.by["Code"].Find(request, "c1")
 		wantErr(t, err, kvmodel.ErrNeedsRebuild)
 		must(t, v.Rebuild(ctx))
-		if n := s.entered.Load(); n != 3000 {
-			t.Errorf("%d records were entered, want each once", n)
-		}
+		wantSame(t, 3000, s.entered.Load(), "records entered")
 		v.finds(t, "Code", "c1", "00001")
 		// If nothing is missing, a rebuild enters everything again.
 		must(t, v.Rebuild(ctx))
-		if n := s.entered.Load(); n != 6000 {
-			t.Errorf("%d records were entered after another rebuild, want 6,000", n)
-		}
+		wantSame(t, 6000, s.entered.Load(), "records entered after another rebuild")
 		v.undeploy(t)
 	})
 }
@@ -437,9 +425,7 @@ func TestBuild_ARecordInConflictKeepsBackOnlyThatIndex(t *testing.T) {
 				want = append(want, id)
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("records in conflict mismatch (-want +got):\n%s", diff)
-		}
+		wantSame(t, want, got, "records in conflict")
 		// While they conflict, another rebuild enters everything again, in case more is lost.
 		before := s.entered.Load()
 		wantErr(t, v.Rebuild(ctx), kv.ErrExists)
@@ -487,42 +473,19 @@ func TestBuild_FinishesWhatOthersHaveEntered(t *testing.T) {
 // finishAfter builds a list that an older release has left wrong, after a process that died with a
 // trip of its build.
 func finishAfter(t *testing.T, ctx context.Context, s *site, dies int64) {
-	lists := func(s kv.Store) (*kvmodel.DB, *notes, *index.Lists[note, string, string]) {
-		db := open(t, s)
-		r := kvmodel.NewRecords(db, noteSchema())
-		return db, r, index.NewLists(r, kvmodel.IndexSpec[note, string]{
-			Name: "ByCode", Fields: []string{"Code"}, Key: kvmodel.StringKey[string](),
-			Values: func(n *note) []string { return []string{n.Code} },
-		}, index.Counted("Code", "Notes"))
-	}
-	db, r, _ := lists(s)
-	for i := range 240 {
-		must(t, r.Create(ctx, &note{ID: fmt.Sprintf("%05d", i), Text: "x", Code: fmt.Sprint("c", i%4)}))
-	}
-	must(t, db.Close(ctx))
-	old := deploy(t, s)
-	for i := range 20 {
-		_, err := old.Update(ctx, fmt.Sprintf("%05d", i), func(n *note) error { n.Code = "moved"; return nil })
-		must(t, err)
-	}
-	old.undeploy(t)
+	counted := []index.ListOption{index.Counted("Code", "Notes")}
+	want := moveCodes(t, ctx, s, 240, counted)
 	dead := &site{Store: s.Store, isFile: s.isFile}
 	dead.dies.Store(dies)
-	first, r, _ := lists(dead)
+	first, r, _ := openCodes(t, dead, counted...)
 	if err := r.Rebuild(ctx); err == nil {
 		dead.dies.Store(0)
 	}
 	_ = first.Close(ctx)
-	db, r, of := lists(s)
+	db, r, lists := openCodes(t, s, counted...)
 	must(t, r.Rebuild(ctx))
-	n, err := db.Derived("Code", "Notes").Counts(ctx, db.Store(), []string{"c0", "moved"})
-	must(t, err)
-	if diff := cmp.Diff([]int64{55, 20}, n); diff != "" {
-		t.Errorf("died with trip %d: counts mismatch (-want +got):\n%s", dies, diff)
-	}
-	if size, err := of.Of("c1").Size(ctx); err != nil || size != 55 {
-		t.Errorf("died with trip %d: the list has %d members, %v; want 55", dies, size, err)
-	}
+	checkLists(t, ctx, want, lists)
+	checkCounts(t, ctx, want, db)
 	must(t, db.Close(ctx))
 }
 

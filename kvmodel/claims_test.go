@@ -217,19 +217,12 @@ func (b *between) Do(ctx context.Context, ops []kv.Op) error {
 }
 
 func TestRepair_AClaimThatIsNewerThanTheRecordThatWasReadStays(t *testing.T) {
-	ctx := context.Background()
-	mem := memkv.New(memkv.Options{})
+	ctx, mem := context.Background(), memkv.New(memkv.Options{})
 	s := &between{Store: still{mem}}
 	m, other := openMembers(s), openMembers(still{mem})
-	set := func(m *members, email string) {
-		t.Helper()
-		if _, err := m.Upsert(ctx, "a", func(v *member) error { v.Email = email; return nil }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set(m, "x")
-	s.happen.Set(func() { set(other, "z"); set(other, "x") })
-	set(m, "y")
+	setEmail(t, m, "a", "x")
+	s.happen.Set(func() { setEmail(t, other, "a", "z"); setEmail(t, other, "a", "x") })
+	setEmail(t, m, "a", "y")
 	must(t, m.db.Flush(ctx))
 	if s.happen.IsSet() {
 		t.Fatal("nothing was released")
@@ -237,7 +230,5 @@ func TestRepair_AClaimThatIsNewerThanTheRecordThatWasReadStays(t *testing.T) {
 	if r, err := kv.One(ctx, mem, kv.OpGet(claimOfX)); err != nil || holderIn(r) != "a" {
 		t.Errorf("the claim on x is %q, %v; want that of a", r.Value, err)
 	}
-	if err := errors.Join(m.db.Close(ctx), other.db.Close(ctx)); err != nil {
-		t.Error(err)
-	}
+	closeAll(t, m, other)
 }

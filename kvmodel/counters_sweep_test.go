@@ -92,13 +92,7 @@ func (o *onlooker) get(key string) (kv.Result, error) {
 
 func viewsDB(s kv.Store) *kvmodel.DB { return newSweptViews(s).db }
 
-func newSweptViews(s kv.Store) *views {
-	db, err := kvmodel.Open(s, quiet())
-	if err != nil {
-		panic(err)
-	}
-	return newViews(db, 8)
-}
+func newSweptViews(s kv.Store) *views { return newViews(openSwept(s), 8) }
 
 // comeAndGoViewed deletes the record and creates it again, as one process.
 func comeAndGoViewed(s kv.Store, name string, rng *rand.Rand) {
@@ -126,10 +120,7 @@ func comeAndGoViewed(s kv.Store, name string, rng *rand.Rand) {
 			time.Sleep(time.Duration(rng.IntN(60)) * time.Second)
 		}
 	}
-	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	// Unfinished work is left to repair.
-	_ = v.db.Close(closing)
+	closeSwept(v.db)
 }
 
 func hitViewed(s kv.Store, rng *rand.Rand) {

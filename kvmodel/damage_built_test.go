@@ -2,7 +2,6 @@ package kvmodel_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -27,9 +26,7 @@ func TestDamage_OfOneCopyOfTheBuiltItemIsMendedByTheNextProcessThatWrites(t *tes
 		p := ten(t, ctx, mem)
 		for i := range 4 {
 			spoil(t, ctx, mem, "built:Note", 5, 20)
-			if _, err := p.byCode.Find(ctx, "c1"); err != nil {
-				t.Errorf("find: %v", err)
-			}
+			p.finds(t, ctx, "c1")
 			p = start(t, plain(mem)).ends(t)
 			must(t, p.Create(ctx, &note{ID: fmt.Sprint("m", i), Text: "y", Code: fmt.Sprint("d", i)}))
 			got, err := kv.One(ctx, mem, kv.OpGet("built:Note"))
@@ -58,9 +55,7 @@ func TestDamage_OfTheBuiltItemIsLikeItsLoss(t *testing.T) {
 		wantErr(t, err, kvmodel.ErrNeedsRebuild)
 		must(t, p.Rebuild(ctx))
 		for _, code := range []string{"c1", "cnew"} {
-			if _, err := p.byCode.Find(ctx, code); err != nil {
-				t.Errorf("find %s: %v", code, err)
-			}
+			p.finds(t, ctx, code)
 		}
 	})
 }
@@ -70,21 +65,19 @@ func TestDamage_OfTheHeadOfAnEnumerationWithOneSegmentCostsNothing(t *testing.T)
 		p := ten(t, ctx, mem)
 		const key = "ids:Note"
 		for range 2 {
-			before, _ := idsOf(ctx, p.notes)
+			before, _ := seen(ctx, p.notes)
 			spoil(t, ctx, mem, key, 2, 10)
-			ids, errs := idsOf(ctx, p.notes)
-			wantKeys(t, "all", errors.Join(errs...), key)
+			ids, err := seen(ctx, p.notes)
+			wantKeys(t, "all", err, key)
 			if !slices.Equal(ids, before) {
 				t.Errorf("all: %q, want %q", ids, before)
 			}
-			if _, err := p.byCode.Find(ctx, "c1"); err != nil {
-				t.Errorf("find: %v", err)
-			}
+			p.finds(t, ctx, "c1")
 			must(t, p.Create(ctx, &note{ID: fmt.Sprint("new", len(ids)), Text: "x", Code: fmt.Sprint("new", len(ids))}))
 			must(t, p.db.Flush(ctx))
 			must(t, p.Rebuild(ctx))
-			if now, errs := idsOf(ctx, p.notes); len(now) != len(ids)+1 || len(errs) > 0 {
-				t.Errorf("all: %q, %v; want %d", now, errs, len(ids)+1)
+			if now, err := seen(ctx, p.notes); len(now) != len(ids)+1 || err != nil {
+				t.Errorf("all: %q, %v; want %d", now, err, len(ids)+1)
 			}
 		}
 	})
@@ -95,15 +88,13 @@ func TestDamage_OfASegmentOfTheEnumerationIsNamedAndLeavesTheRest(t *testing.T) 
 		p := ten(t, ctx, mem)
 		const key = "ids:Note#0"
 		spoil(t, ctx, mem, key, 46, 2)
-		ids, errs := idsOf(ctx, p.notes)
-		wantKeys(t, "all", errors.Join(errs...), key)
+		ids, err := seen(ctx, p.notes)
+		wantKeys(t, "all", err, key)
 		if len(ids) != 9 {
 			t.Errorf("all: %q, want nine of ten", ids)
 		}
 		must(t, p.Create(ctx, &note{ID: "new", Text: "x", Code: "new"}))
 		wantKeys(t, "rebuild", p.Rebuild(ctx), key)
-		if _, err := p.byCode.Find(ctx, "c1"); err != nil {
-			t.Errorf("find: %v", err)
-		}
+		p.finds(t, ctx, "c1")
 	})
 }

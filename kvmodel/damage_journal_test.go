@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -60,33 +59,21 @@ func TestDamage_AJournalCostsNoMoreThanItsLines(t *testing.T) {
 
 				p := start(t, plain(mem)).ends(t)
 				must(t, p.Create(ctx, &note{ID: "n0", Text: "x", Code: "c0"}))
-				ids, errs := idsOf(ctx, p.notes)
-				if !slices.Equal(ids, test.ids) || len(errs) != 1 {
-					t.Errorf("all: %q, %v; want %q and one error", ids, errs, test.ids)
-				}
-				wantKeys(t, "all", errors.Join(errs...), key)
+				ids, err := seen(ctx, p.notes)
+				wantSame(t, test.ids, ids, "all")
+				wantKeys(t, "all", err, key)
 				wantKeys(t, "rebuild", p.Rebuild(ctx), key)
-				if _, err := p.byCode.Find(ctx, "c1"); err != nil {
-					t.Errorf("find: %v", err)
-				}
+				p.finds(t, ctx, "c1")
 				wait(2 * time.Minute)
-				if n := p.db.Stats().Failures["corrupt"]; n != 1 {
-					t.Errorf("told %d times, want once", n)
-				}
+				wantSame(t, 1, p.db.Stats().Failures["corrupt"], "times told")
 				if _, err := p.byCode.Find(ctx, "c1"); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
 					t.Errorf("find: got %v, want an ErrNeedsRebuild", err)
 				}
 				must(t, p.Rebuild(ctx))
 				wait(2 * time.Hour)
-				if _, err := p.byCode.Find(ctx, "c2"); err != nil {
-					t.Errorf("find: %v", err)
-				}
-				if ids, errs := idsOf(ctx, p.notes); !slices.Equal(ids, test.ids) || len(errs) > 0 {
-					t.Errorf("all: %q, %v; want %q", ids, errs, test.ids)
-				}
-				if got := keys(mem, "out"); len(got) != test.heads {
-					t.Errorf("left are %q, want %d", got, test.heads)
-				}
+				p.finds(t, ctx, "c2")
+				wantSame(t, test.ids, allIDs(t, ctx, p.notes), "all")
+				wantLen(t, test.heads, keys(mem, "out"), "heads left")
 			})
 		})
 	}
@@ -102,9 +89,7 @@ func TestDamage_AProcessWhoseNameIsLostGoesOnInAnotherJournal(t *testing.T) {
 		wait(2 * time.Minute)
 		createNotes(t, ctx, p.notes, 3, 3)
 		p.life.kill()
-		if ids, errs := idsOf(ctx, other.notes); len(ids) != 6 || len(errs) > 0 {
-			t.Errorf("all: %q, %v; want 6", ids, errs)
-		}
+		wantLen(t, 6, allIDs(t, ctx, other.notes), "all")
 		if _, err := other.byCode.Find(ctx, "c0"); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
 			t.Errorf("find: got %v, want an ErrNeedsRebuild", err)
 		}
@@ -123,26 +108,11 @@ func TestDamage_ALivingProcessMendsItsHead(t *testing.T) {
 			createNotes(t, ctx, p.notes, 3+i, 1)
 			wait(5 * time.Second)
 		}
-		if ids, errs := idsOf(ctx, other.notes); len(ids) != 13 || len(errs) > 0 {
-			t.Errorf("all: %q, %v; want 13", ids, errs)
-		}
+		wantLen(t, 13, allIDs(t, ctx, other.notes), "all")
 		if failures := p.db.Stats().Failures; len(failures) > 0 {
 			t.Errorf("failures: %v", failures)
 		}
 	})
-}
-
-func idsOf(ctx context.Context, r *notes) (ids []string, errs []error) {
-	for rec, err := range r.All(ctx) {
-		if rec != nil {
-			ids = append(ids, rec.ID)
-		}
-		if err != nil {
-			errs = append(errs, err)
-		}
-	}
-	slices.Sort(ids)
-	return ids, errs
 }
 
 func longest(t *testing.T, ctx context.Context, s kv.Store, keys []string) (key string) {

@@ -54,9 +54,7 @@ func TestDamage_OfAnEntryKeepsNothingElseOutOfARebuild(t *testing.T) {
 		mem.Evict(keys(mem, "u")...)
 		wantKeys(t, "rebuild", p.Rebuild(ctx), hurtKey)
 		for i := range 250 {
-			if _, err := p.byCode.Find(ctx, fmt.Sprint("c", i)); err != nil {
-				t.Errorf("find c%d: %v", i, err)
-			}
+			p.finds(t, ctx, fmt.Sprint("c", i))
 		}
 		h.id = ""
 		must(t, p.Rebuild(ctx))

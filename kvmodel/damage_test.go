@@ -31,9 +31,7 @@ func wantKeys(t *testing.T, what string, err error, want ...string) {
 		t.Errorf("%s: got %v, want an ErrCorrupt", what, err)
 		return
 	}
-	if diff := cmp.Diff(want, corrupt.Keys); diff != "" {
-		t.Errorf("%s: keys (-want +got)\n%s", what, diff)
-	}
+	wantSame(t, want, corrupt.Keys, "%s: keys", what)
 }
 
 func three(t *testing.T, ctx context.Context, s kv.Store) *views {
@@ -66,9 +64,7 @@ func TestDamage_ACounterConcernsOnlyWhoAsksForIt(t *testing.T) {
 		flip(t, ctx, s, key)
 		rec, err := v.Get(ctx, "a")
 		wantKeys(t, "get", err, key)
-		if diff := cmp.Diff(&viewed{ID: "a", Text: "text of a"}, rec); diff != "" {
-			t.Errorf("get (-want +got)\n%s", diff)
-		}
+		wantSame(t, &viewed{ID: "a", Text: "text of a"}, rec, "get")
 		recs, err := v.GetMulti(ctx, []string{"a", "b"})
 		wantKeys(t, "multi", err, key)
 		if len(recs) != 2 || recs[0] == nil || recs[1] == nil {

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -64,9 +62,7 @@ func TestSideBySide_CostsTheTripsOfTheLongestWork(t *testing.T) {
 	ctx, meter := kv.Metered(t.Context())
 	must(t, db.SideBySide(ctx, asks(db, "a1", "a2"), asks(db), asks(db, "b1"), nested))
 	want := [][]string{{"a1", "b1", "c1", "d1"}, {"a2", "d2"}, {"d3"}}
-	if diff := cmp.Diff(want, s.trips); diff != "" {
-		t.Errorf("trips (-want +got)\n%s", diff)
-	}
+	wantSame(t, want, s.trips, "trips")
 	if cost := meter.Cost(); cost.Trips != 3 || cost.Depth != 3 || cost.Ops != 7 {
 		t.Errorf("want 3 trips, 3 deep, with 7 ops, got %v", cost)
 	}
@@ -121,9 +117,7 @@ func TestSideBySide_RunsOneWorkAtATime(t *testing.T) {
 	for i := range 3 {
 		slices.Sort(order[1+3*i:][:3])
 	}
-	if diff := cmp.Diff([]int{0, 1, 2, 3, 1, 2, 3, 1, 2, 3}, order); diff != "" {
-		t.Errorf("which works went on (-want +got)\n%s", diff)
-	}
+	wantSame(t, []int{0, 1, 2, 3, 1, 2, 3, 1, 2, 3}, order, "which works went on")
 }
 
 // What a work has started and not awaited still has a store when the others are
@@ -203,9 +197,7 @@ func TestSideBySide_OnALocalStoreWorksRunInOrderUntilOneFails(t *testing.T) {
 	if !errors.Is(err, failed) {
 		t.Errorf("want the error of the second work, got %v", err)
 	}
-	if diff := cmp.Diff([]string{"a", "b"}, order); diff != "" {
-		t.Errorf("works that ran (-want +got)\n%s", diff)
-	}
+	wantSame(t, []string{"a", "b"}, order, "works that ran")
 	if cost := meter.Cost(); cost.Trips != 1 || cost.Ops != 2 {
 		t.Errorf("counted %v, want a trip of 2 ops", cost)
 	}

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -45,9 +43,7 @@ func TestEach_GivesEveryRecordOnceHoweverManyHaveRepaired(t *testing.T) {
 				for _, later := range []time.Duration{0, 35 * time.Second, time.Minute, 10 * time.Minute} {
 					wait(later)
 					for _, p := range others {
-						if diff := cmp.Diff(want, eachOf(t, ctx, p.notes, kvmodel.Walk{})); diff != "" {
-							t.Errorf("%v later (-want +got)\n%s", later, diff)
-						}
+						wantSame(t, want, eachOf(t, ctx, p.notes, kvmodel.Walk{}), "%v later", later)
 					}
 				}
 			})
@@ -68,9 +64,7 @@ func TestEach_GivesEveryRecordOnceThoughItsLineStays(t *testing.T) {
 		p := start(t, s).ends(t)
 		want := createNotes(t, ctx, p.notes, 0, 150)
 		for range 10 {
-			if diff := cmp.Diff(want, eachOf(t, ctx, p.notes, kvmodel.Walk{})); diff != "" {
-				t.Errorf("after %d deletions (-want +got)\n%s", refused.Load(), diff)
-			}
+			wantSame(t, want, eachOf(t, ctx, p.notes, kvmodel.Walk{}), "after %d deletions", refused.Load())
 			wait(time.Second)
 		}
 		if n := refused.Load(); n < 4 {
@@ -100,9 +94,7 @@ func TestEach_ThatGoesOnGivesNothingTwiceThatWasReported(t *testing.T) {
 		}), errEnough)
 		all := append(reported, eachOf(t, ctx, other.notes, kvmodel.Walk{From: last.To})...)
 		slices.Sort(all)
-		if diff := cmp.Diff(want, all); diff != "" {
-			t.Errorf("both together (-want +got)\n%s", diff)
-		}
+		wantSame(t, want, all, "both together")
 	})
 }
 
@@ -138,9 +130,7 @@ func TestEach_GoesOnFromWhereItWas(t *testing.T) {
 		}
 		all := append(first, second...)
 		slices.Sort(all)
-		if diff := cmp.Diff(want, slices.Compact(all)); diff != "" {
-			t.Errorf("both together (-want +got)\n%s", diff)
-		}
+		wantSame(t, want, slices.Compact(all), "both together")
 	})
 }
 

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -76,9 +74,7 @@ func TestLost_WhateverKeyOfTheEnumerationIsGoneIsNoEnd(t *testing.T) {
 		must(t, err)
 	}
 	v := deploy(t, s, "Code")
-	if diff := cmp.Diff(want, allIDs(t, ctx, v.notes)); diff != "" {
-		t.Errorf("with all keys (-want +got)\n%s", diff)
-	}
+	wantSame(t, want, allIDs(t, ctx, v.notes), "with all keys")
 	v.undeploy(t)
 }
 
@@ -170,9 +166,7 @@ func TestEnumeration_RecordsThatAreGoneCostLittle(t *testing.T) {
 		for range 4 {
 			costs = append(costs, cost(t, ctx, func(ctx context.Context) error {
 				got, err := seen(ctx, v.notes)
-				if diff := cmp.Diff(ids[:left], got); diff != "" {
-					t.Errorf("all (-want +got)\n%s", diff)
-				}
+				wantSame(t, ids[:left], got, "all")
 				return err
 			}))
 			must(t, v.db.Flush(ctx))

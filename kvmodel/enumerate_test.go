@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -49,19 +47,13 @@ func TestAll_SeesEachRecordOnceWhereverItsIDStands(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		db := open(t, shared{s})
 		r := kvmodel.NewRecords(db, noteSchema())
-		if got := append(allIDs(t, ctx, r), eachOf(t, ctx, r, kvmodel.Walk{})...); len(got) != 0 {
-			t.Errorf("without records: %q", got)
-		}
+		wantLen(t, 0, append(allIDs(t, ctx, r), eachOf(t, ctx, r, kvmodel.Walk{})...), "without records")
 		want := createNotes(t, ctx, r, 0, 250)
 		// While the lines are open the ids are in the journal.
 		shown := func(when string) {
 			t.Helper()
-			if diff := cmp.Diff(want, allIDs(t, ctx, r)); diff != "" {
-				t.Errorf("All, %s they are archived (-want +got)\n%s", when, diff)
-			}
-			if diff := cmp.Diff(want, eachOf(t, ctx, r, kvmodel.Walk{})); diff != "" {
-				t.Errorf("Each, %s they are archived (-want +got)\n%s", when, diff)
-			}
+			wantSame(t, want, allIDs(t, ctx, r), "All, %s they are archived", when)
+			wantSame(t, want, eachOf(t, ctx, r, kvmodel.Walk{}), "Each, %s they are archived", when)
 		}
 		shown("before")
 		must(t, db.Close(ctx))
@@ -132,9 +124,7 @@ func TestEnumeration_SplitsAsItGrows(t *testing.T) {
 		db := closing(t, open(t, s))
 		r := kvmodel.NewRecords(db, noteSchema())
 		for range 2 { // readers fold it
-			if got := len(allIDs(t, ctx, r)); got != n {
-				t.Errorf("%d records, want %d", got, n)
-			}
+			wantSame(t, n, len(allIDs(t, ctx, r)), "records")
 			must(t, db.Flush(ctx))
 		}
 		// 15 bytes per id, at most 24 KiB per segment.

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -105,11 +107,32 @@ func noteSchema() kvmodel.Schema[note, string] {
 	}
 }
 
+var codes = kvmodel.IndexSpec[note, string]{
+	Name: "ByCode", Fields: []string{"Code"}, Key: kvmodel.StringKey[string](),
+	Values: func(n *note) []string { return []string{n.Code} },
+}
+
 // simpleNotes are notes without version and times.
 func simpleNotes() kvmodel.Schema[note, string] {
 	s := noteSchema()
 	s.Revision, s.Created, s.Updated, s.Expires = nil, nil, nil, nil
 	return s
+}
+
+// writes change notes, of which there is "a" in version 1.
+var writes = map[string]func(context.Context, *notes) error{
+	"Create": func(ctx context.Context, r *notes) error { return r.Create(ctx, &note{ID: "b", Text: "b", Code: "b"}) },
+	"CreateMulti": func(ctx context.Context, r *notes) error {
+		return r.CreateMulti(ctx, []*note{{Text: "c"}, {Text: "d"}})
+	},
+	"Put": func(ctx context.Context, r *notes) error {
+		return r.Put(ctx, &note{ID: "a", Text: "put", Code: "put", Version: 1})
+	},
+	"Update": func(ctx context.Context, r *notes) error {
+		_, err := r.Update(ctx, "a", func(n *note) error { n.Text, n.Code = "updated", "updated"; return nil })
+		return err
+	},
+	"Delete": func(ctx context.Context, r *notes) error { return r.Delete(ctx, "a") },
 }
 
 func quiet() kvmodel.Option { return kvmodel.Log(slog.New(slog.DiscardHandler)) }
@@ -253,5 +276,26 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+func wantSame[T any](t testing.TB, want, got T, what string, args ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got)\n%s", fmt.Sprintf(what, args...), diff)
+	}
+}
+
+func wantLen[E any](t testing.TB, n int, got []E, what string) {
+	t.Helper()
+	if len(got) != n {
+		t.Errorf("%s: got %v, want %d", what, got, n)
+	}
+}
+
+func wantText(t testing.TB, ctx context.Context, r *notes, id, want string) {
+	t.Helper()
+	if got, err := r.Get(ctx, id); err != nil || got.Text != want {
+		t.Errorf("%s is %+v, %v; want %q", id, got, err, want)
 	}
 }

@@ -6,26 +6,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-func newForgetful(db *kvmodel.DB) *articles {
-	r := kvmodel.NewRecords(db, kvmodel.Schema[article, string]{
-		Name: "Article", Version: 1, History: 50, Forget: true,
-		ID:    func(a *article) string { return a.ID },
-		SetID: func(a *article, id string) { a.ID = id },
-		Key:   kvmodel.StringKey[string](),
-		Codec: asJSON[article]{},
-	})
-	return &articles{r, db, kvmodel.NewHistory(r)}
-}
-
 func TestForget_ADeletionTakesTheHistoryAlong(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
-		as := newForgetful(closing(t, open(t, s)))
+		as := newArticles(closing(t, open(t, s)), 50, true)
 		for _, text := range []string{"one", "two"} {
 			must(t, as.write(ctx, "a", text))
 		}
@@ -37,9 +23,7 @@ func TestForget_ADeletionTakesTheHistoryAlong(t *testing.T) {
 		_, err := as.History.Restore(ctx, "a", 2)
 		wantErr(t, err, kv.ErrNotFound)
 		must(t, as.write(ctx, "a", "new"))
-		if diff := cmp.Diff([]string{"4 new"}, textsOf(t, ctx, as, "a", 10)); diff != "" {
-			t.Errorf("of the record that was made again (-want +got)\n%s", diff)
-		}
+		wantSame(t, []string{"4 new"}, textsOf(t, ctx, as, "a", 10), "of the record that was made again")
 	})
 }
 
@@ -47,7 +31,7 @@ func TestForget_ADeletionTakesTheHistoryAlong(t *testing.T) {
 // the one that was deleted goes.
 func TestForget_WhatIsMadeAgainKeepsItsHistory(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
-		as := newForgetful(closing(t, open(t, s)))
+		as := newArticles(closing(t, open(t, s)), 50, true)
 		for i := range 20 {
 			id := fmt.Sprint("a", i)
 			must(t, as.write(ctx, id, "old"))

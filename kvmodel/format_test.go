@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -47,14 +45,6 @@ var verbs = map[string]func(context.Context, *process) error{
 		}
 		return nil
 	},
-	"Create":      func(ctx context.Context, p *process) error { return p.Create(ctx, &note{Text: "x"}) },
-	"CreateMulti": func(ctx context.Context, p *process) error { return p.CreateMulti(ctx, []*note{{Text: "x"}}) },
-	"Put":         func(ctx context.Context, p *process) error { return p.Put(ctx, &note{ID: "a", Text: "y"}) },
-	"Update": func(ctx context.Context, p *process) error {
-		_, err := p.Update(ctx, "a", func(n *note) error { n.Text = "y"; return nil })
-		return err
-	},
-	"Delete":  func(ctx context.Context, p *process) error { return p.Delete(ctx, "a") },
 	"Rebuild": func(ctx context.Context, p *process) error { return p.Rebuild(ctx) },
 	"Repair":  func(ctx context.Context, p *process) error { return p.db.Repair(ctx) },
 	"Accept":  func(ctx context.Context, p *process) error { _, err := p.db.Accept(ctx); return err },
@@ -67,6 +57,12 @@ var verbs = map[string]func(context.Context, *process) error{
 		set.Result.Err = kv.ErrNotFound // of an earlier use
 		return p.db.Store().Do(ctx, []kv.Op{set})
 	},
+}
+
+func init() {
+	for name, write := range writes {
+		verbs[name] = func(ctx context.Context, p *process) error { return write(ctx, p.notes) }
+	}
 }
 
 func contents(t *testing.T, mem *memkv.Store) map[string]string {
@@ -102,16 +98,14 @@ func TestFormat_AStoreOfALaterOneIsNeitherReadNorWritten(t *testing.T) {
 						}
 					}
 					must(t, p.db.Close(ctx))
-					if diff := cmp.Diff(before, contents(t, mem)); diff != "" {
-						t.Errorf("what is stored (-want +got)\n%s", diff)
-					}
+					wantSame(t, before, contents(t, mem), "what is stored")
 				})
 			})
 		}
 	}
 }
 
-func TestFormat_AStoreWithoutAMarkerGetsOneWithTheFirstWrite(t *testing.T) {
+func TestFormat_AStoreWithoutAMarkerGetsOneWithTheFirstWriteOfManyProcesses(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		s = shared{s}
 		older := start(t, s).ends(t)
@@ -121,13 +115,13 @@ func TestFormat_AStoreWithoutAMarkerGetsOneWithTheFirstWrite(t *testing.T) {
 		p := start(t, s).ends(t)
 		_, err = p.byCode.Find(ctx, "c")
 		must(t, err)
-		if got := marked(t, s); got != "" {
-			t.Errorf("reading has left the marker %q", got)
-		}
+		wantSame(t, "", marked(t, s), "the marker after reading")
+		q := start(t, s).ends(t)
+		_, err = q.Get(ctx, "a")
+		must(t, err)
 		must(t, p.Create(ctx, &note{ID: "b", Text: "x"}))
-		if got := marked(t, s); got != "1" {
-			t.Errorf("the marker is %q, want 1", got)
-		}
+		must(t, q.Create(ctx, &note{ID: "c", Text: "x"}))
+		wantSame(t, "1", marked(t, s), "the marker")
 	})
 }
 
@@ -155,25 +149,6 @@ func TestFormat_TheMarkerTakesNoTrip(t *testing.T) {
 	})
 }
 
-func TestFormat_OfProcessesThatBeginTogetherOneAddsTheMarker(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
-		s = shared{s}
-		var all []*process
-		for range 2 {
-			p := start(t, s).ends(t)
-			_, err := p.Get(ctx, "a")
-			wantErr(t, err, kv.ErrNotFound)
-			all = append(all, p)
-		}
-		for i, p := range all {
-			must(t, p.Create(ctx, &note{ID: fmt.Sprint(i), Text: "x"}))
-		}
-		if got := marked(t, s); got != "1" {
-			t.Errorf("the marker is %q, want 1", got)
-		}
-	})
-}
-
 func TestFormat_AMarkerThatAppearsBesideTheFirstWriteIsRead(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	p := start(t, plain(mem)).ends(t)
@@ -195,9 +170,7 @@ func TestFormat_AProcessThatRunsLearnsOfALaterOneBeforeItWrites(t *testing.T) {
 				if err := do(ctx, p); !errors.Is(err, kvmodel.ErrUnknownFormat) {
 					t.Errorf("%s after %v: got %v, want an ErrUnknownFormat", verb, idle, err)
 				}
-				if diff := cmp.Diff(before, keys(mem, "k", "n", "r")); diff != "" {
-					t.Errorf("%s after %v has written (-want +got)\n%s", verb, idle, diff)
-				}
+				wantSame(t, before, keys(mem, "k", "n", "r"), "%s after %v has written", verb, idle)
 			})
 		}
 	}
@@ -216,9 +189,7 @@ func TestFormat_AProcessThatHasSleptReadsTheMarkerBeforeItWrites(t *testing.T) {
 		mark(t, mem, "2")
 		wait(30 * time.Second)
 		wantErr(t, set("third"), kvmodel.ErrUnknownFormat)
-		if got := keys(mem, "third"); len(got) > 0 {
-			t.Errorf("it has written %q", got)
-		}
+		wantLen(t, 0, keys(mem, "third"), "it has written")
 		must(t, db.Close(ctx))
 	})
 }
@@ -261,9 +232,7 @@ func TestFormat_WithADamagedMarkerNothingIsReadOrWrittenUntilAccept(t *testing.T
 			}
 			_, err = p.db.Accept(ctx)
 			must(t, err)
-			if got := marked(t, s); got != "1" {
-				t.Errorf("the marker is %q, want 1", got)
-			}
+			wantSame(t, "1", marked(t, s), "the marker")
 			if err := do(ctx, p); kv.Failed(err) {
 				t.Errorf("%s: %v", verb, err)
 			}
@@ -298,9 +267,7 @@ func TestFormat_AReadOnlyDBLooksAndAddsNothing(t *testing.T) {
 	_, err := p.Get(ctx, "a")
 	wantErr(t, err, kv.ErrNotFound)
 	wantErr(t, p.Create(ctx, &note{ID: "a", Text: "x"}), kvmodel.ErrReadOnly)
-	if got := mem.Keys(); len(got) > 0 {
-		t.Errorf("it has written %q", got)
-	}
+	wantLen(t, 0, mem.Keys(), "it has written")
 	mark(t, mem, "2")
 	_, err = start(t, shared{mem}, kvmodel.ReadOnly()).ends(t).Get(ctx, "a")
 	wantErr(t, err, kvmodel.ErrUnknownFormat)
@@ -337,11 +304,7 @@ func TestFormat_AMarkerThatIsNotCommittedIsAddedByTheNextChange(t *testing.T) {
 		return errors.Join(err, failed)
 	})
 	wantErr(t, err, failed)
-	if got := mem.Keys(); len(got) > 0 {
-		t.Errorf("it has written %q", got)
-	}
+	wantLen(t, 0, mem.Keys(), "it has written")
 	must(t, p.Create(ctx, &note{ID: "a", Text: "x"}))
-	if got := marked(t, mem); got != "1" {
-		t.Errorf("the marker is %q, want 1", got)
-	}
+	wantSame(t, "1", marked(t, mem), "the marker")
 }

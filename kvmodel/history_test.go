@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -32,9 +30,9 @@ type articles struct {
 	History *kvmodel.History[article, string]
 }
 
-func newArticles(db *kvmodel.DB, keep int) *articles {
+func newArticles(db *kvmodel.DB, keep int, forget bool) *articles {
 	r := kvmodel.NewRecords(db, kvmodel.Schema[article, string]{
-		Name: "Article", Version: 1, History: keep,
+		Name: "Article", Version: 1, History: keep, Forget: forget,
 		ID:    func(a *article) string { return a.ID },
 		SetID: func(a *article, id string) { a.ID = id },
 		Key:   kvmodel.StringKey[string](),
@@ -65,7 +63,7 @@ func textsOf(t testing.TB, ctx context.Context, as *articles, id string, n int) 
 
 func TestHistory_KeepsTheLastBodiesAndDeletions(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
-		as := newArticles(closing(t, open(t, s)), 50)
+		as := newArticles(closing(t, open(t, s)), 50, false)
 		if got := textsOf(t, ctx, as, "a", 10); got != nil {
 			t.Errorf("of a record that never was: %q", got)
 		}
@@ -76,12 +74,8 @@ func TestHistory_KeepsTheLastBodiesAndDeletions(t *testing.T) {
 		must(t, as.Delete(ctx, "a"))
 		must(t, as.write(ctx, "a", "five"))
 		want := []string{"5 five", "4 -", "3 three", "2 two", "1 one"}
-		if diff := cmp.Diff(want, textsOf(t, ctx, as, "a", 10)); diff != "" {
-			t.Errorf("(-want +got)\n%s", diff)
-		}
-		if diff := cmp.Diff(want[:2], textsOf(t, ctx, as, "a", 2)); diff != "" {
-			t.Errorf("the last two (-want +got)\n%s", diff)
-		}
+		wantSame(t, want, textsOf(t, ctx, as, "a", 10), "history")
+		wantSame(t, want[:2], textsOf(t, ctx, as, "a", 2), "the last two")
 		v, err := as.History.Restore(ctx, "a", 2)
 		if err != nil || v.Text != "two" {
 			t.Errorf("restored %+v, %v; want two", v, err)
@@ -91,9 +85,7 @@ func TestHistory_KeepsTheLastBodiesAndDeletions(t *testing.T) {
 		if err != nil || v.Text != "three" {
 			t.Errorf("restored %+v, %v; want three", v, err)
 		}
-		if diff := cmp.Diff([]string{"8 three", "7 -", "6 two", "5 five"}, textsOf(t, ctx, as, "a", 4)); diff != "" {
-			t.Errorf("after restoring (-want +got)\n%s", diff)
-		}
+		wantSame(t, []string{"8 three", "7 -", "6 two", "5 five"}, textsOf(t, ctx, as, "a", 4), "after restoring")
 		for _, rev := range []int64{0, 4, 99} {
 			_, err := as.History.Restore(ctx, "a", rev)
 			wantErr(t, err, kv.ErrNotFound)
@@ -105,7 +97,7 @@ func TestHistory_IsTrimmedByNumberAndBySize(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		mem := storeOf(s)
 		db := closing(t, open(t, s))
-		as := newArticles(db, 5)
+		as := newArticles(db, 5, false)
 		size := func(id string) int {
 			r, err := kv.One(ctx, mem, kv.OpGet("h:Article:"+id))
 			must(t, err)
@@ -130,9 +122,7 @@ func TestHistory_IsTrimmedByNumberAndBySize(t *testing.T) {
 		}
 		must(t, as.write(ctx, "c", strings.Repeat("x", 300<<10)))
 		must(t, as.write(ctx, "c", "small"))
-		if diff := cmp.Diff([]string{"2 small", "1 -"}, textsOf(t, ctx, as, "c", 9)); diff != "" {
-			t.Errorf("a body that is too large (-want +got)\n%s", diff)
-		}
+		wantSame(t, []string{"2 small", "1 -"}, textsOf(t, ctx, as, "c", 9), "a body that is too large")
 	})
 }
 
@@ -146,7 +136,7 @@ func storeOf(s kv.Store) kv.Store {
 func TestHistory_CutBytesAreCorrupt(t *testing.T) {
 	ctx := t.Context()
 	mem := memkv.New(memkv.Options{})
-	as := newArticles(closing(t, open(t, mem)), 5)
+	as := newArticles(closing(t, open(t, mem)), 5, false)
 	must(t, as.write(ctx, "a", "one"))
 	r, err := kv.One(ctx, mem, kv.OpGet("h:Article:a"))
 	must(t, err)
@@ -174,7 +164,7 @@ func TestSweep_AHistoryHasJustWhatCommitted(t *testing.T) {
 			sim.Wait()
 			time.Sleep(2 * time.Minute) // for work that Close left
 			ctx := context.Background()
-			as := newArticles(open(sim.T(), sim.Still()), 4)
+			as := newArticles(open(sim.T(), sim.Still()), 4, false)
 			checkHistory(sim.T(), ctx, as)
 			must(sim.T(), as.db.Close(ctx))
 		})
@@ -182,11 +172,7 @@ func TestSweep_AHistoryHasJustWhatCommitted(t *testing.T) {
 }
 
 func writeArticles(s kv.Store, name string, rng *rand.Rand) {
-	db, err := kvmodel.Open(s, quiet())
-	if err != nil {
-		panic(err)
-	}
-	as := newArticles(db, 4)
+	as := newArticles(openSwept(s), 4, false)
 	for i := range 6 {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		if rng.IntN(6) == 0 {
@@ -199,9 +185,7 @@ func writeArticles(s kv.Store, name string, rng *rand.Rand) {
 		}
 		cancel()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	_ = db.Close(ctx)
+	closeSwept(as.db)
 }
 
 func checkHistory(t *testing.T, ctx context.Context, as *articles) {

@@ -68,10 +68,7 @@ type bank struct {
 }
 
 func newBank(s kv.Store, turns *booth) *bank {
-	db, err := kvmodel.Open(s, quiet())
-	if err != nil {
-		panic(err)
-	}
+	db := openSwept(s)
 	b := &bank{turns: turns, db: db, accounts: kvmodel.NewRecords(db, kvmodel.Schema[account, string]{
 		Name: "Account", Version: 1, Key: kvmodel.StringKey[string](), Codec: keeping[account]{},
 		ID: func(a *account) string { return a.ID }, SetID: func(a *account, id string) { a.ID = id },

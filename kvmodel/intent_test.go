@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -142,9 +140,7 @@ func TestIntent_WhatWasRefusedIsNotCarriedOutLater(t *testing.T) {
 				next := open(t, disk)
 				kvmodel.NewIntent(next, "move", func(_ context.Context, args move) error { done.Add(args.Amount); return nil })
 				time.Sleep(2 * time.Hour)
-				if diff := cmp.Diff([]int64{1}, done.Take()); diff != "" {
-					t.Errorf("carried out other than the one that was stuck (-want +got)\n%s", diff)
-				}
+				wantSame(t, []int64{1}, done.Take(), "carried out other than the one that was stuck")
 				_ = next.Close(ctx)
 			})
 		})
@@ -387,16 +383,12 @@ func TestIntent_WhatAnotherProcessHasEndedIsNotOpenHere(t *testing.T) {
 		}
 		time.Sleep(3 * time.Minute)
 		for i, db := range others {
-			if n := openIn(db); n != 5 {
-				t.Errorf("while all fail, process %d counts %d, want 5", i, n)
-			}
+			wantSame(t, 5, openIn(db), "open in process %d while all fail", i)
 		}
 		fails.Store(false)
 		time.Sleep(time.Minute)
 		for i, db := range others {
-			if n := openIn(db); n != 0 {
-				t.Errorf("after all have ended, process %d counts %d, want 0", i, n)
-			}
+			wantSame(t, 0, openIn(db), "open in process %d after all have ended", i)
 			_ = db.Close(ctx)
 		}
 		_ = dead.Close(ctx)

@@ -33,16 +33,20 @@ func start(t *testing.T, s kv.Store, opts ...kvmodel.Option) *process {
 	life := &mortal{Store: s}
 	db := open(t, life, opts...)
 	p := &process{db: db, life: life, notes: kvmodel.NewRecords(db, noteSchema())}
-	p.byCode = index.NewUnique(p.notes, kvmodel.IndexSpec[note, string]{
-		Name: "ByCode", Fields: []string{"Code"}, Key: kvmodel.StringKey[string](),
-		Values: func(n *note) []string { return []string{n.Code} },
-	})
+	p.byCode = index.NewUnique(p.notes, codes)
 	return p
 }
 
 func (p *process) ends(t *testing.T) *process {
 	t.Cleanup(func() { _ = p.db.Close(context.Background()) })
 	return p
+}
+
+func (p *process) finds(t *testing.T, ctx context.Context, code string) {
+	t.Helper()
+	if _, err := p.byCode.Find(ctx, code); err != nil {
+		t.Errorf("find %s: %v", code, err)
+	}
 }
 
 func inTime(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv.Store)) {
@@ -73,17 +77,11 @@ func TestJournal_Close_RemovesItAndKeepsTheIDs(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		p := start(t, plain(mem))
 		want := createNotes(t, ctx, p.notes, 0, 10)
-		if got := keys(mem, "line"); len(got) != 1 {
-			t.Fatalf("segments %q, want one", got)
-		}
+		wantLen(t, 1, keys(mem, "line"), "segments, want one")
 		must(t, p.db.Close(ctx))
-		if diff := cmp.Diff([]string{"procs"}, keys(mem, journals...)); diff != "" {
-			t.Errorf("what is left of the journal (-want +got)\n%s", diff)
-		}
+		wantSame(t, []string{"procs"}, keys(mem, journals...), "what is left of the journal")
 		next := start(t, plain(mem)).ends(t)
-		if diff := cmp.Diff(want, allIDs(t, ctx, next.notes)); diff != "" {
-			t.Errorf("all (-want +got)\n%s", diff)
-		}
+		wantSame(t, want, allIDs(t, ctx, next.notes), "all")
 		must(t, p.db.Close(ctx))
 		wantErr(t, p.Create(ctx, &note{Text: "too late"}), kv.ErrUnavailable)
 	})
@@ -99,16 +97,12 @@ func TestJournal_ItRollsOverByAgeAndRemovesWhatIsArchived(t *testing.T) {
 			if got := keys(mem, "line"); len(got) > 2 {
 				t.Errorf("after %d s there are segments %q", second, got)
 			}
-			if n := p.db.Stats().Lines; n != 0 {
-				t.Errorf("%d lines are open", n)
-			}
+			wantSame(t, 0, p.db.Stats().Lines, "open lines")
 		}
 		if got := keys(mem, "line"); len(got) != 1 || !strings.HasSuffix(got[0], ":10") {
 			t.Errorf("segments %q, want only number 10", got)
 		}
-		if diff := cmp.Diff(want, allIDs(t, ctx, p.notes)); diff != "" {
-			t.Errorf("all (-want +got)\n%s", diff)
-		}
+		wantSame(t, want, allIDs(t, ctx, p.notes), "all")
 	})
 }
 
@@ -152,21 +146,15 @@ func TestJournal_AnIdleProcessAsksNothingAndWakesWithoutATripMore(t *testing.T) 
 		wait(5 * time.Hour)
 		mu.Lock()
 		delete(trips, kv.Get) // repair looks for the dead
-		if diff := cmp.Diff(map[kv.Kind]int{}, trips); diff != "" {
-			t.Errorf("what an idle process asked (-want +got)\n%s", diff)
-		}
+		wantSame(t, map[kv.Kind]int{}, trips, "what an idle process asked")
 		mu.Unlock()
 		c := cost(t, ctx, func(ctx context.Context) error { return p.Create(ctx, &note{Text: "x"}) })
 		if c.Trips != 2 {
 			t.Errorf("waking took %v, want 2 trips", c)
 		}
 		wait(3 * time.Second)
-		if n := p.db.Stats().Lines; n != 0 {
-			t.Errorf("%d lines are open", n)
-		}
-		if got := len(allIDs(t, ctx, p.notes)); got != 2 {
-			t.Errorf("%d records, want 2", got)
-		}
+		wantSame(t, 0, p.db.Stats().Lines, "open lines")
+		wantSame(t, 2, len(allIDs(t, ctx, p.notes)), "records")
 	})
 }
 
@@ -174,42 +162,17 @@ func TestJournal_AProcessThatDiesIsRepairedAfter30SecondsAndRemovedAfterTheGrace
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		other := start(t, plain(mem)).ends(t)
 		must(t, other.Create(ctx, &note{ID: "other", Text: "x"}))
-
-		p := start(t, plain(mem)).ends(t)
-		must(t, p.Create(ctx, &note{ID: "a", Text: "x", Code: "old"}))
-		must(t, p.db.Flush(ctx))
-		synctest.Wait() // Its first look for the dead takes trips too.
-		// It dies with the commit of a change of an indexed value.
-		_, err := p.Get(ctx, "a")
-		must(t, err)
-		p.life.dies.Store(p.life.trips.Load() + 3)
-		_, err = p.Update(ctx, "a", func(n *note) error { n.Code = "new"; return nil })
-		must(t, err)
-		wantErr(t, p.db.Flush(ctx), kv.ErrUnavailable)
-		if diff := cmp.Diff([]string{"u:Note:ByCode:new", "u:Note:ByCode:old"}, keys(mem, "u")); diff != "" {
-			t.Fatalf("claims after the crash (-want +got)\n%s", diff)
-		}
-
+		dieMoving(t, ctx, mem)
 		wait(60 * time.Second)
-		if diff := cmp.Diff([]string{"u:Note:ByCode:new"}, keys(mem, "u")); diff != "" {
-			t.Errorf("claims after the first pass (-want +got)\n%s", diff)
-		}
-		if got := keys(mem, "out"); len(got) != 2 {
-			t.Errorf("heads %q, want both until the grace has passed", got)
-		}
+		wantSame(t, []string{"u:Note:ByCode:new"}, keys(mem, "u"), "claims after the first pass")
+		wantLen(t, 2, keys(mem, "out"), "heads, want both until the grace has passed")
 		// The second pass finds a claim that a paused client adds late.
-		_, err = kv.One(ctx, mem, kv.OpSet("u:Note:ByCode:old", claimOf(1, "a")))
+		_, err := kv.One(ctx, mem, kv.OpSet("u:Note:ByCode:old", claimOf(1, "a")))
 		must(t, err)
 		wait(time.Hour + 4*time.Minute)
-		if diff := cmp.Diff([]string{"u:Note:ByCode:new"}, keys(mem, "u")); diff != "" {
-			t.Errorf("claims after the second pass (-want +got)\n%s", diff)
-		}
-		if got := keys(mem, "out", "line", "fixed"); len(got) != 2 {
-			t.Errorf("journals %q, want the living one's head and segment", got)
-		}
-		if diff := cmp.Diff([]string{"a", "other"}, allIDs(t, ctx, other.notes)); diff != "" {
-			t.Errorf("all (-want +got)\n%s", diff)
-		}
+		wantSame(t, []string{"u:Note:ByCode:new"}, keys(mem, "u"), "claims after the second pass")
+		wantLen(t, 2, keys(mem, "out", "line", "fixed"), "journals, want the living one's head and segment")
+		wantSame(t, []string{"a", "other"}, allIDs(t, ctx, other.notes), "all")
 	})
 }
 
@@ -246,9 +209,7 @@ func TestJournal_AProcessThatWakesAfterItWasRemovedWritesUnderANewName(t *testin
 				want = append(want, "unarchived")
 				sleeper.life.kill()
 				slices.Sort(want)
-				if diff := cmp.Diff(want, allIDs(t, ctx, other.notes)); diff != "" {
-					t.Errorf("all (-want +got)\n%s", diff)
-				}
+				wantSame(t, want, allIDs(t, ctx, other.notes), "all")
 				heads, listed := keys(mem, "out"), 0
 				r, err := kv.One(ctx, mem, kv.OpGet("procs"))
 				for _, head := range heads {
@@ -278,16 +239,10 @@ func TestJournal_AProcessThatTicksOnAfterItWasRemovedIsNotLost(t *testing.T) {
 		wait(5 * time.Second) // it ticks
 		must(t, stalled.Create(ctx, &note{ID: "since", Text: "x"}))
 		stalled.life.kill()
-		if diff := cmp.Diff([]string{"before", "other", "since"}, allIDs(t, ctx, other.notes)); diff != "" {
-			t.Errorf("all (-want +got)\n%s", diff)
-		}
+		wantSame(t, []string{"before", "other", "since"}, allIDs(t, ctx, other.notes), "all")
 		wait(3 * time.Hour)
-		if got := keys(mem, "out", "line", "fixed"); len(got) != 2 {
-			t.Errorf("journals %q, want only the living one's head and segment", got)
-		}
-		if diff := cmp.Diff([]string{"before", "other", "since"}, allIDs(t, ctx, other.notes)); diff != "" {
-			t.Errorf("all after the removal (-want +got)\n%s", diff)
-		}
+		wantLen(t, 2, keys(mem, "out", "line", "fixed"), "journals, want only the living one's head and segment")
+		wantSame(t, []string{"before", "other", "since"}, allIDs(t, ctx, other.notes), "all after the removal")
 	})
 }
 
@@ -304,9 +259,7 @@ func TestJournal_LinesOfUnknownModelsAreLeftForOthersAndTheRestIsDoneOnce(t *tes
 		knowsNotes := start(t, plain(mem)).ends(t)
 		must(t, knowsNotes.Create(ctx, &note{ID: "m", Text: "x"}))
 		wait(3 * time.Hour)
-		if got := keys(mem, "out"); len(got) != 2 {
-			t.Errorf("heads %q, want the dead one's as well", got)
-		}
+		wantLen(t, 2, keys(mem, "out"), "heads, want the dead one's as well")
 		must(t, knowsNotes.Each(ctx, kvmodel.Walk{}, func(v *note) error { given = append(given, v.ID); return nil }))
 		if slices.Sort(given); !slices.Equal(given, []string{"m", "n"}) {
 			t.Errorf("Each gives %q, want each of two notes once", given)
@@ -346,9 +299,7 @@ func TestJournal_OneThatCannotBeRepairedDoesNotHoldUpTheOthers(t *testing.T) {
 		living := start(t, plain(mem)).ends(t)
 		must(t, living.Create(ctx, &note{ID: "living", Text: "x"}))
 		wait(3 * time.Hour)
-		if got := keys(mem, "out"); len(got) != 2 {
-			t.Errorf("%d heads are left, want the living one's and that of the corrupt record", len(got))
-		}
+		wantLen(t, 2, keys(mem, "out"), "heads, want the living one's and that of the corrupt record")
 		if n := living.db.Stats().Failed; n == 0 {
 			t.Error("nothing is said to have failed")
 		}
@@ -375,12 +326,8 @@ func TestJournal_AnUnclearAppendIsSentAgainAndALineMayStandTwice(t *testing.T) {
 			t.Fatalf("%d appends were unclear, want 2", unclear)
 		}
 		wait(3 * time.Second)
-		if diff := cmp.Diff([]string{"a"}, allIDs(t, ctx, p.notes)); diff != "" {
-			t.Errorf("all (-want +got)\n%s", diff)
-		}
-		if n := p.db.Stats().Lines; n != 0 {
-			t.Errorf("%d lines are open", n)
-		}
+		wantSame(t, []string{"a"}, allIDs(t, ctx, p.notes), "all")
+		wantSame(t, 0, p.db.Stats().Lines, "open lines")
 	})
 }
 
@@ -407,9 +354,7 @@ func TestRepair_ALineStaysUntilTheOldEntriesAreGone(t *testing.T) {
 		other := start(t, plain(mem)).ends(t)
 		must(t, other.Create(ctx, &note{Text: "x"}))
 		wait(time.Minute)
-		if diff := cmp.Diff([]string{"u:Note:ByCode:new"}, keys(mem, "u")); diff != "" {
-			t.Errorf("claims after the repair (-want +got)\n%s", diff)
-		}
+		wantSame(t, []string{"u:Note:ByCode:new"}, keys(mem, "u"), "claims after the repair")
 	})
 }
 
@@ -440,9 +385,7 @@ func TestRepair_Of2000LinesTakes5TripsPer100(t *testing.T) {
 	if c.Trips > 150 {
 		t.Errorf("it took %v, want at most 150 trips", c)
 	}
-	if got := len(allIDs(t, ctx, other.notes)); got != 2000 {
-		t.Errorf("%d records, want 2000", got)
-	}
+	wantSame(t, 2000, len(allIDs(t, ctx, other.notes)), "records")
 	_ = p.db.Close(ctx)
 	must(t, other.db.Close(ctx))
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -64,24 +62,21 @@ func TestKeyOf_StringsOfAnyBytesBecomeTextAndComeBack(t *testing.T) {
 	nowhere(t, kvmodel.StringKey[slug](), "a:b", "a b", "%", "%4", "%zz", "%41", "%c3", "%3a", "é")
 }
 
-func TestKeyOf_NumbersKeepTheirRange(t *testing.T) {
+func TestKeyOf_NumbersAndBoolsComeBackWithinTheirRange(t *testing.T) {
 	there(t, kvmodel.IntKey[int64](), map[int64]string{0: "0", -7: "-7", math.MinInt64: "-9223372036854775808"})
 	there(t, kvmodel.IntKey[small](), map[small]string{127: "127", -128: "-128"})
 	nowhere(t, kvmodel.IntKey[small](), "128", "-129", "", "x", "1:2", "9223372036854775808")
 	there(t, kvmodel.UintKey[uint64](), map[uint64]string{0: "0", math.MaxUint64: "18446744073709551615"})
 	there(t, kvmodel.UintKey[tiny](), map[tiny]string{255: "255"})
 	nowhere(t, kvmodel.UintKey[tiny](), "256", "-1", "", "1.5")
+	there(t, kvmodel.BoolKey[flag](), map[flag]string{true: "true", false: "false"})
+	nowhere(t, kvmodel.BoolKey[flag](), "", "yes")
 }
 
 func TestKeyOf_ANumberOrBoolHasOneText(t *testing.T) {
 	nowhere(t, kvmodel.IntKey[int](), "007", "%2B7", "-0", "-07", "-", "1_0")
 	nowhere(t, kvmodel.UintKey[uint](), "00")
 	nowhere(t, kvmodel.BoolKey[bool](), "1", "T", "TRUE")
-}
-
-func TestKeyOf_BoolsBecomeTextAndComeBack(t *testing.T) {
-	there(t, kvmodel.BoolKey[flag](), map[flag]string{true: "true", false: "false"})
-	nowhere(t, kvmodel.BoolKey[flag](), "", "yes")
 }
 
 func inOrder[K comparable](t *testing.T, key kvmodel.KeyOf[K], keys ...K) {
@@ -161,9 +156,7 @@ func TestKeyOf_AnEmptyStringIsNoneAndSoIsAKeyWithOne(t *testing.T) {
 		voteKey3().Empty(vote{User: "u"}), voteKey4().Empty(vote{Story: "s"}),
 		voteKey4().Empty(vote{User: "u", Story: "s"}),
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("empty (-want +got)\n%s", diff)
-	}
+	wantSame(t, want, got, "empty")
 }
 
 func TestNewID_Is26CharactersThatSortByTime(t *testing.T) {
@@ -221,13 +214,9 @@ func TestIndexSpec_Places_HoldsEachValueOnceAndNoEmptyOne(t *testing.T) {
 		spec.Places(&page{Tags: []string{"a"}, Draft: true}),
 		spec.Places(&page{}),
 	}
-	if diff := cmp.Diff([][]string{{"b", "a", "a%3Ab"}, nil, nil, nil}, got); diff != "" {
-		t.Errorf("places (-want +got)\n%s", diff)
-	}
+	wantSame(t, [][]string{{"b", "a", "a%3Ab"}, nil, nil, nil}, got, "places")
 	numbers := kvmodel.IndexSpec[page, int]{Key: kvmodel.IntKey[int](), Values: func(*page) []int { return []int{0, 1, 0} }}
-	if diff := cmp.Diff([]string{"0", "1"}, numbers.Places(&page{})); diff != "" {
-		t.Errorf("places of numbers (-want +got)\n%s", diff)
-	}
+	wantSame(t, []string{"0", "1"}, numbers.Places(&page{}), "places of numbers")
 }
 
 func TestCursor_IsGoodForItsListingOnly(t *testing.T) {

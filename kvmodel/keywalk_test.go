@@ -206,12 +206,8 @@ func TestWalk_WhatIsDeletedOrHasEndedIsNotGiven(t *testing.T) {
 				slices.Sort(want)
 				for _, later := range []time.Duration{2 * time.Minute, 2 * time.Hour, 48 * time.Hour} {
 					time.Sleep(later)
-					if diff := cmp.Diff(want, allIDs(t, ctx, r)); diff != "" {
-						t.Errorf("All, %v later (-want +got)\n%s", later, diff)
-					}
-					if diff := cmp.Diff(want, eachOf(t, ctx, r, kvmodel.Walk{})); diff != "" {
-						t.Errorf("Each, %v later (-want +got)\n%s", later, diff)
-					}
+					wantSame(t, want, allIDs(t, ctx, r), "All, %v later", later)
+					wantSame(t, want, eachOf(t, ctx, r, kvmodel.Walk{}), "Each, %v later", later)
 				}
 			})
 		})
@@ -238,9 +234,7 @@ func TestWalk_ModelsWhoseLongNamesBeginAlikeAreApart(t *testing.T) {
 		for n := range 5 {
 			want = append(want, fmt.Sprint(i, n))
 		}
-		if diff := cmp.Diff(want, allIDs(t, ctx, r)); diff != "" {
-			t.Errorf("model %d (-want +got)\n%s", i, diff)
-		}
+		wantSame(t, want, allIDs(t, ctx, r), "model %d", i)
 	}
 }
 
@@ -261,9 +255,7 @@ func TestWalk_ARecordThatCannotSayItsIDIsNamedAndNotPassedBy(t *testing.T) {
 
 	got, err := seen(ctx, v.notes)
 	wantKeys(t, "All", err, bad)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("All (-want +got)\n%s", diff)
-	}
+	wantSame(t, want, got, "All")
 	to := ""
 	err = v.Each(ctx, kvmodel.Walk{Report: func(w kvmodel.Walked) { to = w.To }}, func(*note) error { return nil })
 	wantKeys(t, "Each", err, bad)
@@ -279,9 +271,7 @@ func TestOpen_TransactionsWithoutAWalkAreNotUsed(t *testing.T) {
 	}}}
 	r := kvmodel.NewRecords(closing(t, open(t, s)), simpleNotes())
 	want := createNotes(t, ctx, r, 0, 3)
-	if diff := cmp.Diff(want, allIDs(t, ctx, r)); diff != "" {
-		t.Errorf("All (-want +got)\n%s", diff)
-	}
+	wantSame(t, want, allIDs(t, ctx, r), "All")
 }
 
 func TestOpen_EveryWrapperOfADatabaseKeepsTheWalk(t *testing.T) {
@@ -295,14 +285,10 @@ func TestOpen_EveryWrapperOfADatabaseKeepsTheWalk(t *testing.T) {
 		defer db.OnTrip(func(context.Context, kvmodel.Trip) {})()
 		r := kvmodel.NewRecords(db, simpleNotes())
 		must(t, r.Create(ctx, &note{ID: "of " + tenant, Text: "x"}))
-		if diff := cmp.Diff([]string{"of " + tenant}, allIDs(t, ctx, r)); diff != "" {
-			t.Errorf("tenant %q (-want +got)\n%s", tenant, diff)
-		}
+		wantSame(t, []string{"of " + tenant}, allIDs(t, ctx, r), "tenant %q", tenant)
 		must(t, db.Close(ctx))
 		readers := kvmodel.NewRecords(open(t, shared{mem}, append(opts, kvmodel.ReadOnly())...), simpleNotes())
-		if diff := cmp.Diff([]string{"of " + tenant}, allIDs(t, ctx, readers)); diff != "" {
-			t.Errorf("tenant %q, only read (-want +got)\n%s", tenant, diff)
-		}
+		wantSame(t, []string{"of " + tenant}, allIDs(t, ctx, readers), "tenant %q, only read", tenant)
 	}
 	if n := keysWith(mem, "ids:") + keysWith(mem, "a:ids:") + keysWith(mem, "b:ids:"); n > 0 {
 		t.Errorf("there are %d keys of ids", n)

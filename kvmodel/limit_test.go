@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -77,9 +75,7 @@ func TestIndex_MoreValuesThanItTakes_AreRefusedBeforeTheyAreLookedAt(t *testing.
 				if !ok || !errors.Is(err, kv.ErrTooLarge) {
 					t.Fatalf("%d words: want a TooManyValuesError, got %v", n, err)
 				}
-				if diff := cmp.Diff(kvmodel.TooManyValuesError{Fields: []string{"Text"}, Number: n, Limit: 1000}, *many); diff != "" {
-					t.Errorf("mismatch (-want +got):\n%s", diff)
-				}
+				wantSame(t, kvmodel.TooManyValuesError{Fields: []string{"Text"}, Number: n, Limit: 1000}, *many, "mismatch")
 				want := fmt.Sprintf("Note \"n\": Text has %d values; an index takes at most 1000", n)
 				if err.Error() != want || looked > 0 || meter.Cost().Trips > 0 {
 					t.Errorf("%d words: want %q and nothing done, got %q, %d values looked at, cost %v", n, want, err, looked, meter.Cost())

@@ -45,9 +45,7 @@ func TestLoad_GoesOnAfterAnEarlyEndAndStoresNothingTwice(t *testing.T) {
 		if diff := cmp.Diff([]int{1000, 2000, 2500}, done); n != 2500 || err != nil || diff != "" {
 			t.Errorf("Load went through %d records, %v (-want +got progress):\n%s", n, err, diff)
 		}
-		if diff := cmp.Diff(ids, allIDs(t, ctx, r)); diff != "" {
-			t.Errorf("stored ids mismatch (-want +got):\n%s", diff)
-		}
+		wantSame(t, ids, allIDs(t, ctx, r), "stored ids")
 		if v, err := r.Get(ctx, "n0007"); err != nil || v.Version != 1 {
 			t.Errorf("a record was written again: %+v, %v", v, err)
 		}

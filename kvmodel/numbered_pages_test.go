@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -60,15 +58,11 @@ func TestRecords_Before_LeadsDownToTheFirstAndBack(t *testing.T) {
 			}
 			slices.Sort(all)
 			slices.Reverse(all)
-			if diff := cmp.Diff(numbersDown(high, 1), append([]int64{}, all...)); diff != "" {
-				t.Errorf("all before %d (-want +got)\n%s", id, diff)
-			}
+			wantSame(t, numbersDown(high, 1), append([]int64{}, all...), "all before %d", id)
 			for i := len(walked) - 1; i > 0; i-- {
 				l, err := r.Before(id).Page(ctx, walked[i].Prev, 7)
 				must(t, err)
-				if diff := cmp.Diff(ticketIDs(walked[i-1].Items), ticketIDs(l.Items)); diff != "" {
-					t.Errorf("before %d, the page before page %d (-want +got)\n%s", id, i, diff)
-				}
+				wantSame(t, ticketIDs(walked[i-1].Items), ticketIDs(l.Items), "before %d, the page before page %d", id, i)
 			}
 			if walked[0].Prev != "" {
 				t.Errorf("before %d: the first page has a Prev", id)
@@ -85,15 +79,11 @@ func TestRecords_Before_GoesOnOverWhatIsGoneOrLeftOut(t *testing.T) {
 	}
 	l, err := r.Before(0).Page(ctx, "", 5)
 	must(t, err)
-	if diff := cmp.Diff([]int64{60, 30, 29, 28, 27}, ticketIDs(l.Items)); diff != "" {
-		t.Errorf("over what is deleted (-want +got)\n%s", diff)
-	}
+	wantSame(t, []int64{60, 30, 29, 28, 27}, ticketIDs(l.Items), "over what is deleted")
 	even := func(v *ticket) bool { return v.ID%2 == 0 }
 	l, err = r.Before(0).Page(ctx, l.Next, 5, even)
 	must(t, err)
-	if diff := cmp.Diff([]int64{26, 24, 22, 20, 18}, ticketIDs(l.Items)); diff != "" {
-		t.Errorf("every second (-want +got)\n%s", diff)
-	}
+	wantSame(t, []int64{26, 24, 22, 20, 18}, ticketIDs(l.Items), "every second")
 	if c := cost(t, ctx, func(ctx context.Context) error { _, err := r.Before(30).Page(ctx, "", 20); return err }); c.Trips != 1 {
 		t.Errorf("a page: %v, want one trip", c)
 	}
@@ -122,7 +112,5 @@ func TestRecords_Before_RefusesWhatIsNoPageOfIt(t *testing.T) {
 	// A made-up position is harmless.
 	far := kvmodel.Cursor("Ticket.Before 0", []byte{'<', 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x1f})
 	l, err = r.Before(0).Page(ctx, far, 2)
-	if diff := cmp.Diff([]int64{9, 8}, ticketIDs(l.Items)); diff != "" {
-		t.Errorf("from far above: %v (-want +got)\n%s", err, diff)
-	}
+	wantSame(t, []int64{9, 8}, ticketIDs(l.Items), "from far above: %v", err)
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -57,9 +55,7 @@ func TestObserve_WhatAVerbCallsIsAPartOfIt(t *testing.T) {
 	end()
 	_ = get(t.Context(), db)
 	want := []string{"begin front page", "trip for front page", "end front page", "trip for "}
-	if diff := cmp.Diff(want, o.what); diff != "" {
-		t.Errorf("calls mismatch (-want +got):\n%s", diff)
-	}
+	wantSame(t, want, o.what, "calls")
 }
 
 func TestObserve_TripsOfWorksSideBySideAreForAllOfThem(t *testing.T) {
@@ -81,9 +77,7 @@ func TestObserve_TripsOfWorksSideBySideAreForAllOfThem(t *testing.T) {
 		"begin SideBySide": 1, "end SideBySide": 1, "trip for SideBySide": 1,
 		"begin a": 1, "end a": 1, "begin b": 1, "end b": 1,
 	}
-	if diff := cmp.Diff(want, times); diff != "" {
-		t.Errorf("calls mismatch (-want +got):\n%s", diff)
-	}
+	wantSame(t, want, times, "calls")
 }
 
 func TestObserve_SeveralHooksAreAllCalled(t *testing.T) {
@@ -93,12 +87,8 @@ func TestObserve_SeveralHooksAreAllCalled(t *testing.T) {
 	ctx, end := db.Begin(t.Context(), "page")
 	_ = get(ctx, db)
 	end()
-	if diff := cmp.Diff([]string{"begin page", "trip for page", "end page"}, a.what); diff != "" {
-		t.Errorf("calls mismatch (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"trip for page"}, b.what); diff != "" {
-		t.Errorf("calls of the second mismatch (-want +got):\n%s", diff)
-	}
+	wantSame(t, []string{"begin page", "trip for page", "end page"}, a.what, "calls")
+	wantSame(t, []string{"trip for page"}, b.what, "calls of the second")
 }
 
 type briefly struct {
@@ -118,12 +108,8 @@ func TestRetries_RepeatsAndShowsAndCountsEachTry(t *testing.T) {
 	db := openObserved(t, &briefly{memkv.New(memkv.Options{}), 2}, kvmodel.Observe(o.hooks()), kvmodel.Retries(3, time.Millisecond))
 	ctx, meter := kvmodel.Metered(t.Context())
 	must(t, get(ctx, db))
-	if diff := cmp.Diff([]string{"trip for ", "trip for ", "trip for "}, o.what); diff != "" {
-		t.Errorf("calls mismatch (-want +got):\n%s", diff)
-	}
-	if got := meter.Cost().Trips; got != 3 {
-		t.Errorf("want 3 trips counted, got %d", got)
-	}
+	wantSame(t, []string{"trip for ", "trip for ", "trip for "}, o.what, "calls")
+	wantSame(t, 3, meter.Cost().Trips, "trips")
 	db = openObserved(t, &briefly{memkv.New(memkv.Options{}), 1})
 	if err := get(t.Context(), db); !errors.Is(err, kvmodel.ErrUnavailable) {
 		t.Errorf("without Retries: want an ErrUnavailable, got %v", err)

@@ -13,8 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -79,12 +77,8 @@ func TestOnChange_HearsOfEveryChange(t *testing.T) {
 			must(t, db.Flush(ctx))
 		}
 		want := []string{"a: 1, created", "a: 2", "a: 3", "a: deleted", "b: 4, created", "b: deleted"}
-		if diff := cmp.Diff(want, h.all()); diff != "" {
-			t.Errorf("heard (-want +got)\n%s", diff)
-		}
-		if n := db.Stats().Lines; n != 0 {
-			t.Errorf("%d lines are open", n)
-		}
+		wantSame(t, want, h.all(), "heard")
+		wantSame(t, 0, db.Stats().Lines, "open lines")
 	})
 }
 
@@ -100,9 +94,7 @@ func TestOnChange_DoesNotHearOfWhatDidNotHappen(t *testing.T) {
 		wantErr(t, r.Create(ctx, &note{Text: ""}), kvmodel.ErrInvalid)
 		wantErr(t, r.Delete(ctx, "nobody"), kv.ErrNotFound)
 		must(t, db.Flush(ctx))
-		if got := h.all(); len(got) != 0 {
-			t.Errorf("heard %q, want nothing", got)
-		}
+		wantLen(t, 0, h.all(), "heard, want nothing")
 	})
 }
 
@@ -126,9 +118,7 @@ func TestOnChange_OneThatFailsOrPanicsIsTriedAgainAndDoesNotKeepItFromOthers(t *
 					h.listen(p.notes)
 					must(t, p.Create(ctx, &note{ID: "a", Text: "1"}))
 					wait(2 * time.Second)
-					if n := calls.Load(); n != 3 {
-						t.Errorf("it was tried %d times, want 3", n)
-					}
+					wantSame(t, 3, calls.Load(), "tries")
 					if len(h.all()) == 0 {
 						t.Error("the other handler heard nothing")
 					}
@@ -151,19 +141,11 @@ func TestOnChange_OneThatFailsForADayIsGivenUpAndTheJournalGoesOn(t *testing.T) 
 		p.OnChange(func(context.Context, kvmodel.Change[note, string]) error { return errOfMine })
 		must(t, p.Create(ctx, &note{ID: "a", Text: "1"}))
 		wait(23 * time.Hour)
-		if n := p.db.Stats().Lines; n != 1 {
-			t.Errorf("after 23 hours %d lines are open, want 1", n)
-		}
+		wantSame(t, 1, p.db.Stats().Lines, "open lines after 23 hours")
 		wait(2 * time.Hour)
-		if n := p.db.Stats().Lines; n != 0 {
-			t.Errorf("after 25 hours %d lines are open, want none", n)
-		}
-		if got := keys(mem, "line"); len(got) != 1 {
-			t.Errorf("segments %q, want one", got)
-		}
-		if diff := cmp.Diff([]string{"a"}, allIDs(t, ctx, p.notes)); diff != "" {
-			t.Errorf("all (-want +got)\n%s", diff)
-		}
+		wantSame(t, 0, p.db.Stats().Lines, "open lines after 25 hours")
+		wantLen(t, 1, keys(mem, "line"), "segments, want one")
+		wantSame(t, []string{"a"}, allIDs(t, ctx, p.notes), "all")
 	})
 }
 
@@ -216,37 +198,6 @@ func TestOnChange_OneThatHangsHoldsUpNobodyForLong(t *testing.T) {
 	})
 }
 
-func TestOnChange_IsToldAfterACrash(t *testing.T) {
-	for kind, with := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-				p := start(t, with(mem))
-				p.OnChange(func(context.Context, kvmodel.Change[note, string]) error {
-					p.life.kill() // It dies before it calls the handler.
-					return errDead
-				})
-				must(t, p.Create(ctx, &note{ID: "a", Text: "1"}))
-				wait(time.Second)
-				_ = p.db.Close(ctx)
-
-				other := start(t, with(mem)).ends(t)
-				var h heard
-				h.listen(other.notes)
-				must(t, other.Create(ctx, &note{ID: "b", Text: "2"}))
-				wait(2 * time.Minute)
-				if got := h.all(); !slices.Contains(got, "a: 1, created") {
-					t.Errorf("heard %q, want of a as well", got)
-				}
-				n := len(h.all())
-				wait(3 * time.Hour)
-				if got := h.all(); len(got) != n {
-					t.Errorf("heard %q, want nothing more later", got[n:])
-				}
-			})
-		})
-	}
-}
-
 func TestOnChange_ADeletionWhoseLineCouldNotBeWrittenIsToldAllTheSame(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		lineless := func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
@@ -270,12 +221,8 @@ func TestOnChange_ADeletionWhoseLineCouldNotBeWrittenIsToldAllTheSame(t *testing
 		must(t, p.Delete(ctx, "a")) // of a copy at hand: the line goes with the commit
 		s.set(nil)
 		must(t, p.db.Flush(ctx))
-		if diff := cmp.Diff([]string{"a: 1, created", "a: deleted"}, h.all()); diff != "" {
-			t.Errorf("heard (-want +got)\n%s", diff)
-		}
-		if got := keys(mem, "u"); len(got) != 0 {
-			t.Errorf("claims %q are left", got)
-		}
+		wantSame(t, []string{"a: 1, created", "a: deleted"}, h.all(), "heard")
+		wantLen(t, 0, keys(mem, "u"), "claims left")
 	})
 }
 
@@ -386,9 +333,7 @@ func TestClose_LeavesNoGoroutine(t *testing.T) {
 				_, err := p.Update(ctx, "note-00007", func(n *note) error { n.Code = "c"; return nil })
 				must(t, err)
 				must(t, p.db.Close(ctx))
-				if got := keys(mem, "out", "line", "fixed"); len(got) != 0 {
-					t.Errorf("%q are left", got)
-				}
+				wantLen(t, 0, keys(mem, "out", "line", "fixed"), "keys left")
 				if _, err := p.Get(ctx, "note-00007"); errors.Is(err, kv.ErrNotFound) {
 					t.Errorf("a closed DB says %v", err)
 				}

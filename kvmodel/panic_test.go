@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -81,16 +79,10 @@ func TestRepair_APanicInOneLineIsLoggedAndHoldsUpNoOther(t *testing.T) {
 				if !strings.Contains(log.String(), want) {
 					t.Errorf("the log lacks %s:\n%s", want, log.String())
 				}
-				if diff := cmp.Diff([]string{"a", "c"}, index.set(true)); diff != "" {
-					t.Errorf("what was repaired beside the line that panics (-want +got)\n%s", diff)
-				}
+				wantSame(t, []string{"a", "c"}, index.set(true), "what was repaired beside the line that panics")
 				wait(15 * time.Second)
-				if diff := cmp.Diff([]string{"a", "b", "c"}, index.set(true)); diff != "" {
-					t.Errorf("what was repaired at the next look (-want +got)\n%s", diff)
-				}
-				if diff := cmp.Diff([]string{"procs"}, keys(mem, journals...)); diff != "" {
-					t.Errorf("what is left of journals (-want +got)\n%s", diff)
-				}
+				wantSame(t, []string{"a", "b", "c"}, index.set(true), "what was repaired at the next look")
+				wantSame(t, []string{"procs"}, keys(mem, journals...), "what is left of journals")
 			})
 		})
 	}
@@ -109,9 +101,7 @@ func TestBuild_APanicIsItsErrorAndItIsTriedAgain(t *testing.T) {
 		if err := next.Rebuild(ctx); err == nil || err.Error() != "the build of Note panicked: boom" {
 			t.Errorf("rebuild: %v, want the panic", err)
 		}
-		if diff := cmp.Diff([]string{"Note.Hurt"}, next.db.Stats().Unbuilt); diff != "" {
-			t.Errorf("what is not built (-want +got)\n%s", diff)
-		}
+		wantSame(t, []string{"Note.Hurt"}, next.db.Stats().Unbuilt, "what is not built")
 		index.set(true)
 		wait(time.Minute)
 		if unbuilt := next.db.Stats().Unbuilt; len(unbuilt) > 0 {

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/internal/proof"
@@ -65,10 +64,7 @@ func onAway(t *testing.T, test func(t *testing.T, a *away, r *notes)) {
 		a := &away{Store: memkv.New(memkv.Options{})}
 		db := open(t, a)
 		r := kvmodel.NewRecords(db, noteSchema())
-		index.NewUnique(r, kvmodel.IndexSpec[note, string]{
-			Name: "ByCode", Fields: []string{"Code"}, Key: kvmodel.StringKey[string](),
-			Values: func(n *note) []string { return []string{n.Code} },
-		})
+		index.NewUnique(r, codes)
 		must(t, r.Create(t.Context(), &note{ID: "a", Text: "a", Code: "a"}))
 		must(t, db.Flush(t.Context()))
 		a.trips.Store(0)
@@ -82,22 +78,14 @@ func onAway(t *testing.T, test func(t *testing.T, a *away, r *notes)) {
 }
 
 func TestPatience_ACallOnAStoreThatHangsCostsOne(t *testing.T) {
-	for name, call := range map[string]func(context.Context, *notes) error{
-		"Create": func(ctx context.Context, r *notes) error { return r.Create(ctx, &note{ID: "b", Text: "b", Code: "b"}) },
-		"Put": func(ctx context.Context, r *notes) error {
-			return r.Put(ctx, &note{ID: "a", Text: "b", Code: "b", Version: 1})
-		},
-		"Update": func(ctx context.Context, r *notes) error {
-			_, err := r.Update(ctx, "a", func(n *note) error { n.Code = "c"; return nil })
-			return err
-		},
-		"Delete": func(ctx context.Context, r *notes) error { return r.Delete(ctx, "a") },
-		"Get":    func(ctx context.Context, r *notes) error { _, err := r.Get(ctx, "a"); return err },
-		"SideBySide": func(ctx context.Context, r *notes) error {
-			get := func(ctx context.Context) error { _, err := r.Get(ctx, "a"); return err }
-			return r.DB().SideBySide(ctx, get, get)
-		},
-	} {
+	calls := maps.Clone(writes)
+	delete(calls, "CreateMulti") // It may take one for each of its trips.
+	calls["Get"] = func(ctx context.Context, r *notes) error { _, err := r.Get(ctx, "a"); return err }
+	calls["SideBySide"] = func(ctx context.Context, r *notes) error {
+		get := func(ctx context.Context) error { return calls["Get"](ctx, r) }
+		return r.DB().SideBySide(ctx, get, get)
+	}
+	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
 			onAway(t, func(t *testing.T, a *away, r *notes) {
 				a.hangs.Store(true)
@@ -166,22 +154,16 @@ func TestLog_AnOutageIsLoggedWhenItBeginsAndWhenItIsOver(t *testing.T) {
 		since := time.Now()
 		a.hear(kv.Outage{Server: "h:1", Since: since, Why: errors.New("no answer for 1s")})
 		a.hear(kv.Outage{Server: "h:2", Since: since, Why: errors.New("refused")})
-		if diff := cmp.Diff([]string{"h:1", "h:2"}, db.Stats().Away); diff != "" {
-			t.Errorf("servers that are away (-want +got):\n%s", diff)
-		}
+		wantSame(t, []string{"h:1", "h:2"}, db.Stats().Away, "servers that are away")
 		time.Sleep(1234 * time.Millisecond)
 		a.hear(kv.Outage{Server: "h:1", Since: since, Over: true})
-		if diff := cmp.Diff([]string{"h:2"}, db.Stats().Away); diff != "" {
-			t.Errorf("servers that are away later (-want +got):\n%s", diff)
-		}
+		wantSame(t, []string{"h:2"}, db.Stats().Away, "servers that are away later")
 		want := []string{
 			`level=WARN msg="ringtree: waiting for a server of the store" server=h:1 what="no answer for 1s"`,
 			`level=WARN msg="ringtree: waiting for a server of the store" server=h:2 what=refused`,
 			`level=INFO msg="ringtree: a server of the store answers again" server=h:1 after=1.234s`,
 		}
-		if diff := cmp.Diff(want, log.Lines()); diff != "" {
-			t.Errorf("log (-want +got):\n%s", diff)
-		}
+		wantSame(t, want, log.Lines(), "log")
 		must(t, db.Close(context.Background()))
 	})
 }

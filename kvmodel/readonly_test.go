@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -60,12 +58,8 @@ func TestReadOnly_TheDeadAreLeftToOthers(t *testing.T) {
 		_, err := reader.Get(ctx, "a")
 		must(t, err)
 		wait(2 * time.Hour)
-		if diff := cmp.Diff(before, keys(mem, journals...)); diff != "" {
-			t.Errorf("journals (-want +got)\n%s", diff)
-		}
-		if got := h.all(); len(got) > 0 {
-			t.Errorf("heard %q", got)
-		}
+		wantSame(t, before, keys(mem, journals...), "journals")
+		wantLen(t, 0, h.all(), "heard")
 		wantErr(t, reader.db.Repair(ctx), kvmodel.ErrReadOnly)
 	})
 }

@@ -12,8 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -34,9 +32,7 @@ func wantFailed(t *testing.T, err error, want map[int]error) {
 	for i, err := range kvmodel.Items(err) {
 		got[i] = err
 	}
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
-		t.Errorf("failed items mismatch (-want +got):\n%s", diff)
-	}
+	wantSame(t, slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got)), "failed items")
 	for i, sentinel := range want {
 		if !errors.Is(got[i], sentinel) {
 			t.Errorf("item %d ended in %v, want %v", i, got[i], sentinel)
@@ -89,9 +85,7 @@ func TestRecords_Multi_EachRecordIsChangedOrFailsOnItsOwn(t *testing.T) {
 			}
 		}
 		wantFailed(t, failed, map[int]error{deleted: kv.ErrNotFound, never: kv.ErrNotFound, empty: kv.ErrNotFound})
-		if got := len(allIDs(t, ctx, r)); got != 11 {
-			t.Errorf("%d records are left, want 11", got)
-		}
+		wantSame(t, 11, len(allIDs(t, ctx, r)), "records left")
 	})
 }
 

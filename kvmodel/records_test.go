@@ -79,9 +79,7 @@ func TestRecords_Create_OfAnIDInUseIsErrExistsAndChangesNothing(t *testing.T) {
 		if want := `Note "a": already exists`; err != nil && err.Error() != want {
 			t.Errorf("error %q, want %q", err, want)
 		}
-		if got, err := r.Get(ctx, "a"); err != nil || got.Text != "first" {
-			t.Errorf("got %+v, %v; want the first", got, err)
-		}
+		wantText(t, ctx, r, "a", "first")
 	})
 }
 
@@ -121,9 +119,7 @@ func TestRecords_GetMulti_KeepsTheOrderWithNilAtAbsentPlaces(t *testing.T) {
 				got = append(got, v.Text)
 			}
 		}
-		if diff := cmp.Diff([]string{"B", "-", "A", "-", "B"}, got); diff != "" {
-			t.Errorf("records (-want +got)\n%s", diff)
-		}
+		wantSame(t, []string{"B", "-", "A", "-", "B"}, got, "records")
 		if vs, err := r.GetMulti(ctx, nil); err != nil || len(vs) != 0 {
 			t.Errorf("none asked for: got %v, %v", vs, err)
 		}
@@ -170,9 +166,7 @@ func TestRecords_CreateMulti_SaysWhichFailed(t *testing.T) {
 			}
 		}
 		wantFailed(t, err, map[int]error{3: errBlank, 700: kv.ErrExists, twice: kv.ErrExists})
-		if got := len(allIDs(t, ctx, r)); got != n-2 {
-			t.Errorf("%d records, want %d", got, n-2)
-		}
+		wantSame(t, n-2, len(allIDs(t, ctx, r)), "records")
 	})
 }
 
@@ -209,9 +203,7 @@ func TestRecords_Put_MakesOrReplaces(t *testing.T) {
 	eachNotes(t, simpleNotes(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		must(t, r.Put(ctx, &note{ID: "a", Text: "first"}))
 		must(t, r.Put(ctx, &note{ID: "a", Text: "second"}))
-		if got, err := r.Get(ctx, "a"); err != nil || got.Text != "second" {
-			t.Errorf("got %+v, %v; want the second", got, err)
-		}
+		wantText(t, ctx, r, "a", "second")
 		fresh := &note{Text: "third"}
 		must(t, r.Put(ctx, fresh))
 		if len(fresh.ID) != 26 {
@@ -261,9 +253,7 @@ func TestRecords_Put_ThatFailsLeavesTheVersionAsItWas(t *testing.T) {
 		v := &note{ID: "a", Text: "mine", Version: 1}
 		wantErr(t, r.Put(ctx, v), kv.ErrConflict)
 		wantErr(t, r.Put(ctx, v), kv.ErrConflict)
-		if got, err := r.Get(ctx, "a"); err != nil || got.Text != "rival's" {
-			t.Errorf("got %+v, %v; want the rival's", got, err)
-		}
+		wantText(t, ctx, r, "a", "rival's")
 	})
 }
 
@@ -340,9 +330,7 @@ func TestRecords_Update_ReturnsTheFuncsErrorAsItIsAndWritesNothing(t *testing.T)
 		if err != elsewhere {
 			t.Errorf("upsert: got %v, want the error itself", err)
 		}
-		if got, err := r.Get(ctx, "a"); err != nil || got.Text != "first" {
-			t.Errorf("got %+v, %v; want the first", got, err)
-		}
+		wantText(t, ctx, r, "a", "first")
 	})
 }
 
@@ -352,9 +340,7 @@ func TestRecords_Update_ThatChangesNothingWritesNothing(t *testing.T) {
 		must(t, r.Create(ctx, v))
 		c := cost(t, ctx, func(ctx context.Context) error {
 			got, err := r.Update(ctx, "a", func(n *note) error { n.Version, n.Updated = 7, time.Now(); return nil })
-			if diff := cmp.Diff(v, got); diff != "" {
-				t.Errorf("became (-want +got)\n%s", diff)
-			}
+			wantSame(t, v, got, "became")
 			return err
 		})
 		if c.Trips != 1 || c.Wrote != 0 {
@@ -378,9 +364,7 @@ func TestRecords_Update_CallsItsFuncAgainWithTheNewerRecord(t *testing.T) {
 		var saw []string
 		got, err := r.Update(ctx, "a", func(n *note) error { saw = append(saw, n.Text); n.Text += "m"; return nil })
 		must(t, err)
-		if diff := cmp.Diff([]string{"0", "0r", "0rr", "0rrr"}, saw); diff != "" {
-			t.Errorf("what the func saw (-want +got)\n%s", diff)
-		}
+		wantSame(t, []string{"0", "0r", "0rr", "0rrr"}, saw, "what the func saw")
 		if got.Text != "0rrrm" || got.Version != 5 {
 			t.Errorf("became %+v", got)
 		}
@@ -428,9 +412,7 @@ func TestRecords_Update_MustNotChangeTheID(t *testing.T) {
 		wantErr(t, err, kvmodel.ErrInvalid)
 		_, err = r.Upsert(ctx, "c", func(n *note) error { n.ID, n.Text = "b", "x"; return nil })
 		wantErr(t, err, kvmodel.ErrInvalid)
-		if diff := cmp.Diff([]string{"a"}, allIDs(t, ctx, r)); diff != "" {
-			t.Errorf("records (-want +got)\n%s", diff)
-		}
+		wantSame(t, []string{"a"}, allIDs(t, ctx, r), "records")
 	})
 }
 
@@ -463,9 +445,7 @@ func TestRecords_Validate_IsAskedBeforeEveryWrite(t *testing.T) {
 				t.Errorf("%s: %v, want ErrInvalid and what Validate said", name, err)
 			}
 		}
-		if got, err := r.Get(ctx, "a"); err != nil || got.Text != "x" {
-			t.Errorf("got %+v, %v; want it as it was", got, err)
-		}
+		wantText(t, ctx, r, "a", "x")
 	})
 }
 
@@ -481,9 +461,7 @@ func TestRecords_Validate_WhatItChangesIsStoredAndIndexed(t *testing.T) {
 		v.finds(t, "Text", "old", "a")
 		stored, err := v.notes.Get(t.Context(), "a")
 		must(t, err)
-		if diff := cmp.Diff([]string{"new", "old", "old"}, []string{made.Text, changed.Text, stored.Text}); diff != "" {
-			t.Errorf("texts as made, changed and stored (-want +got):\n%s", diff)
-		}
+		wantSame(t, []string{"new", "old", "old"}, []string{made.Text, changed.Text, stored.Text}, "texts as made, changed and stored")
 		v.undeploy(t)
 	}
 }
@@ -539,13 +517,9 @@ func TestRecords_IDsAndValuesMayBeAnyBytes(t *testing.T) {
 			want = append(want, id)
 		}
 		slices.Sort(want)
-		if diff := cmp.Diff(want, allIDs(t, ctx, r)); diff != "" {
-			t.Errorf("records (-want +got)\n%s", diff)
-		}
+		wantSame(t, want, allIDs(t, ctx, r), "records")
 		for _, id := range want {
-			if got, err := r.Get(ctx, id); err != nil || got.Text != id+"\n\x00" {
-				t.Errorf("%q: got %+v, %v", id, got, err)
-			}
+			wantText(t, ctx, r, id, id+"\n\x00")
 		}
 	})
 }
@@ -557,9 +531,7 @@ func TestRecords_ATooLargeRecordIsRefusedAndTheOldOneStays(t *testing.T) {
 		_, err := r.Update(ctx, "a", func(n *note) error { n.Text = huge; return nil })
 		wantErr(t, err, kv.ErrTooLarge)
 		wantErr(t, r.Create(ctx, &note{ID: "b", Text: huge}), kv.ErrTooLarge)
-		if got, err := r.Get(ctx, "a"); err != nil || got.Text != "x" {
-			t.Errorf("got %v; want it as it was", err)
-		}
+		wantText(t, ctx, r, "a", "x")
 	})
 }
 
@@ -608,9 +580,7 @@ func TestLoad_FetchesEachReferenceOnceInOneTrip(t *testing.T) {
 			}
 			return err
 		})
-		if diff := cmp.Diff(map[string]string{"note-00001": "note-00001", "note-00002": "note-00002"}, got); diff != "" {
-			t.Errorf("loaded (-want +got)\n%s", diff)
-		}
+		wantSame(t, map[string]string{"note-00001": "note-00001", "note-00002": "note-00002"}, got, "loaded")
 		if c.Trips != 1 || c.Keys != 3 {
 			t.Errorf("it took %v, want one trip for 3 keys", c)
 		}
@@ -633,9 +603,7 @@ func TestRecords_Expires_TheRecordGoesAtItsTimeAndTheIDIsFreeAgain(t *testing.T)
 			_, err := r.Update(ctx, "a", func(n *note) error { n.Text = "y"; return nil })
 			must(t, err)
 			clock.Advance(9 * time.Minute)
-			if got, err := r.Get(ctx, "a"); err != nil || got.Text != "y" {
-				t.Errorf("a minute before: %+v, %v", got, err)
-			}
+			wantText(t, ctx, r, "a", "y")
 			clock.Advance(time.Minute + 2*time.Second)
 			_, err = r.Get(ctx, "a")
 			wantErr(t, err, kv.ErrNotFound)
@@ -644,9 +612,7 @@ func TestRecords_Expires_TheRecordGoesAtItsTimeAndTheIDIsFreeAgain(t *testing.T)
 			wantErr(t, r.Delete(ctx, "a"), kv.ErrNotFound)
 			must(t, r.Create(ctx, &note{ID: "a", Text: "again"}))
 			clock.Advance(1000 * time.Hour)
-			if got, err := r.Get(ctx, "a"); err != nil || got.Text != "again" {
-				t.Errorf("a record without expiry: %+v, %v", got, err)
-			}
+			wantText(t, ctx, r, "a", "again")
 		})
 	}
 }
@@ -674,9 +640,7 @@ func TestRecords_Upgrade_RunsOnTheRecordsOfOlderVersionsOnly(t *testing.T) {
 		must(t, r.Create(ctx, &note{Text: "x"}))
 		for version, want := range map[int]string{1: "x (from 1)", 2: "x (from 2)", 3: "x", 4: "x"} {
 			rewrite(t, ctx, s, "a", `{"ID":"a","Text":"x","Version":1}`, version)
-			if got, err := r.Get(ctx, "a"); err != nil || got.Text != want {
-				t.Errorf("version %d: got %+v, %v; want %q", version, got, err, want)
-			}
+			wantText(t, ctx, r, "a", want)
 		}
 		rewrite(t, ctx, s, "a", `{"ID":"a","Text":"poison"}`, 2)
 		_, err := r.Get(ctx, "a")
@@ -772,9 +736,7 @@ func TestRecords_TenantsDoNotMeet(t *testing.T) {
 		must(t, a.Create(ctx, &note{ID: "x", Text: "of a"}))
 		_, err := b.Get(ctx, "x")
 		wantErr(t, err, kv.ErrNotFound)
-		if got := allIDs(t, ctx, b); len(got) != 0 {
-			t.Errorf("b sees %q", got)
-		}
+		wantLen(t, 0, allIDs(t, ctx, b), "b sees")
 	})
 	_, err := kvmodel.Open(memkv.New(memkv.Options{}), kvmodel.Tenant(strings.Repeat("x", 41)))
 	wantErr(t, err, kv.ErrBadKey)

@@ -12,8 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
@@ -66,16 +64,12 @@ func TestStats_SayForHowLongTheOldestChangeIsIncomplete(t *testing.T) {
 			}
 			return nil
 		})
-		if got := p.db.Stats().Oldest; got != 0 {
-			t.Errorf("before a change: %v", got)
-		}
+		wantSame(t, 0, p.db.Stats().Oldest, "the oldest change before any")
 		must(t, p.Create(ctx, &note{ID: "a", Text: "1"}))
 		wait(10 * time.Second)
 		must(t, p.Create(ctx, &note{ID: "b", Text: "1"}))
 		wait(10 * time.Second)
-		if got := p.db.Stats().Oldest.Round(time.Second); got != 20*time.Second {
-			t.Errorf("the oldest is %v old, want 20s", got)
-		}
+		wantSame(t, 20*time.Second, p.db.Stats().Oldest.Round(time.Second), "the oldest change")
 		fails.Store(false)
 		must(t, p.db.Flush(ctx))
 		if got := p.db.Stats(); got.Oldest != 0 || got.Lines != 0 {
@@ -95,14 +89,10 @@ func TestStats_NameTheIndexesThatNeedARebuild(t *testing.T) {
 		if _, err := v.by["Code"].Find(t.Context(), "c"); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
 			t.Errorf("Find: %v", err)
 		}
-		if diff := cmp.Diff([]string{"Note.ByCode"}, v.db.Stats().Unbuilt); diff != "" {
-			t.Errorf("unbuilt (-want +got):\n%s", diff)
-		}
+		wantSame(t, []string{"Note.ByCode"}, v.db.Stats().Unbuilt, "unbuilt")
 		must(t, v.Rebuild(t.Context()))
 		v.finds(t, "Code", "c", "1")
-		if got := v.db.Stats().Unbuilt; len(got) != 0 {
-			t.Errorf("after a rebuild: %v", got)
-		}
+		wantLen(t, 0, v.db.Stats().Unbuilt, "unbuilt after a rebuild")
 	})
 }
 
@@ -117,12 +107,8 @@ func TestStats_CountFailuresByKind(t *testing.T) {
 		}
 		must(t, db.Flush(t.Context()))
 		want := map[string]int{"lost": 1, "unclear": 1, "unavailable": 2, "corrupt": 1, "conflict": 1, "late": 1, "other": 1}
-		if diff := cmp.Diff(want, db.Stats().Failures); diff != "" {
-			t.Errorf("failures (-want +got):\n%s", diff)
-		}
-		if got := db.Stats().Failed; got != 8 {
-			t.Errorf("%d have failed, want 8", got)
-		}
+		wantSame(t, want, db.Stats().Failures, "failures")
+		wantSame(t, 8, db.Stats().Failed, "failures")
 		must(t, db.Close(t.Context()))
 	})
 }
@@ -143,9 +129,7 @@ func TestLog_WhatFailsAfterRepliesIsALineASecond(t *testing.T) {
 			t.Errorf("%d lines in 5 seconds:\n%s", len(lines), strings.Join(lines, "\n"))
 		}
 		want := `level=WARN msg="ringtree: work after a reply failed" times=1 kind=other err="Note \"0\": OnChange: of mine" model=Note`
-		if diff := cmp.Diff(want, lines[0]); diff != "" {
-			t.Errorf("first line (-want +got):\n%s", diff)
-		}
+		wantSame(t, want, lines[0], "first line")
 		sum := 0
 		for _, line := range lines {
 			_, times, _ := strings.Cut(line, " times=")

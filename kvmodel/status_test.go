@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -78,9 +76,7 @@ func TestProblemsOf_SaysWhatIsWrongWithFields(t *testing.T) {
 		{kvmodel.ErrNotFound, kvmodel.Problems{}},
 		{nil, kvmodel.Problems{}},
 	} {
-		if diff := cmp.Diff(c.want, kvmodel.ProblemsOf(c.err)); diff != "" {
-			t.Errorf("%v mismatch (-want +got):\n%s", c.err, diff)
-		}
+		wantSame(t, c.want, kvmodel.ProblemsOf(c.err), "%v", c.err)
 	}
 	if err := (kvmodel.Problems{}).Err(); err != nil {
 		t.Errorf("no problems are %v", err)

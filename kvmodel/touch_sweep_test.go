@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -23,11 +22,7 @@ import (
 // have its claim, and be in its list and on its timeline.
 
 func openLeases(s kv.Store, opts ...kvmodel.Option) *leases {
-	db, err := kvmodel.Open(s, append(opts, kvmodel.Log(slog.New(slog.DiscardHandler)))...)
-	if err != nil {
-		panic(err)
-	}
-	return newLeases(db)
+	return newLeases(openSwept(s, opts...))
 }
 
 func leasesDB(s kv.Store) *kvmodel.DB { return openLeases(s).db }
@@ -59,10 +54,7 @@ func changeLeases(s kv.Store, rng *rand.Rand) {
 			time.Sleep(time.Duration(rng.IntN(60)) * time.Second)
 		}
 	}
-	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	// Its unfinished work is left to repair.
-	_ = l.db.Close(closing)
+	closeSwept(l.db)
 }
 
 var leaseTimes = []time.Duration{30 * time.Second, 130 * time.Second, 4 * time.Minute, time.Hour, 100 * time.Hour}

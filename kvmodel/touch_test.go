@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -98,9 +96,7 @@ func (l *leases) wantShown(t testing.TB, ctx context.Context, ids ...string) {
 	t.Helper()
 	all := strings.Join(ids, " ")
 	want := map[string]string{"ByOwner": all, "ByCode": all, "Newest": all}
-	if diff := cmp.Diff(want, l.shown(ctx)); diff != "" {
-		t.Errorf("at %v: shown (-want +got)\n%s", time.Since(bubbleBegins), diff)
-	}
+	wantSame(t, want, l.shown(ctx), "at %v: shown", time.Since(bubbleBegins))
 }
 
 var bubbleBegins = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -132,9 +128,7 @@ func TestTouch_TheRecordLivesUntilThenAndIsNoNewVersion(t *testing.T) {
 		must(t, err)
 		was.Until = until.UTC()
 		got.Until = got.Until.UTC()
-		if diff := cmp.Diff(was, got); diff != "" {
-			t.Errorf("mismatch (-want +got)\n%s", diff)
-		}
+		wantSame(t, was, got, "mismatch")
 		// A Put of a value read earlier is not refused, and brings back the end of that value.
 		must(t, l.Put(ctx, got))
 		time.Sleep(3*time.Hour - time.Millisecond)
@@ -272,9 +266,7 @@ func TestTouch_IsAChangeToHandlers(t *testing.T) {
 		must(t, l.Touch(ctx, "a", until))
 		must(t, l.Touch(ctx, "a", until)) // This changes nothing.
 		must(t, l.db.Flush(ctx))
-		if diff := cmp.Diff([]time.Time{bubbleBegins.Add(time.Hour), until}, heard); diff != "" {
-			t.Errorf("heard (-want +got)\n%s", diff)
-		}
+		wantSame(t, []time.Time{bubbleBegins.Add(time.Hour), until}, heard, "heard")
 	})
 }
 

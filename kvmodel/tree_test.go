@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -38,8 +36,6 @@ func TestTree_ShowsEachItemOnceBelowItsParent(t *testing.T) {
 		{[]string{"a<b", "b<c", "c<a", "d<b", "e"}, []string{"e", "a", "-c", "--b", "---d"}},
 		{[]string{"a<a"}, []string{"a"}},
 	} {
-		if diff := cmp.Diff(test.want, shown(test.edges...)); diff != "" {
-			t.Errorf("%v (-want +got)\n%s", test.edges, diff)
-		}
+		wantSame(t, test.want, shown(test.edges...), "%v", test.edges)
 	}
 }

@@ -26,7 +26,7 @@ func dieMoving(t *testing.T, ctx context.Context, mem *memkv.Store) {
 	p := start(t, plain(mem)).ends(t)
 	must(t, p.Create(ctx, &note{ID: "a", Text: "x", Code: "old"}))
 	must(t, p.db.Flush(ctx))
-	synctest.Wait()
+	synctest.Wait() // Its first look for the dead takes trips too.
 	_, err := p.Get(ctx, "a")
 	must(t, err)
 	p.life.dies.Store(p.life.trips.Load() + 3)
@@ -68,6 +68,8 @@ func TestRepair_AProcessThatWritesOtherModelsMendsWithin45Seconds(t *testing.T) 
 					n++
 					must(t, others.Create(ctx, &edge{vote: vote{User: string(rune('a' + n)), Story: "s"}}))
 				}, func() bool { return slices.Contains(h.all(), "a: x, created") })
+				wait(3 * time.Hour)
+				wantLen(t, 1, h.all(), "heard")
 			})
 		})
 	}
@@ -95,12 +97,8 @@ func TestRepair_OnAStoreHeldAloneTheDeadAreRepairedRightAfterOpen(t *testing.T) 
 		var h heard
 		h.listen(next.notes)
 		wait(200 * time.Millisecond)
-		if diff := cmp.Diff([]string{"a: x, created"}, h.all()); diff != "" {
-			t.Errorf("heard (-want +got)\n%s", diff)
-		}
-		if diff := cmp.Diff([]string{"procs"}, keys(mem, journals...)); diff != "" {
-			t.Errorf("what is left of journals (-want +got)\n%s", diff)
-		}
+		wantSame(t, []string{"a: x, created"}, h.all(), "heard")
+		wantSame(t, []string{"procs"}, keys(mem, journals...), "what is left of journals")
 	})
 }
 
@@ -116,12 +114,8 @@ func TestRepair_OnAStoreHeldAloneWhatIsRegisteredLaterIsRepairedThen(t *testing.
 		var h heard
 		h.listen(r)
 		wait(time.Second)
-		if diff := cmp.Diff([]string{"a: x, created"}, h.all()); diff != "" {
-			t.Errorf("heard (-want +got)\n%s", diff)
-		}
-		if diff := cmp.Diff([]string{"procs"}, keys(mem, journals...)); diff != "" {
-			t.Errorf("what is left of journals (-want +got)\n%s", diff)
-		}
+		wantSame(t, []string{"a: x, created"}, h.all(), "heard")
+		wantSame(t, []string{"procs"}, keys(mem, journals...), "what is left of journals")
 	})
 }
 
@@ -138,9 +132,7 @@ func TestRepair_OnAStoreHeldAloneOnlyTheFirstLookFindsTheDead(t *testing.T) {
 		heads := keys(mem, "out")
 		edges(first.db)
 		wait(20 * time.Second)
-		if diff := cmp.Diff(heads, keys(mem, "out")); diff != "" {
-			t.Errorf("heads (-want +got)\n%s", diff)
-		}
+		wantSame(t, heads, keys(mem, "out"), "heads")
 	})
 }
 
@@ -152,9 +144,7 @@ func TestRepair_ALookIsOneTripWithAGetForEachProcess(t *testing.T) {
 		})).ends(t)
 		between := func(want ...int) {
 			t.Helper()
-			if diff := cmp.Diff(want, looks.Take()); diff != "" {
-				t.Errorf("ops of each trip (-want +got)\n%s", diff)
-			}
+			wantSame(t, want, looks.Take(), "ops of each trip")
 		}
 		wait(45 * time.Second)
 		between(2, 2, 2) // the list of processes, and the marker of the format
@@ -182,16 +172,12 @@ func TestRepair_ALineOfAnIndexThatIsReadIsLeftToWhoKnowsIt(t *testing.T) {
 		_, err := without.Get(ctx, "a")
 		must(t, err)
 		wait(65 * time.Minute)
-		if got := keys(mem, "out"); len(got) != 1 {
-			t.Errorf("heads %q, want the dead one's", got)
-		}
+		wantLen(t, 1, keys(mem, "out"), "heads, want the dead one's")
 		newer := start(t, plain(mem)).ends(t)
 		_, err = newer.Get(ctx, "a")
 		must(t, err)
 		wait(65 * time.Minute)
-		if diff := cmp.Diff([]string{"procs", "u:Note:ByCode:new"}, keys(mem, append(journals, "u")...)); diff != "" {
-			t.Errorf("what is left (-want +got)\n%s", diff)
-		}
+		wantSame(t, []string{"procs", "u:Note:ByCode:new"}, keys(mem, append(journals, "u")...), "what is left")
 	})
 }
 
@@ -205,9 +191,7 @@ func TestRepair_ALineOfAnIndexThatIsNotReadIsRepairedByAnyone(t *testing.T) {
 		must(t, without.Create(ctx, &note{ID: "b", Text: "x"}))
 		must(t, older.Flush(ctx))
 		wait(65 * time.Minute)
-		if got := keys(mem, "out"); len(got) != 1 {
-			t.Errorf("heads %q, want that of the living process", got)
-		}
+		wantLen(t, 1, keys(mem, "out"), "heads, want that of the living process")
 	})
 }
 
@@ -225,16 +209,12 @@ func TestRepair_ChangesAreLeftToAProcessThatHandlesThemForADay(t *testing.T) {
 				wait(time.Minute)
 				later.Add(int64(23 * time.Hour))
 				wait(time.Minute)
-				if got := keys(mem, "out"); len(got) != 1 {
-					t.Fatalf("heads %q, want the dead one's", got)
-				}
+				wantLen(t, 1, keys(mem, "out"), "heads, want the dead one's")
 				later.Add(int64(time.Hour))
 				wait(time.Minute)
 				later.Add(int64(time.Hour))
 				wait(3 * time.Minute)
-				if got := keys(mem, "out"); len(got) > 0 {
-					t.Errorf("the journal %q is left though no one handles changes any more", got)
-				}
+				wantLen(t, 0, keys(mem, "out"), "journals left though no one handles changes any more")
 			})
 			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 				dieUnheard(t, ctx, kind(mem))
@@ -244,9 +224,7 @@ func TestRepair_ChangesAreLeftToAProcessThatHandlesThemForADay(t *testing.T) {
 				var h heard
 				h.listen(next.notes)
 				wait(time.Minute)
-				if diff := cmp.Diff([]string{"a: x, created"}, h.all()); diff != "" {
-					t.Errorf("heard (-want +got)\n%s", diff)
-				}
+				wantSame(t, []string{"a: x, created"}, h.all(), "heard")
 			})
 		})
 	}
@@ -267,9 +245,7 @@ func TestRepair_OnAStoreHeldAloneAJournalThatIsBeingOpenedIsNotRepaired(t *testi
 		p := start(t, slow).ends(t)
 		p.OnChange(func(context.Context, kvmodel.Change[note, string]) error { return nil })
 		must(t, p.Create(ctx, &note{ID: "a", Text: "x"}))
-		if n := listed.Load(); n != 1 {
-			t.Errorf("the list of processes was written %d times, want once", n)
-		}
+		wantSame(t, 1, listed.Load(), "writes of the list of processes")
 	})
 }
 

@@ -14,10 +14,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
-// Envelope is the item under a record's key: the body, and the data that the write path needs about
-// it.
 type Envelope struct {
-	Model   int    // the model's version when the body was written
+	Model   int    // version of the model when the body was written
 	Rev     uint64 // raised by every change, never lowered
 	Deleted bool
 	Expires int64 // Unix milliseconds; 0: never
@@ -61,7 +59,7 @@ const (
 
 func (e *Envelope) Live() bool { return e != nil && !e.Deleted }
 
-// Ends returns the expiry of e's record, or the zero time.
+// Ends returns the expiry, or the zero time.
 func (e *Envelope) Ends() time.Time {
 	if !e.Live() || e.Expires == 0 {
 		return time.Time{}
@@ -76,14 +74,13 @@ func (e *Envelope) Revision() uint64 {
 	return e.Rev
 }
 
-// HasEnded reports whether the record of e has expired at now.
 func (e *Envelope) HasEnded(now time.Time) bool {
 	ends := e.Ends()
 	return !ends.IsZero() && !now.Before(ends)
 }
 
-// TTL returns the remaining lifetime of e's record, 0 meaning forever. A deleted record lives for
-// tombstone. A record past its expiry gets the shortest TTL.
+// TTL returns the remaining lifetime, 0 meaning forever. A deleted record lives for tombstone. A
+// record past its expiry gets the shortest TTL.
 func (e *Envelope) TTL(now time.Time, tombstone time.Duration) time.Duration {
 	if e.Deleted {
 		return tombstone
@@ -121,7 +118,6 @@ func (e *Envelope) Mark(index string) []byte {
 	return nil
 }
 
-// SetMark sets the data of index in the record.
 func (e *Envelope) SetMark(index string, value []byte) {
 	for i := range e.Marks {
 		if string(e.Marks[i].index) == index {
@@ -132,7 +128,7 @@ func (e *Envelope) SetMark(index string, value []byte) {
 	e.Marks = append(e.Marks, mark{[]byte(index), value})
 }
 
-// DropMark removes the data of index from the record, and reports whether there was any.
+// DropMark removes the data of index, and reports whether there was any.
 func (e *Envelope) DropMark(index string) bool {
 	before := len(e.Marks)
 	e.Marks = slices.DeleteFunc(e.Marks, func(m mark) bool { return string(m.index) == index })
@@ -162,7 +158,7 @@ func AddTry(old *Envelope, rev, nonce uint64) []Try {
 	return append(tries, Try{rev, nonce})
 }
 
-// most returns an upper bound for the encoded size of e, without its lost places.
+// most returns an upper bound for the encoded size, without lost places.
 func (e *Envelope) most() int {
 	most := 64 + len(e.Tries)*(binary.MaxVarintLen64+8) + len(e.Body)
 	for _, m := range e.Marks {
@@ -197,8 +193,7 @@ func (e *Envelope) Encode(dst []byte) []byte {
 	return frame.End(append(dst, e.Body...), begin)
 }
 
-// Decode returns the envelope in data, and retains data. It checks every count against the
-// remaining bytes.
+// Decode returns the envelope in data, which it retains.
 func Decode(data []byte) (*Envelope, error) {
 	e := new(Envelope)
 	if err := e.Decode(data); err != nil {
@@ -207,7 +202,7 @@ func Decode(data []byte) (*Envelope, error) {
 	return e, nil
 }
 
-// Decode decodes data into the empty e, like the function Decode. After an error e is invalid.
+// Decode decodes data into the empty e, and retains it. After an error e is invalid.
 func (e *Envelope) Decode(data []byte) error {
 	if len(data) > 0 && data[0] != envelopeFormat {
 		return fmt.Errorf("%w: record format %#02x, not %#02x", codec.ErrCorrupt, data[0], envelopeFormat)

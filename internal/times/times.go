@@ -4,13 +4,12 @@ package times
 
 import "time"
 
-// Changes and their requests.
 const (
 	// Change is the time after its first read (A0) within which a change may commit. An operation
 	// on a ranking's tree that takes longer stops writing.
 	Change = 10 * time.Second
 
-	// Travel is the maximum time of a request while its sender waits for the answer.
+	// Travel is how long a sender waits for an answer.
 	Travel = 5 * time.Second
 
 	// Settled is the age at which a change has committed or never will, by one clock.
@@ -30,20 +29,18 @@ const (
 	Forget = Late + 5*time.Minute
 )
 
-// Cached reads.
+// Maximum ages of cached reads.
 const (
-	// Definition is the maximum age of the cached definition of a ranking's tree.
+	// Definition: the definition of a ranking's tree.
 	Definition = 5 * time.Second
 
-	// Head is the maximum age of the cached built indexes of a model, and of the cached head of a
-	// list.
+	// Head: the built indexes of a model, and the head of a list.
 	Head = 15 * time.Second
 
 	// Leaves is how long others may still read an index that was taken out.
 	Leaves = Head + Travel
 )
 
-// The life and death of a process.
 const (
 	Tick = time.Second // between two ticks of a journal
 

@@ -21,7 +21,6 @@ func (e *CorruptError) Error() string {
 
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// Is reports whether target is ErrCorrupt.
 func (e *CorruptError) Is(target error) bool { return target == codec.ErrCorrupt }
 
 // Corrupt returns err, the fault of the item under key, as a CorruptError; nil if err is nil.
@@ -32,7 +31,6 @@ func Corrupt(key string, err error) error {
 	return &CorruptError{Keys: []string{key}, Err: err}
 }
 
-// IsCorrupt reports whether err is an ErrCorrupt.
 func IsCorrupt(err error) bool { return errors.Is(err, codec.ErrCorrupt) }
 
 // JoinCorrupt joins two errors about damaged items, each nil or from Corrupt.

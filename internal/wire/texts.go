@@ -11,7 +11,6 @@ type TextSet struct {
 // fewTexts is the number of texts up to which a scan is as fast as a map.
 const fewTexts = 16
 
-// SetOf returns the set of texts.
 func SetOf(texts []string) (s TextSet) {
 	if len(texts) <= fewTexts {
 		s.few = texts[:len(texts):len(texts)]
@@ -24,7 +23,6 @@ func SetOf(texts []string) (s TextSet) {
 	return s
 }
 
-// Has reports whether text is in the set.
 func (s *TextSet) Has(text string) bool {
 	if s.many == nil {
 		return slices.Contains(s.few, text)

@@ -50,7 +50,6 @@ func (r *Reader) Fail(what string) {
 	r.Rest = nil
 }
 
-// Byte returns the next byte.
 func (r *Reader) Byte() byte {
 	if len(r.Rest) == 0 {
 		r.Fail("end")
@@ -61,7 +60,6 @@ func (r *Reader) Byte() byte {
 	return b
 }
 
-// Uint64 returns an eight-byte number.
 func (r *Reader) Uint64() uint64 {
 	if len(r.Rest) < 8 {
 		r.Fail("end")
@@ -114,7 +112,6 @@ func (r *Reader) Bytes(what string) []byte {
 	return b
 }
 
-// Text returns a text preceded by its length.
 func (r *Reader) Text(what string) string { return string(r.Bytes(what)) }
 
 // Name returns a text that is not empty.

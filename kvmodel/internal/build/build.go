@@ -1,5 +1,5 @@
 // Package build stores the progress of a model's index build, so that another process can continue
-// it after a crash, and only one process builds at a time.
+// it, and only one process builds at a time.
 package build
 
 import (
@@ -14,32 +14,29 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// buildKey exists while indexes of the model are being built, and while conflicting records keep
-// some from being built.
+// buildKey exists during a build, and while conflicting records keep an index from being built.
 var buildKey = kv.NewClass("build", 1) // model
 
-// ErrTaken means that another process has taken over the build.
 var ErrTaken = errors.New("another process has taken the build over")
 
-// Busy is the error of a claim while another process builds.
+// Busy: another process builds.
 type Busy struct{ State }
 
 func (b *Busy) Error() string { return "process " + b.owner + " is building" }
 
-// Item is the build item of a model, as seen by one process.
 type Item struct {
 	Store kv.Store
 	Now   func() time.Time
 	Model string
 	Owner string // unique name of the process
 
-	// Alone: no other process has the store, so the build found by the first claim belongs to a
-	// dead process.
+	// Alone: no other process has the store, so a build found by the first claim belongs to a dead
+	// process.
 	Alone bool
 
-	mu     sync.Mutex // never held during a trip
-	looked bool       // there was a claim
-	owner  string     // last seen owner and beat, and the time when they changed
+	mu     sync.Mutex
+	looked bool
+	owner  string // last seen, as beat; since: its change
 	beat   uint64
 	since  time.Time
 }
@@ -51,8 +48,7 @@ func (i *Item) Read(ctx context.Context) (st State, exists bool, err error) {
 	return st, version != 0, err
 }
 
-// read returns the state in the item and its version, 0 if it does not exist. A damaged item has
-// the zero State.
+// read returns version 0 if there is no item, and the zero State if it is damaged.
 func (i *Item) read(ctx context.Context, s kv.Store) (st State, version kv.Version, err error) {
 	got, err := kv.One(ctx, s, kv.OpGet(i.key()))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -64,9 +60,8 @@ func (i *Item) read(ctx context.Context, s kv.Store) (st State, version kv.Versi
 	return decode(got.Value), got.Version, nil
 }
 
-// Claim makes this process the owner of the build for tokens. A build of the same tokens is
-// continued; another starts under the number of begin, told whether an item existed. A *Busy means
-// that another process builds.
+// Claim makes this process the owner of the build. A build of the same tokens is continued; another
+// starts under the number of begin, told whether an item existed.
 func (i *Item) Claim(ctx context.Context, tokens []string, begin func(ctx context.Context, after bool) (int64, error)) (l *Lease, err error) {
 	tokens = slices.DeleteFunc(slices.Sorted(slices.Values(tokens)), func(token string) bool { return token == "" })
 	err = kv.Change(i.key(), func() error {
@@ -109,15 +104,15 @@ func (i *Item) mayTake(st State) bool {
 	return now.Sub(i.since) >= times.Silent
 }
 
-// Lease is a build owned by this process until another takes it over.
+// Lease is a build owned by this process until another takes it over: then its methods return
+// ErrTaken.
 type Lease struct {
 	item *Item
 
-	// Found is the state of the build when it was claimed.
+	// Found is the state at the claim.
 	Found State
 }
 
-// Keep saves the state of the build, or returns ErrTaken.
 func (l *Lease) Keep(ctx context.Context, s kv.Store, st State) error {
 	return l.write(ctx, s, func(now *State) {
 		st.owner, st.beat = now.owner, now.beat
@@ -125,7 +120,6 @@ func (l *Lease) Keep(ctx context.Context, s kv.Store, st State) error {
 	})
 }
 
-// Beat shows that the owner is alive, or returns ErrTaken.
 func (l *Lease) Beat(ctx context.Context) error {
 	return l.write(ctx, l.item.Store, func(*State) {})
 }
@@ -156,7 +150,6 @@ func (l *Lease) read(ctx context.Context, s kv.Store) (State, kv.Version, error)
 	return now, version, err
 }
 
-// End removes the item after everything is built.
 func (l *Lease) End(ctx context.Context) error {
 	return kv.Change(l.item.key(), func() error {
 		_, version, err := l.read(ctx, l.item.Store)

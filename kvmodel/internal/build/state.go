@@ -10,23 +10,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 )
 
-// State is the progress of a build.
 type State struct {
 	Tokens  []string // of the built item, for the indexes being built; sorted
-	Number  int64    // of the rebuild
+	Number  int64
 	Stage   Stage
 	Reached enumeration.Reached
 	Done    int64 // ids entered, some perhaps twice
-	Total   int64 // approximate number of ids; 0: unknown
+	Total   int64 // approximate; 0: unknown
 
-	// Losers are the ids of records that hold a unique value of others.
+	// Losers are ids of records that hold a unique value of others. More are not stored.
 	Losers []string
 	More   int64
 
-	// Own is the progress of indexes with their own steps, by name.
+	// Own is the progress of indexes with steps of their own, by name.
 	Own map[string]string
 
-	owner string // the building process; "" if none
+	owner string // "" if none
 	beat  uint64 // counts the owner's writes
 }
 
@@ -35,16 +34,16 @@ type Stage byte
 
 const (
 	Entering Stage = iota
-	Entered        // all ids were read
-	Finished       // all indexes are complete except those with conflicts about the losers
+	Entered
+	Finished // except indexes with conflicts about the losers
 )
 
 const (
-	maxLosers = 256 << 10 // limit for the ids of losers in an item, in bytes
+	maxLosers = 256 << 10 // in an item
 	maxNumber = 1 << 62
 
-	// hasOwn is added to the stage of an item with texts of indexes. An older release then takes
-	// the item for damaged and starts over.
+	// hasOwn is added to the stage of an item with Own. An older release takes it for damaged and
+	// starts over.
 	hasOwn = 1 << 2
 )
 

@@ -11,46 +11,42 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A model begins before its first write. First the built item is added: it names all indexes and
-// says that the model begins. Where ids are listed, the list is created next, and then the item
-// says that the model has begun. So the item is the witness of the list's head, which never exists
-// without it.
+// Before the first write of a model the built item is added: it names all indexes and says that the
+// model begins. Where ids are listed, the list is created next, and then the item says that the
+// model has begun. So the list's head never exists without the item.
 
-// view is the state of a model's built item and of the head of its ids, read in one trip.
+// view is a model's built item and the head of its ids, read in one trip.
 type view struct {
 	Look
-	listed  bool       // the list of ids exists, or the model has none
+	listed  bool       // or the model has no list of ids
 	unread  bool       // the head of the list is damaged
 	version kv.Version // of the built item; 0 if there is none
-	of      string     // the edition named in the built item
-	damaged error      // an ErrCorrupt: the built item could not be read
-	torn    bool       // one of its two copies is damaged
-	begins  bool       // per the built item, the model has not begun yet
-	indexes []state    // all of them incomplete if the item is of another edition
-	written bool       // there is an item that is written only after the built item
+	of      string     // its edition
+	damaged error      // an ErrCorrupt
+	torn    bool       // one of two copies is damaged
+	begins  bool       // it says that the model begins
+	indexes []state    // incomplete if the item is of another edition
+	written bool       // an item that follows the built item exists
 }
 
 // Look is the state found in the item. Indexes are named with their definitions.
 type Look struct {
-	Whole    []string  // the complete indexes
-	Building []string  // those being built, or interrupted
+	Whole    []string
+	Building []string  // or interrupted
 	Exists   bool      // the model may have been written
 	Accepted bool      // a loss was accepted since
-	Head     kv.Result // answer to a get of the head of the list of ids
+	Head     kv.Result // of the list of ids
 
-	// Damaged is an ErrCorrupt if the item cannot be read. Until it is rewritten, it names no
-	// index.
+	// Damaged is an ErrCorrupt. Until the item is rewritten, it names no index.
 	Damaged error
 
 	asked   time.Time
 	edition Edition // of the store
 }
 
-// isPast reports whether the built item belongs to another edition of the store, or was lost in
-// one: a loss has been accepted since.
+// isPast reports whether a loss was accepted since the item was written, or lost it.
 func (v view) isPast() bool { return v.of != v.edition.text() }
 
-// isNew reports whether nothing was written to the model yet.
 func (v view) isNew() bool {
 	return !v.isPast() && (v.version == 0 && !v.written || v.begins)
 }
@@ -76,9 +72,8 @@ func saysNothing(model string) error {
 	return fmt.Errorf("%w: %s has records, but the item that names its indexes is gone", kv.ErrLost, model)
 }
 
-// look reads the built item and the head. The error is an ErrLost if one is lost and cannot be
-// restored. A model may begin between the two reads, so a loss counts only if a second read
-// confirms it.
+// look returns an ErrLost if the built item or the head is lost and cannot be restored. A model may
+// begin between the two reads, so a loss counts only if a second read confirms it.
 func (b *Item) look(ctx context.Context) (view, error) {
 	v, err := b.peek(ctx)
 	if err == nil && v.version == 0 && v.isNew() && b.Written != nil {
@@ -96,7 +91,6 @@ func (b *Item) look(ctx context.Context) (view, error) {
 	return v, err
 }
 
-// isWritten reports whether Written has found records.
 func (b *Item) isWritten(ctx context.Context) (written bool, err error) {
 	b.mu.Lock()
 	blank := b.Now().Sub(b.blank) < times.Head
@@ -237,7 +231,6 @@ func (b *Item) Begun(ctx context.Context) error {
 	return err
 }
 
-// Accept acknowledges the loss of the head or the built item.
 func (b *Item) Accept(ctx context.Context) error {
 	return kv.Change(builtKey.Key(b.Model), func() error {
 		v, err := b.peek(ctx)

@@ -21,12 +21,13 @@ import (
 )
 
 var (
-	// builtKey names the complete indexes of a model. It is added, with all indexes, before the
-	// model's first write, so an index missing from it must be rebuilt. After an accepted loss it
-	// also names the edition; an item of another edition names no index.
+	// builtKey names the complete indexes. It is added, with all indexes, before the first write,
+	// so an index missing from it must be rebuilt. After an accepted loss it also names the
+	// edition; an item of another edition names no index.
 	builtKey = kv.NewClass("built", 1) // model
 
-	// Rebuilds are numbered. One that begins after a loss has restored the lost part when it ends.
+	// A rebuild that begins after a loss has restored the lost part when it ends. So rebuilds are
+	// numbered.
 	begunKey = kv.NewClass("rebuild", 1) // model; the last to begin
 	endedKey = kv.NewClass("rebuilt", 1) // model; the last to end
 )
@@ -44,30 +45,28 @@ type Config struct {
 	// none.
 	Witness string
 
-	// Written reports whether there are records, if they are the witness; nil: Witness is.
+	// Written, unless nil, finds records, which are the witness.
 	Written func(context.Context) (bool, error)
 
-	// Mine returns the indexes of the model, each with its definition, sorted.
+	// Mine returns the indexes of the model, with their definitions, sorted.
 	Mine func() []string
 }
 
-// Item is the built item of a model and this process's knowledge about it. Indexes are named with
-// their definitions.
 type Item struct {
 	Config
-	losses kv.Losses     // nil: not supported by the store
+	losses kv.Losses     // nil: not supported
 	turn   chan struct{} // holds one token while nobody claims the item
 
-	mu      sync.Mutex // never held during a trip
-	edition Edition    // edition of the store for the following fields
-	read    time.Time  // when the item, which exists, was requested and lacked missing
-	missing []string   // incomplete indexes
-	due     time.Time  // when it was last read in the background
-	begun   bool       // the model has begun
-	blank   time.Time  // when the model had no records
-	claimed string     // the journal under which the item names only this model's indexes
-	looked  time.Time  // when that was last confirmed
-	ripe    time.Time  // when no reader uses the removed indexes any more
+	mu      sync.Mutex
+	edition Edition   // for the following fields
+	read    time.Time // when the item lacked missing
+	missing []string
+	due     time.Time // last read in the background
+	begun   bool
+	blank   time.Time // when the model had no records
+	claimed string    // the journal under which the item names only this model's indexes
+	looked  time.Time // when that was last confirmed
+	ripe    time.Time // when no reader uses the removed indexes
 }
 
 // Alone stands for the journal of a process that holds its store alone, and needs none.
@@ -77,15 +76,14 @@ func New(c Config) *Item {
 	return &Item{Config: c, losses: kv.PowersOf(c.Store).Losses, turn: make(chan struct{}, 1)}
 }
 
-// current discards knowledge of other editions of the store. The caller holds mu.
+// current discards knowledge of other editions. The caller holds mu.
 func (b *Item) current() {
 	if now := b.Edition(); b.edition != now {
 		b.edition, b.read, b.missing, b.due, b.begun, b.claimed = now, time.Time{}, nil, time.Time{}, false, ""
 	}
 }
 
-// Known returns the incomplete indexes, whether they were ever read, and whether that is fresh
-// enough to use.
+// Known returns the incomplete indexes, whether they were ever read, and whether that can be used.
 func (b *Item) Known() (missing []string, read, fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,8 +92,7 @@ func (b *Item) Known() (missing []string, read, fresh bool) {
 	return b.missing, read, read && (b.Alone || b.Now().Sub(b.read) < times.Head)
 }
 
-// IsDue reports whether the item should be read again in the background, so that no reader waits
-// for it.
+// IsDue reports whether to read the item again in the background, so that no reader waits for it.
 func (b *Item) IsDue() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,8 +122,8 @@ func (b *Item) Looked(journal string) (when time.Time, claimed bool) {
 }
 
 // Claim prepares the item for a process that writes under that journal: the model has begun, and
-// the item names only indexes the process maintains. If it removes others, it waits until no reader
-// uses them. It calls build with the incomplete indexes, if any.
+// the item names only its indexes. If it removes others, it waits until no reader uses them. It
+// calls build with the incomplete indexes, if any.
 func (b *Item) Claim(ctx context.Context, journal string, build func(missing []string)) error {
 	if _, claimed := b.Looked(journal); claimed {
 		return nil
@@ -160,9 +157,8 @@ func (b *Item) claims(journal string, l Look) {
 	}
 }
 
-// claim removes foreign indexes from the item and returns this model's incomplete indexes. An index
-// is first marked as leaving, so that every process without it waits until no reader uses it any
-// more.
+// claim first marks a foreign index as leaving, so that every process without it waits until no
+// reader uses it.
 func (b *Item) claim(ctx context.Context) (missing []string, l Look, err error) {
 	var foreign []state
 	err = b.write(ctx, func(v view) (indexes []state, change bool) {
@@ -208,8 +204,8 @@ func (b *Item) ripen(ctx context.Context) error {
 	return nil
 }
 
-// Check looks, in a trip with others, whether the item still names only this model's indexes; if
-// not, the next Claim removes the others. It returns the answer for own.
+// Check looks, along with a get of own, whether the item still names only this model's indexes; if
+// not, the next Claim removes the others.
 func (b *Item) Check(ctx context.Context, s kv.Store, own string) (kv.Result, error) {
 	asked := b.Now()
 	got, err := kv.GetAll(ctx, s, own, builtKey.Key(b.Model))
@@ -242,14 +238,12 @@ func (b *Item) Lacked(ctx context.Context) ([]string, error) {
 	return b.lacked(v.indexes), err
 }
 
-// Building is a build of indexes: the token of each in the item, "" if it is already complete.
+// Building has the token of each index in the item, "" if it is complete.
 type Building map[string]string
 
-// ErrStopped means that a build had no effect, because a process without the index has begun to
-// write, or a loss was accepted.
 var ErrStopped = errors.New("a process without the index has begun to write, or a loss was accepted")
 
-// Build marks the incomplete indexes as being built. A process without them then removes them
+// Build marks the incomplete indexes as being built, so that a process without them removes them
 // before it writes. A build in progress keeps its tokens.
 func (b *Item) Build(ctx context.Context) (Building, error) {
 	building := Building{}
@@ -269,8 +263,7 @@ func (b *Item) Build(ctx context.Context) (Building, error) {
 	return building, err
 }
 
-// Mark marks defs as complete, or returns ErrStopped if the item no longer names one as when the
-// build began.
+// Mark marks defs as complete. ErrStopped: the item no longer names one as when the build began.
 func (b *Item) Mark(ctx context.Context, building Building, defs ...string) error {
 	stopped := false
 	var seen view
@@ -335,8 +328,8 @@ func (b *Item) write(ctx context.Context, edit func(v view) (indexes []state, ch
 	})
 }
 
-// Begin returns the number of a rebuild that begins now: at least the Unix time, so that numbers
-// rise even if the last one is lost.
+// Begin returns the number of a rebuild: at least the Unix time, so that numbers rise even if the
+// last one is lost.
 func (b *Item) Begin(ctx context.Context) (n int64, err error) {
 	key := begunKey.Key(b.Model)
 	err = kv.Change(key, func() error {
@@ -353,7 +346,6 @@ func (b *Item) Begin(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// End records the end of the rebuild with that number.
 func (b *Item) End(ctx context.Context, number int64) error {
 	key := endedKey.Key(b.Model)
 	return kv.Change(key, func() error {
@@ -369,7 +361,7 @@ func (b *Item) End(ctx context.Context, number int64) error {
 	})
 }
 
-// Rebuilds returns the numbers of the last rebuild to begin and the last to end, 0 if none.
+// Rebuilds returns the last numbers; 0: none.
 func (b *Item) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {
 	results, err := kv.GetAll(ctx, s, begunKey.Key(b.Model), endedKey.Key(b.Model))
 	if err != nil {

@@ -10,11 +10,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Edition is an edition of the store. Accepting the loss of a server's memory ends one: knowledge
-// from it is void in the next.
+// Accepting the loss of a server's memory ends an Edition: knowledge from it is void in the next.
 type Edition struct{ number, id uint64 }
 
-// Edition returns the edition of the store known to this process.
 func (b *Item) Edition() (e Edition) {
 	e.number, e.id = kv.EditionOf(b.losses)
 	return e
@@ -32,7 +30,7 @@ type state struct {
 	token string // of its build; "" if it is complete
 }
 
-// leaving is the token of an index that is no longer complete but may still be in use by readers.
+// leaving is the token of an index that is not complete but may still be in use by readers.
 const leaving = "leaving"
 
 const (
@@ -138,7 +136,6 @@ func buildingOf(indexes []state) (defs []string) {
 	return defs
 }
 
-// at returns the position of def in indexes, or -1.
 func at(indexes []state, def string) int {
 	return slices.IndexFunc(indexes, func(s state) bool { return s.def == def })
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Counter is a counter of a model, either plain or derived.
 type Counter struct {
 	Name    string
 	Set     func(plug.Record, int64)
@@ -70,8 +69,8 @@ func (m *Model) DecodeCounted(id string, results []kv.Result) (*plug.Seen, error
 }
 
 // A plain counter is dropped only by a version read before the record was seen deleted or, in the
-// change that deletes it, before the change commits. Versions never repeat, so a hit counted for
-// the next record with that id keeps its counter.
+// change that deletes it, before the change commits. Versions never repeat, so a hit for the next
+// record with that id keeps its counter.
 
 func (m *Model) HasPlain() bool {
 	for i := range m.Counters {
@@ -82,7 +81,7 @@ func (m *Model) HasPlain() bool {
 	return false
 }
 
-// Drops returns an op for each plain counter of id.
+// Drops returns an op for each plain counter: a drop by the known version, or a get.
 func (m *Model) Drops(id string, known []kv.Result) []kv.Op {
 	var ops []kv.Op
 	for i := range m.Counters {
@@ -107,8 +106,8 @@ func Remaining(ops []kv.Op) (keys []string) {
 	return keys
 }
 
-// DropCounters removes the plain counters of the deleted record id. known holds its counters as
-// read before the deletion.
+// DropCounters removes the plain counters of a deleted record. known holds them as read before the
+// deletion.
 func (m *Model) DropCounters(ctx context.Context, s kv.Store, id string, known []kv.Result) error {
 	ops := m.Drops(id, known)
 	if len(ops) == 0 {
@@ -120,8 +119,8 @@ func (m *Model) DropCounters(ctx context.Context, s kv.Store, id string, known [
 	return m.dropGuarded(ctx, s, id, Remaining(ops))
 }
 
-// dropGuarded removes the counters under keys unless the record id exists: each by the version it
-// had before the record was read.
+// dropGuarded removes the counters under keys unless the record exists: each by the version it had
+// before the record was read.
 func (m *Model) dropGuarded(ctx context.Context, s kv.Store, id string, keys []string) error {
 	for range MaxTries {
 		drops, err := dropsOf(ctx, s, keys)

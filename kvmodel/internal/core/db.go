@@ -35,23 +35,20 @@ type DB struct {
 	Hooks    []verbHook    // one for each Hooks; nil: it has none
 
 	Journal  *journal.Journal
-	Failures *work.Failures // after replies
+	Failures *work.Failures
 	Work     *work.Queue
 	Repairer *repair.Repairer
 	Recent   *recent.Reads
 	Turns    *turns.Turns // of changes, by record key
 	Handling *turns.Turns // of handlers, by record key
-	Cascades cascades     // under way
+	Cascades cascades
 
-	Model func(name string) *Model // nil: this process has none of that name
+	Model func(name string) *Model // nil: this process does not have it
 
 	LostRaces atomic.Int64
 }
 
-// ErrDBClosed means that the DB is closed.
 var ErrDBClosed = errors.New("the DB is closed")
-
-// Later, Soon, Surely, Latch, AtFlush, Flush, Patient and Writable are those of kvmodel.DB.
 
 func (db *DB) Later(ctx context.Context, f func(context.Context) error) {
 	if db.Refusal == nil {
@@ -99,7 +96,8 @@ func (db *DB) Writable() error { return db.Refusal }
 
 func nothing() {}
 
-// BeginWork returns the context for the trips of w, and the func that ends w.
+// BeginWork returns the context for the trips of w, and the func that ends w. Work within other
+// work is part of it.
 func (db *DB) BeginWork(ctx context.Context, w kv.Work) (context.Context, func()) {
 	if len(db.Hooks) == 0 || kv.WorkOf(ctx) != (kv.Work{}) {
 		return ctx, nothing
@@ -128,15 +126,13 @@ func (db *DB) BeginAnew(ctx context.Context, w kv.Work) (context.Context, func()
 	}
 }
 
-// Scope is the DB on behalf of a model or one of its indexes: background errors are logged under
-// their names, and trips are attributed to them.
+// Scope is the DB for a model or one of its indexes, which background errors and trips name.
 type Scope struct {
 	*DB
-	Name, Index string // of the model; index is "" for the model itself
+	Name, Index string // "": the model itself
 	Relaxed     bool   // writes need not wait for the disk
 }
 
-// Of returns b for the index of that name.
 func (b Scope) Of(index string) Scope { b.Index = index; return b }
 
 func (b Scope) Begin(ctx context.Context, verb string) (context.Context, func()) {
@@ -146,8 +142,6 @@ func (b Scope) Begin(ctx context.Context, verb string) (context.Context, func())
 	return b.BeginWork(ctx, kv.Work{Model: b.Name, Index: b.Index, Verb: verb})
 }
 
-// Upkeep returns f with its trips attributed to upkeep and its errors naming the model and the
-// index.
 func (b Scope) Upkeep(f func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, end := b.Begin(ctx, "upkeep")

@@ -6,15 +6,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// TakenError names a unique value that another record holds.
+// TakenError names a unique value that another record holds. It is an ErrExists.
 type TakenError struct {
 	Model  string
 	Index  string
-	Fields []string // that have the value, or the method that returns it
-	Value  string   // the value as text
-	ID     string   // the text of the id of the record that holds it
+	Fields []string // or the method that returns the value
+	Value  string   // as text
+	ID     string
 
-	Private bool // the index is over a private field, so the error text masks the value
+	Private bool // the index is over a private field, so the error masks the value
 }
 
 func (e *TakenError) Error() string {
@@ -25,7 +25,6 @@ func (e *TakenError) Error() string {
 	return e.Model + "." + e.Index + ": " + strings.Join(e.Fields, ", ") + " " + value + " is taken by " + kv.Quote(e.ID)
 }
 
-// Is reports whether target is ErrExists.
 func (e *TakenError) Is(target error) bool { return target == kv.ErrExists }
 
 func Briefly(text string) string {

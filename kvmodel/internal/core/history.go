@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// HistoryMark is the mark with the number of the revision, so that numbers have no gap.
+// HistoryMark holds the number of the revision, so that numbers have no gap.
 const HistoryMark = "#"
 
 // ReadHistory reads a record and its log in one trip. With an ErrCorrupt it returns the readable
@@ -28,7 +28,7 @@ func (m *Model) ReadHistory(ctx context.Context, s kv.Store, id string) (*plug.S
 	return rec, log, results[1].Version, wire.Corrupt(key, err)
 }
 
-// TrimHistory removes surplus and damaged revisions. If someone appends meanwhile, it does nothing.
+// TrimHistory removes surplus and damaged revisions, unless someone appends meanwhile.
 func (m *Model) TrimHistory(ctx context.Context, s kv.Store, id string) error {
 	rec, log, version, err := m.ReadHistory(ctx, s, id)
 	if version == 0 {
@@ -45,7 +45,7 @@ func (m *Model) TrimHistory(ctx context.Context, s kv.Store, id string) error {
 	return err
 }
 
-// DropHistory removes the history of the record id up to its deletion.
+// DropHistory removes the history up to the deletion.
 func (m *Model) DropHistory(ctx context.Context, s kv.Store, id string) error {
 	for range MaxTries {
 		rec, log, version, err := m.ReadHistory(ctx, s, id)

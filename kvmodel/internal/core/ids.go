@@ -20,8 +20,6 @@ import (
 
 const RecordsAtOnce = 100
 
-// builtConfig returns the configuration of the built item. The witness is an item that, once
-// written, is never removed.
 func (m *Model) builtConfig() built.Config {
 	c := built.Config{Store: m.Db.Store, Now: m.Db.Now, Alone: m.Db.Alone, Model: m.Name, Mine: m.Definitions}
 	switch {
@@ -35,7 +33,6 @@ func (m *Model) builtConfig() built.Config {
 	return c
 }
 
-// IsListed reports whether the ids of m are stored in its enumeration.
 func (m *Model) IsListed() bool { return m.Numbers == nil && m.Db.Walk == nil }
 
 func (m *Model) Archive(ctx context.Context, ids []string) error {
@@ -49,7 +46,7 @@ func (m *Model) Archive(ctx context.Context, ids []string) error {
 }
 
 // EachID calls f with the ids of all possible records, in batches, each once. f returns how many
-// exist, and the ids of a walk that finds few are pruned. An ErrCorrupt comes last.
+// exist: if few, they are pruned. An ErrCorrupt comes last.
 func (m *Model) EachID(ctx context.Context, f func(ids []string) (live int, err error)) error {
 	if m.Numbers != nil {
 		last, err := m.Numbers.Last(ctx, m.Db.Store)
@@ -74,8 +71,7 @@ func (m *Model) EachID(ctx context.Context, f func(ids []string) (live int, err 
 }
 
 // openIDs returns the ids in journal lines, which may be nowhere else, and an error for damaged
-// lines. A line is deleted only after its id is in the enumeration, so reading the lines first
-// misses none.
+// lines. A line goes only after its id is listed, so reading the lines first misses none.
 func (m *Model) openIDs(ctx context.Context) (ids []string, damaged, err error) {
 	ids, err = journal.CreatedIDs(ctx, m.Db.Store, m.Name)
 	if wire.IsCorrupt(err) {
@@ -140,7 +136,6 @@ func (m *Model) alive(ctx context.Context, ids []string) ([]bool, error) {
 	return alive, nil
 }
 
-// Accept acknowledges the loss of parts of the enumeration and of the built item.
 func (m *Model) Accept(ctx context.Context) error {
 	if err := m.AcceptNumbers(ctx); err != nil {
 		return err
@@ -176,15 +171,14 @@ func eachNumber(first, last int64, f func(ids []string, to int64) error) error {
 	return nil
 }
 
-// On a store that walks keys in order, the keys of the records tell which records exist. So a new
-// record is written under its own key only, and a walk sees it as soon as it is committed.
+// On a store that walks keys in order, a record is written under its own key only, and a walk sees
+// it once it is committed.
 
 type walker = func(ctx context.Context, begin, after string, f func(keys []string) error) error
 
-// ErrStop ends a walk.
 var ErrStop = errors.New("stop")
 
-// idMark is the mark, in the envelope of a record with a hashed key, that holds its id.
+// idMark holds the id of a record with a hashed key.
 const idMark = "#id"
 
 // walkKeys is EachFrom along the keys of the records. A walk that continues does not skip
@@ -242,8 +236,7 @@ func (m *Model) isWritten(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// idsOf returns the ids of the records under keys. An ErrCorrupt names hashed keys whose records do
-// not contain their ids.
+// idsOf names in damaged the hashed keys whose records do not contain their ids.
 func (m *Model) idsOf(ctx context.Context, keys []string) (ids []string, damaged, err error) {
 	var hashed []string
 	for _, key := range keys {
@@ -290,7 +283,6 @@ func idIn(r kv.Result) (string, error) {
 	return string(id), nil
 }
 
-// AcceptNumbers acknowledges the loss of numbers.
 func (m *Model) AcceptNumbers(ctx context.Context) error {
 	if m.Numbers == nil {
 		return nil
@@ -300,8 +292,8 @@ func (m *Model) AcceptNumbers(ctx context.Context) error {
 	return m.Failure("the last number", err)
 }
 
-// FillGaps creates tombstones for the missing numbered records among recs, which the store has
-// lost, with revs above any remaining entry.
+// FillGaps creates tombstones for the missing numbered records among recs, with revs above any
+// remaining entry.
 func (m *Model) FillGaps(ctx context.Context, s kv.Store, recs []*plug.Seen) error {
 	gone := slices.DeleteFunc(slices.Clone(recs), func(rec *plug.Seen) bool { return rec.Version != 0 })
 	return work.FirstError(kv.Each(ctx, s, gone, func(s kv.Store, _ int, rec *plug.Seen) error {

@@ -1,6 +1,7 @@
-// Package core is the ground of the data class, without the types of records: DB is what models
-// share, and Model reads, stores, fences and repairs the records of one model by the texts of their
-// ids. Packages write, erase and rebuild build on it.
+// Package core reads, stores, fences and repairs the records of a model by the texts of their ids,
+// without their types. Packages write, erase and rebuild build on it.
+//
+// No mutex of these packages and of those below is held during a trip.
 //
 // Read db.go, model.go, read.go and repair.go first.
 package core
@@ -31,24 +32,22 @@ import (
 // MaxTries limits the attempts at a step that others can disturb.
 const MaxTries = 8
 
-// ErrInvalid is package kvmodel's ErrInvalid.
 var ErrInvalid = errors.New("invalid")
 
 var recordKey = kv.NewClass("r", 2) // model, id text
 
-// Model is a data class without its types: it reads and writes records by the text of their ids.
 type Model struct {
 	Db       Scope
 	Name     string
 	Version  int
 	Codec    bodies
-	Decoder  kv.Decoder                           // of records; nil: they cannot be cached
-	Empty    func() plug.Record                   // returns an empty record
-	IdOf     func(plug.Record) string             // the text of its id
-	Parses   func(id string) error                // nil error if id is the text of an id
-	WithID   func(id string) (plug.Record, error) // an empty record with that id
-	Schema   func(plug.Record) Fields             // the fields of a record that the write path sets
-	Private  []string                             // fields with values that must not be shown
+	Decoder  kv.Decoder // nil: they cannot be cached
+	Empty    func() plug.Record
+	IdOf     func(plug.Record) string             // as text
+	Parses   func(id string) error                // nil: id is the text of an id
+	WithID   func(id string) (plug.Record, error) // otherwise empty
+	Schema   func(plug.Record) Fields
+	Private  []string // fields whose values must not be shown
 	Plugged  atomic.Pointer[plugged]
 	Counters []Counter
 	IsEdge   bool        // ids have several parts
@@ -58,19 +57,19 @@ type Model struct {
 	Children []string // lists of records deleted with a record: see package erase
 	Ends     bool     // records may expire
 	All      *enumeration.Enumeration
-	Numbers  *numbering.Row // if ids are assigned in order; else nil
+	Numbers  *numbering.Row // nil: not assigned in order
 	Handlers handlers.Handlers
 	Built    *built.Item
 
 	Uncleaned uncleaned // by record id
 	Deletions deletions
 
-	Cleans    plug.Latch                                 // Cleans the tombstones that are due
-	Cascade   func(ctx context.Context, id string) error // deletes the children of a deleted record
-	OnMissing func(missing []string)                     // builds indexes, on a store held by one process
+	Cleans    plug.Latch
+	Cascade   func(ctx context.Context, id string) error
+	OnMissing func(missing []string)
 }
 
-// numbersHint is the class of the keys that hold a number known to exist.
+// numbersHint holds a number known to exist.
 var numbersHint = kv.NewClass("seq", 1) // model
 
 func (m *Model) Init(sequential, integers bool) {
@@ -100,8 +99,8 @@ func (m *Model) Init(sequential, integers bool) {
 	m.Built = built.New(m.builtConfig())
 }
 
-// plugged is the indexes of a model. It is immutable: adding an index replaces it, so an operation
-// of several steps sees the same indexes throughout.
+// plugged is immutable: adding an index replaces it, so an operation of several steps sees the same
+// indexes throughout.
 type plugged struct {
 	Indexes []plug.Index
 	Streaks []*Streak // by index position
@@ -135,7 +134,6 @@ func (m *Model) Index(name string) plug.Index {
 	return nil
 }
 
-// Definitions returns m's indexes as name and definition, sorted.
 func (m *Model) Definitions() []string {
 	var defs []string
 	for _, index := range m.Indexes() {
@@ -157,7 +155,6 @@ func IsAmong(index plug.Index, definitions []string) bool {
 	return len(definitions) > 0 && slices.Contains(definitions, Definition(index))
 }
 
-// Definition returns the name of index with its definition.
 func Definition(index plug.Index) string { return index.Name() + "=" + index.Def() }
 
 func (m *Model) Key(id string) string { return m.Keys[0].Key(id) }
@@ -193,8 +190,8 @@ func (e *recordError) Unwrap() error { return e.err }
 
 const handlerWait = 5 * time.Second
 
-// Changed calls all handlers for a change of id, even if one fails, but never concurrently for two
-// changes of a record.
+// Changed calls all handlers, even if one fails, but never concurrently for two changes of a
+// record.
 func (m *Model) Changed(ctx context.Context, age time.Duration, id string, created bool) error {
 	if !m.Handlers.Any() {
 		return nil
@@ -217,8 +214,7 @@ func (m *Model) Changed(ctx context.Context, age time.Duration, id string, creat
 	return err
 }
 
-// DeleteChildren deletes the children of the deleted record id, unless the record is created again
-// first.
+// DeleteChildren does nothing if the record was created again.
 func (m *Model) DeleteChildren(ctx context.Context, id string) error {
 	if len(m.Children) == 0 {
 		return nil
@@ -239,9 +235,8 @@ type bodies interface {
 	// UnmarshalShared is Unmarshal, but v may refer to parts of data.
 	UnmarshalShared(data []byte, v plug.Record) (unknown bool, err error)
 
-	// Copies reports whether CopyOf may be called. A copy shares nothing mutable with v. CopyOf may
-	// use room, which is nil or the result of another call, if it must copy wanted records
-	// including this one.
+	// Copies reports whether CopyOf may be called. A copy shares nothing mutable with v. room is
+	// nil or the result of another call for the wanted remaining records.
 	Copies() bool
 	CopyOf(v plug.Record, room any, wanted int) (plug.Record, any)
 }
@@ -253,7 +248,6 @@ func Names(defs []string) (all []string) {
 	return all
 }
 
-// NameOf returns the name of an index, given its definition.
 func NameOf(def string) string {
 	name, _, _ := strings.Cut(def, "=")
 	return name
@@ -262,11 +256,9 @@ func NameOf(def string) string {
 // ErrRaced means that the record has changed since the change read it.
 var ErrRaced = fmt.Errorf("lost a race: %w", kv.ErrConflict)
 
-// Streak counts how many consecutive changes have moved records of an index.
 type Streak struct{ n atomic.Int32 }
 
-// longStreak is the number of consecutive changes that move records of an index after which the
-// next is expected to.
+// After longStreak of them, the next change is expected to.
 const longStreak = 3
 
 func (s *Streak) IsLong() bool { return s.n.Load() >= longStreak }
@@ -289,16 +281,15 @@ func (m *Model) InTurn(ctx context.Context, id string, f func(id string) error) 
 	return f(id)
 }
 
-// EmptyID returns the error for a record without an id.
 func (m *Model) EmptyID() error {
 	return fmt.Errorf("%s: %w: the id or a part of it is empty", m.Name, ErrInvalid)
 }
 
 // A process writes a model only while no other can mark an index as complete that it does not know.
 //
-//         W1  it opens a journal under a new name, whose head names its indexes
-//         W2  it removes the indexes it does not know from the built item, and
-//         W3  waits until no reader uses them any more
+//	W1  it opens a journal under a new name, whose head names its indexes
+//	W2  it removes the indexes it does not know from the built item, and
+//	W3  waits until no reader uses them any more
 //
 // A build writes the built item and then reads the heads, so one finds the other. A process that
 // has slept counts as dead, so it checks the built item again beside its reads or preparations.
@@ -306,7 +297,7 @@ func (m *Model) EmptyID() error {
 // GoodFor is how long after that check, or the last tick without a gap, a change may be sent.
 const GoodFor = 2 * times.Change
 
-// Writable returns nil when the model may be written with the current journal: W1 to W3.
+// Writable does W1 to W3 as needed.
 func (m *Model) Writable(ctx context.Context) error {
 	if m.Db.Work.IsClosed() {
 		return kv.Unavailable(ErrDBClosed)
@@ -376,7 +367,6 @@ func Value[V any](p *V) (v V) {
 
 type validator interface{ Validate() error }
 
-// Validate calls the Validate of v, if it has one.
 func Validate(v plug.Record) error {
 	if v, ok := v.(validator); ok {
 		if err := v.Validate(); err != nil {

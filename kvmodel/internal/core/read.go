@@ -22,7 +22,7 @@ func (m *Model) See(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen
 	return m.seeIn(ctx, s, m.Keys, ids)
 }
 
-// seeIn is see for families, which are all families or only the first: then without counters.
+// seenIn reads all families, or only the first: then without counters.
 func (m *Model) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen, error) {
 	results, err := kv.GetEach(ctx, s, m.Decoder, families, ids)
 	if err != nil {
@@ -43,8 +43,7 @@ func (m *Model) SeeAs(ctx context.Context, s kv.Store, families []kv.Family, ids
 	return recs, err
 }
 
-// seen decodes the results of gets of the same families for each of ids. It sets the places in the
-// index at unless that is nil.
+// seen decodes the results for ids. at, unless nil, is the index whose places are set.
 func (m *Model) seen(ids []string, results []kv.Result, at *Placed) ([]*plug.Seen, error) {
 	recs, seen := make([]*plug.Seen, len(ids)), make([]plug.Seen, len(ids))
 	n := len(results) / max(len(ids), 1)
@@ -74,8 +73,7 @@ func (m *Model) Values(ctx context.Context, s kv.Store, ids []string) ([]plug.Re
 	return values, err
 }
 
-// decodeEach calls f with the decoded results of each of ids, read from the same families. f must
-// not retain the Seen.
+// decodeEach calls f with the decoded results of each of ids. f must not retain rec.
 func (m *Model) decodeEach(ids []string, results []kv.Result, f func(i int, rec *plug.Seen)) error {
 	var room recordRoom
 	var damaged []error
@@ -135,8 +133,8 @@ func (m *Model) SeeOne(ctx context.Context, s kv.Store, id string) (*plug.Seen, 
 	return recs[0], err
 }
 
-// Shown returns the store for reads on behalf of users. Most reads of records with several ids,
-// such as votes, find nothing.
+// Shown returns the store for reads by users. Most reads of records with several ids, such as
+// votes, find nothing.
 func (m *Model) Shown() kv.Store {
 	if m.IsEdge {
 		return kv.Sparse(m.Db.Store)
@@ -156,8 +154,8 @@ func (m *Model) Look(ctx context.Context, id string) (*plug.Seen, error) {
 	return m.DecodeCounted(id, results)
 }
 
-// decode decodes the result of a get of id's record into the empty rec. A damaged record has only
-// its version, and a rev above any it may have had.
+// decode fills the empty rec. A damaged record has only its version, and a rev above any it may
+// have had.
 func (m *Model) decode(room *recordRoom, rec *plug.Seen, id string, r kv.Result) error {
 	rec.ID = id
 	switch {
@@ -195,10 +193,10 @@ func (m *Model) decode(room *recordRoom, rec *plug.Seen, id string, r kv.Result)
 type keptRecord struct {
 	envelope envelope.Envelope
 	value    plug.Record                  // nil: deleted
-	places   []atomic.Pointer[keptPlaces] // in the indexes that have asked, by position
+	places   []atomic.Pointer[keptPlaces] // of the indexes that have asked, by position
 }
 
-// keptPlaces are the places of a record with the given counters in one index. They are immutable.
+// keptPlaces are immutable.
 type keptPlaces struct {
 	counters []kv.Version
 	texts    []string
@@ -206,13 +204,11 @@ type keptPlaces struct {
 
 const keptPlacesBytes = 160
 
-// Placed is an index with its position in the model.
 type Placed struct {
 	Index plug.Index
 	At    int
 }
 
-// places returns the places of v, given the results for its keys.
 func (p *Placed) places(v plug.Record, results []kv.Result) []string {
 	k, ok := results[0].Decoded.(*keptRecord)
 	if !ok || p.At >= len(k.places) {
@@ -255,8 +251,7 @@ func (m *Model) copyKept(room *recordRoom, rec *plug.Seen, version kv.Version, k
 	}
 }
 
-// DecodeOne returns the record id, given the answer to its get. After an error other than
-// ErrCorrupt it returns nil.
+// DecodeOne returns nil after an error other than ErrCorrupt.
 func (m *Model) DecodeOne(id string, r kv.Result) (*plug.Seen, error) {
 	rec := new(plug.Seen)
 	err := m.decode(new(recordRoom), rec, id, r)
@@ -266,7 +261,7 @@ func (m *Model) DecodeOne(id string, r kv.Result) (*plug.Seen, error) {
 	return rec, err
 }
 
-// end turns the expired rec into a deleted record.
+// end turns an expired record into a deleted one.
 func (m *Model) end(rec *plug.Seen) {
 	env := &envelope.Envelope{Model: rec.Envelope.Model, Rev: rec.Rev, Deleted: true, Tries: rec.Envelope.Tries}
 	for _, index := range m.Indexes() {
@@ -286,11 +281,10 @@ func (m *Model) damage(rec *plug.Seen, r kv.Result, err error) error {
 	return rec.Err
 }
 
-// sharedBytes is the size of the largest record whose texts refer to the store's answer. Keeping
-// one of its texts keeps no more than that in memory.
+// sharedBytes is the size of the largest record whose texts refer to the store's answer: one of
+// them keeps no more than that in memory.
 const sharedBytes = 4 << 10
 
-// DecodeBody decodes a body written by the given version of the model.
 func (m *Model) DecodeBody(version int, body []byte, shared bool) (plug.Record, error) {
 	v := m.Empty()
 	unmarshal := m.Codec.Unmarshal

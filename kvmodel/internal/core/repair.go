@@ -12,11 +12,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Repair makes the entries of the record id, at the places touched, agree with the record.
+// Repair makes the entries of the record id, at the places touched, agree with the record, which it
+// first fences past every rev up to past.
 func (m *Model) Repair(ctx context.Context, s kv.Store, id string, past uint64, touched []envelope.Touched, doubt bool) error {
 	if past > 0 && (m.Ends || slices.ContainsFunc(m.Indexes(), hasNotes)) {
-		// Two changes for one rev may have entered the record at one place with
-		// different ends or notes. Only an entry with a greater rev outdoes them both.
+		// Two changes for one rev may have entered the record at one place with different ends or
+		// notes. Only an entry with a greater rev outdoes them both.
 		past++
 	}
 	rec, err := m.fenced(ctx, s, id, past)
@@ -33,7 +34,7 @@ func (m *Model) Repair(ctx context.Context, s kv.Store, id string, past uint64, 
 	}
 	var works []func(kv.Store) error
 	for _, t := range touched {
-		// For an index that the model does not have, see Knows.
+		// see Knows for an index that the model does not have
 		if index := m.Index(t.Index); index != nil {
 			seen := *rec
 			m.As(&seen, index)

@@ -15,8 +15,7 @@ import (
 
 const hashLen = 16
 
-// ShapeOf returns the shape of a model for the head of a journal: its name, and a hash of each
-// index.
+// ShapeOf returns a model's name and a hash of each index, for the head of a journal.
 func ShapeOf(model string, defs []string) string {
 	return model + "=" + strings.Join(hashesOf(defs), "")
 }
@@ -29,7 +28,6 @@ func hashesOf(defs []string) (all []string) {
 	return all
 }
 
-// hashesIn returns the hashes in a shape of m, and false for the shape of another model.
 func (m *Model) hashesIn(shape string) (all []string, ok bool) {
 	rest, ok := strings.CutPrefix(shape, m.Name+"=")
 	for ; ok && len(rest) >= hashLen; rest = rest[hashLen:] {
@@ -38,13 +36,13 @@ func (m *Model) hashesIn(shape string) (all []string, ok bool) {
 	return all, ok
 }
 
-// Lacks reports whether shape is of this model in a release without one of m's indexes.
+// Lacks reports whether shape is of a release without one of m's indexes.
 func (m *Model) Lacks(shape string) bool {
 	theirs, ok := m.hashesIn(shape)
 	return ok && len(plug.Without(hashesOf(m.Definitions()), theirs)) > 0
 }
 
-// KeepsMore reports whether shape is of this model in a release with an index that m does not have.
+// KeepsMore reports whether shape is of a release with an index that m does not have.
 func (m *Model) KeepsMore(shape string) bool {
 	theirs, _ := m.hashesIn(shape)
 	return len(plug.Without(theirs, hashesOf(m.Definitions()))) > 0
@@ -53,8 +51,7 @@ func (m *Model) KeepsMore(shape string) bool {
 const otherTries = 60
 
 // AwaitEnd waits up to a minute until no other live process has a shape that is accepts or a
-// damaged head. It returns the readable name of one that has not ended, or "", and the names of the
-// dead.
+// damaged head. It returns the readable name of one that has, or "", and the dead ones.
 func (db *DB) AwaitEnd(ctx context.Context, is func(shape string) bool) (living string, dead []string, err error) {
 	for range otherTries {
 		all, err := journal.Others(ctx, db.Store, db.Journal.IsOwn, nil)

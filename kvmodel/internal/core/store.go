@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// EncodeBody returns the body of v. Fields of old that the struct does not have are kept. old may
-// be nil.
+// EncodeBody returns the body of v with the fields of old that the struct does not have. old may be
+// nil.
 func (m *Model) EncodeBody(old *envelope.Envelope, v plug.Record) ([]byte, error) {
 	body, err := m.Codec.Append(nil, v)
 	if err != nil || !old.Live() {
@@ -26,8 +26,7 @@ func (m *Model) EncodeBody(old *envelope.Envelope, v plug.Record) ([]byte, error
 	return m.Codec.Merge(old.Body, body)
 }
 
-// TTL returns the lifetime of env's record. Tombstones through which numbers or a history are found
-// never expire.
+// Tombstones through which numbers or a history are found never expire.
 func (m *Model) TTL(env *envelope.Envelope) time.Duration {
 	tombstone := times.Tombstone
 	if m.Numbers != nil || m.History > 0 && !m.Forgets {
@@ -53,8 +52,8 @@ func (m *Model) Store(rec *plug.Seen, env *envelope.Envelope) kv.Op {
 	return kv.OpReplace(key, rec.Version, env.Encode(nil)).For(m.Stored(env))
 }
 
-// Fence raises the rev of rec past every rev up to past, so that no change prepared for one can
-// commit. An absent record becomes a deleted one. ErrConflict if the record has changed.
+// Fence raises the rev of rec past past, so that no change prepared before can commit. An absent
+// record becomes a deleted one. ErrConflict: the record has changed.
 func (m *Model) Fence(ctx context.Context, s kv.Store, rec *plug.Seen, past uint64) error {
 	env := envelope.Envelope{Deleted: true, Model: m.Version}
 	if rec.Envelope != nil {

@@ -9,22 +9,21 @@ import (
 	"github.com/ringtree/ringtree/internal/envelope"
 )
 
-// ChildrenMark is the mark in the tombstone of a record whose children are deleted with it.
+// ChildrenMark is in the tombstone of a record whose children are deleted with it.
 const ChildrenMark = "children"
 
-// A tombstone names the places of the record for an unfinished deletion. An hour after A4, when no
-// request can still enter something there, they are cleaned again and dropped from it.
+// A tombstone names the record's places. An hour after A4, when no request can still enter
+// something there, they are cleaned again and dropped from it.
 
 const forgottenAtOnce = 500
 
-// MaxDeletions is the number of tombstones a model remembers to clean later.
 var MaxDeletions = 4096
 
 // deletions are the tombstones to clean a second time, oldest first.
 type deletions struct {
 	most int // MaxDeletions
 
-	mu  sync.Mutex // never held during a trip
+	mu  sync.Mutex
 	all []Deletion
 }
 
@@ -60,8 +59,8 @@ func (m *Model) NoteDeleted(id string, env *envelope.Envelope) {
 
 // Cascade is a deletion with children left to delete.
 type Cascade struct {
-	Model, ID string // of the deleted record; ID is the text of its id
-	Deleted   int    // children deleted so far by this process
+	Model, ID string // of the deleted record
+	Deleted   int    // so far, by this process
 }
 
 type cascades struct {
@@ -71,7 +70,7 @@ type cascades struct {
 
 type cascade struct {
 	Cascade
-	tried time.Time // time of the last attempt
+	tried time.Time // last
 }
 
 func (c *cascades) Count(model, id string, n int, now time.Time) {

@@ -5,7 +5,7 @@ import "sync"
 // uncleaned holds, by record, the highest rev of uncommitted entries of this process. The next
 // change takes a higher one, to replace them. A forgotten record is like one of another process.
 type uncleaned struct {
-	mu   sync.Mutex // never held during a trip
+	mu   sync.Mutex
 	revs map[string]*uncleanedRev
 }
 
@@ -13,7 +13,7 @@ const maxUncleaned = 1 << 13
 
 type uncleanedRev struct {
 	rev     uint64
-	changes int // changes not cleaned up yet
+	changes int // not cleaned up yet
 }
 
 func (u *uncleaned) Note(id string, rev uint64) {
@@ -30,7 +30,6 @@ func (u *uncleaned) Note(id string, rev uint64) {
 	r.rev, r.changes = max(r.rev, rev), r.changes+1
 }
 
-// makeRoom forgets records if there are too many. The caller holds mu.
 func (u *uncleaned) makeRoom() {
 	for id := range u.revs {
 		if len(u.revs) < maxUncleaned {

@@ -1,6 +1,5 @@
 // Package enumeration lists the ids of a model's records on a store that does not list its keys in
-// order. The ids are a list of package memberlog. An id is added when its line leaves the journal;
-// ids of deleted records are pruned. See docs/internals/write-path.md.
+// order. An id is added when its line leaves the journal; ids of deleted records are pruned.
 package enumeration
 
 import (
@@ -20,11 +19,10 @@ var headKey = kv.NewClass("ids", 1) // model
 
 const (
 	idsAtOnce = 256 // added in one trip
-	batchSize = 100 // ids per call of the func of Each
+	batchSize = 100 // per call of the func of Each
 )
 
-// Enumeration is the ids of a model. It may include deleted records: only the record itself tells
-// whether it exists.
+// Enumeration may include deleted records.
 type Enumeration struct {
 	model string
 	logs  *memberlog.Logs
@@ -73,7 +71,7 @@ func (e *Enumeration) Put(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// Remove removes id. It calls fence after each read of the id; fence fails if the record exists.
+// Remove calls fence after each read of the id; fence fails if the record exists.
 func (e *Enumeration) Remove(ctx context.Context, id string, fence func() error) error {
 	err := e.logs.EraseOne(ctx, e.logs.Store, place, id, fence)
 	if errors.Is(err, memberlog.ErrNoHead) {
@@ -90,8 +88,8 @@ func (e *Enumeration) Accept(ctx context.Context) error {
 	return e.logs.Accept(ctx, e.logs.Store, place)
 }
 
-// Reached is the position of a walk. In the list, Key is the hash of an id and the id. In a walk
-// along the keys of records, Key is a key. For numbered ids it is Number.
+// Reached is the position of a walk: a Number, or the Key of a record, or in the list the hash of
+// an id and the id.
 type Reached struct {
 	Number int64
 	Key    string
@@ -113,10 +111,9 @@ func (r Reached) position() (p memberlog.Position, err error) {
 }
 
 // Each calls f with the ids after from, each once, in batches, with the position and about how many
-// are left. head is the answer to a get of the head, made after lines, ids that may not be listed
-// yet, were read. No id that existed when the first of several continued walks began is missed. An
-// ErrLost or ErrCorrupt that names the missing parts comes last, in each walk. isAccepted means
-// that the loss of the head is known.
+// are left. head was read after lines, ids that may not be listed yet. No id that existed when the
+// first of several continued walks began is missed. An ErrLost or ErrCorrupt that names the missing
+// parts comes last. isAccepted: the loss of the head is known.
 func (e *Enumeration) Each(ctx context.Context, head kv.Result, isAccepted bool, from Reached, lines []string, f func(ids []string, to Reached, left int64) error) error {
 	at, err := from.position()
 	if err != nil {
@@ -137,7 +134,7 @@ type walk struct {
 	f       func(ids []string, to Reached, left int64) error
 	open    []memberlog.Position // ids in lines not passed to f yet, in order
 	to      Reached
-	missed  bool // an earlier part was missing or damaged
+	missed  bool
 	refused error
 }
 

@@ -17,23 +17,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The children of a record are the records in certain lists under its id. Deleting it deletes them
-// after the reply, in batches. The line of the deletion stays open until then, so that another
-// process continues. Without transactions a change under way may add a child to a list already
-// read, so lists are read again once none can still commit.
+// The children of a record are the records in certain lists under its id. The line of its deletion
+// stays open until they are deleted. Without transactions a change under way may add a child to a
+// list already read, so lists are read again once none can still commit.
 
 const (
-	childrenAtOnce = 100              // deleted in shared trips
-	childrenTime   = 10 * time.Second // time limit, after which other work gets its turn
+	childrenAtOnce = 100              // in shared trips
+	childrenTime   = 10 * time.Second // after which other work gets its turn
 )
 
-// errChildren: more children must be deleted.
 var errChildren = fmt.Errorf("%w: some children are not deleted yet", work.ErrNotYet)
 
 // errStays: the record was created again, or its tombstone is gone. Its children stay.
 var errStays = errors.New("the record is not deleted")
 
-// deleted returns the time when the record id was deleted, or errStays.
 func deleted(ctx context.Context, m *core.Model, id string) (at time.Time, err error) {
 	rec, err := m.Readable(ctx, m.Db.Store, id)
 	if err != nil {
@@ -116,7 +113,7 @@ func forgetChildren(ctx context.Context, m *core.Model, id string) error {
 type orphans struct {
 	place   string
 	goOn    func(context.Context) error // called when orphans are found; an error keeps them
-	deleted func(n int)                 // called with the number deleted
+	deleted func(n int)
 }
 
 func forgetOrphans(ctx context.Context, m *core.Model, name, place string) error {
@@ -157,8 +154,7 @@ func deleteListed(ctx context.Context, m *core.Model, name string, o orphans) er
 	return err
 }
 
-// deleteSome deletes the records among ids that are still in o's place, then sleeps for the time
-// that took.
+// deleteSome deletes those of ids that are still in o's place, then sleeps for the time that took.
 func deleteSome(ctx context.Context, m *core.Model, index string, ids []string, o orphans) error {
 	if err := o.goOn(ctx); err != nil {
 		return err
@@ -189,7 +185,6 @@ func deleteSome(ctx context.Context, m *core.Model, index string, ids []string, 
 	return ctx.Err()
 }
 
-// DeleteOrphans deletes the children of the record id unless it exists.
 func DeleteOrphans(ctx context.Context, m *core.Model, id string) error {
 	o := orphans{place: id, deleted: func(int) {}, goOn: func(ctx context.Context) error {
 		rec, err := m.Readable(ctx, m.Db.Store, id)

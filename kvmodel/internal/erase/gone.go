@@ -13,12 +13,10 @@ import (
 )
 
 // A release may remove an index, a counter, a history or a model. The data goes only by Rebuild or
-// DropModel, so the release can be rolled back. Only the kvgen.lock of a newer release lists data
-// as gone. The keys of an index have a few prefixes, so the store's keys are scanned, and items
-// removed by version.
+// DropModel, so the release can be rolled back, and only if the kvgen.lock of a newer release lists
+// it as gone.
 
-// Gone lists data of earlier releases that this one no longer keeps for a model, by stored names.
-// kvgen generates it from kvgen.lock.
+// Gone lists data that this release no longer keeps for a model, by stored names.
 type Gone struct {
 	Indexes, Counters []string
 	History           bool
@@ -146,7 +144,7 @@ func DropModel(ctx context.Context, db *core.DB, name string) error {
 	return nil
 }
 
-// isOfModel reports whether key belongs to a model. A tree without records may have a model's name.
+// A tree without records may have a model's name.
 func isOfModel(key string) bool {
 	parts := strings.SplitN(key, ":", 4)
 	if parts[0] != "rank" || len(parts) < 3 {
@@ -167,11 +165,10 @@ func awaitWithout(ctx context.Context, db *core.DB, model string, keeps func(sha
 	return err
 }
 
-// dropPasses is the number of scans over the keys: a scan may miss keys that move, and requests in
-// flight may still arrive.
+// A scan may miss keys that move, and requests in flight may still arrive.
 const dropPasses = 3
 
-// drop removes the items whose keys begin with one of begins and satisfy is, until none is left.
+// drop removes the items that begin with one of begins and satisfy is, until none is left.
 func drop(ctx context.Context, db *core.DB, begins []string, is func(key string) bool) error {
 	var left []string
 	for range dropPasses {
@@ -194,7 +191,6 @@ func drop(ctx context.Context, db *core.DB, begins []string, is func(key string)
 		kv.ErrConflict, dropPasses, len(left), kv.Quote(left[0]))
 }
 
-// eachKey calls f with the store's keys that begin with begin.
 func eachKey(ctx context.Context, db *core.DB, begin string, f func(keys []string) error) error {
 	keys := kv.PowersOf(db.Store).Keys
 	if keys == nil {

@@ -42,8 +42,7 @@ func Purge(ctx context.Context, m *core.Model, id string, empty bool) error {
 	})
 }
 
-// awaitChanges returns nil when no change in progress, of the record id or its children, may still
-// write the id.
+// awaitChanges returns nil when no change of the record or its children may still write the id.
 func awaitChanges(ctx context.Context, m *core.Model, id string) error {
 	if err := m.Db.Flush(ctx); err != nil {
 		return err
@@ -55,8 +54,7 @@ func awaitChanges(ctx context.Context, m *core.Model, id string) error {
 	return err
 }
 
-// concerns reports whether l is a change of the record id or one of its children, or a note of a
-// board that may follow it.
+// concerns reports whether l is such a change, or a note of a board that may follow one.
 func concerns(m *core.Model, l journal.Line, id string) bool {
 	switch model, isNote := core.NoteOf(l.Model); {
 	case isNote:
@@ -69,13 +67,12 @@ func concerns(m *core.Model, l journal.Line, id string) bool {
 	})
 }
 
-// hasText reports whether one of notes contains id in the encoding that indexes use.
+// The notes have ids in the encoding that indexes use.
 func hasText(notes []string, id string) bool {
 	text := string(wire.AppendText(nil, id))
 	return slices.ContainsFunc(notes, func(note string) bool { return strings.Contains(note, text) })
 }
 
-// purge is a Purge in progress.
 type purge struct {
 	*core.Model
 	ctx context.Context
@@ -118,8 +115,7 @@ func (p *purge) run() error {
 	return p.dropTombstone()
 }
 
-// places returns the places where indexes may name the record, from its tombstone and its earlier
-// revisions.
+// places are named by the tombstone and earlier revisions.
 func (p *purge) places() ([]envelope.Touched, error) {
 	rec, log, _, err := p.ReadHistory(p.ctx, p.s, p.id)
 	if err != nil {
@@ -170,7 +166,6 @@ func (p *purge) clear(index plug.Index, places []string) error {
 	return nil
 }
 
-// dropNumbers removes the derived counts of the record that are 0.
 func (p *purge) dropNumbers() error {
 	var works []func(kv.Store) error
 	for i := range p.Counters {
@@ -181,7 +176,6 @@ func (p *purge) dropNumbers() error {
 	return work.FirstError(kv.Together(p.ctx, p.s, works...)...)
 }
 
-// dropTombstone removes the item under the record's key.
 func (p *purge) dropTombstone() error {
 	rec, err := p.SeeOne(p.ctx, p.s, p.id)
 	if err != nil || rec.Envelope == nil || rec.Envelope.Live() {

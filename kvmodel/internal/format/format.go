@@ -18,11 +18,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// knownFormat is the store format of this release. A greater one was written by a later release. A
-// store without a marker is new, or has lost it, and has format 1.
+// A greater format than knownFormat was written by a later release. A store without a marker is
+// new, or has lost it, and has format 1.
 const knownFormat = 1
 
-// ErrUnknown is package kvmodel's ErrUnknownFormat.
 var ErrUnknown = errors.New("unknown format")
 
 var markerKey = kv.NewClass("format", 1).Key("ringtree")
@@ -30,14 +29,12 @@ var markerKey = kv.NewClass("format", 1).Key("ringtree")
 // markerGood is how long a read marker stays valid on a store that other processes write too.
 const markerGood = 2 * times.Look
 
-// markerOf returns the marker of a format. The format is stored twice, since everything depends on
-// it.
+// The marker is stored twice, since everything depends on it.
 func markerOf(format int) []byte {
 	return frame.Twice(strconv.AppendInt(nil, int64(format), 10))
 }
 
-// checkMarker returns an ErrUnknownFormat if this release does not know the marker's format, and an
-// ErrCorrupt if the marker is damaged.
+// checkMarker returns an ErrUnknown for a later format, and an ErrCorrupt if the marker is damaged.
 func checkMarker(marker []byte) error {
 	text, damaged := frame.Either(marker)
 	if text == nil {
@@ -60,18 +57,16 @@ type Store struct {
 	kv.Store
 	now    func() time.Time
 	seen   *atomic.Pointer[sight] // nil: the marker was not read, or refuses the store
-	shared bool                   // other processes may write the store
+	shared bool                   // with other processes
 	powers *kv.Powers
 }
 
-// sight is a read of a marker that does not refuse the store.
 type sight struct {
 	absent  bool
-	damaged bool // one of the two frames
+	damaged bool // one of two copies
 	at      time.Time
 }
 
-// New returns s with a check of its marker.
 func New(s kv.Store, now func() time.Time) Store {
 	p := kv.PowersOf(s)
 	m := Store{s, now, new(atomic.Pointer[sight]), !p.Alone, &p}
@@ -141,8 +136,7 @@ func (m Store) isGood(seen *sight) bool {
 
 type again struct{}
 
-// ReadAgain returns a context whose first trip reads the marker again, since others may have
-// written it.
+// ReadAgain returns a context whose first trip reads the marker again.
 func (m Store) ReadAgain(ctx context.Context) context.Context {
 	if !m.shared {
 		return ctx
@@ -158,7 +152,6 @@ func (m Store) isDue(ctx context.Context) bool {
 	return ok && !done.Swap(true)
 }
 
-// beside carries out ops together with own, the op on the marker.
 func (m Store) beside(ctx context.Context, ops []kv.Op, own kv.Op) error {
 	all := append(slices.Clone(ops), own)
 	refusal := m.ask(ctx, all)

@@ -22,7 +22,6 @@ const (
 // Handler is called with the id text of a changed record, and whether the change created it.
 type Handler = func(ctx context.Context, id string, created bool) error
 
-// Handlers are the handlers of one model.
 type Handlers struct {
 	mu    sync.Mutex // never held during a call
 	list  []Handler

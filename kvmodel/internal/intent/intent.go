@@ -22,19 +22,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Intent is the intents of one name.
 type Intent struct {
 	db     *core.DB
 	name   string
 	decode func(args []byte) (Call, error)
 
-	again plug.Latch // retries the failed intents of this process
+	again plug.Latch
 
 	mu   sync.Mutex // never held during a call
 	open map[string]*underway
 }
 
-// Call is the function of an intent with its args.
 type Call struct {
 	Run  func(context.Context) error
 	Turn *string // nil: none
@@ -56,11 +54,11 @@ const (
 	// maxOpen is the number of failed intents of one name at which no more begin.
 	maxOpen = 100
 
-	// runTries is how often Do calls the function before leaving it to the background.
+	// Then the background goes on.
 	runTries = 3
 )
 
-// LineName precedes the name of an intent in the journal, in place of a model.
+// LineName precedes the name of an intent, in place of a model.
 const LineName = "intent "
 
 // RepairLine does nothing: an intent is resumed.
@@ -113,7 +111,7 @@ func (i *Intent) Do(ctx context.Context, args []byte, call Call) error {
 	return i.Failure(&notEnded{err})
 }
 
-// notEnded is the ErrUnclear of a begun intent, with the reason why it has not ended.
+// notEnded is an ErrUnclear with the reason.
 type notEnded struct{ why error }
 
 func (e *notEnded) Error() string {
@@ -144,7 +142,7 @@ func (i *Intent) Begin(ctx context.Context) (context.Context, func()) {
 	return i.db.BeginWork(ctx, kv.Work{Model: i.name, Verb: "Do"})
 }
 
-// begin writes the line, and takes the turn unless another process has it.
+// begin takes the turn, too, unless another process has it.
 func (i *Intent) begin(ctx context.Context, text string, turn *turn) (line *core.Written, err error) {
 	if n := i.countOpen(); n >= maxOpen {
 		return nil, fmt.Errorf("%w: %d are unfinished, and none begins until some have ended", kv.ErrUnavailable, n)
@@ -186,8 +184,7 @@ func run(ctx context.Context, c Call) error {
 	return work.Recover("the function", func() error { return c.Run(ctx) })
 }
 
-// keep records the failure of a begun intent and schedules a retry. A nil line is in the journal of
-// another process, and repair retries it.
+// keep schedules a retry. A nil line is in the journal of another process, and repair retries it.
 func (i *Intent) keep(text string, line *core.Written, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -252,7 +249,6 @@ func (i *Intent) end(text string) {
 	delete(i.open, text)
 }
 
-// carryOut calls the function in the background for the intent text.
 func (i *Intent) carryOut(ctx context.Context, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, times.Run)
 	defer cancel()
@@ -301,7 +297,6 @@ func (i *Intent) Stats() (open int, oldest time.Duration, why error) {
 
 func (i *Intent) Name() string { return i.name }
 
-// Failing reports whether the intent text has failed so far, and its error.
 func (i *Intent) Failing(text string) (why error, open bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -317,14 +312,12 @@ func (i *Intent) KeepNamed(isNamed func(model, id string) bool) {
 	maps.DeleteFunc(i.open, func(text string, u *underway) bool { return u.line == nil && !isNamed(LineName+i.name, text) })
 }
 
-// encode returns the id in the line of an intent: the time it began, a unique name, and its
-// args.
+// encode returns the time the intent began, a unique name, and its args.
 func encode(began time.Time, args []byte) string {
 	b := binary.AppendUvarint(nil, uint64(max(began.UnixMilli(), 0)))
 	return string(append(wire.AppendText(b, kv.RandomName()), args...))
 }
 
-// Decode reverses encode. The error is an ErrCorrupt.
 func Decode(text string) (began time.Time, args []byte, err error) {
 	r := wire.Reader{Rest: []byte(text)}
 	began = time.UnixMilli(int64(r.Number("intent", math.MaxInt64)))

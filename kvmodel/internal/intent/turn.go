@@ -14,14 +14,13 @@ import (
 )
 
 // turn is the right to carry out intents of one name with the same turn. Between processes it is an
-// item, removed after the call or expired after times.Turn, so a longer call may overlap with
-// another.
+// item that expires after times.Turn, so a longer call may overlap with another.
 type turn struct {
 	db    *core.DB
-	key   string // empty: no turns, any may run concurrently
-	token []byte // identifies this holder
+	key   string // empty: no turns
+	token []byte // of this holder
 	mine  bool
-	leave func() // releases the turn within this process
+	leave func() // within this process
 }
 
 var turnClass = kv.NewClass("turn", 2)

@@ -18,25 +18,23 @@ import (
 // Copy is the journal of any process, as read from the store.
 type Copy struct {
 	Process string
-	Tick    uint64 // see Other.Head
+	Tick    uint64 // as in Other
 	Lines   []Line // without ended notes
-	Bytes   int    // size of the lines, except those that end notes
+	Bytes   int    // without those that end notes
 
-	// Damaged is an ErrCorrupt with the keys of the unreadable parts, or nil. Lines has the
-	// readable lines.
+	// Damaged is an ErrCorrupt with the keys of the unreadable parts; Lines has the readable ones.
 	Damaged error
 
 	head     head
 	headless bool       // the head is damaged
-	version  kv.Version // of the head; 0 if there is none
-	segments []kv.Op    // gets with their results; a missing segment has none
+	version  kv.Version // of the head; 0: none
+	segments []kv.Op    // gets with their results
 }
 
-// segmentsAtOnce is the number of segments read in one trip.
 const segmentsAtOnce = 100
 
-// Read returns the journal of process, empty without a head. If the head is damaged, the segments
-// it appears to name are used.
+// Read returns an empty journal without a head. If the head is damaged, the segments it appears to
+// name are used.
 func Read(ctx context.Context, s kv.Store, process string) (Copy, error) {
 	c := Copy{Process: process}
 	r, err := kv.One(ctx, s, kv.OpGet(headKey.Key(process)))
@@ -82,7 +80,7 @@ func (c *Copy) readSegments(ctx context.Context, s kv.Store) error {
 
 func (c *Copy) End(ctx context.Context, s kv.Store, notes []Line) error {
 	var ops []kv.Op
-	var of []*kv.Op // of holds the segments
+	var of []*kv.Op // segments
 	for i := range c.segments {
 		seg := &c.segments[i]
 		lines, _ := decodeLines(seg.Result.Value)
@@ -154,8 +152,8 @@ func (c *Copy) Models() (models []string) {
 	return models
 }
 
-// Clear removes the damaged parts from the journal of a dead process, unless it has changed since
-// it was read.
+// Clear removes the damaged parts of a dead process's journal, unless it has changed since it was
+// read.
 func (c *Copy) Clear(ctx context.Context, s kv.Store) error {
 	if c.version == 0 {
 		return listProcess(ctx, s, c.Process, false)
@@ -188,8 +186,8 @@ func (c *Copy) close(ctx context.Context, s kv.Store) error {
 	return err
 }
 
-// Remove removes the journal of a dead process, unless it has changed since it was read: then it
-// stays until its process has been silent again.
+// Remove removes a dead process's journal, unless it has changed since it was read: then it stays
+// until its process has been silent again.
 func (c *Copy) Remove(ctx context.Context, s kv.Store) error {
 	if c.version != 0 {
 		if err := c.close(ctx, s); err != nil {
@@ -222,11 +220,10 @@ func removeNames(ctx context.Context, s kv.Store, process string) error {
 	return s.Do(ctx, []kv.Op{kv.OpDelete(headKey.Key(process)), kv.OpDelete(repairedKey.Key(process))})
 }
 
-// repairedKey records the extent of the first repair of a dead process's journal.
+// repairedKey is the extent of the first repair of a dead process's journal.
 var repairedKey = kv.NewClass("fixed", 1) // process
 
-// Repaired returns when the journal of process was first repaired, zero if unknown, and its size
-// then.
+// Repaired returns when that was, zero if unknown, and the journal's size then.
 func Repaired(ctx context.Context, s kv.Store, process string) (when time.Time, covered int, err error) {
 	r, err := kv.One(ctx, s, kv.OpGet(repairedKey.Key(process)))
 	if errors.Is(err, kv.ErrNotFound) {

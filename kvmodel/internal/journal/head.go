@@ -16,8 +16,8 @@ var headKey = kv.NewClass("out", 1) // process
 // ErrNone means that there is no segment to write to.
 var ErrNone = errors.New("no journal")
 
-// head is the head of a journal. The segments from lowest to highest may exist. shapes also has a
-// text of Handling for each model with handlers.
+// The segments from lowest to highest may exist. shapes also has a Handling for each model with
+// handlers.
 type head struct {
 	lowest, highest int64
 	tick            uint64
@@ -25,20 +25,16 @@ type head struct {
 	origin          Origin
 }
 
-// Handling returns the text among the shapes of a process that calls handlers for changes of model.
 func Handling(model string) string { return "handles " + model }
 
-// Handles reports whether the process of c had handlers for model.
 func (c *Copy) Handles(model string) bool { return slices.Contains(c.head.shapes, Handling(model)) }
 
-// maxSegments limits the segments of a journal: more than one a second for the time a change may
-// stay incomplete.
+// More than one a second for the time a change may stay incomplete.
 const maxSegments = 200_000
 
 // closedTick marks the head of a journal that is being removed.
 const closedTick = 1 << 62
 
-// sign returns the tick as a sign of life: 0 if another process has closed the head.
 func (h head) sign() uint64 {
 	if h.tick == closedTick {
 		return 0
@@ -93,11 +89,10 @@ func decodeHead(data []byte) (head, error) {
 	return h, r.Err
 }
 
-// errGoneBack: a head is older than an acknowledged one.
 var errGoneBack = errors.New("the store has gone back: its head of the journal is older than before")
 
-// write replaces the head of process, whose last tick was last, even if it is damaged. ErrNone: the
-// journal was or is being removed, so nobody would find a new segment.
+// write replaces even a damaged head. last is the last tick. ErrNone: the journal was or is being
+// removed, so nobody would find a new segment.
 func (h head) write(ctx context.Context, s kv.Store, process string, last uint64) error {
 	key := headKey.Key(process)
 	r, err := kv.One(ctx, s, kv.OpGet(key))

@@ -1,9 +1,8 @@
 // Package journal is the log that each process writes before its changes, so that another process
 // can finish them.
 //
-// A journal is a sequence of segments of lines. The process counts complete changes and removes a
-// segment when all its lines are complete. Its head names the segments and shows that the process
-// lives.
+// A journal is a sequence of segments of lines. The process removes a segment when the changes of
+// all its lines are complete. Its head names the segments and shows that the process lives.
 package journal
 
 import (
@@ -26,14 +25,11 @@ type Config struct {
 	Now    func() time.Time
 	Closed <-chan struct{}
 
-	// Begin marks the start of a tick.
-	Begin func(ctx context.Context) (context.Context, func())
-
-	// Failed is called when a tick has failed. It will be retried.
-	Failed func(error)
-
-	// Origin identifies the process.
 	Origin Origin
+
+	// Begin marks the start of a tick. Failed is called if it failed and will be retried.
+	Begin  func(ctx context.Context) (context.Context, func())
+	Failed func(error)
 
 	// Shapes returns the shapes of all models of the process.
 	Shapes func() []string
@@ -42,34 +38,32 @@ type Config struct {
 	Archive func(ctx context.Context, created map[string][]string) error
 }
 
-// Journal writes the lines of this process.
 type Journal struct {
 	Config
-	losses  kv.Losses     // nil: not supported by the store
+	losses  kv.Losses     // nil: not supported
 	opening chan struct{} // holds one token while nobody opens the journal
 
-	mu       sync.Mutex // never held during a trip
+	mu       sync.Mutex
 	process  string     // "" until opened
-	begun    string     // process, or the next name while a journal is being opened
-	edition  uint64     // edition of the store when the process was listed
+	begun    string     // also the next name, while a journal is being opened
+	edition  uint64     // of the store when the process was listed
 	opened   time.Time  // when the process began to write to it
-	givenUp  bool       // the work for some line will not be retried
-	left     bool       // by Leave: no more lines are written
-	segments []*Segment // existing segments, oldest first; the last is written to
-	spare    *Segment   // a segment that exists but is in no head yet
-	number   int64      // the last segment number tried
+	givenUp  bool       // some work will not be retried
+	left     bool       // no more lines are written
+	segments []*Segment // oldest first; the last is written to
+	spare    *Segment   // exists, but is in no head yet
+	number   int64      // the last number tried
 	tick     uint64
 	ticked   time.Time // when the last answered tick was sent
 	since    time.Time // since when ticks have come without a gap
 
-	headOf       string // the process whose head acknowledged a tick, and that tick
+	headOf       string // whose head acknowledged a tick
 	acknowledged uint64
 
-	ticking chan struct{} // closed when the tick loop has ended; nil while none runs
-	now     chan struct{} // triggers the next tick immediately
+	ticking chan struct{} // closed with the loop; nil: none runs
+	now     chan struct{} // triggers the next tick
 }
 
-// New returns a journal that is not open yet.
 func New(c Config) *Journal {
 	j := &Journal{Config: c, losses: kv.PowersOf(c.Store).Losses, opening: make(chan struct{}, 1), now: make(chan struct{}, 1)}
 	j.opening <- struct{}{}
@@ -120,7 +114,7 @@ func (j *Journal) isLeft() bool {
 }
 
 // leavePast leaves a journal opened before an accepted loss, since a rebuild may not have seen its
-// lines. It is listed again for repair, and the next line goes to a new one.
+// lines. It is listed again for repair.
 func (j *Journal) leavePast(ctx context.Context) error {
 	if j.isListed() {
 		return nil
@@ -128,8 +122,7 @@ func (j *Journal) leavePast(ctx context.Context) error {
 	return j.Abandon(ctx, j.Process())
 }
 
-// Abandon leaves the journal of process, which is missing in the list of processes, unless this
-// process already has another one.
+// Abandon leaves a journal that the list of processes lacks, unless this process has another one.
 func (j *Journal) Abandon(ctx context.Context, process string) error {
 	last := j.last()
 	if last == nil || last.process != process {
@@ -150,8 +143,7 @@ func (j *Journal) Abandon(ctx context.Context, process string) error {
 	return nil
 }
 
-// isListed reports whether the journal is open and listed for others in the current edition; the
-// list may have been lost with a server's memory.
+// The list may have been lost with a server's memory, which an edition shows.
 func (j *Journal) isListed() bool {
 	_, edition := kv.EditionOf(j.losses)
 	j.mu.Lock()
@@ -205,7 +197,6 @@ func (j *Journal) begin(process string) {
 	j.begun = process
 }
 
-// Append writes l through s, which may be shared with other works.
 func (j *Journal) Append(ctx context.Context, s kv.Store, l Line) (*Segment, error) {
 	data := l.encode(nil)
 	seg := j.enter(l, len(data))
@@ -222,11 +213,11 @@ func (j *Journal) Append(ctx context.Context, s kv.Store, l Line) (*Segment, err
 	return nil, ErrNone
 }
 
-// writeTries limits the journals that other processes may remove while Write writes a line.
+// Write tries writeTries journals, since other processes may remove them meanwhile.
 const writeTries = 8
 
 // Write appends l, in a new journal if there is none, and adds to segs the segments that may hold
-// it. The caller owes each of these a Done.
+// it. The caller owes each a Done.
 func (j *Journal) Write(ctx context.Context, s kv.Store, l Line, segs []*Segment) ([]*Segment, error) {
 	for range writeTries {
 		if err := j.Ready(ctx); err != nil {
@@ -243,8 +234,7 @@ func (j *Journal) Write(ctx context.Context, s kv.Store, l Line, segs []*Segment
 	return segs, ErrNone
 }
 
-// enter returns the segment for the next line and counts the line as open, or returns nil if the
-// journal is not open.
+// enter counts the line as open. nil: the journal is not open.
 func (j *Journal) enter(l Line, size int) *Segment {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -266,7 +256,7 @@ func (j *Journal) enter(l Line, size int) *Segment {
 	return seg
 }
 
-// GiveUp records that this process will not retry the remaining work of some line.
+// GiveUp records that the work for some line will not be retried.
 func (j *Journal) GiveUp() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -289,7 +279,7 @@ func (j *Journal) Ended(seg *Segment, note Line) {
 	seg.over = note.encode(seg.over)
 }
 
-// End writes that a note in seg must not be carried out again, and is Done for it. ErrNone: another
+// End writes that a note must not be carried out again, and is Done for it. ErrNone: another
 // process took this one for dead and may have carried it out.
 func (j *Journal) End(ctx context.Context, seg *Segment, note Line) error {
 	note.Rev = endedRev
@@ -401,8 +391,8 @@ func (j *Journal) remove(ctx context.Context, seg *Segment) error {
 	return nil
 }
 
-// Close removes the journal. If a change is incomplete, everything is left for repair and Close
-// returns an error, unless waits says that it merely waits.
+// Close removes the journal. It returns an error if a change is incomplete, which is left to
+// repair, unless that merely waits.
 func (j *Journal) Close(ctx context.Context, waits bool) error {
 	process := j.Process()
 	if err := j.Leave(ctx); err != nil || process == "" {
@@ -416,7 +406,7 @@ func (j *Journal) Close(ctx context.Context, waits bool) error {
 	return removeNames(ctx, j.Store, process)
 }
 
-// Leave ends the journal: nothing more will be written except ends of notes.
+// Leave ends the journal: only ends of notes will be written.
 func (j *Journal) Leave(ctx context.Context) error {
 	if err := j.awaitTicking(ctx); err != nil {
 		return err
@@ -442,16 +432,15 @@ func (j *Journal) endAll() {
 
 var segmentKey = kv.NewClass("line", 2) // process, number
 
-// Segment is one key of a journal.
 type Segment struct {
 	process string
 	number  int64
 	size    int
 	open    int                 // lines of incomplete changes
-	since   time.Time           // when the first of these, or a line before it, was written
-	created map[string][]string // ids for the enumeration, by model
-	ended   bool                // no more lines are begun in it
-	over    []byte              // unwritten lines that end notes in it
+	since   time.Time           // of the first, or of a line before it
+	created map[string][]string // by model
+	ended   bool
+	over    []byte // unwritten ends of notes
 }
 
 func newSegment(process string, number int64) *Segment {

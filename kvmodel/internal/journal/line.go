@@ -15,20 +15,18 @@ import (
 type Line struct {
 	Model   string
 	ID      string // text
-	Rev     uint64 // of the change; repair fences the record up to it, or always
+	Rev     uint64 // repair fences the record up to it, or always
 	Created bool   // the id may be new and missing in the enumeration
 	Touched []envelope.Touched
 }
 
-// FenceAlways is the Rev in the line of a change that did not know its own, such as a deletion,
-// which writes its line while it reads the record.
+// FenceAlways is the Rev of a change that does not know its own, such as a deletion, which writes
+// its line while it reads the record.
 const FenceAlways = 0
 
-// endedRev is the Rev of a line that ends the note with the same model and id, which must not be
-// carried out again.
+// endedRev is the Rev of a line that ends a note.
 const endedRev = envelope.MaxRev
 
-// withoutEnded returns lines without ended notes and the lines that end them.
 func withoutEnded(lines []Line) []Line {
 	type note struct{ model, id string }
 	ended := make(map[note]bool)
@@ -43,8 +41,7 @@ func withoutEnded(lines []Line) []Line {
 	return slices.DeleteFunc(lines, func(l Line) bool { return ended[note{l.Model, l.ID}] })
 }
 
-// Merge merges lines about the same record into one, or two if some always fence it, since
-// concurrent repairs would disturb each other.
+// Merge merges lines about one record, since concurrent repairs would disturb each other.
 func Merge(lines []Line) []Line {
 	type about struct {
 		model, id string
@@ -82,7 +79,6 @@ func (l *Line) encode(dst []byte) []byte {
 	return frame.Append(dst, envelope.AppendTouched(append(body, created), l.Touched))
 }
 
-// decodeLines returns the lines of a segment.
 func decodeLines(data []byte) (lines []Line, damaged error) {
 	var before []byte
 	for len(data) > 0 {

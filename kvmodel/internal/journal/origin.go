@@ -43,8 +43,7 @@ func age(d time.Duration) string {
 	return fmt.Sprint(max(0, int(d/time.Second)), " s")
 }
 
-// runs is the prefix of the text of an Origin among the shapes. No shape has it, since a model's
-// name has no blank.
+// runs precedes an Origin among the shapes. A model's name has no blank.
 const runs = "runs "
 
 func (o Origin) text() string {

@@ -15,16 +15,16 @@ import (
 
 const processList = "procs"
 
-// Other is another process with a journal, as its head shows it.
+// Other is another process, as the head of its journal shows it.
 type Other struct {
 	Process string
-	Tick    uint64 // 0 if the head is missing, damaged, or being removed
+	Tick    uint64 // 0: the head is missing, damaged, or being removed
 	Shapes  []string
 	Origin  Origin // zero if unknown
-	Damaged error  // an ErrCorrupt: the head, or the name of the process, cannot be read
+	Damaged error  // an ErrCorrupt: of the head, or of the list of processes
 }
 
-// Others returns the processes with a journal that are not own.
+// Others reads the heads of known in the trip for the list.
 func Others(ctx context.Context, s kv.Store, own func(process string) bool, known []string) ([]Other, error) {
 	results, err := kv.GetAll(ctx, s, append(kv.Texts(known, HeadKey), processList)...)
 	if err != nil {
@@ -97,10 +97,9 @@ func listProcess(ctx context.Context, s kv.Store, process string, in bool) error
 	return p.change(ctx, s, process, in)
 }
 
-// damagedList stands for the names in a list of processes that cannot be read. No process has it.
+// damagedList stands for the names in a list that cannot be read.
 const damagedList = "damaged"
 
-// checkName returns an ErrCorrupt if process stands for names that cannot be read.
 func checkName(process string) error {
 	if process != damagedList {
 		return nil

@@ -40,7 +40,6 @@ func (j *Journal) holds(seg *Segment) bool {
 	return seg != nil && (seg.size > 0 && slices.Contains(j.segments, seg) || len(j.segments) > 1 && j.segments[0].number < seg.number)
 }
 
-// holder returns a process with a line in its journal accepted by is, or "".
 func holder(ctx context.Context, s kv.Store, is func(Line) bool) (process string, err error) {
 	var damaged error
 	err = eachCopy(ctx, s, func(c Copy) {

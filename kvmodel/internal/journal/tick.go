@@ -16,7 +16,7 @@ const (
 	// overAfter is the age at which a segment with open lines is expected to stay.
 	overAfter = 5 * time.Second
 
-	// keptSegments is the number of segments after which a process leaves its journal.
+	// A process leaves its journal after keptSegments.
 	keptSegments = 4096
 
 	// keptFor is how long a process keeps a journal with lines it has given up, so that an outage
@@ -31,7 +31,6 @@ func (j *Journal) tickNow() {
 	}
 }
 
-// Live makes the journal show for a while that its process is alive, as every line does.
 func (j *Journal) Live() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -106,8 +105,8 @@ func (j *Journal) awaitTicking(ctx context.Context) error {
 	}
 }
 
-// doTick rolls over to the next segment if the last one has lines, shows that the process is alive,
-// and removes complete segments. It reports whether there was work.
+// doTick rolls over to the next segment if there are lines, shows that the process is alive, and
+// removes complete segments.
 func (j *Journal) doTick(ctx context.Context) (busy bool, err error) {
 	if err := j.leavePast(ctx); err != nil {
 		return true, err
@@ -130,8 +129,8 @@ func (j *Journal) doTick(ctx context.Context) (busy bool, err error) {
 	return removed > 0 || j.OpenLines() > 0, err
 }
 
-// isForOthers reports whether to leave the journal for repair, like that of a dead process: this
-// one has given up lines, or remembers too many segments with open lines.
+// isForOthers reports whether to leave the journal to repair: this process has given up lines, or
+// remembers too many segments.
 func (j *Journal) isForOthers() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -147,8 +146,8 @@ func (j *Journal) last() *Segment {
 	return j.segments[len(j.segments)-1]
 }
 
-// rollOver creates the segment after last if last has lines, and writes the head. A segment is
-// written to only once the head names it: otherwise nobody would find it.
+// rollOver writes the head, with a new segment if last has lines. A segment is written to only once
+// the head names it: otherwise nobody would find it.
 func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
 	next, err := j.next(ctx, last)
 	if err != nil {
@@ -186,7 +185,6 @@ func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
 	return nil
 }
 
-// goneBack handles an old head of process in the store.
 func (j *Journal) goneBack(ctx context.Context, process string, err error) error {
 	if j.losses != nil {
 		if failed := j.losses.GoneBack(ctx, headKey.Key(process)); failed != nil {
@@ -229,7 +227,6 @@ func (j *Journal) next(ctx context.Context, last *Segment) (*Segment, error) {
 	return next, nil
 }
 
-// following returns the segment after last, and whether it exists.
 func (j *Journal) following(last *Segment) (next *Segment, exists bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -43,8 +43,8 @@ func (m *Builds) IndexReady(ctx context.Context, index plug.Index) error {
 func (m *Builds) Missing(ctx context.Context) ([]string, error) {
 	there, err := m.Built.Read(ctx)
 	if err != nil || !there.Exists {
-		// Without the item, nothing was ever written. That is not remembered, since the first write
-		// may come at any time.
+		// Nothing was ever written. That is not remembered, since the first write may come at any
+		// time.
 		return nil, err
 	}
 	if there.Damaged != nil && !m.Db.Alone {
@@ -72,27 +72,26 @@ func (m *Builds) BeginBuild(ctx context.Context) error {
 	return err
 }
 
-// building is one attempt of a build, which enters every record into the indexes.
+// building is one attempt of a build.
 type building struct {
 	*Builds
-	indexes  []plug.Index // of the model when the build began
+	indexes  []plug.Index // when the build began
 	run      *run
 	lease    *build.Lease
-	state    build.State     // progress of the build
+	state    build.State
 	kept     time.Time       // when the progress was last saved, with
 	keptDone int64           // this many ids
-	ownDone  int             // records of the indexes' own steps since then
-	noted    map[string]bool // indexes whose own progress this process has saved
+	ownDone  int             // of the indexes' own steps since then
+	noted    map[string]bool // whose own progress is saved
 	tokens   built.Building
-	named    time.Time               // when the built item was known to name the indexes
+	named    time.Time               // when the item named the indexes
 	past     uint64                  // the store's edition that all processes know
-	builders map[string]plug.Builder // incomplete indexes, by name, that build themselves
+	builders map[string]plug.Builder // that build themselves, by name
 	fencing  bool                    // a process without an index may have requests in flight
-	damaged  map[string]error        // errors of records that could not be entered, by id
+	damaged  map[string]error        // by id: could not be entered
 	unread   error                   // an ErrCorrupt: there may be records that nothing else names
 }
 
-// buildOnce is one attempt of build.
 func (m *Builds) buildOnce(ctx context.Context, r *run, joined bool) error {
 	b := &building{Builds: m, indexes: m.Indexes(), run: r, kept: m.Db.Now(), noted: map[string]bool{}}
 	var err error
@@ -162,8 +161,7 @@ func (b *building) isWhole() bool {
 	return found.Stage == build.Entering && found.Reached == (enumeration.Reached{})
 }
 
-// errLostSince: an index noticed a loss only while records were entered. A build that begins after
-// that restores it.
+// errLostSince: an index noticed a loss only while records were entered. A later build restores it.
 var errLostSince = errors.New("a part of an index is lost")
 
 var errBuilt = errors.New("another process has built it")
@@ -237,9 +235,8 @@ func (b *building) findBuilders() map[string]plug.Builder {
 	return builders
 }
 
-// finishIndexes runs the final steps of the indexes, after every record is entered. Some steps
-// wait, so they run side by side, and each index of fit is marked as soon as it is done and
-// readable.
+// finishIndexes runs the final steps, side by side since some wait, and marks each index of fit as
+// soon as it is done.
 func (b *building) finishIndexes(ctx context.Context, fit []string) error {
 	var entered []string
 	var works []func(kv.Store) error
@@ -266,7 +263,7 @@ func (b *building) finishIndexes(ctx context.Context, fit []string) error {
 	return work.FirstError(kv.Together(ctx, b.Db.Store, works...)...)
 }
 
-// mark marks indexes as complete. They are not built again, even if the rest fails.
+// Indexes marked are not built again, even if the rest fails.
 func (b *building) mark(ctx context.Context, defs ...string) error {
 	err := b.Built.Mark(ctx, b.tokens, defs...)
 	if err != nil {
@@ -292,7 +289,7 @@ func (b *building) buildAll(ctx context.Context) error {
 	return nil
 }
 
-// enter enters rec into every index except b.builders.
+// enter skips b.builders.
 func (b *building) enter(ctx context.Context, s kv.Store, rec *plug.Seen) ([]*core.TakenError, error) {
 	for range core.MaxTries {
 		taken, err := b.enterOnce(ctx, s, rec)
@@ -324,8 +321,8 @@ func (b *building) leaveOut(id string, err error) {
 	b.damaged[id] = err
 }
 
-// leftOut returns an ErrCorrupt that names the records that could not be entered and the damaged
-// items that may have named others, or nil.
+// leftOut names the records that could not be entered and the damaged items that may have named
+// others.
 func (b *building) leftOut() error {
 	var errs []error
 	if b.unread != nil {
@@ -348,7 +345,7 @@ func (b *building) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen) ([
 	}
 	moves := make([]*plug.Move, len(b.indexes))
 	var taken []*core.TakenError
-	var damaged []error // of indexes; the record is still entered into the others
+	var damaged []error // the record is still entered into other indexes
 	var prepare, beside []func(kv.Store) error
 	for i, index := range b.indexes {
 		places := index.Places(rec.Value)
@@ -399,7 +396,6 @@ func (b *building) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen) ([
 	return taken, work.FirstError(err, core.Joined(damaged))
 }
 
-// unlessCorrupt adds err to all and returns nil if it is an ErrCorrupt. Otherwise it returns err.
 func unlessCorrupt(all *[]error, err error) error {
 	if wire.IsCorrupt(err) {
 		*all = append(*all, err)
@@ -408,7 +404,6 @@ func unlessCorrupt(all *[]error, err error) error {
 	return err
 }
 
-// keepMarks stores the marks of moves in rec.
 func (b *building) keepMarks(ctx context.Context, s kv.Store, rec *plug.Seen, moves []*plug.Move) error {
 	env := *rec.Envelope
 	env.Marks = slices.Clone(env.Marks)

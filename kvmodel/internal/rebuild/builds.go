@@ -1,7 +1,6 @@
-// Package rebuild enters the records of a model into its indexes.
-//
-// builds.go has the builds of a process, one a model. attempt.go runs one attempt: others.go waits
-// for processes without an index, and enter.go enters the records.
+// Package rebuild enters the records of a model into its indexes: builds.go has the builds of a
+// process. attempt.go runs one attempt: others.go waits for processes without an index, and
+// enter.go enters the records.
 package rebuild
 
 import (
@@ -21,31 +20,28 @@ import (
 )
 
 const (
-	// shortBuild is the largest number of remaining records for which a reader waits for the build
-	// of its index, on a store held by one process.
+	// shortBuild is the number of remaining records up to which a reader waits for its index, on a
+	// store held by one process.
 	shortBuild = 1000
 
-	// buildPatience is how long a reader without a deadline waits for a build that is short or
-	// whose length is not known yet.
+	// buildPatience is how long it waits without a deadline.
 	buildPatience = 5 * time.Second
 
-	// joinEvery is how often a build checks whether the build of another process has ended.
 	joinEvery = 250 * time.Millisecond
 
 	// buildAgain is the pause after a failed background build.
 	buildAgain = 10 * time.Second
 )
 
-// Builds are a model's builds in this process, one at a time.
 type Builds struct {
 	*core.Model
-	running *Running // of the DB
+	running *Running
 	item    *build.Item
 
-	mu    sync.Mutex // never held during a trip
-	now   *run       // nil if none is running
-	last  error      // of the last build
-	ended time.Time  // end of the last build
+	mu    sync.Mutex
+	now   *run // nil if none is running
+	last  error
+	ended time.Time
 }
 
 func NewBuilds(m *core.Model, r *Running) *Builds {
@@ -53,7 +49,7 @@ func NewBuilds(m *core.Model, r *Running) *Builds {
 	return &Builds{Model: m, running: r, item: &build.Item{Store: db.Store, Now: db.Now, Model: m.Name, Owner: db.DB.Owner, Alone: db.Alone}}
 }
 
-// begin returns the build under way, which is mine if there was none.
+// begin returns the build under way, or else mine.
 func (m *Builds) begin(mine *run) (r *run, own bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -77,7 +73,6 @@ func (m *Builds) end(r *run, err error, now time.Time) {
 	close(r.done)
 }
 
-// Rebuild enters every record into every index and marks the indexes as built.
 func (m *Builds) Rebuild(ctx context.Context) error {
 	for {
 		r, own := m.begin(newRun(m.Name, nil))
@@ -110,8 +105,7 @@ func (m *Builds) do(ctx context.Context, r *run) (err error) {
 	return err
 }
 
-// BuildMissing builds the missing indexes in the background, unless a build failed just now or
-// records are in conflict.
+// BuildMissing builds in the background, unless a build failed just now or records are in conflict.
 func (m *Builds) BuildMissing(missing []string) {
 	now, ended, last := m.current()
 	var duplicates *DuplicatesError
@@ -128,7 +122,7 @@ func (m *Builds) BuildMissing(missing []string) {
 	}()
 }
 
-// build runs builds until no process without the index has begun to write meanwhile.
+// build repeats attempts that a process without the index has stopped.
 func (m *Builds) build(ctx context.Context, r *run) error {
 	joined := false
 	for stops := 0; ; {
@@ -192,12 +186,11 @@ func (m *Builds) Far(ctx context.Context) string {
 	return ""
 }
 
-// life is the time a DB is open. Closing it ends the builds and waits for them.
 type life struct {
 	ctx context.Context
 	end context.CancelCauseFunc
 
-	mu    sync.Mutex // never held during a trip
+	mu    sync.Mutex
 	over  bool
 	works sync.WaitGroup
 }
@@ -208,8 +201,7 @@ func newLife() *life {
 	return l
 }
 
-// enter returns a ctx that ends with l. The caller must call leave at the end. The error means that
-// l has already ended.
+// enter returns a ctx that ends with l. The caller must call leave at the end.
 func (l *life) enter(ctx context.Context) (_ context.Context, leave func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,17 +11,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// DuplicatesError lists the records that hold unique values of other records, so that an index
-// could not be built.
+// DuplicatesError lists the records that hold unique values of others, so that an index could not
+// be built. It is an ErrExists.
 type DuplicatesError struct {
 	Model   string
 	Records []Duplicate
-	More    int // other records, whose ids were lost with a process
+	More    int // whose ids were lost with a process
 }
 
-// Duplicate is a record that holds a unique value of another.
 type Duplicate struct {
-	ID    string // the text of its id
+	ID    string // as text
 	Taken *core.TakenError
 }
 
@@ -47,7 +46,6 @@ func (e *DuplicatesError) Indexes() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// Is reports whether target is ErrExists.
 func (e *DuplicatesError) Is(target error) bool { return target == kv.ErrExists }
 
 func (e *DuplicatesError) Unwrap() []error {

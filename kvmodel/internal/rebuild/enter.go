@@ -15,12 +15,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// keepRecords is the number of records after which a build saves its progress, unless times.Beat
-// passes first.
+// A build saves its progress after keepRecords records or times.Beat.
 const keepRecords = 1000
 
-// beat renews the lease of b until end is called. The returned context ends if another process has
-// taken over the build.
+// beat renews the lease until end is called. ctx ends if another process has taken over.
 func (b *building) beat(ctx context.Context) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
@@ -63,7 +61,6 @@ func (b *building) reach(to enumeration.Reached, n int, left int64, losers []str
 	b.run.saw(b.state)
 }
 
-// enterRest enters the remaining records.
 func (b *building) enterRest(ctx context.Context) error {
 	if b.state.Stage != build.Entering {
 		return nil
@@ -90,7 +87,6 @@ func (b *building) enterRest(ctx context.Context) error {
 	return b.keep(ctx)
 }
 
-// enterBatch enters the records with ids and advances b to to.
 func (b *building) enterBatch(ctx context.Context, ids []string, to enumeration.Reached, left int64) (live int, err error) {
 	if b.Db.Atomic == nil {
 		var losers []string
@@ -125,8 +121,7 @@ func (b *building) enterBatch(ctx context.Context, ids []string, to enumeration.
 	return live, nil
 }
 
-// enterIDs returns the number of existing records and the losers, to be entered again: damaged, or
-// with unique values of others.
+// losers are to be entered again: damaged, or with unique values of others.
 func (b *building) enterIDs(ctx context.Context, s kv.Store, ids []string) (live int, losers []string, err error) {
 	recs, err := b.See(ctx, s, ids)
 	if recs == nil {
@@ -155,7 +150,7 @@ func (b *building) enterIDs(ctx context.Context, s kv.Store, ids []string) (live
 	return core.Living(recs), losers, err
 }
 
-// enterAll returns the unique values held by others, and the ErrCorrupt errors by id.
+// damaged is by id.
 func (b *building) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen) (duplicates []Duplicate, damaged map[string]error, err error) {
 	damaged = make(map[string]error)
 	taken := make([][]*core.TakenError, len(recs))

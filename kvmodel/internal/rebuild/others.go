@@ -13,8 +13,8 @@ import (
 )
 
 // awaitOthers returns when no live process writes the model without one of its indexes, or an
-// ErrNeedsRebuild that names one. It repairs the lines of dead ones; b is then fencing, because
-// requests may be in flight.
+// ErrNeedsRebuild that names one. If it finds dead ones, b is fencing, because requests may be in
+// flight.
 func (b *building) awaitOthers(ctx context.Context) error {
 	if b.Db.Alone {
 		return nil // no other process has the store
@@ -39,7 +39,7 @@ func (b *building) awaitOthers(ctx context.Context) error {
 	return b.repairAll(ctx, dead)
 }
 
-// awaitPast returns when all running processes know of the last accepted loss.
+// awaitPast returns when all processes know of the last accepted loss.
 func (b *building) awaitPast(ctx context.Context) error {
 	number, _ := kv.EditionOf(b.Db.Losses)
 	if number <= 1 || number == b.past || !b.isWhole() || len(b.missing()) == 0 {
@@ -52,7 +52,6 @@ func (b *building) awaitPast(ctx context.Context) error {
 	return nil
 }
 
-// repairAll repairs the lines of the model in the journals of processes.
 func (b *building) repairAll(ctx context.Context, processes []string) error {
 	for _, process := range processes {
 		j, err := journal.Read(ctx, b.Db.Store, process)

@@ -18,9 +18,9 @@ import (
 
 type Build struct {
 	Model   string
-	Indexes []string // the indexes that were incomplete at the start; none: a Rebuild of all
-	Done    int      // records entered, by this process and earlier ones
-	Total   int      // approximate number of records, 0 if not known yet
+	Indexes []string // incomplete at the start; none: a Rebuild of all
+	Done    int      // by this process and earlier ones
+	Total   int      // approximate; 0: not known yet
 }
 
 func (b Build) String() string {
@@ -55,7 +55,7 @@ type run struct {
 	err  error
 	all  bool // requested by Rebuild
 
-	mu  sync.Mutex // never held during a trip
+	mu  sync.Mutex
 	now Build
 }
 
@@ -91,13 +91,12 @@ func (r *run) builds(missing []string) {
 
 const logEvery = 10 * time.Second
 
-// Running are the builds of a DB that run in this process.
 type Running struct {
 	log     *slog.Logger
 	onBuild func(Build) // see OnBuild
 	Life    *life
 
-	mu   sync.Mutex // never held during a trip
+	mu   sync.Mutex
 	runs map[*run]bool
 }
 
@@ -156,7 +155,6 @@ func (a *Running) All() (all []Build) {
 	return all
 }
 
-// steps is the progress of the index called name with its own part of a build.
 type steps struct {
 	*building
 	name string
@@ -164,8 +162,8 @@ type steps struct {
 
 func (s steps) From() []byte { return []byte(s.state.Own[s.name]) }
 
-// Reached saves the first progress of an index immediately, so that even a process killed soon
-// after has made progress.
+// The first progress of an index is saved immediately, so that even a process killed soon after has
+// made some.
 func (s steps) Reached(ctx context.Context, to []byte, n int) error {
 	b := s.building
 	own := maps.Clone(b.state.Own)

@@ -9,8 +9,7 @@ import (
 )
 
 // Reads caches recently read records with their versions, so that an Update after a Get need not
-// read again. That is safe because the commit compares the version: an outdated copy costs a trip,
-// never a change.
+// read again. The commit compares the version: an outdated copy costs a trip, never a change.
 type Reads [512]atomic.Pointer[read]
 
 type read struct {

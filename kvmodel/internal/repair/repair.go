@@ -16,14 +16,13 @@ import (
 
 const linesAtOnce = 100 // repaired side by side
 
-// Config is the environment of a Repairer.
 type Config struct {
 	Store kv.Store
 	Now   func() time.Time
-	IsOwn func(process string) bool // whether this is a name of this process
+	IsOwn func(process string) bool // a name of this process
 
-	// Process returns the name under which this process writes, or "" if it has no journal.
-	// Unlisted is called with it when the list of processes lacks it.
+	// Process returns "" without a journal. Unlisted is called with it if the list of processes
+	// lacks it.
 	Process  func() string
 	Unlisted func(ctx context.Context, process string) error
 
@@ -31,43 +30,35 @@ type Config struct {
 	// without requests in flight.
 	Alone bool
 
-	// Owner returns the owner of the lines under that name, or nil. Known grows with the models,
-	// their indexes and their handlers.
+	// Owner may return nil. Known grows with the models, their indexes and their handlers.
 	Owner func(name string) Owner
 	Known func() int
 
-	// Archive adds new ids, by model, to their enumerations.
 	Archive func(ctx context.Context, created map[string][]string) error
 
-	// Lost is called when damaged lines of a dead process concerned models, or any model if models
-	// is nil.
+	// Lost is called for damaged lines of a dead process, of these models; nil: of any.
 	Lost func(ctx context.Context, process string, models []string, damaged error) error
 
-	// Settle continues to recount the counts that lines put in doubt, and reports whether none is
-	// left.
+	// Settle continues to recount the counts in doubt, and reports whether none is left.
 	Settle func(ctx context.Context) (bool, error)
 
-	// Looked is called after each look that has read all journals, with the lines of dead processes
-	// that were unfinished before the look.
+	// Looked is called after each look that has read all journals, with the open lines of dead
+	// processes before it.
 	Looked func(open []journal.Line)
 }
 
-// Owner finishes the journal lines written under one name. It may also be a Model or a Resumer.
+// Owner may also be a Model or a Resumer.
 type Owner interface {
-	// RepairLine finishes the change in l.
 	RepairLine(ctx context.Context, s kv.Store, l journal.Line) error
 }
 
-// Resumer is the owner of the lines of intents.
 type Resumer interface {
-	// Resume carries out the intent in l and reports whether it has ended.
+	// Resume carries out the intent in l.
 	Resume(ctx context.Context, l journal.Line) (ended bool, err error)
 }
 
-// Model is the owner of the lines of a model.
 type Model interface {
-	// Lacked returns the names of the model's indexes that others maintain and this process does
-	// not know.
+	// Lacked names the indexes that others maintain and this process does not know.
 	Lacked(ctx context.Context) ([]string, error)
 
 	Handles() bool
@@ -77,7 +68,6 @@ type Model interface {
 	DeleteChildren(ctx context.Context, id string) error
 }
 
-// Repairer repairs the journals of other processes.
 type Repairer struct {
 	Config
 	signs signs
@@ -89,7 +79,7 @@ func New(c Config) *Repairer {
 
 func (r *Repairer) IsDead(process string, tick uint64) bool { return r.signs.isDead(process, tick) }
 
-// Repair looks once at the journals of all other processes, and repairs those of dead ones.
+// Repair looks once at the journals of all other processes.
 func (r *Repairer) Repair(ctx context.Context) error {
 	mine := r.Process()
 	listed := mine == ""
@@ -123,7 +113,7 @@ func (r *Repairer) Repair(ctx context.Context) error {
 }
 
 type look struct {
-	open  []journal.Line // lines of dead processes, unfinished before the look
+	open  []journal.Line // unfinished before the look
 	whole bool           // all journals were read
 }
 
@@ -142,7 +132,7 @@ func (r *Repairer) repairIfDead(ctx context.Context, other journal.Other, l *loo
 
 // repairJournal repairs the lines of a dead process, again after a grace period, since a claim may
 // have been added late (not for an orphan), and then removes the journal, since a Purge waits for
-// the lines. Lines this process does not know are left to another, and so is the journal.
+// the lines. Lines this process does not know are left to another, with the journal.
 func (r *Repairer) repairJournal(ctx context.Context, j journal.Copy, l *look) error {
 	when, covered, err := journal.Repaired(ctx, r.Store, j.Process)
 	if err != nil {
@@ -203,7 +193,6 @@ func (r *Repairer) giveUp(ctx context.Context, j journal.Copy) error {
 	return j.Clear(ctx, r.Store)
 }
 
-// secondPass reports whether nothing is left to do for the lines of j.
 func (r *Repairer) secondPass(ctx context.Context, j journal.Copy) (done bool, err error) {
 	if known, err := r.knows(ctx, j); err != nil || !known {
 		return false, err
@@ -225,8 +214,8 @@ func (r *Repairer) once(ctx context.Context, j journal.Copy, what part, all exte
 	return nil
 }
 
-// knows reports whether this process can repair all lines of j: it has their models, and all
-// indexes they touch that anyone still maintains.
+// knows reports whether this process has the models of all lines, and all their indexes that anyone
+// still maintains.
 func (r *Repairer) knows(ctx context.Context, j journal.Copy) (bool, error) {
 	lacked := make(map[string][]string)
 	for _, l := range j.Lines {
@@ -253,16 +242,14 @@ func (r *Repairer) knows(ctx context.Context, j journal.Copy) (bool, error) {
 	return true, nil
 }
 
-// touchesAny reports whether l may touch one of the indexes with names. The line of a deletion does
-// not name its indexes.
+// The line of a deletion does not name its indexes.
 func touchesAny(l journal.Line, names []string) bool {
 	return len(names) > 0 && (!l.Created && len(l.Touched) == 0 || slices.ContainsFunc(l.Touched, func(t envelope.Touched) bool {
 		return slices.Contains(names, t.Index)
 	}))
 }
 
-// isHeard reports whether the handlers that the process of j had are called for its lines: this
-// process has some as well, or the changes are too old.
+// isHeard reports whether this process has handlers like the dead one, or the changes are too old.
 func (r *Repairer) isHeard(j journal.Copy) bool {
 	return r.signs.deadFor(j.Process) >= times.Handlers ||
 		!slices.ContainsFunc(j.Lines, func(l journal.Line) bool {
@@ -271,8 +258,7 @@ func (r *Repairer) isHeard(j journal.Copy) bool {
 		})
 }
 
-// repairLines repairs the lines of j in models that this process has, many side by side. A line
-// that fails does not stop the others.
+// repairLines goes on after a line that fails.
 func (r *Repairer) repairLines(ctx context.Context, j journal.Copy) error {
 	var errs []error
 	for batch := range slices.Chunk(journal.Merge(j.Lines), linesAtOnce) {
@@ -287,7 +273,6 @@ func (r *Repairer) repairLines(ctx context.Context, j journal.Copy) error {
 	return work.FirstError(errs...)
 }
 
-// guard calls step for l. A panic in step becomes the error of that line.
 func guard(l journal.Line, step func() error) error {
 	return work.About(l.Model, "", work.Recover("the repair of "+l.Model+" "+kv.Quote(l.ID), step))
 }
@@ -302,7 +287,6 @@ func (r *Repairer) deleteChildren(ctx context.Context, j journal.Copy) error {
 	return work.FirstError(errs...)
 }
 
-// resume carries out the intents in j, and records those that have ended.
 func (r *Repairer) resume(ctx context.Context, j journal.Copy) error {
 	var errs []error
 	var ended []journal.Line
@@ -322,8 +306,8 @@ func (r *Repairer) resume(ctx context.Context, j journal.Copy) error {
 	return work.FirstError(append(errs, j.End(ctx, r.Store, ended))...)
 }
 
-// settleLines does the last steps of a change: it calls the handlers, which the dead process may
-// not have done, and adds the created ids to the enumeration.
+// settleLines calls the handlers, which the dead process may not have done, and lists the created
+// ids.
 func (r *Repairer) settleLines(ctx context.Context, j journal.Copy) error {
 	created := make(map[string][]string)
 	for _, l := range j.Lines {

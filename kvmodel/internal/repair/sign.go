@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 )
 
-// part is one of the steps of the passes over a journal.
 type part int
 
 const (
@@ -22,7 +21,7 @@ const (
 	parts
 )
 
-// extent is how much of a journal a part covers, and the value of Known at that time.
+// extent is how much of a journal a part covers.
 type extent struct {
 	bytes int // of the journal
 	known int // see Config
@@ -31,20 +30,20 @@ type extent struct {
 type signs struct {
 	now func() time.Time
 
-	mu      sync.Mutex // never held during a trip
-	orphans bool       // a process seen for the first time now is an orphan
+	mu      sync.Mutex
+	orphans bool // a process first seen now is one
 	last    map[string]*sign
 }
 
 type sign struct {
-	tick    uint64    // last seen
-	highest uint64    // highest seen
+	tick    uint64 // last
+	highest uint64
 	seen    time.Time // when it rose
-	orphan  bool      // it was dead when this process began to use the store alone
+	orphan  bool      // dead when this process began to use the store alone
 	covered [parts]extent
 }
 
-// isDead records the tick of a process, and reports whether it has not risen for long.
+// isDead records a tick, and reports whether it has not risen for long.
 //
 // A process writes only rising ticks. A lower one means that the store has gone back. That is no
 // sign of life, or the dead would live while it goes on, nor of death: a live process next writes a
@@ -100,7 +99,7 @@ func (s *signs) keep(others []journal.Other) {
 	})
 }
 
-// covered returns how much of j this part has covered since the last sign of its process.
+// covered starts again with a sign of the process.
 func (s *signs) covered(j journal.Copy, what part) extent {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,8 +1,8 @@
-// Package revisions stores the earlier bodies of a record.
+// Package revisions stores the earlier bodies of a record, as a log under a separate key.
 //
-// They are a log under a separate key. An entry is appended before its change commits, with the rev
-// and nonce of that change and of the previous one. The entry of a change that never committed is
-// therefore not in the chain that starts at the record, and readers do not see it.
+// An entry is appended before its change commits, with the rev and nonce of that change and of the
+// previous one. So the entry of a change that never committed is not in the chain that starts at
+// the record, and readers do not see it.
 package revisions
 
 import (
@@ -21,18 +21,15 @@ import (
 
 var logKey = kv.NewClass("h", 2) // model, id text
 
-// MaxBytes limits the size of a log, regardless of the number of entries, and the size of a body
-// that is kept.
+// MaxBytes limits a log, regardless of the number of entries, and a body in it.
 const MaxBytes = 256 << 10
 
 const maxTries = 8
 
-// Key returns the key of the log of the record with that id text.
 func Key(model, id string) string { return logKey.KeyOfText([]string{model}, id) }
 
-// Entry is one body with its position in the chain.
 type Entry struct {
-	Of, Prev envelope.Try // the change, and the one before it; Rev 0: none
+	Of, Prev envelope.Try // Rev 0: none
 	Number   int64
 	At       time.Time
 	Model    int
@@ -40,7 +37,6 @@ type Entry struct {
 	Body     []byte
 }
 
-// Encode appends a frame of e to dst.
 func (e *Entry) Encode(dst []byte) []byte { return frame.Append(dst, e.body()) }
 
 func (e *Entry) body() []byte {
@@ -94,8 +90,7 @@ func readTry(r *wire.Reader) envelope.Try {
 	return envelope.Try{Rev: r.Number("rev", envelope.MaxRev), Nonce: r.Uint64()}
 }
 
-// Chain returns the committed entries, newest first. env is the record's envelope, which names the
-// last changes.
+// Chain returns the committed entries, newest first.
 func (log Log) Chain(env *envelope.Envelope) []Entry {
 	if env == nil {
 		return nil
@@ -121,8 +116,7 @@ func (log Log) Chain(env *envelope.Envelope) []Entry {
 	return chain
 }
 
-// Trim returns the encoded log with its newest n revisions and the entries that may still commit,
-// and whether anything was dropped. env is the record's envelope.
+// Trim keeps the newest n revisions and the entries that may still commit.
 func (log Log) Trim(env *envelope.Envelope, n int) (data []byte, shorter bool) {
 	stays := make(map[envelope.Try]bool)
 	size := 0
@@ -143,7 +137,7 @@ func (log Log) Trim(env *envelope.Envelope, n int) (data []byte, shorter bool) {
 	return data, shorter
 }
 
-// After returns the encoded entries of changes with a rev higher than rev.
+// After keeps the entries with a higher rev.
 func (log Log) After(rev uint64) (data []byte) {
 	for _, e := range log {
 		if e.Of.Rev > rev {
@@ -153,7 +147,7 @@ func (log Log) After(rev uint64) (data []byte) {
 	return data
 }
 
-// Append appends data, an encoded entry, to the log under key. It calls trim when the log is full.
+// Append calls trim when the log is full.
 func Append(ctx context.Context, s kv.Store, key string, data []byte, trim func() error) error {
 	for range maxTries {
 		err := kv.AppendSurely(ctx, s, key, data)

@@ -11,10 +11,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Run runs works, each with its own context, and returns the first error in their order. Requests
-// to a [Store] on s under their contexts share trips, as by [kv.Together], under the context trips.
-// Once a work has failed, the others fail too. A panic of a work is one of Run. With
-// [kv.Powers.Local] they run in order.
+// Run returns the first error in the order of works. Requests to a [Store] on s under their
+// contexts share trips, as by [kv.Together], under the context trips. Once a work has failed, the
+// others fail too. A panic of a work is one of Run. With [kv.Powers.Local] they run in order.
 func Run(ctx, trips context.Context, s kv.Store, works ...func(context.Context) error) error {
 	if kv.PowersOf(s).Local {
 		return inOrder(ctx, works)
@@ -59,10 +58,8 @@ type stopping struct {
 	stopped *atomic.Bool
 }
 
-// Powers returns the powers of the underlying store.
 func (s stopping) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
-// Do carries out ops, unless s is stopped.
 func (s stopping) Do(ctx context.Context, ops []kv.Op) error {
 	if s.stopped.Load() {
 		return kv.Fail(ops, errStopped)
@@ -78,7 +75,7 @@ type side struct {
 	panicked any
 
 	mu   sync.Mutex // held while it asks, for a work that does so in goroutines of its own
-	over bool       // it has ended
+	over bool
 }
 
 func (s *side) run(ctx context.Context, work func(context.Context) error, stopped *atomic.Bool) (err error) {
@@ -100,7 +97,7 @@ func (s *side) end() {
 	s.over = true
 }
 
-// do carries out ops together with the requests of the other works, unless the work is over.
+// over: the work has ended, and its request is sent alone.
 func (s *side) do(ops []kv.Op) (over bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,16 +115,12 @@ func On(s kv.Store) kv.Store {
 	return Store{s}
 }
 
-// Store combines requests made under the context of a work of [Run] with those of the other works.
 type Store struct{ kv.Store }
 
-// Powers returns the powers of the underlying store.
 func (s Store) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
 func (s Store) Memory(ctx context.Context) (kv.Memory, string) { return kv.MemoryOf(ctx, s.Store) }
 
-// Do carries out ops, together with those of other works, if any. A request that outlives its work
-// is sent alone.
 func (s Store) Do(ctx context.Context, ops []kv.Op) error {
 	if of, ok := ctx.Value(sideKey{}).(*side); ok {
 		if over, err := of.do(ops); !over {

@@ -11,10 +11,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Derived is a sum over the members of lists, one number for each list; in a count each adds 1. It
-// exists apart from its record. A change of a list adds its share in the trip of its commit and
-// takes it back if it does not commit. If an answer is missing, or a number or process is lost, it
-// is in doubt and recounted: see [Derived.Doubt].
+// Derived is a sum over the members of lists, one number for each list; in a count each adds 1. A
+// change of a list adds its share in the trip of its commit and takes it back if it does not
+// commit. If an answer is missing, or a number or process is lost, it is in doubt and recounted:
+// see [Derived.Doubt].
 type Derived struct {
 	numbers
 	lists atomic.Pointer[Lists]
@@ -25,16 +25,14 @@ type Derived struct {
 
 // Lists are the lists summed up by a derived number.
 type Lists interface {
-	// Members returns the members of the list of id.
 	Members(ctx context.Context, s kv.Store, id string) (Members, error)
 
-	// Mend removes entries from the list of id that no record confirms, and reports whether there
-	// were any. No change of the list may be in flight.
+	// Mend removes entries that no record confirms. No change of the list may be in flight.
 	Mend(ctx context.Context, s kv.Store, id string) (mended bool, err error)
 }
 
-// Members are the members of a list at one moment: their total, and a checksum that changes if
-// others are in the list, or one has changed or has left it and come back.
+// Members are a list's total at one moment, and a checksum that changes if others are in it, or one
+// has changed or come back.
 type Members struct {
 	N   int64
 	Sum uint64
@@ -73,8 +71,7 @@ func (d *Derived) Over(l Lists) {
 
 func (d *Derived) FollowSurely(f SureFollower) { d.sure.Store(&f) }
 
-// Followed returns nil once the SureFollower, if any, agrees with the numbers of ids. A change that
-// has added to one of them calls it as a step of the write path on its store.
+// Followed makes the SureFollower, if any, agree with the numbers of ids: a step of the write path.
 func (d *Derived) Followed(ctx context.Context, s kv.Store, ids []string) error {
 	sure := d.sure.Load()
 	if sure == nil || len(ids) == 0 {
@@ -95,7 +92,6 @@ func (d *Derived) Known(ctx context.Context, s kv.Store, ids []string) ([]int64,
 	return counts, err
 }
 
-// Begin creates the number 0 for id unless there is one.
 func (d *Derived) Begin(ctx context.Context, s kv.Store, id string) bool {
 	if d.seen.has(id) {
 		return false
@@ -120,7 +116,6 @@ func (d *Derived) End(ctx context.Context, s kv.Store, id string) error {
 	return err
 }
 
-// Add adds delta to the number of id and returns the sum.
 func (d *Derived) Add(ctx context.Context, s kv.Store, id string, delta int64) (int64, error) {
 	r, err := kv.One(ctx, s, kv.OpIncrement(d.Key(id), delta))
 	if err != nil {
@@ -130,8 +125,8 @@ func (d *Derived) Add(ctx context.Context, s kv.Store, id string, delta int64) (
 	return d.shown(r.Number), nil
 }
 
-// Tell calls the followers, as a step of the write path on its store: the number of id changed by
-// delta and is sum, None if unknown. A delta of 0 is a correction.
+// Tell calls the followers, as a step of the write path: the number of id changed by delta and is
+// sum, None if unknown. A delta of 0 is a correction.
 func (d *Derived) Tell(ctx context.Context, s kv.Store, id string, delta, sum int64) {
 	if delta != 0 {
 		d.warn(id, kv.Together(ctx, s, d.counting(ctx, id, delta)...))
@@ -139,7 +134,7 @@ func (d *Derived) Tell(ctx context.Context, s kv.Store, id string, delta, sum in
 	d.tellSoon(ctx, id, delta, sum)
 }
 
-// Count recounts id in a transaction, where nothing else changes, and returns the number.
+// Count recounts id in a transaction.
 func (d *Derived) Count(ctx context.Context, s kv.Store, id string) (int64, error) {
 	m, err := (*d.lists.Load()).Members(ctx, s, id)
 	if err != nil {
@@ -149,8 +144,7 @@ func (d *Derived) Count(ctx context.Context, s kv.Store, id string) (int64, erro
 	return m.N, err
 }
 
-// seen remembers some ids with a number seen by this process. That is only a hint: a store may drop
-// a number at any time.
+// seen is only a hint: a store may drop a number at any time.
 type seen [1024]atomic.Uint64
 
 var seed = maphash.MakeSeed()

@@ -24,11 +24,10 @@ import (
 // Changes in flight at 1 have ended at 2 and show in the list. A later change makes the write fail.
 // A member that no record confirms at 3 comes from a dead process and is removed.
 
-// errNotQuiet: a number will be recounted, but not yet.
 var errNotQuiet = fmt.Errorf("%w: a list is counted again once nothing has changed for %v", work.ErrNotYet, times.Settled)
 
 type doubts struct {
-	mu   sync.Mutex // never held during a trip
+	mu   sync.Mutex
 	open map[string]*doubt
 	done map[string]time.Time // start of the last successful round
 }
@@ -38,13 +37,13 @@ type doubt struct {
 
 	// The round in progress; began is zero if there is none.
 	began   time.Time
-	version kv.Version // of the number, 0 if it was absent
+	version kv.Version // of the number; 0: absent
 	members Members
 }
 
 func (d doubt) begun() bool { return !d.began.Before(d.since.Add(times.Settled)) }
 
-// due returns when the next step of a round, its beginning or its end, can be taken.
+// due returns when the round can begin or end.
 func (d doubt) due() time.Time {
 	if d.begun() {
 		return d.began.Add(times.Settled)
@@ -52,7 +51,7 @@ func (d doubt) due() time.Time {
 	return d.since.Add(times.Settled)
 }
 
-// Doubt puts the number of id in doubt, for a reason that arose at since or before.
+// Doubt is for a reason that arose at since or before.
 func (d *doubts) Doubt(id string, since time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -120,7 +119,6 @@ func (d *doubts) note(id string, round doubt) {
 	}
 }
 
-// recounted records that the round begun at began was successful.
 func (d *doubts) recounted(id string, began time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -138,12 +136,11 @@ func (d *doubts) recounted(id string, began time.Time) {
 
 const settledAtOnce = 100
 
-// RecountRounds is the number of times a rebuild tries to count.
 const RecountRounds = 5
 
 // Recount recounts ids, up to rounds times, and waits. The first round begins immediately. If
-// numbers have not been quiet for long enough, it returns how many are left, and an ErrNotYet. It
-// calls reached now and then with an id when all up to it are counted.
+// numbers are not quiet for long enough, it returns how many are left, and an ErrNotYet. It calls
+// reached with an id when all up to it are counted.
 func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds int, reached func(id string) error) (left int, err error) {
 	since := d.base.Now().Add(-times.Settled)
 	for round := range rounds {
@@ -194,7 +191,7 @@ func (d *Derived) Settle(ctx context.Context) error {
 type counted struct {
 	id    string
 	n     int64
-	began time.Time // start of the round
+	began time.Time // of the round
 }
 
 func (d *Derived) settleSome(ctx context.Context, s kv.Store, ids []string, now time.Time) error {

@@ -7,7 +7,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Counter counts something for each record of a model, outside the record, as a [Follower] sees it.
+// Counter counts something for each record of a model, as a [Follower] sees it.
 type Counter interface {
 	// Counts returns the numbers of these records, given by the texts of their ids, in one trip;
 	// [None] for missing numbers.
@@ -35,7 +35,7 @@ type OnlyFollower interface {
 
 // SureFollower is an index that misses no number of a [Derived].
 type SureFollower interface {
-	// Follow makes the index agree with the numbers of these records, given by the texts of their
-	// ids. s is the store of a step of the write path, or a transaction.
+	// Follow makes the index agree with the numbers of these ids. s is the store of a step of the
+	// write path, or a transaction.
 	Follow(ctx context.Context, s kv.Store, ids []string) error
 }

@@ -15,8 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// numbers are the numbers of one counter of a model in a process: their keys, and the indexes that
-// follow them.
 type numbers struct {
 	base           Base
 	model, counter string
@@ -24,19 +22,17 @@ type numbers struct {
 	zero           int64 // stored for 0
 	signed         bool  // negative numbers are shown as they are
 
-	mu        sync.Mutex // never held during a trip
+	mu        sync.Mutex
 	followers []Follower
 	counters  []Follower // the followers with counts of their own
 }
 
-// Base is the database of a counter.
 type Base struct {
 	Store  kv.Store
-	Atomic func(context.Context, func(kv.Store) error) error // nil: not supported by the store
+	Atomic func(context.Context, func(kv.Store) error) error // nil: not supported
 	Now    func() time.Time
 	Work   *work.Queue
 
-	// Begin marks the start of background work for a counter of a model.
 	Begin func(ctx context.Context, model, counter string) (context.Context, func())
 
 	Failures *work.Failures
@@ -49,7 +45,6 @@ func (n *numbers) Keys() kv.Family { return n.keys }
 // None stands for a missing number.
 const None = math.MinInt64
 
-// Number returns the number in the answer to a get of its key, or absent if there is none.
 func (n *numbers) Number(absent int64, r kv.Result) (int64, error) {
 	switch {
 	case r.Err == nil:
@@ -62,7 +57,6 @@ func (n *numbers) Number(absent int64, r kv.Result) (int64, error) {
 	return n.shown(stored), err
 }
 
-// shown returns the number for the stored one: at least 0, unless the numbers are signed.
 func (n *numbers) shown(stored int64) int64 {
 	if n.signed {
 		return stored - n.zero
@@ -77,7 +71,6 @@ func (n *numbers) failure(id string, err error) error {
 	return err
 }
 
-// Counts returns the numbers of these records, None for missing ones.
 func (n *numbers) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
 	counts, errs, err := n.countEach(ctx, s, ids)
 	for i := range errs {
@@ -88,7 +81,6 @@ func (n *numbers) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64
 	return counts, err
 }
 
-// countEach is Counts with an error for each damaged number.
 func (n *numbers) countEach(ctx context.Context, s kv.Store, ids []string) (counts []int64, errs []error, err error) {
 	results, err := kv.GetAll(ctx, s, kv.Texts(ids, n.Key)...)
 	if err != nil {

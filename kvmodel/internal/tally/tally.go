@@ -12,12 +12,10 @@ import (
 
 var plainKey = kv.NewClass("n", 3) // model, counter, id text
 
-// Key returns the key of a model's counter for the record with that id text.
 func Key(model, counter, id string) string {
 	return plainKey.KeyOfText([]string{model, counter}, id)
 }
 
-// Tally is one counter of a model in a process.
 type Tally struct{ numbers }
 
 var _ Counter = (*Tally)(nil)
@@ -46,8 +44,7 @@ func (t *Tally) Set(ctx context.Context, id string, n int64) error {
 	return err
 }
 
-// Add adds delta to the number of id, which does not go below 0. Errors of followers are only
-// logged. One trip, two the first time.
+// Add does not go below 0. Errors of followers are only logged. One trip, two the first time.
 func (t *Tally) Add(ctx context.Context, id string, delta int64) (sum int64, err error) {
 	var others []error // of followers with counts of their own
 	if beside := t.counting(ctx, id, delta); len(beside) == 0 {

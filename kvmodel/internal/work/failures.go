@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// tellEvery is the minimum interval between log lines.
+	// between log lines
 	tellEvery = time.Second
 
-	// maxText is the maximum length of an error in a log line.
+	// of an error in a log line
 	maxText = 400
 )
 
@@ -25,10 +25,10 @@ type Failures struct {
 	log *slog.Logger
 
 	mu     sync.Mutex
-	counts map[string]int  // by kind, since the process began
+	counts map[string]int  // by kind
 	untold map[alike]*told // failures since their last line
 	order  []alike         // keys of untold, oldest first
-	timer  *time.Timer     // for the next line; nil: the last line was long ago
+	timer  *time.Timer     // nil: the last line was long ago
 }
 
 // alike is the common key of failures counted together.
@@ -95,7 +95,7 @@ func (f *Failures) again() {
 	f.tell()
 }
 
-// tell logs a pending line and schedules the next. The caller holds mu.
+// tell logs a line and schedules the next. The caller holds mu.
 func (f *Failures) tell() {
 	f.timer = nil
 	if len(f.order) > 0 {
@@ -104,7 +104,6 @@ func (f *Failures) tell() {
 	}
 }
 
-// tellNext logs the failures that have waited longest. The caller holds mu.
 func (f *Failures) tellNext() {
 	key := f.order[0]
 	t := f.untold[key]
@@ -146,7 +145,7 @@ func kindOf(err error) string {
 	return "other"
 }
 
-// about is an error with its model and index. They do not show in its text.
+// about does not show in the error's text.
 type about struct {
 	model, index string
 	error
@@ -154,8 +153,8 @@ type about struct {
 
 func (e *about) Unwrap() error { return e.error }
 
-// About returns err with its index of a model, or only the model if index is "", for logs. If err
-// already has them, it is returned unchanged.
+// About returns err with its model and index, for logs, unless it has them already. index may be
+// "".
 func About(model, index string, err error) error {
 	if err == nil || subject(err).index != "" || index == "" && subject(err).model != "" {
 		return err

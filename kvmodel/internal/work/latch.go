@@ -8,8 +8,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Latch runs one work in the background, again and again until it succeeds. It is scheduled once
-// however often it is set, there is always room for it, and it is never forgotten.
+// Latch runs one work in the background until it succeeds, once however often it is set. There is
+// always room for it, and it is never forgotten.
 type Latch struct {
 	queue *Queue
 	work  Work
@@ -17,21 +17,19 @@ type Latch struct {
 
 	// The following fields are guarded by the queue's mu.
 	state state
-	why   error // the last error, while waiting
+	why   error // while waiting
 }
 
-// state is the next step of a latch.
 type state int
 
 const (
-	unset     state = iota // nothing
-	scheduled              // the work will run
-	running                // the work is running
-	again                  // the work is running, and runs again: the latch was set since it began
-	waiting                // the work failed, and runs when Every or Flush retries
+	unset state = iota
+	scheduled
+	running
+	again   // running, and runs again: the latch was set since it began
+	waiting // the work failed, and runs when Every or Flush retries
 )
 
-// Latch returns a latch for work.
 func (q *Queue) Latch(work Work) *Latch { return &Latch{queue: q, work: work} }
 
 func (l *Latch) Set() { l.set(false) }
@@ -100,7 +98,8 @@ func (l *Latch) end(err error) {
 	}
 }
 
-// Surely runs work like Later.
+// Surely runs work like Later, and again until it succeeds. It gives up if too many works are
+// unfinished.
 func (q *Queue) Surely(ctx context.Context, work Work) error {
 	if !q.takeSure() {
 		return q.giveUp(q.doNow(ctx, work))

@@ -16,7 +16,6 @@ import (
 // ErrNotYet means that the work must wait. It has not failed.
 var ErrNotYet = errors.New("not yet")
 
-// Waits reports whether err means that work must wait, which is not a failure.
 func Waits(err error) bool { return errors.Is(err, ErrNotYet) }
 
 // FirstError returns the first failure among errs, or otherwise the first error that means waiting.
@@ -34,61 +33,57 @@ func FirstError(errs ...error) error {
 	return wait
 }
 
-// Work is a task.
 type Work = func(context.Context) error
 
 const (
-	// AtOnce is the number of works that run concurrently.
 	AtOnce = 64
 
-	maxQueue = 1000             // works waiting for a free worker
-	maxLarge = 2                // large works, running or queued
-	maxSure  = 2000             // unfinished works of Surely
+	maxQueue = 1000             // waiting for a worker
+	maxLarge = 2                // running or queued
+	maxSure  = 2000             // unfinished, of Surely
 	workTime = 30 * time.Second // for each
 )
 
-// Queue runs works after replies, in workers that end when nothing is left to do. It never drops a
-// work it has accepted.
+// Queue never drops a work it has accepted. Its workers end when nothing is left to do.
 type Queue struct {
 	failures *Failures
 	closed   chan struct{}
 
-	mu       sync.Mutex    // never held during a trip
-	busy     int           // works running or queued
-	workers  int           // running worker goroutines
-	queue    []Work        // for the next free worker
-	large    int           // large works running or queued
-	sure     int           // unfinished works of Surely
+	mu       sync.Mutex
+	busy     int // running or queued
+	workers  int
+	queue    []Work
+	large    int           // running or queued
+	sure     int           // unfinished, of Surely
 	waiting  []*Latch      // to be retried
 	idle     chan struct{} // closed when busy becomes 0; nil while nobody waits
 	flushes  []Work        // see AtFlush
 	flushing int           // calls of Flush in progress
-	failed   int           // failures of works
-	givenUp  int           // works that failed since the last Flush and are not retried
-	why      error         // error of the last of these
+	failed   int
+	givenUp  int   // since the last Flush, not to be retried
+	why      error // of the last of these
 }
 
 func NewQueue(failures *Failures) *Queue {
 	return &Queue{failures: failures, closed: make(chan struct{})}
 }
 
-// Stats is the state of a queue.
 type Stats struct {
-	Busy    int // works running or queued
-	Queued  int // works among them that wait for a worker
+	Busy    int // running or queued
+	Queued  int // waiting for a worker
 	Room    int // limit of Queued
-	Waiting int // works to be retried
-	Failed  int // failures of works
+	Waiting int // to be retried
+	Failed  int
 }
 
-// Stats returns the current state of the queue.
 func (q *Queue) Stats() Stats {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return Stats{q.busy, len(q.queue), maxQueue, len(q.waiting), q.failed}
 }
 
-// Close ends Every and Soon. It reports whether the queue was open. Flush runs the remaining works.
+// Close ends Every and Soon, and reports whether the queue was open. Flush runs the remaining
+// works.
 func (q *Queue) Close() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -117,8 +112,7 @@ func (q *Queue) Later(ctx context.Context, work Work) {
 	}
 }
 
-// Large is Later for a work that stands for many and keeps them in memory: only a few of these run
-// in the background, others immediately.
+// Large is Later for a work that keeps much in memory: only a few of these run in the background.
 func (q *Queue) Large(ctx context.Context, work Work) {
 	if !q.takeLarge() {
 		_ = q.doNow(ctx, work)
@@ -146,8 +140,7 @@ func (q *Queue) endLarge() {
 	q.large--
 }
 
-// Soon runs work in the background and returns true, unless too many works are queued or the queue
-// is closed.
+// Soon returns false if too many works are queued or the queue is closed.
 func (q *Queue) Soon(work Work) bool {
 	return !q.IsClosed() && q.enqueue(func(ctx context.Context) error {
 		if err := work(ctx); err != nil {
@@ -163,8 +156,7 @@ func (q *Queue) AtFlush(f Work) {
 	q.flushes = append(q.flushes, f)
 }
 
-// Every runs work and retries waiting works when timer fires, and at every interval from then on,
-// until the queue is closed.
+// Every runs work and retries waiting works at every interval, until the queue is closed.
 func (q *Queue) Every(timer *time.Timer, interval time.Duration, work Work) {
 	defer timer.Stop()
 	for {
@@ -232,7 +224,6 @@ func (q *Queue) next() Work {
 	return work
 }
 
-// doNow runs work in the caller's goroutine, until ctx ends.
 func (q *Queue) doNow(ctx context.Context, work Work) error {
 	q.mu.Lock()
 	q.busy++
@@ -278,7 +269,6 @@ func (q *Queue) Flush(ctx context.Context) error {
 	return kv.Join(q.finish(ctx), flushed, last)
 }
 
-// flush counts calls of Flush.
 func (q *Queue) flush(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -321,7 +311,7 @@ func (q *Queue) awaitIdle(ctx context.Context) error {
 	}
 }
 
-// whenIdle returns a channel that is closed when no work is running, or nil if that is already so.
+// whenIdle returns nil if nothing runs.
 func (q *Queue) whenIdle() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -341,7 +331,7 @@ func things(n int) string {
 	return fmt.Sprint(n, " things")
 }
 
-// Recover returns the result of f, or an error if f panics. what names f in the error.
+// Recover returns a panic of f as an error about what.
 func Recover(what string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -1,8 +1,5 @@
-// Package write changes records and their indexes.
-//
-// change.go runs a change and plan.go computes it. Then short.go commits it on stores with
-// transactions, and long.go on stores that change one key at a time. steps.go has the steps of
-// both.
+// Package write changes records and their indexes: change.go runs a change and plan.go computes it.
+// short.go commits it on stores with transactions, long.go on stores that change one key at a time.
 package write
 
 import (
@@ -20,8 +17,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A change goes through these steps, lettered as in docs/internals/write-path.md. The process may
-// die at every trip between two of them.
+// The steps are lettered as in docs/internals/write-path.md. The process may die at every trip
+// between two of them.
 //
 //	A0 read    the current record
 //	A1 prepare one trip: the journal line and the new entries of every index
@@ -39,69 +36,65 @@ type Edit struct {
 
 	Made bool
 
-	// removes: the edit is a deletion.
 	removes bool
 
-	// touches: the edit changes only the record's expiry, which does not count as a version or an
-	// update.
+	// touches: only the expiry changes, which counts neither as a version nor as an update.
 	touches bool
 
-	// Rest collects the changes of one call: with transactions the planned ones, which commit
-	// together, otherwise the committed ones. nil: alone.
+	// Rest, unless nil, collects the changes of one call: planned ones, to commit together, with
+	// transactions; otherwise committed ones.
 	Rest *Rest
 
-	// Only, if not nil, reports whether to change the record as read.
+	// Only, unless nil, is asked whether to change the record as read.
 	Only func(rec *plug.Seen) bool
 
-	// next returns another id for a new record whose id is already taken; nil if the id is given.
+	// next returns another id if the number is taken.
 	next func(ctx context.Context) (id string, err error)
 
 	// Apply returns the new record: nil to delete it, old itself if nothing changes. It may be
-	// called again with a newer old, which is nil if the record is absent.
+	// called again with a newer old; nil: absent.
 	Apply func(old plug.Record) (plug.Record, error)
 }
 
-// change is an edit in progress.
 type change struct {
 	*core.Model
-	indexes []plug.Index // of the model when the change began
+	indexes []plug.Index
 	streaks []*core.Streak
 	Edit
 	ctx   context.Context
 	s     kv.Store
 	nonce uint64
 
-	lines   []*journal.Segment // segments of its journal lines
-	touched []envelope.Touched // places prepared by any try
-	added   []plug.Added       // by index: entries added with the commits of all tries
-	dead    *plug.Seen         // the record when last seen deleted, with its counters
+	lines   []*journal.Segment
+	touched []envelope.Touched // by any try
+	added   []plug.Added       // by index: added with the commits of all tries
+	dead    *plug.Seen         // the record when last seen deleted
 	maxRev  uint64             // of all tries: removing their entries requires a higher rev
 	sent    bool               // a commit was sent
 	unclear bool               // a commit was sent and not answered
 	unnoted bool               // the last line may be missing
-	creates bool               // that was the commit of a new record
-	early   early              // of this try
-	late    bool               // this try must check the built item
-	began   time.Time          // start of this try
-	since   time.Time          // start of the first
-	called  bool               // the handlers were called for this change
+	creates bool               // the unclear commit is of a new record
+	early   early
+	late    bool      // this try must check the built item
+	began   time.Time // of this try
+	since   time.Time // of the first
+	called  bool      // the handlers
 }
 
-// plan is the plan of one try.
 type plan struct {
 	rec     *plug.Seen  // as read
-	value   plug.Record // the new value; nil: deleted
+	value   plug.Record // nil: deleted
 	env     *envelope.Envelope
-	moves   []*plug.Move // by index; nil if nothing moves
+	moves   []*plug.Move // by index
 	touched []envelope.Touched
 	created bool
-	number  int64 // of the revision, with a history
+	number  int64 // of the revision
 
-	prepared bool   // early: A1 has nothing left to prepare
-	chain    uint64 // of A1 and A2 if they are one trip; otherwise 0
+	prepared bool   // A1 has nothing left to do
+	chain    uint64 // of A1 and A2 in one trip; else 0
 
 	unsettled bool      // something written with the commit has failed
-	removals  []removal // pending removals of A4; nil: none begun
+	removals  []removal // of A4; nil: none begun
 }
 
 func Change(ctx context.Context, m *core.Model, s kv.Store, e Edit) (plug.Record, error) {
@@ -117,7 +110,6 @@ func Change(ctx context.Context, m *core.Model, s kv.Store, e Edit) (plug.Record
 	return v, nil
 }
 
-// maxLost is the number of lost races after which a change is an ErrConflict.
 const maxLost = 16
 
 var errUnchanged = errors.New("unchanged")
@@ -136,8 +128,7 @@ func (c *change) run() (plug.Record, error) {
 	return v, err
 }
 
-// unsent returns the error of a change whose commit was not sent: the preparations are unclear, but
-// not the change.
+// unsent returns the error if no commit was sent: the preparations are unclear, but not the change.
 func (c *change) unsent(err error) error {
 	if ended := kv.Ended(c.ctx); ended != nil {
 		return fmt.Errorf("%w: %v", kv.Unavailable(ended), err)
@@ -164,8 +155,7 @@ func (c *change) tryUntilDecided() (plug.Record, error) {
 	}
 }
 
-// maxLost returns the number of races the change may lose. Changes that need the next number all
-// compete for the same one.
+// All changes that need the next number compete for it.
 func (c *change) maxLost() int {
 	if c.next != nil {
 		return 16 * maxLost
@@ -182,7 +172,7 @@ func (c *change) moveOn() error {
 	return err
 }
 
-// try is one pass from A0 to the reply.
+// try is A0 to the reply.
 func (c *change) try(first bool) (plug.Record, error) {
 	if err := c.Writable(c.ctx); err != nil {
 		return nil, err
@@ -245,7 +235,6 @@ func (c *change) read(first bool) (rec *plug.Seen, known bool, err error) {
 	return rec, false, work.FirstError(kv.Together(c.ctx, c.s, works...)...)
 }
 
-// known returns the record from the cache, or as this process read it a moment ago.
 func (c *change) known() *plug.Seen {
 	results, ok := kv.RecallEach(c.ctx, c.Shown(), c.Decoder, c.Keys, []string{c.ID})
 	if !ok {
@@ -271,7 +260,6 @@ func (c *change) now(s kv.Store) (*plug.Seen, error) {
 	return rec, err
 }
 
-// lostIfRaced returns errLost if err means that the record or a claim has changed.
 func lostIfRaced(err error) error {
 	var taken *core.TakenError
 	if errors.As(err, &taken) || !kv.Raced(err) {
@@ -290,7 +278,7 @@ func (c *change) each(p *plan, step func(plug.Index, context.Context, kv.Store, 
 	return works
 }
 
-// needsLine reports whether others must be able to find the change of p if it stays unfinished.
+// needsLine reports whether others must be able to find the change if it stays unfinished.
 func (c *change) needsLine(p *plan) bool {
 	return len(p.touched) > 0 || c.Handlers.Any() || p.value == nil && (c.HasPlain() || c.Forgets || len(c.Children) > 0) || p.created && c.IsListed()
 }
@@ -299,7 +287,6 @@ func (c *change) lineOf(p *plan) journal.Line {
 	return journal.Line{Model: c.Name, ID: c.ID, Rev: p.env.Rev, Created: p.created, Touched: p.touched}
 }
 
-// note writes a journal line of the change.
 func (c *change) note(s kv.Store, l journal.Line) (err error) {
 	if c.Db.Atomic == nil {
 		c.lines, err = c.Db.Journal.Write(c.ctx, s, l, c.lines)
@@ -316,7 +303,6 @@ func (c *change) note(s kv.Store, l journal.Line) (err error) {
 	return err
 }
 
-// surely runs f after the reply until it succeeds.
 func (c *change) surely(ctx context.Context, f func(context.Context) error) {
 	if err := c.Db.Surely(ctx, f); err != nil {
 		c.Db.Journal.GiveUp()

@@ -15,7 +15,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// long is the path of a change on a store that changes one key at a time: memcached or Redis.
+// long is the path on a store that changes one key at a time: memcached or Redis.
 func (c *change) long(p *plan) error {
 	if done, err := c.prepare(p); done || err != nil {
 		return err
@@ -29,8 +29,6 @@ func (c *change) long(p *plan) error {
 	return c.commit(p)
 }
 
-// besideRead returns the works sent along with A0: the line of a deletion, which cannot name the
-// places yet (the tombstone will), or the early preparations of other changes.
 func (c *change) besideRead() (works []func(kv.Store) error, err error) {
 	switch {
 	case !c.writesLine(withRead, nil):
@@ -51,23 +49,19 @@ func (c *change) leavesTraces() bool {
 
 type early struct {
 	marks map[int][]byte // by index position
-	line  bool           // its journal line is written
+	line  bool
 }
 
-// Some indexes can do their part of A1 before the record is read (plug.Early), which saves a trip.
-// After a few consecutive changes that moved such an index, the next one prepares it along with A0
-// and writes its line, which cannot name the rev or the places yet. A1 is skipped if the plan moves
-// only prepared indexes.
+// Some indexes can do their part of A1 before the record is read (plug.Early). After a few
+// consecutive changes that moved such an index, the next one prepares it along with A0 and writes
+// its line, which cannot name the rev or the places yet.
 
-// unknownPlace stands in a journal line for a place that is not known yet.
 const unknownPlace = "?"
 
 func (c *change) isExpected() bool {
 	return !c.removes && !c.touches && slices.ContainsFunc(c.streaks, (*core.Streak).IsLong)
 }
 
-// prepareEarly returns the works to run along with A0: they prepare the expected indexes and write
-// the journal line.
 func (c *change) prepareEarly() []func(kv.Store) error {
 	l := journal.Line{Model: c.Name, ID: c.ID, Rev: journal.FenceAlways}
 	c.early.marks = make(map[int][]byte)
@@ -99,9 +93,8 @@ const (
 )
 
 // writesLine decides which trips carry the line. A deletion sends it with the read, since its
-// tombstone will name the places; early preparations need a line before them (p is nil then).
-// Otherwise it goes with the preparations, or with the commit if there is nothing to prepare and
-// the store keeps the order.
+// tombstone will name the places; early preparations need it before them (p is nil then). Otherwise
+// it goes with the preparations or, on an ordered store with nothing to prepare, with the commit.
 func (c *change) writesLine(t trip, p *plan) bool {
 	switch {
 	case t == withRead:
@@ -184,7 +177,6 @@ func (c *change) prepare(p *plan) (done bool, err error) {
 // and the record are a chain: the record is not written if one of them fails. Then A1 continues,
 // and A2 follows as usual.
 
-// chain sets p.chain and that of its moves if A1 and A2 can be one trip.
 func (c *change) chain(p *plan) {
 	if !p.created && !p.enters() {
 		return // There is nothing to prepare, and A2 writes the line.
@@ -209,8 +201,7 @@ func (c *change) chain(p *plan) {
 	}
 }
 
-// chainBits are the bits of a nonce that a chain does without: only the few chains of one trip must
-// differ.
+// Only the few chains of one trip must differ.
 const chainBits = 44
 
 func (c *change) unchain(p *plan) {
@@ -222,8 +213,7 @@ func (c *change) unchain(p *plan) {
 	}
 }
 
-// useEarly hands the early preparations to the moves of p, and reports whether A1 has nothing left
-// to prepare.
+// useEarly hands the early preparations to the moves of p.
 func (c *change) useEarly(p *plan) (prepared bool) {
 	prepared = c.early.line && !p.created
 	for i, mv := range p.moves {
@@ -250,8 +240,15 @@ func (c *change) noteStreaks(p *plan) {
 	}
 }
 
-// mostTelling returns the error of A1 for the change: a taken value takes precedence over a lost
-// race.
+func entersNewPlace(mv *plug.Move) bool {
+	if mv == nil {
+		return false
+	}
+	had := wire.SetOf(mv.Had)
+	return slices.ContainsFunc(mv.Gained, func(place string) bool { return !had.Has(place) })
+}
+
+// mostTelling prefers a taken value to a lost race.
 func mostTelling(errs []error) error {
 	var lost error
 	for _, err := range errs {
@@ -271,11 +268,10 @@ func (c *change) remember(p *plan) {
 	}
 }
 
-// A record that is created again must not show the counters of the earlier one, so they are dropped
-// before A2: in A1, by the versions read in a trip before the tombstone was last read.
+// A record that is created again must not show the counters of the earlier one. So they are dropped
+// before A2, by the versions read in a trip before the tombstone was last read.
 
-// countsOfDead returns the counters as read before the last read of the tombstone that p replaces.
-// It reads again if need be.
+// countsOfDead returns those, and reads again if need be.
 func (c *change) countsOfDead(p *plan) (known []kv.Result, err error) {
 	rec := p.rec
 	for range core.MaxTries {
@@ -349,12 +345,11 @@ func (c *change) commit(p *plan) error {
 	return nil
 }
 
-// finish begins the steps after the commit. errs are those of its trip.
+// errs are those of the commit's trip.
 func (c *change) finish(p *plan, errs []error) {
 	c.Db.Recent.Drop(c.Key(c.ID))
 	c.committed(p)
-	// The line of a deletion, sent with the commit, may have failed; the remaining work is the
-	// same.
+	// A deletion may have failed to write its line, but the remaining work is the same.
 	if len(c.lines) > 0 || c.needsLine(p) {
 		since, settled := c.Db.Now(), work.FirstError(errs...) == nil
 		if c.Rest != nil && settled && !c.removes && !c.Handlers.Any() {
@@ -366,7 +361,6 @@ func (c *change) finish(p *plan, errs []error) {
 	}
 }
 
-// movesCounted reports whether p moves the record in an index that counts with the commit.
 func (c *change) movesCounted(p *plan) bool {
 	for i, index := range c.indexes {
 		if p.moves[i] != nil && core.Counts(index) {
@@ -384,8 +378,8 @@ func (c *change) committed(p *plan) {
 	}
 }
 
-// write stores the record, which commits the change. If the outcome is unclear, it reads the
-// record, and repeats the op while nothing else has changed it and the line exists.
+// write commits the change. If the outcome is unclear, it reads the record, and repeats the op
+// while nothing else has changed it and the line exists.
 func (c *change) write(s kv.Store, p *plan) error {
 	op := c.Store(p.rec, p.env)
 	for range core.MaxTries {
@@ -401,8 +395,7 @@ func (c *change) write(s kv.Store, p *plan) error {
 
 var errAgain = errors.New("again")
 
-// writeOnce is one attempt to store the record by op. The error is ErrSkipped if the chain of op was
-// broken, and errAgain if the outcome is undecided and the attempt may be repeated.
+// ErrSkipped: the chain of op was broken. errAgain: undecided, may be repeated.
 func (c *change) writeOnce(s kv.Store, p *plan, op kv.Op) error {
 	_, err := kv.One(c.ctx, s, op)
 	if errors.Is(err, kv.ErrSkipped) {
@@ -410,9 +403,9 @@ func (c *change) writeOnce(s kv.Store, p *plan, op kv.Op) error {
 	}
 	c.sent = true
 	switch {
-	case kv.Raced(err):
-		return c.whose(s, p)
-	case errors.Is(err, kv.ErrUnclear):
+	case kv.Raced(err) && !c.unclear:
+		return core.ErrRaced
+	case kv.Raced(err), errors.Is(err, kv.ErrUnclear):
 		return c.settle(s, p)
 	case c.unclear && err != nil:
 		// This attempt was not sent, but an earlier one may have been carried out.
@@ -421,17 +414,8 @@ func (c *change) writeOnce(s kv.Store, p *plan, op kv.Op) error {
 	return err
 }
 
-// whose checks whether a commit was refused because an earlier, unanswered attempt had been carried
-// out.
-func (c *change) whose(s kv.Store, p *plan) error {
-	if !c.unclear {
-		return core.ErrRaced
-	}
-	return c.settle(s, p)
-}
-
-// settle determines the outcome of an unclear commit. nil: carried out; errAgain: undecided, may be
-// repeated; ErrRaced: never carried out; ErrUnclear: nobody can know.
+// settle decides an unclear commit. nil: carried out; errAgain: undecided, may be repeated;
+// ErrRaced: never carried out; ErrUnclear: nobody can know.
 func (c *change) settle(s kv.Store, p *plan) error {
 	c.unclear, c.creates = true, p.created
 	now, err := c.now(s)
@@ -466,8 +450,8 @@ func (c *change) after(ctx context.Context, p *plan, since time.Time) error {
 	return wait
 }
 
-// removeRest does the pending removals of p. If something written with the commit failed, or the
-// removals are overdue, it repairs the entries of the change first.
+// removeRest does the pending removals. If they are overdue, or something written with the commit
+// failed, it repairs the entries first.
 func (c *change) removeRest(ctx context.Context, p *plan, since time.Time) (err error) {
 	if p.removals == nil {
 		p.removals = c.removals(p)
@@ -545,18 +529,15 @@ func (c *change) cleanUp() {
 	})
 }
 
-// noteAgain writes the line of a change that was prepared although its line failed: this process may
-// end before it can clean up.
+// noteAgain writes a line that failed: this process may end before it can clean up.
 func (c *change) noteAgain(ctx context.Context) {
 	if !c.unnoted || len(c.touched) == 0 || len(c.lines) > core.MaxTries {
 		return
 	}
 	c.ctx = ctx
-	// If it fails, it is tried again with the next clean-up.
 	_ = c.note(c.Db.Store, journal.Line{Model: c.Name, ID: c.ID, Rev: c.maxRev, Touched: c.touched})
 }
 
-// undo takes back everything the change counted with its commits.
 func (c *change) undo(ctx context.Context, doubt bool) error {
 	var works []func(kv.Store) error
 	for i, index := range c.indexes {

@@ -15,7 +15,6 @@ type Numbered struct {
 	Set   func(n int64)
 }
 
-// CreateNext stores v under the next number.
 func CreateNext(ctx context.Context, m *core.Model, s kv.Store, v Numbered) error {
 	leave, err := m.Db.Turns.Take(ctx, m.Numbers.Hint)
 	if err != nil {
@@ -25,7 +24,6 @@ func CreateNext(ctx context.Context, m *core.Model, s kv.Store, v Numbered) erro
 	return createInTurn(ctx, m, s, v)
 }
 
-// createInTurn is createNext for the caller that has the turn.
 func createInTurn(ctx context.Context, m *core.Model, s kv.Store, v Numbered) error {
 	n, err := lastKnown(ctx, m, s)
 	if err != nil {
@@ -59,23 +57,22 @@ func SeveralNext(ctx context.Context, m *core.Model, n int, v func(i int) Number
 	return errs
 }
 
-// createRun stores the records of batch under consecutive numbers and sets errs for those not
-// stored. If one makes a transaction fail, it and all after it are stored one by one, since no
-// number may be skipped.
+// createRun stores the records of batch under consecutive numbers. If one makes a transaction fail,
+// it and all after it are stored one by one, since no number may be skipped.
 func createRun(ctx context.Context, m *core.Model, batch []int, v func(i int) Numbered, errs []error) error {
 	last, err := lastKnown(ctx, m, m.Db.Store)
 	if err != nil {
 		return err
 	}
 	var planned Rest
-	var of []int // of holds the positions in batch
+	var of []int // positions in batch
 	for _, i := range batch {
 		var next int64
 		if next, errs[i] = createBehind(ctx, m, m.Db.Store, v(i), last, &planned); errs[i] == nil {
 			last, of = next, append(of, i)
 		}
 	}
-	stored := last - int64(len(of)) // the last stored number
+	stored := last - int64(len(of))
 	for all := range chunksOf(planned.all) {
 		failed := false
 		if err = commitAtomic(ctx, m, all, func(errs []error) { failed = errs != nil }); err != nil && !failed {

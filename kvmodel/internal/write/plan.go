@@ -16,12 +16,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// snapshot is the part of the old record that a change needs, taken before the edit changes the
-// value in place.
+// The edit may change the value in place.
 type snapshot struct {
 	live     bool
 	body     []byte
-	places   [][]string // by index
+	places   [][]string
 	revision int64
 	created  time.Time
 	updated  time.Time
@@ -42,8 +41,7 @@ func (c *change) snapshot(v plug.Record) (b snapshot, err error) {
 	return b, err
 }
 
-// plan returns the plan that turns rec into the record that the edit wants, or nil if nothing
-// changes.
+// plan returns nil if nothing changes.
 func (c *change) plan(rec *plug.Seen) (*plan, error) {
 	if c.Only != nil && !c.Only(rec) {
 		return nil, errUnchanged
@@ -83,8 +81,7 @@ func (c *change) plan(rec *plug.Seen) (*plan, error) {
 	return p, nil
 }
 
-// fillIn sets the fields of v that the write path maintains, and its counters, which no edit
-// changes.
+// fillIn sets the fields that the write path maintains, and the counters, which no edit changes.
 func (c *change) fillIn(rec *plug.Seen, was snapshot, v plug.Record) (same bool, err error) {
 	f := c.Schema(v)
 	now := c.Db.Now().UTC()
@@ -193,7 +190,7 @@ func (c *change) planTouched(p *plan) {
 	}
 }
 
-// stands returns the later of the old and the new expiry of p's record; zero: never.
+// stands returns the later of the old and the new expiry; zero: never.
 func (p *plan) stands() time.Time {
 	was, ends := p.rec.Envelope.Ends(), p.env.Ends()
 	if p.rec.Envelope.Live() && (was.IsZero() || was.After(ends)) && !ends.IsZero() {
@@ -211,11 +208,10 @@ func limits(m *core.Model, v plug.Record) error {
 	return nil
 }
 
-// When the expiry of a record changes, its entries at unchanged places have the old one. They exist
-// until then, so they may get the new expiry after the commit, if that is soon enough. Otherwise A1
-// makes them again.
+// When an expiry changes, the entries at unchanged places have the old one. They exist until then,
+// so they may get the new one after the commit, if that is soon enough. Otherwise A1 makes them
+// again.
 
-// planEnds decides, in the moves of p, when the entries at unchanged places get the new expiry.
 func (c *change) planEnds(p *plan) {
 	if p.value == nil {
 		return
@@ -233,8 +229,6 @@ func (c *change) planEnds(p *plan) {
 	}
 }
 
-// endsCanWait reports whether the existing entries of p's record last long enough to get the new
-// expiry after the commit.
 func (c *change) endsCanWait(p *plan) bool {
 	was, ends := p.rec.Envelope.Ends(), p.env.Ends()
 	sooner := was.IsZero() || !ends.IsZero() && ends.Before(was)
@@ -245,8 +239,8 @@ func (p *plan) enters() bool {
 	return slices.ContainsFunc(p.moves, func(mv *plug.Move) bool { return mv != nil && len(mv.Gained) > 0 })
 }
 
-// isOverdue reports whether entries due a new expiry after the commit of p, which was age ago, may
-// have reached the old one.
+// isOverdue reports whether entries that get a new expiry after the commit, age ago, may have
+// reached the old one.
 func (p *plan) isOverdue(age time.Duration) bool {
 	return age > times.Change && slices.ContainsFunc(p.moves, func(mv *plug.Move) bool { return mv != nil && len(mv.Renewed) > 0 })
 }

@@ -56,8 +56,8 @@ func batchesOf(n int, id func(i int) string, size func() int) iter.Seq[[]int] {
 	}
 }
 
-// inTurns runs f, which returns an error for each of batch, while no other change of these records
-// runs in this process. All callers take turns in the same order, so two never wait for each other.
+// inTurns runs f while no other change of these records runs in this process. All callers take
+// turns in the same order, so two never wait for each other.
 func inTurns(ctx context.Context, m *core.Model, batch []int, id func(i int) string, f func() []error) []error {
 	if id == nil {
 		return f()
@@ -97,13 +97,10 @@ func sideBySide(most, n int, work func(i int)) {
 	}
 }
 
-// Calls for many records share trips, 500 records at a time. Every record is changed or fails on
-// its own: the error joins an *ItemError for each failed one. Items iterates over these.
-
 const (
-	changedAtOnce = 500 // records changed in shared trips
+	changedAtOnce = 500 // in shared trips
 	batchesAtOnce = 2   // so that one is prepared while the store works on the other
 )
 
-// Makes makes change i of many: immediately or, with a rest, together with others in it.
+// Makes makes change i of many: immediately if rest is nil, else with others in it.
 type Makes func(ctx context.Context, s kv.Store, i int, rest *Rest) error

@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// short is the path of a change on a store with transactions: a file or memory.
+// short is the path on a store with transactions: a file or memory.
 func (c *change) short(p *plan) error {
 	if c.isLate() {
 		return core.ErrRaced
@@ -25,9 +25,8 @@ func (c *change) short(p *plan) error {
 	return commitAtomic(c.ctx, c.Model, []left{{c, p}}, func([]error) {})
 }
 
-// commitAtomic is A1 to A4 of all changes in one transaction. Failed changes leave no preparations
-// to clean up. If some changes prevent the commit, it calls fail with an error for each of them and
-// nil for the others.
+// commitAtomic is A1 to A4 in one transaction. Failed changes leave nothing to clean up. If some
+// prevent the commit, it calls fail with their errors, nil for the others.
 func commitAtomic(ctx context.Context, m *core.Model, all []left, fail func([]error)) error {
 	if slices.ContainsFunc(all, func(l left) bool { return l.c.leavesLine(l.p) }) {
 		if err := m.Db.Journal.Ready(ctx); err != nil {
@@ -68,7 +67,6 @@ func (c *change) leavesLine(p *plan) bool {
 	return c.Handlers.Any() || p.value == nil && len(c.Children) > 0
 }
 
-// doTheRest calls the handlers and deletes children after the reply, if there is a line for that.
 func (c *change) doTheRest(p *plan) {
 	if len(c.lines) == 0 {
 		return
@@ -84,7 +82,6 @@ func (c *change) doTheRest(p *plan) {
 	})
 }
 
-// allSteps carries out all on s, where nobody else makes changes meanwhile.
 func allSteps(ctx context.Context, m *core.Model, s kv.Store, all []left) []error {
 	errs := make([]error, len(all))
 	for _, step := range stepsOfAll {
@@ -96,7 +93,7 @@ func allSteps(ctx context.Context, m *core.Model, s kv.Store, all []left) []erro
 	return errs
 }
 
-// stepsOfAll are the steps of a transaction. Each sets errs for the changes that failed.
+// Each step sets errs for the changes that failed.
 var stepsOfAll = []func(ctx context.Context, m *core.Model, s kv.Store, all []left, errs []error){
 	eachDoes((*change).begin), prepareAll, eachDoes((*change).put), eachDoes((*change).besides), afterAll, eachDoes((*change).end),
 }
@@ -146,7 +143,6 @@ func allNew(all []left) bool {
 	return len(all) > 1 && !slices.ContainsFunc(all, func(l left) bool { return l.p.rec.Rev != 0 })
 }
 
-// put is A2 on s, for the record and its history.
 func (c *change) put(s kv.Store, p *plan) error {
 	if c.History > 0 && (p.value != nil || !c.Forgets) {
 		if err := c.keepRevision(s, p); err != nil {
@@ -162,8 +158,6 @@ func (c *change) besides(s kv.Store, p *plan) error {
 	return work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index.Beside)...)...)
 }
 
-// end removes the counters and history of a deleted record from s, and writes the line of p if it
-// needs work after the reply.
 func (c *change) end(s kv.Store, p *plan) error {
 	if _, err := remove(c.ctx, s, c.losses(p)); err != nil {
 		return err
@@ -174,15 +168,14 @@ func (c *change) end(s kv.Store, p *plan) error {
 	return nil
 }
 
-// On a store with transactions, changes of many records share one. A transaction is limited to a
-// few megabytes, and to about as many records as it can write in some milliseconds, so that other
+// A transaction has about as many records as it can write in some milliseconds, so that other
 // writers need not wait for long.
 
 const (
-	mostTogether  = 1000                  // maximum number of records in a transaction
-	firstTogether = 100                   // records in the first transaction of a call
-	bytesTogether = 4 << 20               // of the bodies in a transaction
-	timeTogether  = 50 * time.Millisecond // time limit of a transaction
+	mostTogether  = 1000    // records
+	firstTogether = 100     // records in the first transaction of a call
+	bytesTogether = 4 << 20 // of the bodies
+	timeTogether  = 50 * time.Millisecond
 )
 
 func severalTogether(ctx context.Context, m *core.Model, n int, id func(i int) string, work Makes) []error {
@@ -195,7 +188,7 @@ func severalTogether(ctx context.Context, m *core.Model, n int, id func(i int) s
 	return errs
 }
 
-// paced yields 0 to n-1 in batches, as batchesOf does.
+// paced is batchesOf by what a transaction can hold.
 func paced(m *core.Model, n int, id func(i int) string) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		size := firstTogether
@@ -213,7 +206,6 @@ func paced(m *core.Model, n int, id func(i int) string) iter.Seq[[]int] {
 	}
 }
 
-// errAlone: a change was not made with others, and must be made alone.
 var errAlone = errors.New("to be made alone")
 
 // commitTogether makes the changes of batch in a few transactions. Changes that prevent a commit
@@ -222,7 +214,7 @@ func commitTogether(ctx context.Context, m *core.Model, batch []int, work Makes)
 	planned := make([]Rest, len(batch))
 	errs := kv.Each(ctx, m.Db.Store, batch, func(s kv.Store, k, i int) error { return work(ctx, s, i, &planned[k]) })
 	var all []left
-	var of []int // positions of all in batch
+	var of []int // positions in batch
 	for k := range planned {
 		if errs[k] == nil && len(planned[k].all) > 0 {
 			all, of = append(all, planned[k].all...), append(of, k)
@@ -256,7 +248,6 @@ func chunksOf(all []left) iter.Seq[[]left] {
 	}
 }
 
-// commitSome makes as many of all as possible in one transaction.
 func commitSome(ctx context.Context, m *core.Model, all []left) []error {
 	errs := make([]error, len(all))
 	todo := alike(m, all, errs)
@@ -288,8 +279,8 @@ func commitSome(ctx context.Context, m *core.Model, all []left) []error {
 	return errs
 }
 
-// alike returns the changes of all that one transaction can make together: those with the same
-// indexes, each of another record. It sets errAlone for the others.
+// alike returns the changes that one transaction can make together: those with the same indexes,
+// each of another record. It sets errAlone for the others.
 func alike(m *core.Model, all []left, errs []error) []int {
 	var todo []int
 	known := make(map[string]bool)

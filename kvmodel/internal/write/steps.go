@@ -18,7 +18,6 @@ type Rest struct {
 	all []left
 }
 
-// left is a change with remaining steps.
 type left struct {
 	c *change
 	p *plan
@@ -43,7 +42,6 @@ func afterAll(ctx context.Context, m *core.Model, s kv.Store, all []left, errs [
 	})
 }
 
-// after is A4 in the index at position i.
 func (p *plan) after(ctx context.Context, s kv.Store, c *change, i int) error {
 	if p.moves[i] == nil {
 		return nil
@@ -132,7 +130,7 @@ func (c *change) losses(p *plan) (all []removal) {
 	return all
 }
 
-// remove carries out all. It returns the removals that failed, and the first error.
+// remove returns the removals that failed, and the first error.
 func remove(ctx context.Context, s kv.Store, all []removal) (left []removal, err error) {
 	errs := kv.Each(ctx, s, all, func(s kv.Store, _ int, r removal) error { return r(ctx, s) })
 	left = []removal{}
@@ -160,8 +158,7 @@ func (c *change) keepRevision(s kv.Store, p *plan) error {
 	return revisions.Append(c.ctx, s, revisions.Key(c.Name, c.ID), data, func() error { return c.TrimHistory(c.ctx, s, c.ID) })
 }
 
-// trimSometimes trims the history occasionally, more often if size bytes per revision fill it
-// faster.
+// trimSometimes trims the history more often if revisions of size bytes fill it faster.
 func (c *change) trimSometimes(size int) {
 	every := max(1, min(c.History/4, revisions.MaxBytes/4/size))
 	if kv.Random()%uint64(every) != 0 {

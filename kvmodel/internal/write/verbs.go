@@ -38,10 +38,9 @@ func EditAt(ctx context.Context, m *core.Model, s kv.Store, e Edit) (plug.Record
 	return v, nil
 }
 
-// ownError wraps an error of the caller's func, which is returned unchanged.
 type ownError struct{ error }
 
-// Own returns err, which the caller's func returned, so that a change returns it unchanged.
+// Own marks err, which the caller's func returned: a change returns it unchanged.
 func Own(err error) error { return &ownError{err} }
 
 func Touch(ctx context.Context, m *core.Model, id string, empty bool, until time.Time) error {
@@ -84,7 +83,7 @@ func Delete(ctx context.Context, m *core.Model, id string, empty bool) error {
 	return m.InTurn(ctx, id, func(id string) error { return Remove(ctx, m, m.Db.Store, id, nil, nil) })
 }
 
-// Remove deletes the record id if only is nil or returns true.
+// Remove deletes the record if only is nil or returns true.
 func Remove(ctx context.Context, m *core.Model, s kv.Store, id string, only func(*plug.Seen) bool, rest *Rest) error {
 	_, err := Change(ctx, m, s, Edit{ID: id, removes: true, Only: only, Rest: rest, Apply: func(plug.Record) (plug.Record, error) { return nil, nil }})
 	return err
