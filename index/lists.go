@@ -44,6 +44,7 @@ type lists struct {
 }
 
 var (
+	_ plug.Bulk     = (*lists)(nil)
 	_ plug.Listing  = (*lists)(nil)
 	_ plug.Meeter   = (*lists)(nil)
 	_ plug.Finisher = (*lists)(nil)
@@ -215,6 +216,21 @@ func (l *lists) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 			m.Added.Doubt = append(m.Added.Doubt, gained[i])
 		}
 		return nil
+	})
+}
+
+// EnterAll adds the records to the lists of their values. In a transaction After does the counting.
+func (l *lists) EnterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+	entries := make(map[string][]memberlog.Entry) // by place
+	for _, m := range moves {
+		e := in(m.ID, m.Rev, m.Ends, m.Is)
+		for _, place := range plug.Bares(m.Gained) {
+			entries[place] = append(entries[place], e)
+		}
+	}
+	places := slices.Sorted(maps.Keys(entries))
+	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
+		return l.logs.WriteAll(ctx, s, places[i], entries[places[i]])
 	})
 }
 

@@ -128,10 +128,11 @@ type Chaining interface {
 	Chains(m *Move) bool
 }
 
-// Bulk is an Index that can prepare many new records at once, in one transaction.
+// Bulk is an Index that can enter many new records at once, in one transaction.
 type Bulk interface {
-	// PrepareAll runs Prepare for all moves, all of absent records. An error ends the transaction.
-	PrepareAll(ctx context.Context, s kv.Store, moves []*Move) error
+	// EnterAll does the work of Prepare and Beside for all moves, all of absent records. After an
+	// error each record is stored alone.
+	EnterAll(ctx context.Context, s kv.Store, moves []*Move) error
 }
 
 // Listing is an Index of lists: it can list the records at a place, and keeps the ids of those that
