@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
@@ -132,6 +133,7 @@ func (s *Store) finish(b *batch) *failure {
 	if fail := s.full(); fail != nil {
 		return fail
 	}
+	s.body = slices.Grow(s.body[:0], b.in.bytes)
 	return s.commit(b.in.changes, s.opts.Durability == Synced && !b.relaxed)
 }
 
