@@ -280,26 +280,28 @@ func (l *lists) Committed(m *plug.Move) {
 // After removes the records from the lists of their old values, sets their new expiries in the
 // others, and settles the counts. It updates the followers of the counts once for all moves.
 func (l *lists) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
-	if err := cmp.Or(kv.Each(ctx, s, moves, func(s kv.Store, _ int, m *plug.Move) error { return l.follow(ctx, s, m) })...); err != nil {
-		return err
-	}
-	if len(l.figures) == 0 {
-		return nil
-	}
-	if l.isAtomic() {
-		if err := l.count(ctx, s, moves); err != nil {
-			return err
+	var works []func(kv.Store) error
+	for _, m := range moves {
+		if places := l.moved(m); len(places) > 0 || l.countsBeside(m) {
+			works = append(works, func(s kv.Store) error { return l.follow(ctx, s, m, places) })
 		}
 	}
-	err := l.followed(ctx, s, moves)
+	err := cmp.Or(kv.Together(ctx, s, works...)...)
+	switch {
+	case err != nil || len(l.figures) == 0:
+		return err
+	case l.isAtomic():
+		return l.count(ctx, s, moves)
+	}
+	err = l.followed(ctx, s, moves)
 	for _, m := range moves {
 		err = cmp.Or(err, l.settleMove(m))
 	}
 	return err
 }
 
-func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
-	write := func(s kv.Store) error { return l.leave(ctx, s, m) }
+func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move, moved []string) error {
+	write := func(s kv.Store) error { return l.leave(ctx, s, m, moved) }
 	if !l.countsBeside(m) {
 		return write(s)
 	}
@@ -311,8 +313,7 @@ func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return kv.Together(ctx, s, works...)[0]
 }
 
-func (l *lists) leave(ctx context.Context, s kv.Store, m *plug.Move) error {
-	places := l.moved(m)
+func (l *lists) leave(ctx context.Context, s kv.Store, m *plug.Move, places []string) error {
 	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
 		return l.put(ctx, s, places[i], l.entryOf(m, places[i]))
 	})

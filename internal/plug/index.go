@@ -94,8 +94,11 @@ type Unlimited struct{}
 // Limit returns nil.
 func (Unlimited) Limit(Record) error { return nil }
 
-// Without returns the places that are not among others.
+// Without returns the places that are not among others. The result may share the memory of places.
 func Without(places, others []string) []string {
+	if len(places) == 0 || len(others) == 0 {
+		return slices.Clip(places)
+	}
 	var rest []string
 	known := wire.SetOf(others)
 	for _, place := range places {
