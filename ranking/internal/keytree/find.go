@@ -63,6 +63,7 @@ type search struct {
 	name    string // the first node not known to be a router
 	width   int    // number of nodes to read
 	missing int    // how often a node was missing
+	splits  int    // how often a node was splitting
 	at      *spot  // nil: not found yet
 }
 
@@ -116,7 +117,8 @@ func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met map[s
 			w.name = ""
 		case first:
 			helped[found.name] = true
-			err = p.finishSplit(ctx, s, found.name, found.node)
+			w.splits++
+			err = p.finishSplit(ctx, s, found.name, found.node, w.splits <= patience)
 		}
 		if err != nil && !again(err) {
 			return err

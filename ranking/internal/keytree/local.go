@@ -12,6 +12,7 @@ type Local struct {
 	limit int
 	lost  atomic.Int64 // how often a tree had lost a node
 	queues
+	splitting sync.Map // keys of the nodes whose splits goroutines are finishing
 
 	mu      sync.Mutex // never held during a trip
 	routers map[string]*router
