@@ -222,8 +222,8 @@ func (l *lists) add(ctx context.Context, s kv.Store, added *plug.Added, more []p
 	}
 }
 
-// count adds the shares of moves in the transaction that has their entries. It counts the list of a
-// missing number.
+// count adds the shares of moves in a transaction that already has all their entries, and makes the
+// followers catch up. It counts the list of a missing number.
 func (l *lists) count(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	type key struct {
 		place  string
@@ -252,7 +252,7 @@ func (l *lists) count(ctx context.Context, s kv.Store, moves []*plug.Move) error
 		}
 		f.Tell(ctx, s, of.place, total[of], sum)
 	}
-	return nil
+	return l.eachFollowed(ctx, s, kv.Texts(keys, func(of key) string { return of.place }))
 }
 
 func (l *lists) tell(ctx context.Context, s kv.Store, m *plug.Move) {
@@ -288,11 +288,8 @@ func (l *lists) eachFollowed(ctx context.Context, s kv.Store, places []string) e
 // changed returns the changes of m that followers lack, with shares of 0, which had other values in
 // between.
 func (l *lists) changed(m *plug.Move) []plug.Share {
-	switch {
-	case m.Added == nil || underWayOf(m).followed:
+	if m.Added == nil || underWayOf(m).followed {
 		return nil
-	case l.isAtomic():
-		return l.shares(m)
 	}
 	return m.Added.Shares
 }
@@ -316,7 +313,7 @@ func (l *lists) Undo(ctx context.Context, s kv.Store, added *plug.Added, places 
 
 // The additions of a slow change are in doubt, too.
 func (l *lists) settleMove(m *plug.Move) error {
-	if m.Added == nil || l.isAtomic() {
+	if m.Added == nil {
 		return nil
 	}
 	if m.Added.Since.IsZero() && (l.tooLate(m.Began) || l.tooLate(m.Added.Began)) {

@@ -43,6 +43,7 @@ type lists struct {
 }
 
 var (
+	_ plug.Bulk     = (*lists)(nil)
 	_ plug.Listing  = (*lists)(nil)
 	_ plug.Meeter   = (*lists)(nil)
 	_ plug.Finisher = (*lists)(nil)
@@ -209,8 +210,23 @@ func (l *lists) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// An accepted append counts if the store refuses those to replaced segments. If the head was lost,
-// Prepare appends again.
+// EnterAll adds the records to the lists of their values. In a transaction After does the counting.
+func (l *lists) EnterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+	entries := make(map[string][]memberlog.Entry) // by place
+	for _, m := range moves {
+		e := in(m.ID, m.Rev, m.Ends, m.Is)
+		for _, place := range plug.Bares(m.Gained) {
+			entries[place] = append(entries[place], e)
+		}
+	}
+	places := slices.Sorted(maps.Keys(entries))
+	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
+		return l.logs.WriteAll(ctx, s, places[i], entries[places[i]])
+	})
+}
+
+// Chains reports whether an accepted append counts: then the store refuses those to segments that
+// were replaced. If the head of the list was lost, Prepare appends once more.
 func (l *lists) Chains(*plug.Move) bool { return kv.PowersOf(l.host.Store()).Unless }
 
 func (l *lists) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
@@ -250,26 +266,28 @@ func (l *lists) Committed(m *plug.Move) {
 
 // After updates the followers of the counts once for all moves.
 func (l *lists) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
-	if err := cmp.Or(kv.Each(ctx, s, moves, func(s kv.Store, _ int, m *plug.Move) error { return l.follow(ctx, s, m) })...); err != nil {
-		return err
-	}
-	if len(l.figures) == 0 {
-		return nil
-	}
-	if l.isAtomic() {
-		if err := l.count(ctx, s, moves); err != nil {
-			return err
+	var works []func(kv.Store) error
+	for _, m := range moves {
+		if places := l.moved(m); len(places) > 0 || l.countsBeside(m) {
+			works = append(works, func(s kv.Store) error { return l.follow(ctx, s, m, places) })
 		}
 	}
-	err := l.followed(ctx, s, moves)
+	err := cmp.Or(kv.Together(ctx, s, works...)...)
+	switch {
+	case err != nil || len(l.figures) == 0:
+		return err
+	case l.isAtomic():
+		return l.count(ctx, s, moves)
+	}
+	err = l.followed(ctx, s, moves)
 	for _, m := range moves {
 		err = cmp.Or(err, l.settleMove(m))
 	}
 	return err
 }
 
-func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
-	write := func(s kv.Store) error { return l.leave(ctx, s, m) }
+func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move, moved []string) error {
+	write := func(s kv.Store) error { return l.leave(ctx, s, m, moved) }
 	if !l.countsBeside(m) {
 		return write(s)
 	}
@@ -281,8 +299,7 @@ func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return kv.Together(ctx, s, works...)[0]
 }
 
-func (l *lists) leave(ctx context.Context, s kv.Store, m *plug.Move) error {
-	places := l.moved(m)
+func (l *lists) leave(ctx context.Context, s kv.Store, m *plug.Move, places []string) error {
 	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
 		return l.put(ctx, s, places[i], l.entryOf(m, places[i]))
 	})

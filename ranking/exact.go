@@ -23,7 +23,7 @@ var (
 // In a transaction the new entry counts at once.
 func (x exact) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if x.atomic() && !m.Rebuilds() {
-		return x.PrepareAll(ctx, s, []*plug.Move{m})
+		return x.EnterAll(ctx, s, []*plug.Move{m})
 	}
 	return x.eachPlace(ctx, s, m.Gained, func(s kv.Store, p place) error {
 		if err := p.err(); err != nil {
@@ -38,7 +38,7 @@ func (x exact) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-func (x exact) PrepareAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+func (x exact) EnterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	all := make(map[string][]keytree.Insertion) // by board
 	for _, m := range moves {
 		for _, text := range m.Gained {

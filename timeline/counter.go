@@ -15,10 +15,11 @@ var (
 	errNoCounter = errors.New("no counter") // absent or unusable
 )
 
-// take returns a unique number, above all acknowledged before the call. This is P1.
-func (l *lane) take(ctx context.Context, s kv.Store) (int64, error) {
+// take returns the last of run consecutive numbers, unique and above all numbers acknowledged before
+// the call. This is P1.
+func (l *lane) take(ctx context.Context, s kv.Store, run int64) (int64, error) {
 	for range pushTries {
-		n, err := l.takeOnce(ctx, s)
+		n, err := l.takeOnce(ctx, s, run)
 		if !errors.Is(err, errAgain) && !errors.Is(err, kv.ErrUnclear) {
 			return n, err
 		}
@@ -26,14 +27,14 @@ func (l *lane) take(ctx context.Context, s kv.Store) (int64, error) {
 	return 0, fmt.Errorf("%s: %w: no number after %d tries", l.counterKey(), kv.ErrUnavailable, pushTries)
 }
 
-func (l *lane) takeOnce(ctx context.Context, s kv.Store) (int64, error) {
-	known, n, err := l.ask(ctx, s)
+func (l *lane) takeOnce(ctx context.Context, s kv.Store, run int64) (int64, error) {
+	known, n, err := l.ask(ctx, s, run)
 	if err != nil {
 		return 0, err
 	}
-	g := l.shape
-	if !l.atomic && (n <= known || g.block(n) <= g.block(l.top())-g.blocks) {
-		// the counter went back, or the ring has passed this number
+	g, first := l.shape, n-run+1
+	if !l.atomic && (first <= known || g.block(first) <= g.block(l.top())-g.blocks) {
+		// The counter went back, or the ring has already passed this number.
 		if err := l.raise(ctx, s, max(known, l.top())); err != nil {
 			return 0, err
 		}
@@ -43,20 +44,20 @@ func (l *lane) takeOnce(ctx context.Context, s kv.Store) (int64, error) {
 	return n, nil
 }
 
-// ask increments the counter. known is the highest number known before, read from the segments on
-// first use of a lane.
-func (l *lane) ask(ctx context.Context, s kv.Store) (known, n int64, err error) {
+// ask adds run to the counter. known is the highest number known before, at the first use of the lane
+// from the segments.
+func (l *lane) ask(ctx context.Context, s kv.Store, run int64) (known, n int64, err error) {
 	known, first := l.meet()
 	switch {
 	case l.atomic:
 		// counter and segments always agree, and known numbers may have been rolled back
 		known, first = 0, false
-		n, err = l.increment(ctx, s)
+		n, err = l.increment(ctx, s, run)
 	case !first:
-		n, err = l.increment(ctx, s)
+		n, err = l.increment(ctx, s, run)
 	default:
 		errs := kv.Together(ctx, s,
-			func(s kv.Store) (err error) { n, err = l.increment(ctx, s); return err },
+			func(s kv.Store) (err error) { n, err = l.increment(ctx, s, run); return err },
 			func(s kv.Store) (err error) { known, err = l.join(ctx, s); return err },
 		)
 		if err = errs[0]; errs[1] != nil {
@@ -66,7 +67,7 @@ func (l *lane) ask(ctx context.Context, s kv.Store) (known, n int64, err error) 
 		l.learn(known)
 	}
 	if errors.Is(err, errNoCounter) {
-		n, err = l.recover(ctx, s, known)
+		n, err = l.recover(ctx, s, known, run)
 	}
 	return known, n, err
 }
@@ -88,18 +89,18 @@ func (l *lane) join(ctx context.Context, s kv.Store) (top int64, err error) {
 	return l.scan(ctx, s, i, i+1)
 }
 
-func (l *lane) increment(ctx context.Context, s kv.Store) (int64, error) {
-	r, err := kv.One(ctx, s, kv.OpIncrement(l.counterKey(), 1))
+func (l *lane) increment(ctx context.Context, s kv.Store, run int64) (int64, error) {
+	r, err := kv.One(ctx, s, kv.OpIncrement(l.counterKey(), run))
 	if err == nil && r.Number > lastStamp || errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrNotNumber) {
 		return 0, errNoCounter
 	}
 	return r.Number, err
 }
 
-// recover recreates the counter above top, the highest known stamp, and returns its value, the
-// caller's own. It reads the segments again: entries may have been pushed before the loss. This is
-// RECOVER.
-func (l *lane) recover(ctx context.Context, s kv.Store, top int64) (int64, error) {
+// recover recreates the counter and returns its value, the last of the caller's own numbers. top is
+// the highest known stamp. It reads the segments again: an earlier read may lack entries pushed before the loss.
+// This is RECOVER.
+func (l *lane) recover(ctx context.Context, s kv.Store, top, run int64) (int64, error) {
 	var count, high int64
 	var version kv.Version
 	errs := kv.Together(ctx, s,
@@ -113,9 +114,9 @@ func (l *lane) recover(ctx context.Context, s kv.Store, top int64) (int64, error
 		return 0, errAgain
 	}
 	top = max(top, high)
-	n := int64(1)
+	n := run
 	if top > 0 {
-		n = l.shape.next(top)
+		n = l.shape.next(top) + run - 1
 	}
 	if n > lastStamp {
 		return 0, fmt.Errorf("%s: %w: all numbers up to %d are used; the counter was set too high", l.counterKey(), kv.ErrNotNumber, int64(lastStamp))

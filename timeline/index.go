@@ -13,6 +13,7 @@ import (
 
 var (
 	_ plug.Index    = (*core)(nil)
+	_ plug.Bulk     = (*core)(nil)
 	_ plug.Meeter   = (*core)(nil)
 	_ plug.Finisher = (*core)(nil)
 )
@@ -54,6 +55,42 @@ func (c *core) prepareAll(ctx context.Context, s kv.Store, m *plug.Move, places 
 	return nil
 }
 
+// EnterAll gives the records of each lane consecutive numbers, in the order of moves.
+func (c *core) EnterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+	var lanes []laneName // in the order of their first records
+	joining := make(map[laneName][]*plug.Move)
+	for _, m := range moves {
+		for _, place := range m.Gained {
+			in := laneName{ownerOf(place), c.shardOf(m.ID)}
+			if joining[in] == nil {
+				lanes = append(lanes, in)
+			}
+			joining[in] = append(joining[in], m)
+		}
+	}
+	for _, in := range lanes {
+		if err := c.enterRun(ctx, s, c.shard(in.owner, in.shard), joining[in]); err != nil {
+			return c.failure(err)
+		}
+	}
+	return nil
+}
+
+func (c *core) enterRun(ctx context.Context, s kv.Store, l *lane, moves []*plug.Move) error {
+	run, now := int64(len(moves)), c.db.Now().UnixMilli()
+	last, err := l.take(ctx, s, run)
+	if err != nil {
+		return err
+	}
+	entries := make([]entry, run)
+	for i, m := range moves {
+		n := mark{last - run + 1 + int64(i), now}
+		m.Mark = c.marks.with(m.Mark, l.owner, n)
+		entries[i] = entry{n.stamp, n.at, []byte(m.ID)}
+	}
+	return l.add(ctx, s, entries...)
+}
+
 // unowned is the index of a shared timeline, where the ring of a change is known before the record.
 type unowned struct{ *core }
 
@@ -66,7 +103,7 @@ func (u unowned) Early(ctx context.Context, s kv.Store, id string) ([]byte, erro
 
 func (c *core) number(ctx context.Context, s kv.Store, owner, id string) (mark, error) {
 	c.noteBuilt(ctx)
-	n, err := c.lane(owner, id).take(ctx, s)
+	n, err := c.lane(owner, id).take(ctx, s, 1)
 	return mark{n, c.db.Now().UnixMilli()}, c.failure(err)
 }
 

@@ -197,7 +197,7 @@ func (r *numbered) push(ctx context.Context, s kv.Store, owner string, entries [
 	l := r.lane(owner)
 	for i, e := range entries {
 		var err error
-		if e.stamp, err = l.take(ctx, s); err == nil {
+		if e.stamp, err = l.take(ctx, s, 1); err == nil {
 			err = l.add(ctx, s, e)
 		}
 		if err != nil && i > 0 {

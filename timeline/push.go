@@ -9,20 +9,31 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-func (l *lane) add(ctx context.Context, s kv.Store, e entry) error {
-	if err := l.publish(ctx, s, e); err != nil {
-		return err
+// add publishes entries, which are in order, and does the upkeep due.
+func (l *lane) add(ctx context.Context, s kv.Store, entries ...entry) error {
+	for len(entries) > 0 {
+		n, block := 1, l.shape.block(entries[0].stamp)
+		for n < len(entries) && l.shape.block(entries[n].stamp) == block {
+			n++
+		}
+		if err := l.publish(ctx, s, entries[:n]...); err != nil {
+			return err
+		}
+		for _, e := range entries[:n] {
+			l.tidy(ctx, s, e.stamp)
+		}
+		entries = entries[n:]
 	}
-	l.tidy(ctx, s, e.stamp)
 	return nil
 }
 
-// publish puts e into its segment, where every new read finds it. This is P2.
-func (l *lane) publish(ctx context.Context, s kv.Store, e entry) error {
-	g := l.shape
-	i := g.segment(g.block(e.stamp))
-	a := addition{key: l.key(i), data: seal(e.encode(nil)), opens: g.isNew(e.stamp)}
-	return a.put(ctx, s, func() error { return l.trim(ctx, s, i, e.stamp) })
+// publish puts entries of one block into their segment. After it returns nil, every new read finds
+// them. This is P2.
+func (l *lane) publish(ctx context.Context, s kv.Store, entries ...entry) error {
+	g, top := l.shape, entries[len(entries)-1].stamp
+	i := g.segment(g.block(top))
+	a := addition{key: l.key(i), data: encodeAll(entries), opens: g.isNew(entries[0].stamp)}
+	return a.put(ctx, s, func() error { return l.trim(ctx, s, i, top) })
 }
 
 type addition struct {

@@ -44,7 +44,7 @@ func must(t testing.TB, err error) {
 }
 
 func (l *lane) push(ctx context.Context, body string) (int64, error) {
-	n, err := l.take(ctx, l.db.Store())
+	n, err := l.take(ctx, l.db.Store(), 1)
 	if err == nil {
 		err = l.add(ctx, l.db.Store(), entry{n, l.db.Now().UnixMilli(), []byte(body)})
 	}
@@ -100,7 +100,7 @@ func TestLane_Take_RaisesACounterAgainThatIsStillTooLow(t *testing.T) {
 	}
 	setCounter(t, mem, 4)
 	s := &interfering{Store: still{mem}, key: "t:T:N:#n", do: func() { setCounter(t, mem, top-1) }}
-	if n, err := openLane(t, s, Shape{Size: 64, Segment: 4}).take(ctx, s); n <= top || err != nil {
+	if n, err := openLane(t, s, Shape{Size: 64, Segment: 4}).take(ctx, s, 1); n <= top || err != nil {
 		t.Errorf("the number is %d, %v; want one above %d, which is in the ring", n, err, top)
 	}
 }
@@ -159,7 +159,7 @@ func takeBeside(t *testing.T, kind kv.Kind, lost bool) (n, added, top int64) {
 		mem.Evict("t:T:N:#n")
 	}
 	s := &splitting{Store: still{mem}, kind: kind, do: func() { push(); mem.Evict("t:T:N:#n") }}
-	n, err := openLane(t, s, shape).take(ctx, s)
+	n, err := openLane(t, s, shape).take(ctx, s, 1)
 	must(t, err)
 	return n, s.added, top
 }
@@ -230,7 +230,7 @@ func TestLane_Push_NearTheLastNumberIsShownOrRefused(t *testing.T) {
 func TestLane_Publish_AfterALapsSleepClobbersNothing(t *testing.T) {
 	ctx, s, shape := context.Background(), still{memkv.New(memkv.Options{})}, Shape{Size: 8, Segment: 2}
 	sleeper, others := openLane(t, s, shape), openLane(t, s, shape)
-	n, err := sleeper.take(ctx, s)
+	n, err := sleeper.take(ctx, s, 1)
 	must(t, err)
 	var want []string
 	for i := range 23 {

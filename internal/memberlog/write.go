@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/wire"
@@ -40,8 +40,7 @@ func (l *Logs) Append(ctx context.Context, s kv.Store, place string, e Entry) (T
 	if err := e.check(); err != nil {
 		return Ticket{}, l.failure(place, err)
 	}
-	w := l.newWrite(ctx, s, place, e)
-	t, err := w.append()
+	t, err := l.newWrite(ctx, s, place, e).append()
 	return t, l.failure(place, err)
 }
 
@@ -51,7 +50,10 @@ func (l *Logs) Settle(ctx context.Context, s kv.Store, place string, e Entry, t 
 	if t.settled {
 		return nil
 	}
-	w := l.newWrite(ctx, s, place, e)
+	return l.failure(place, l.newWrite(ctx, s, place, e).settle(t))
+}
+
+func (w *write) settle(t *Ticket) error {
 	for range maxTries {
 		ok, err := w.stands(t.name)
 		if ok {
@@ -60,27 +62,31 @@ func (l *Logs) Settle(ctx context.Context, s kv.Store, place string, e Entry, t 
 			*t, err = w.append()
 		}
 		if err != nil || t.settled {
-			return l.failure(place, err)
+			return err
 		}
 	}
-	return l.failure(place, kv.ErrConflict)
+	return kv.ErrConflict
 }
 
+// write adds entries to one segment of a list.
 type write struct {
 	*Logs
 	ctx   context.Context
 	s     kv.Store
 	place string
-	e     Entry
-	hash  uint64
+	rows  []row // in order
 	data  []byte
+	one   [1]row // room for rows
 
 	head *head // nil: unknown
 	read bool  // by this write
 }
 
 func (l *Logs) newWrite(ctx context.Context, s kv.Store, place string, e Entry) *write {
-	return &write{Logs: l, ctx: ctx, s: s, place: place, e: e, hash: hashOf(e.ID), data: appendRecord(nil, &e)}
+	w := &write{Logs: l, ctx: ctx, s: s, place: place, data: appendRecord(nil, &e)}
+	w.one[0] = row{e, hashOf(e.ID)}
+	w.rows = w.one[:]
+	return w
 }
 
 // opAppend is refused after a seal if the store can do that.
@@ -92,7 +98,13 @@ func (l *Logs) opAppend(s kv.Store, key string, data []byte) kv.Op {
 	return op
 }
 
-func (w *write) target() *part { return &w.head.parts[w.head.find(w.hash)] }
+// target returns the segment of the first entry.
+func (w *write) target() *part { return &w.head.parts[w.head.find(w.rows[0].hash)] }
+
+// isApart reports whether the entries belong in several segments.
+func (w *write) isApart() bool {
+	return len(w.rows) > 1 && w.target() != &w.head.parts[w.head.find(w.rows[len(w.rows)-1].hash)]
+}
 
 // append is W0 and W1.
 func (w *write) append() (Ticket, error) {
@@ -100,6 +112,9 @@ func (w *write) append() (Ticket, error) {
 		w.head = w.heads.get(w.place)
 	}
 	for range maxTries {
+		if w.head != nil && w.isApart() {
+			return Ticket{}, errApart
+		}
 		t, err := w.try()
 		if !errors.Is(err, errAgain) {
 			return t, err
@@ -108,8 +123,11 @@ func (w *write) append() (Ticket, error) {
 	return Ticket{}, kv.ErrConflict
 }
 
-// try appends to the segment that seems right. Without a head it assumes that the list has none, as
-// most have, and reads it in the same trip. It also reads an old head.
+// errApart: the entries belong in several segments.
+var errApart = errors.New("apart")
+
+// try appends the entry to the segment that seems right. Without a head it assumes that there is
+// none, as in most lists, and reads it in the same trip. It also reads a head that is old.
 func (w *write) try() (Ticket, error) {
 	n, asks := name{}, true
 	if w.head != nil {
@@ -124,7 +142,7 @@ func (w *write) try() (Ticket, error) {
 		if err := w.know(w.decodeHead(w.place, ops[1].Result)); err != nil {
 			return Ticket{}, err
 		}
-		if w.target().name != n {
+		if w.target().name != n || w.isApart() {
 			return Ticket{}, errAgain
 		}
 	}
@@ -223,9 +241,10 @@ func (w *write) again(err error) error {
 
 func (w *write) beginList() (Ticket, error) {
 	w.read = false
-	e := w.e
-	e.late = w.Confirm != nil
-	first := encodeSegment([]row{{Entry: e, hash: w.hash}})
+	for i := range w.rows {
+		w.rows[i].late = w.Confirm != nil || len(w.rows) > 1 // there may be repetitions
+	}
+	first := encodeSegment(w.rows)
 	_, err := kv.One(w.ctx, w.s, kv.OpAdd(w.key(w.place, name{}), first))
 	switch {
 	case err == nil:
@@ -275,56 +294,45 @@ func (w *write) stands(n name) (bool, error) {
 	return false, nil
 }
 
-// WriteAll is Write for many entries, in as many trips.
+// WriteAll is Write for many entries, in as many trips as one Write if the list's head is
+// remembered.
 func (l *Logs) WriteAll(ctx context.Context, s kv.Store, place string, entries []Entry) error {
-	for i := range entries {
-		if err := entries[i].check(); err != nil {
+	rows := make([]row, len(entries))
+	for i, e := range entries {
+		if err := e.check(); err != nil {
 			return l.failure(place, err)
 		}
+		rows[i] = row{e, hashOf(e.ID)}
 	}
-	rest, err := l.appendAll(ctx, s, place, entries)
-	if err != nil {
-		return l.failure(place, err)
-	}
-	return cmp.Or(kv.Each(ctx, s, rest, func(s kv.Store, _ int, e Entry) error { return l.Write(ctx, s, place, e) })...)
+	slices.SortFunc(rows, func(a, b row) int { return a.compare(&b) })
+	return l.failure(place, l.writeRows(ctx, s, place, rows))
 }
 
-func (l *Logs) appendAll(ctx context.Context, s kv.Store, place string, entries []Entry) (rest []Entry, err error) {
+// writeRows writes rows, which are in order, to their segments.
+func (l *Logs) writeRows(ctx context.Context, s kv.Store, place string, rows []row) error {
+	var writes []*write
 	h := l.heads.get(place)
-	if h == nil || l.isOld(h) {
-		if h, err = l.readHead(ctx, s, place); err != nil {
-			return nil, err
+	for len(rows) > 0 {
+		n := len(rows)
+		if h != nil {
+			last := h.parts[h.find(rows[0].hash)].last()
+			n = sort.Search(n, func(i int) bool { return rows[i].hash > last })
 		}
-	}
-	groups := make(map[int][]Entry)
-	for _, e := range entries {
-		at := h.find(hashOf(e.ID))
-		groups[at] = append(groups[at], e)
-	}
-	var ops []kv.Op
-	var to []int
-	for _, at := range slices.Sorted(maps.Keys(groups)) {
-		group := groups[at]
-		var data []byte
-		for i := range group {
-			data = appendRecord(data, &group[i])
+		w := &write{Logs: l, ctx: ctx, s: s, place: place, rows: rows[:n:n], head: h}
+		for i := range w.rows {
+			w.data = appendRecord(w.data, &w.rows[i].Entry)
 		}
-		ops, to = append(ops, l.opAppend(s, l.key(place, h.parts[at].name), data)), append(to, at)
+		writes, rows = append(writes, w), rows[n:]
 	}
-	_ = s.Do(ctx, ops)
-	now := h
-	if !kv.PowersOf(s).Unless {
-		if now, err = l.readHead(ctx, s, place); err != nil {
-			return nil, err
+	return cmp.Or(kv.Each(ctx, s, writes, func(s kv.Store, _ int, w *write) error {
+		w.s = s
+		t, err := w.append()
+		if err == nil && !t.settled {
+			err = w.settle(&t)
 		}
-	}
-	for i, at := range to {
-		n := h.parts[at].name
-		if k := now.indexOf(n); ops[i].Err() != nil || k < 0 || now.parts[k].rolling {
-			rest = append(rest, groups[at]...)
-		} else {
-			l.lookSometimes(place, n, len(ops[i].Value))
+		if errors.Is(err, errApart) {
+			return l.writeRows(ctx, s, place, w.rows)
 		}
-	}
-	return slices.Clip(rest), nil
+		return err
+	})...)
 }

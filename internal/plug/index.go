@@ -95,8 +95,11 @@ type Unlimited struct{}
 // Limit returns nil.
 func (Unlimited) Limit(Record) error { return nil }
 
-// Without returns the places that are not among others.
+// Without returns the places that are not among others. The result may share the memory of places.
 func Without(places, others []string) []string {
+	if len(places) == 0 || len(others) == 0 {
+		return slices.Clip(places)
+	}
 	var rest []string
 	known := wire.SetOf(others)
 	for _, place := range places {
@@ -125,10 +128,11 @@ type Chaining interface {
 	Chains(m *Move) bool
 }
 
-// Bulk is an Index that can prepare many new records in one transaction.
+// Bulk is an Index that can enter many new records at once, in one transaction.
 type Bulk interface {
-	// PrepareAll is Prepare for moves of absent records. An error ends the transaction.
-	PrepareAll(ctx context.Context, s kv.Store, moves []*Move) error
+	// EnterAll does the work of Prepare and Beside for all moves, all of absent records. After an
+	// error each record is stored alone.
+	EnterAll(ctx context.Context, s kv.Store, moves []*Move) error
 }
 
 // Listing is an Index of lists. It can list the records at a place, and remembers for a while which

@@ -3,7 +3,6 @@ package boltkv
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -82,7 +81,7 @@ func extend(op *kv.Op, it item, ok bool, in *live) error {
 	if len(op.Unless) > 0 && bytes.HasSuffix(it.value, op.Unless) {
 		return kv.ErrSealed
 	}
-	in.put(op.Key, item{value: slices.Concat(it.value, op.Value), expires: it.expires})
+	in.put(op.Key, it, op.Value...)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
@@ -129,20 +130,20 @@ func (s *Store) finish(b *batch) *failure {
 	if fail := s.full(); fail != nil {
 		return fail
 	}
-	return s.commit(b.in.changes, s.opts.Durability == Synced && !b.relaxed)
+	return s.commit(b.in, s.opts.Durability == Synced && !b.relaxed)
 }
 
-// commit appends changes to the log, and then lets the readers see them.
-func (s *Store) commit(changes map[string][]byte, synced bool) *failure {
+// commit appends the changes of in to the log, and then lets the readers see them.
+func (s *Store) commit(in *live, synced bool) *failure {
 	began := time.Now()
-	if cap(s.body) > keptRoom {
-		s.body = nil
-	}
-	s.body = encodeChanges(s.body[:0], changes)
+	body := encodeChanges(slices.Grow(s.body[:0], in.bytes), in.changes)
 	s.lastTime = max(s.lastTime, time.Now().UnixNano())
-	r := commitlog.Record{Time: s.lastTime, Version: s.version, Durable: s.durable.Load(), Body: s.body}
+	r := commitlog.Record{Time: s.lastTime, Version: s.version, Durable: s.durable.Load(), Body: body}
 	if fail := s.appended(s.log.Append(&r)); fail != nil {
 		return fail
+	}
+	if s.body = nil; cap(body) <= keptRoom {
+		s.body = body
 	}
 	if synced {
 		if fail := s.sync(s.log, r.Seq); fail != nil {
@@ -150,8 +151,8 @@ func (s *Store) commit(changes map[string][]byte, synced bool) *failure {
 		}
 	}
 	s.mu.Lock()
-	s.filling.add(changes, after(&r))
-	s.forget(changes)
+	s.filling.add(in.changes, after(&r))
+	s.forget(in.changes)
 	s.seen = s.log.Bytes()
 	s.mu.Unlock()
 	s.used = time.Now()

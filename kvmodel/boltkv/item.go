@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"unsafe"
 
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/codec"
@@ -28,18 +29,22 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func (it *item) encode(key string) []byte {
-	buf := make([]byte, itemHeader, itemHeader+len(it.value))
+// encode encodes it, with more at the end of its value.
+func (it *item) encode(key string, more []byte) []byte {
+	buf := make([]byte, itemHeader, itemHeader+len(it.value)+len(more))
 	buf[0] = itemMark
 	binary.BigEndian.PutUint64(buf[1:], uint64(it.version))
 	binary.BigEndian.PutUint64(buf[9:], uint64(it.expires))
-	buf = append(buf, it.value...)
-	binary.BigEndian.PutUint32(buf[17:], sumOf(key, buf))
+	buf = append(append(buf, it.value...), more...)
+	binary.BigEndian.PutUint32(buf[17:], sumOf(bytesOf(key), buf))
 	return buf
 }
 
-func sumOf[K string | []byte](key K, buf []byte) uint32 {
-	sum := crc32.Update(0, castagnoli, []byte(key))
+// bytesOf returns the bytes of key. They must not be changed.
+func bytesOf(key string) []byte { return unsafe.Slice(unsafe.StringData(key), len(key)) }
+
+func sumOf(key, buf []byte) uint32 {
+	sum := crc32.Update(0, castagnoli, key)
 	sum = crc32.Update(sum, castagnoli, buf[:17])
 	return crc32.Update(sum, castagnoli, buf[itemHeader:])
 }

@@ -153,7 +153,7 @@ func TestStore_Backup_ItemsAreWrittenAFewAtATime(t *testing.T) {
 		for i := range 100 {
 			key := fmt.Sprint("key", i)
 			it := item{value: make([]byte, 200), version: 1}
-			tr.set([]byte(key), it.encode(key))
+			tr.set([]byte(key), it.encode(key, nil))
 		}
 	}); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package boltkv
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -13,12 +12,13 @@ import (
 type base struct {
 	*Store
 	filling, moving *table
+	read            *tree // in the transaction of the current trip; nil: it has none yet
 }
 
 func (s *Store) look() base {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return base{s, s.filling, s.moving}
+	return base{s, s.filling, s.moving, nil}
 }
 
 func (b *base) get(key string) (item, bool) {
@@ -33,24 +33,31 @@ func (b *base) get(key string) (item, bool) {
 	return b.fromTree(key)
 }
 
-// fromTree returns the item of key in the tree. It leaves no transaction open: the mover waits for
-// open ones when the file grows.
-func (s *Store) fromTree(key string) (it item, ok bool) {
-	tx, err := s.beginRead()
-	if err != nil {
-		return item{damaged: err}, true
+// fromTree returns the item of key in the tree. The value is valid until the trip ends.
+func (b *base) fromTree(key string) (item, bool) {
+	if b.read == nil {
+		tx, err := b.beginRead()
+		if err != nil {
+			return item{damaged: err}, true
+		}
+		b.read = b.tree(tx)
 	}
-	defer func() { _ = tx.Rollback() }()
-	it, ok = s.tree(tx).get([]byte(key))
-	it.value = bytes.Clone(it.value)
-	return it, ok
+	return b.read.get(bytesOf(key))
+}
+
+// endTrip leaves no transaction open: the mover waits for open ones when the file grows.
+func (b *base) endTrip() {
+	if b.read != nil {
+		_ = b.read.tx.Rollback()
+		b.read = nil
+	}
 }
 
 func held(key string, buf []byte) (item, bool) {
 	if buf == nil {
 		return item{}, false
 	}
-	return decode([]byte(key), buf), true
+	return decode(bytesOf(key), buf), true
 }
 
 type live struct {
@@ -106,14 +113,17 @@ func (l *live) tooLarge() *failure {
 
 func (l *live) run(ops []kv.Op) *failure {
 	l.tell(func(st *Stats) { st.Ops += uint64(len(ops)) })
-	fail := l.guard(func() { run(ops, l) })
+	fail := l.guard(func() {
+		defer l.endTrip()
+		run(ops, l)
+	})
 	if fail == nil {
 		fail = l.tooLarge()
 	}
 	return fail
 }
 
-// get returns the item of key unless it has expired. The value is valid until the next call.
+// get returns the item of key unless it has expired. The value is valid until the trip ends.
 func (l *live) get(key string) (item, bool) {
 	it, ok := item{}, false
 	if buf, changed := l.changes[key]; changed {
@@ -127,10 +137,11 @@ func (l *live) get(key string) (item, bool) {
 	return it, ok
 }
 
-func (l *live) put(key string, it item) {
+// put stores it under key, with more at the end of its value.
+func (l *live) put(key string, it item, more ...byte) {
 	l.version++
 	it.version = kv.Version(l.version)
-	l.set(key, it.encode(key))
+	l.set(key, it.encode(key, more))
 }
 
 func (l *live) drop(key string) { l.set(key, nil) }

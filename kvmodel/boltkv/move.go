@@ -138,7 +138,7 @@ func (s *Store) moveItems(t *table) (left map[string][]byte, broken, err error) 
 		keys = keys[n:]
 		err := s.update(func(tr *tree) {
 			for _, key := range some {
-				tr.set([]byte(key), t.items[key])
+				tr.set(bytesOf(key), t.items[key])
 			}
 		})
 		if err != nil && !isBroken(err) {

@@ -240,14 +240,6 @@ func (c *change) noteStreaks(p *plan) {
 	}
 }
 
-func entersNewPlace(mv *plug.Move) bool {
-	if mv == nil {
-		return false
-	}
-	had := wire.SetOf(mv.Had)
-	return slices.ContainsFunc(mv.Gained, func(place string) bool { return !had.Has(place) })
-}
-
 // mostTelling prefers a taken value to a lost race.
 func mostTelling(errs []error) error {
 	var lost error

@@ -153,13 +153,15 @@ func checkExpiry(m *core.Model, at time.Time) error {
 
 func (c *change) planMoves(p *plan, old snapshot) {
 	p.moves = make([]*plug.Move, len(c.indexes))
+	room := make([]plug.Move, len(c.indexes))
 	if c.added == nil {
 		c.added = make([]plug.Added, len(c.indexes))
 	}
 	stands := p.stands()
 	for i, index := range c.indexes {
 		was, is := old.places[i], core.Places(index, p.value)
-		mv := &plug.Move{
+		mv := &room[i]
+		*mv = plug.Move{
 			ID: c.ID, Base: p.rec.Rev, Rev: p.env.Rev, Ends: p.env.Ends(), Stands: stands,
 			Gained: plug.Without(is, was), Lost: plug.Without(was, is), Was: was, Is: is,
 			Mark: p.rec.Envelope.Mark(index.Name()), Began: c.began, Added: &c.added[i],

@@ -95,7 +95,7 @@ func allSteps(ctx context.Context, m *core.Model, s kv.Store, all []left) []erro
 
 // Each step sets errs for the changes that failed.
 var stepsOfAll = []func(ctx context.Context, m *core.Model, s kv.Store, all []left, errs []error){
-	eachDoes((*change).begin), prepareAll, eachDoes((*change).put), eachDoes((*change).besides), afterAll, eachDoes((*change).end),
+	eachDoes((*change).begin), prepareAll, putAll, besideAll, afterAll, eachDoes((*change).end),
 }
 
 func eachDoes(f func(c *change, s kv.Store, p *plan) error) func(context.Context, *core.Model, kv.Store, []left, []error) {
@@ -124,8 +124,8 @@ func (c *change) begin(s kv.Store, p *plan) error {
 
 func prepareAll(ctx context.Context, _ *core.Model, s kv.Store, all []left, errs []error) {
 	for i, index := range all[0].c.indexes {
-		if bulk, ok := index.(plug.Bulk); ok && allNew(all) {
-			if err := bulk.PrepareAll(ctx, s, movesOf(all, i)); err != nil {
+		if bulk := bulkOf(index, all); bulk != nil {
+			if err := bulk.EnterAll(ctx, s, movesOf(all, i)); err != nil {
 				copy(errs, slices.Repeat([]error{lostIfRaced(err)}, len(all)))
 				return
 			}
@@ -139,23 +139,43 @@ func prepareAll(ctx context.Context, _ *core.Model, s kv.Store, all []left, errs
 	}
 }
 
-func allNew(all []left) bool {
-	return len(all) > 1 && !slices.ContainsFunc(all, func(l left) bool { return l.p.rec.Rev != 0 })
+// bulkOf returns the index if it can enter the records of all at once, otherwise nil.
+func bulkOf(index plug.Index, all []left) plug.Bulk {
+	if bulk, ok := index.(plug.Bulk); ok && len(all) > 1 && !slices.ContainsFunc(all, func(l left) bool { return l.p.rec.Rev != 0 }) {
+		return bulk
+	}
+	return nil
 }
 
-func (c *change) put(s kv.Store, p *plan) error {
-	if c.History > 0 && (p.value != nil || !c.Forgets) {
-		if err := c.keepRevision(s, p); err != nil {
-			return err
+// putAll is A2 on s, for the records and their histories.
+func putAll(ctx context.Context, _ *core.Model, s kv.Store, all []left, errs []error) {
+	ops := make([]kv.Op, len(all))
+	for i, l := range all {
+		if l.c.History > 0 && (l.p.value != nil || !l.c.Forgets) {
+			if errs[i] = l.c.keepRevision(s, l.p); errs[i] != nil {
+				return
+			}
+		}
+		l.c.setMarks(l.p)
+		ops[i] = l.c.Store(l.p.rec, l.p.env)
+	}
+	_ = s.Do(ctx, ops) // each op has its own result
+	for i := range ops {
+		errs[i] = lostIfRaced(ops[i].Err())
+	}
+}
+
+func besideAll(ctx context.Context, _ *core.Model, s kv.Store, all []left, errs []error) {
+	for i, index := range all[0].c.indexes {
+		if bulkOf(index, all) != nil {
+			continue
+		}
+		for k, l := range all {
+			if mv := l.p.moves[i]; mv != nil {
+				errs[k] = work.FirstError(errs[k], index.Beside(ctx, s, mv))
+			}
 		}
 	}
-	c.setMarks(p)
-	_, err := kv.One(c.ctx, s, c.Store(p.rec, p.env))
-	return lostIfRaced(err)
-}
-
-func (c *change) besides(s kv.Store, p *plan) error {
-	return work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index.Beside)...)...)
 }
 
 func (c *change) end(s kv.Store, p *plan) error {

@@ -136,7 +136,7 @@ func (p *nodes) readAround(ctx context.Context, s kv.Store, around map[string]bo
 	read := make(map[string]node, len(names))
 	for i, name := range names {
 		if got[i].leaf != nil && got[i].leaf.splitting {
-			return nil, cmp.Or(p.finishSplit(ctx, s, name, got[i]), errAgain)
+			return nil, cmp.Or(p.finishSplit(ctx, s, name, got[i], false), errAgain)
 		}
 		read[name] = got[i]
 	}

@@ -247,7 +247,7 @@ func (p *nodes) split(ctx context.Context, s kv.Store, at *spot, kept *leaf, due
 	if err != nil {
 		return err
 	}
-	_ = p.finishSplit(ctx, s, at.name, node{leaf: frozen})
+	_ = p.finishSplit(ctx, s, at.name, node{leaf: frozen}, false)
 	return nil
 }
 

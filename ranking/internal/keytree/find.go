@@ -60,10 +60,11 @@ func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, e
 
 type search struct {
 	bits    string
-	name    string // first node not known to be a router
-	width   int
-	missing int
-	at      *spot
+	name    string // the first node not known to be a router
+	width   int    // number of nodes to read
+	missing int    // how often a node was missing
+	splits  int    // how often a node was splitting
+	at      *spot  // nil: not found yet
 }
 
 func (p *nodes) search(bits string, n int) search {
@@ -112,7 +113,8 @@ func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met map[s
 			w.name = ""
 		case first:
 			helped[found.name] = true
-			err = p.finishSplit(ctx, s, found.name, found.node)
+			w.splits++
+			err = p.finishSplit(ctx, s, found.name, found.node, w.splits <= patience)
 		}
 		if err != nil && !again(err) {
 			return err

@@ -13,6 +13,7 @@ type Local struct {
 	limit int
 	lost  atomic.Int64
 	queues
+	splitting sync.Map // keys of the nodes whose splits goroutines are finishing
 
 	mu      sync.Mutex // never held during a trip
 	routers map[string]*router

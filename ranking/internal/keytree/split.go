@@ -3,14 +3,25 @@ package keytree
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // finishSplit adds the nodes below a frozen leaf and then turns it into a router. The result is a
-// function of the frozen leaf, so all processes do the same. frozen.version is 0 in the process
-// that froze the leaf: it does not know the version yet.
-func (p *nodes) finishSplit(ctx context.Context, s kv.Store, name string, frozen node) error {
+// function of the frozen leaf, so all processes do the same, and none can undo it. frozen.version
+// is 0 in the process that froze the leaf: it does not know the version yet.
+//
+// If another goroutine is at it and waits is set, finishSplit only waits a little. In a transaction
+// the other one could not go on.
+func (p *nodes) finishSplit(ctx context.Context, s kv.Store, name string, frozen node, waits bool) error {
+	key := p.key(name)
+	if _, busy := p.local.splitting.LoadOrStore(key, true); !busy {
+		defer p.local.splitting.Delete(key)
+	} else if waits && !kv.PowersOf(s).Inside {
+		kv.Pause(ctx, s, time.Millisecond)
+		return nil
+	}
 	r, below := p.below(name, frozen.leaf)
 	works := []func(kv.Store) error{func(s kv.Store) error { return p.add(ctx, s, below) }}
 	if frozen.version == 0 {

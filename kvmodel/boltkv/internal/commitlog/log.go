@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 )
 
 type File interface {
@@ -107,7 +108,7 @@ func (l *Log) Append(r *Record) error {
 		return err
 	}
 	r.Seq, r.link = l.next, l.link
-	l.buf = r.encode(l.buf[:0], l.salt)
+	l.buf = r.encode(slices.Grow(l.buf[:0], recordSize+len(r.Body)+8+ahead), l.salt)
 	length, sum := int64(len(l.buf)), binary.BigEndian.Uint32(l.buf)
 	grown := max(l.size, l.at+length)
 	if l.at+length > l.size {
