@@ -19,7 +19,7 @@ var buildKey = kv.NewClass("build", 1) // model
 
 var ErrTaken = errors.New("another process has taken the build over")
 
-// Busy: another process builds.
+// Busy is the error of a claim while another process builds.
 type Busy struct{ State }
 
 func (b *Busy) Error() string { return "process " + b.owner + " is building" }

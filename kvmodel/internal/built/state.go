@@ -10,7 +10,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Accepting the loss of a server's memory ends an Edition: knowledge from it is void in the next.
+// Edition is an edition of the store. Accepting the loss of a server's memory ends one: knowledge
+// from it is void in the next.
 type Edition struct{ number, id uint64 }
 
 func (b *Item) Edition() (e Edition) {

@@ -26,7 +26,8 @@ func (m *Model) EncodeBody(old *envelope.Envelope, v plug.Record) ([]byte, error
 	return m.Codec.Merge(old.Body, body)
 }
 
-// Tombstones through which numbers or a history are found never expire.
+// TTL returns the lifetime of env's record. Tombstones through which numbers or a history are found
+// never expire.
 func (m *Model) TTL(env *envelope.Envelope) time.Duration {
 	tombstone := times.Tombstone
 	if m.Numbers != nil || m.History > 0 && !m.Forgets {
