@@ -193,7 +193,7 @@ func (c *change) end(s kv.Store, p *plan) error {
 
 const (
 	mostTogether  = 1000    // records
-	firstTogether = 100     // records in the first transaction of a call
+	firstTogether = 100     // in the first transaction of a call, and at least in the others
 	bytesTogether = 4 << 20 // of the bodies
 	timeTogether  = 50 * time.Millisecond
 )
@@ -218,7 +218,7 @@ func paced(m *core.Model, n int, id func(i int) string) iter.Seq[[]int] {
 				return
 			}
 			if m.Db.Now().Sub(began) > timeTogether {
-				size = max(1, size/2)
+				size = max(firstTogether, size/2)
 			} else {
 				size = min(mostTogether, 2*size)
 			}
