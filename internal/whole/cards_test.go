@@ -89,7 +89,6 @@ func (s *site) furnish() {
 	})
 }
 
-// In this release, works have no index yet.
 func (s *site) older() (*kvmodel.DB, *kvmodel.Records[whole.Work, string]) {
 	s.t.Helper()
 	db, err := kvmodel.Open(s.store())
@@ -204,7 +203,6 @@ func (s *site) sees(code int, text string, args ...string) {
 	}
 }
 
-// An incident brings about the subject of a card.
 type incident struct {
 	card  string
 	kinds []string
@@ -212,7 +210,7 @@ type incident struct {
 }
 
 var incidents = []incident{
-	{"Other signs", siteKinds, func(t *testing.T, s *site, card string) { // The process was killed.
+	{"Other signs", siteKinds, func(t *testing.T, s *site, card string) {
 		s.furnish()
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), childVariable+"="+s.url)
@@ -241,7 +239,7 @@ var incidents = []incident{
 		s.sees(1, "warning", "status")
 		s.follow(card, "restore", "--store", "forget")
 	}},
-	{"A server has lost its memory", []string{"file", "Redis"}, func(t *testing.T, s *site, card string) { // the only one
+	{"A server has lost its memory", []string{"file", "Redis"}, func(t *testing.T, s *site, card string) {
 		s.furnish()
 		s.must([]int{0}, "export", s.at("FILE"))
 		if len(s.servers) == 0 {

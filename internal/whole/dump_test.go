@@ -27,7 +27,7 @@ func write(t *testing.T, path string, data []byte) {
 	t.Logf("%s: %d bytes of %d", path, packed.Len(), len(data))
 }
 
-// TTL is the rest at the time of the dump; 0: for ever.
+// TTL is the rest at the time of the dump; 0: none.
 type item struct {
 	Key   string
 	Value []byte

@@ -18,13 +18,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// Four processes change everything on a simulated store, and one kind of fault strikes them again
-// and again. After they end and their work is repaired, every index, count, rank and Len must be
-// the function of the records, or report a loss.
+// Four processes change everything on a simulated store, and one kind of fault strikes again and
+// again. After the repair, every index, count, rank and Len must be the function of the records, or
+// report a loss.
 
 type fault struct {
 	name   string
-	times  int // the greatest number of strikes
+	times  int
 	pause  time.Duration
 	strike func(*trial, kvtest.Moment) kvtest.Fault
 }
@@ -38,7 +38,6 @@ func each(f kvtest.Fault) func(*trial, kvtest.Moment) kvtest.Fault {
 	return func(*trial, kvtest.Moment) kvtest.Fault { return f }
 }
 
-// wrongClock makes a clock wrong, and right again at the next strike.
 func wrongClock(ahead time.Duration) func(*trial, kvtest.Moment) kvtest.Fault {
 	return func(r *trial, m kvtest.Moment) kvtest.Fault {
 		v := r.victims[m.Client]
@@ -88,19 +87,19 @@ type trial struct {
 	sim *kvtest.Sim
 	rng *rand.Rand
 
-	count   int          // ops of all processes
-	at      map[int]bool // the ops that the fault strikes
+	count   int
+	at      map[int]bool
 	struck  int
-	dead    bool               // a process is
-	until   time.Time          // when the store works again
-	outage  kvtest.Fault       // the fault of all ops before that
-	victims map[string]*victim // by the names of the processes
-	plain   bool               // the store is as memcached
+	dead    bool
+	until   time.Time
+	outage  kvtest.Fault
+	victims map[string]*victim
+	plain   bool // like memcached
 }
 
 type victim struct {
 	clock  kvtest.Clock
-	wrong  bool // the clock is
+	wrong  bool
 	cancel atomic.Pointer[context.CancelFunc]
 }
 
@@ -170,7 +169,7 @@ func (at trialAt) try(t *testing.T) (struck int, wrong []string, tale string) {
 	return r.struck, wrong, tale
 }
 
-// Calls of a process that sleeps may have no deadline, so that they go on when it wakes.
+// Calls of a sleeping process may lack a deadline, so that they go on when it wakes.
 func (r *trial) within(v *victim, limited bool) func(context.Context) (context.Context, context.CancelFunc) {
 	return func(ctx context.Context) (context.Context, context.CancelFunc) {
 		cancel := func() {}
@@ -192,13 +191,13 @@ func saysLoss(line string) bool {
 	return strings.Contains(line, fmt.Sprintf("got %q", whole.NeedsRebuild))
 }
 
-// faultLimits are the cells that may show less, with the reasons: see docs/reliability-matrices.md.
+// faultLimits are the cells that may show less, with the reasons.
 var faultLimits = map[[2]string]string{
 	{"board of a period", "clock -10 min and back"}: "a record that is made again by a process whose clock shows the day before is missing from today's board until its counter changes",
 }
 
-// followsCounts are the boards that miss a dead process's counts of its last second until the
-// counter changes: see repair.
+// followsCounts are the boards that miss a dead process's last counts until the counter changes:
+// see repair.
 var followsCounts = []string{"board over a counter", "board over a derived count", "board over a method", "board of a period"}
 
 const faultSeeds = 40

@@ -15,9 +15,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// Another process changes the person's work while that is purged, and one of its requests
-// arrives late: in the middle of the Purge, or after it. What the pages say to do then, to
-// purge once more, leaves nothing.
+// Another process changes the person's work during the Purge, and one of its requests arrives late.
+// A second Purge must leave nothing.
 func TestSweep_AfterALateRequestASecondPurgeLeavesNothing(t *testing.T) {
 	var count, at, run int
 	world := kvtest.World{MaxSteps: 1_000_000, Fault: func(m kvtest.Moment) kvtest.Fault {
@@ -43,7 +42,7 @@ func TestSweep_AfterALateRequestASecondPurgeLeavesNothing(t *testing.T) {
 				sim.Go("other", func(s kv.Store) {
 					l := opened(s)
 					for i := range 4 {
-						// It may come to nothing, and the work may be gone.
+						// It may fail, and the work may be gone.
 						_, _ = l.Works.Update(ctx, person, func(w *whole.Work) error {
 							w.Slug, w.Author, w.Tags = fmt.Sprint(person, "other", i), fmt.Sprint(person, "other", i), []string{"all", fmt.Sprint(person, "other", i)}
 							w.Price, w.Title = w.Price+10, fmt.Sprint(person, "other", i)
@@ -53,7 +52,7 @@ func TestSweep_AfterALateRequestASecondPurgeLeavesNothing(t *testing.T) {
 					time.Sleep(90 * time.Minute)
 					_ = l.DB.Close(ctx)
 				})
-				var names []string // that the work had when it was deleted, and which lead to its places
+				var names []string // values of the work when it was deleted, which lead to its places
 				sim.Go("purger", func(s kv.Store) {
 					l := opened(s)
 					must(t, errors.Join(l.Works.Delete(ctx, person), l.DB.Flush(ctx)))
@@ -89,8 +88,8 @@ func keptNames(t *testing.T, l *whole.Library) (names []string) {
 	return names
 }
 
-// isOfNoName reports whether trace is at a value that no kept version of the work has. Nothing
-// leads there.
+// isOfNoName reports whether trace is at a value that no kept version of the work has, so that
+// nothing leads there.
 func isOfNoName(trace string, names []string) bool {
 	key, _, _ := strings.Cut(trace, "=")
 	if !strings.HasPrefix(key, "l:Work:By") && !strings.HasPrefix(key, "t:Work:") {

@@ -51,7 +51,6 @@ func lister(t *testing.T, k kind) (look, use kv.Store) {
 	return look, use
 }
 
-// What every key of a real store holds is looked at.
 func TestForget_RealStoresKeepNoByte(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
@@ -73,7 +72,7 @@ func TestForget_RealStoresKeepNoByte(t *testing.T) {
 			must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: person, Kind: person, Until: time.Now().Add(48 * time.Hour)}))
 			must(t, l.DB.Flush(ctx))
 			must(t, l.Offers.Delete(ctx, "7"))
-			must(t, l.Tickets.Create(ctx, &whole.Ticket{Text: "next"})) // The journal goes on.
+			must(t, l.Tickets.Create(ctx, &whole.Ticket{Text: "next"}))
 			must(t, l.DB.Flush(ctx))
 			ahead.Store(int64(2 * time.Hour))
 			for range 50 {

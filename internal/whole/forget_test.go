@@ -83,7 +83,6 @@ func eachKind(t *testing.T, some []kind, f func(t *testing.T, k kind, s *memkv.S
 	}
 }
 
-// eachLibrary runs f on an empty store of each kind.
 func eachLibrary(t *testing.T, f func(t *testing.T, s *memkv.Store, l *whole.Library)) {
 	eachKind(t, kinds, func(t *testing.T, k kind, s *memkv.Store) {
 		l := opened(k.opened(s))
@@ -92,7 +91,6 @@ func eachLibrary(t *testing.T, f func(t *testing.T, s *memkv.Store, l *whole.Lib
 	})
 }
 
-// A record of a model with ids that do not name the person.
 func TestDelete_LeavesNoValueAfterTheSecondCleaning(t *testing.T) {
 	eachLibrary(t, func(t *testing.T, s *memkv.Store, l *whole.Library) {
 		o := &whole.Offer{ID: "7", Code: person, Kind: person, Until: time.Now().Add(48 * time.Hour)}
@@ -184,7 +182,7 @@ func during(t *testing.T, at int64, s *memkv.Store, hook func(h *hooked)) bool {
 func everyTrip(t *testing.T, f func(t *testing.T, at int64, s *memkv.Store) bool) {
 	step := proof.Size[int64](19, 1)
 	for at, more := int64(1), true; more && !t.Failed(); at += step {
-		more = false // unless f gets to say so
+		more = false
 		synctest.Test(t, func(t *testing.T) {
 			s := memkv.New(memkv.Options{})
 			l := opened(kinds[1].opened(s))
@@ -202,7 +200,7 @@ func TestSweep_ASecondPurgeFinishesWhatACrashHasLeft(t *testing.T) {
 	everyTrip(t, func(t *testing.T, at int64, s *memkv.Store) bool {
 		more := during(t, at, s, func(h *hooked) { h.dead.Store(true) })
 		l := libraryIn(t, kinds[1].opened(s))
-		time.Sleep(2 * time.Hour) // By then the journal of the dead process is removed.
+		time.Sleep(2 * time.Hour) // The journal of the dead process is removed by then.
 		must(t, l.Works.Purge(ctx, person))
 		must(t, l.Likes.Purge(ctx, whole.LikeID{User: "u", Work: person}))
 		must(t, l.Works.Purge(ctx, person))
@@ -262,7 +260,7 @@ func linesOf(t *testing.T, s kv.Store) []string {
 	return slices.DeleteFunc(tracesOf(t, s), func(trace string) bool { return !strings.HasPrefix(trace, "line:") })
 }
 
-// A line that names a value is written before the change, so it is there during the change.
+// A line that names a value is written before the change.
 func TestJournal_LinesGoSoonAfterADeletion(t *testing.T) {
 	eachKind(t, kinds, func(t *testing.T, k kind, s *memkv.Store) {
 		var named atomic.Bool
@@ -284,7 +282,6 @@ func TestJournal_LinesGoSoonAfterADeletion(t *testing.T) {
 	})
 }
 
-// The process dies with the line of a deletion open.
 func TestJournal_LinesOfTheDeadGoWithinTwoHours(t *testing.T) {
 	eachKind(t, kinds[1:], func(t *testing.T, k kind, s *memkv.Store) {
 		h := &hooked{Store: k.opened(s)}

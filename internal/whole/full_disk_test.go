@@ -15,17 +15,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// smallDisk is set in a process whose TMPDIR is a disk of its own of a few MB.
+// smallDisk is set in a process whose TMPDIR is a disk of a few MB.
 const smallDisk = "RINGTREE_WHOLE_SMALL_DISK"
 
-// fillTheDisk plays the card of that name: once more, in a process with a small disk.
+// fillTheDisk plays the card again in a process with a small disk.
 func fillTheDisk(t *testing.T, s *site, card string) {
 	if os.Getenv(smallDisk) == "" {
 		s.furnish()
 		onSmallDisk(t)
 		return
 	}
-	s.dir = os.TempDir() // Its path is short enough for a socket.
+	s.dir = os.TempDir() // The path must be short enough for a socket.
 	s.url = "bolt:" + s.at("app.db")
 	s.furnish()
 	s.app(func(l *whole.Library) {
@@ -50,7 +50,6 @@ func fillTheDisk(t *testing.T, s *site, card string) {
 	})
 }
 
-// fillTheServers plays the card on servers whose memory is full.
 func fillTheServers(t *testing.T, s *site, card string) {
 	limit := map[bool][2]string{
 		true:  {"CONFIG SET maxmemory 3mb\r\n", "CONFIG SET maxmemory 0\r\n"},
@@ -80,7 +79,7 @@ func fillTheServers(t *testing.T, s *site, card string) {
 	})
 }
 
-// onSmallDisk runs the test again in a process that has mounted a small disk for itself.
+// onSmallDisk runs the test again in a process that has mounted a small disk.
 func onSmallDisk(t *testing.T) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "full")
@@ -102,7 +101,6 @@ func onSmallDisk(t *testing.T) {
 	}
 }
 
-// fillUp writes to a file until its disk is full.
 func fillUp(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.Create(path)
@@ -118,7 +116,7 @@ func fillUp(t *testing.T, path string) {
 	must(t, file.Close())
 }
 
-// writeUntilFull creates works until one is refused, and returns how many were not.
+// writeUntilFull returns the number of works created before one is refused.
 func writeUntilFull(t *testing.T, s *site, l *whole.Library) (written int) {
 	t.Helper()
 	for {
@@ -141,7 +139,7 @@ func fullWork(i int) *whole.Work {
 	return &whole.Work{ID: fmt.Sprint("full-", i), Slug: fmt.Sprint("full-", i), Author: "ann", Title: strings.Repeat("t", 500)}
 }
 
-// leavesNothing wants a verb to end for want of room, and to leave no file behind.
+// leavesNothing requires a verb to fail for lack of room, and to leave no file behind.
 func (s *site) leavesNothing(args ...string) {
 	s.t.Helper()
 	s.sees(1, "no space left on device", args...)

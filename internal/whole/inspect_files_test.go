@@ -89,7 +89,7 @@ func TestMatrix_OfImports_OneThatIsCutShortNeedsARebuildAndGoesOn(t *testing.T) 
 				if _, err := in.Import(ctx, bytes.NewReader(file[:len(file)-30]), o); !errors.Is(err, inspect.ErrBadExport) {
 					t.Error("a file that is cut:", err)
 				}
-				// Where one process holds the store alone, a check is a reader that has them built.
+				// On a store held alone, a check is a reader that has indexes built.
 				if r := checked(t, l); r.Counts["not built"] == 0 && w.name != "alone" {
 					t.Error("indexes pass for whole:", r.Counts)
 				}

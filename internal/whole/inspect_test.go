@@ -81,7 +81,7 @@ func TestInspect_ASoundStoreChecksCleanAndNothingIsWritten(t *testing.T) {
 type planted struct {
 	w          kind
 	class, key string
-	number     bool  // the item is a number
+	number     bool
 	flip       *flip // nil: the item is lost
 }
 
@@ -93,13 +93,13 @@ func (p planted) String() string {
 }
 
 type fate struct {
-	quiet bool   // a check has no way to find it, or readers have made up for it
-	maybe bool   // it is quiet for some items of the class
-	stays bool   // a repair can only name it
-	why   string // in words
+	quiet bool // a check cannot find it, or readers have made up for it
+	maybe bool // quiet for some items of the class
+	stays bool // a repair can only name it
+	why   string
 }
 
-// fates are of faults that are not found or not mended: by class, or by class and "lost", "flip" or
+// fates are faults that are not found or not mended: by class, or by class and "lost", "flip" or
 // "digit".
 var fates = map[string]fate{
 	"per":                {quiet: true, why: "nothing else says what was counted"},
@@ -247,8 +247,8 @@ func TestInspect_ADamagedRecordOfAMemberIsMendedWithoutABuild(t *testing.T) {
 	})
 }
 
-// Members of boards over counters have records of their own, which no record of the model can
-// confirm. The key of a long id is hashed, and so does not say whose it is.
+// No record of the model confirms a member of a board over a counter. The key of a long id is
+// hashed.
 func TestInspect_ABitFlippedInAMembersOwnRecordIsFoundOnEveryBoard(t *testing.T) {
 	long := strings.Repeat("long-", 50)
 	w := lossWorlds[0]

@@ -10,10 +10,9 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// Judge returns the faults of the library once all writers have ended and everything left by dead
-// ones is repaired: answers of indexes that differ from the records, records and answers that
-// differ from the diary, and answers that no reader should have got. Each line begins with the
-// question.
+// Judge returns the faults of the library once all writers have ended and the work of dead ones is
+// repaired: answers that differ from the records, records and answers that differ from the diary,
+// and answers that no reader should have got. Each line begins with the question.
 func (l *Library) Judge(ctx context.Context, d *Diary) ([]string, error) {
 	shown := l.Look(ctx)
 	should, err := l.Should(ctx)
@@ -31,8 +30,8 @@ func (l *Library) Judge(ctx context.Context, d *Diary) ([]string, error) {
 	return append(wrong, last...), nil
 }
 
-// Live records of a timeline are there once, unless it has forgotten any, newer titles above older
-// ones.
+// Live records of a timeline are there once, newer titles above older ones, unless it has forgotten
+// any.
 func (l *Library) judgeTimelines(ctx context.Context, d *Diary, shown Shown) (wrong []string) {
 	works, err := live(ctx, l.Works.Records, WorkIDs)
 	if err != nil {
@@ -71,7 +70,7 @@ func hasForgotten(ctx context.Context, ring *timeline.Ring[Work], size int64) bo
 }
 
 func (d *Diary) judgeOrder(works []*Work, order []string) (wrong []string) {
-	calls := map[string]*Entry{} // that wrote a title, by title
+	calls := map[string]*Entry{} // by title
 	moved := map[string]bool{}   // ids with titles that may be older than their entries
 	for _, e := range d.entries {
 		if e.What == "make" || e.What == "edit" {
@@ -157,12 +156,12 @@ func (d *Diary) lastGone(id string) int {
 	return gone
 }
 
-// Each assigned number belongs to one ticket, and there are at most as many tickets as calls. There
-// may be more numbers: a repair leaves the number of a process taken for dead empty.
+// Each assigned number belongs to one ticket, and there are at most as many tickets as calls. A
+// repair leaves the number of a process taken for dead empty.
 func (d *Diary) judgeTickets(shown Shown) (wrong []string) {
 	last, err := strconv.Atoi(shown["Ticket Count"])
 	there := strings.Fields(shown["Ticket All"])
-	there = slices.DeleteFunc(there, func(word string) bool { _, err := strconv.Atoi(word); return err != nil }) // in an error
+	there = slices.DeleteFunc(there, func(word string) bool { _, err := strconv.Atoi(word); return err != nil })
 	asked, tickets, given := 0, len(there), map[string]bool{}
 	for _, e := range d.entries {
 		n, isNumber := strconv.Atoi(e.About)

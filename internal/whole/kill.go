@@ -36,8 +36,7 @@ func WriteUntilKilled(ctx context.Context, s kv.Store, tenant string, seed uint6
 	return ctx.Err()
 }
 
-// Kill starts child, whose standard output is written by WriteUntilKilled, and kills it after it
-// has been writing for life.
+// Kill starts child, which runs WriteUntilKilled, and kills it after it has been writing for life.
 func Kill(child *exec.Cmd, life time.Duration) error {
 	var said strings.Builder
 	child.Stderr = &said
@@ -66,8 +65,8 @@ type Healed struct {
 
 const lookAgain = 3 * time.Second
 
-// Heal opens the library of a tenant in s as the next process, and returns how long it takes until
-// all answers agree with the records. It gives up after limit.
+// Heal opens the library of a tenant in s as the next process, and measures the time until all
+// answers agree with the records. It gives up after limit.
 func Heal(ctx context.Context, s kv.Store, tenant string, limit time.Duration) (h Healed, err error) {
 	began := time.Now()
 	l, err := Open(s, kvmodel.Tenant(tenant))

@@ -46,7 +46,7 @@ func asFile(s kv.Store) kv.Powers {
 	return p
 }
 
-// still is a store that outlives its users, with some powers.
+// still outlives its users.
 type still struct {
 	kv.Store
 	powers kv.Powers
@@ -74,7 +74,6 @@ func libraryIn(t *testing.T, s kv.Store) *whole.Library {
 	return l
 }
 
-// calls has a writer make n random calls.
 func calls(l *whole.Library, d *whole.Diary, writer, n int, seed, stream uint64) {
 	w := whole.NewWriter(l, writer, rand.New(rand.NewPCG(seed, stream)), d)
 	for range n {
@@ -113,8 +112,8 @@ func open(t *testing.T, path string, at time.Time) kv.Store {
 	return s
 }
 
-// tap is a store that calls before ahead of each trip, which an error refuses, and after behind it.
-// Either may be nil.
+// tap calls before ahead of each trip, which an error refuses, and after behind it. Either may be
+// nil.
 type tap struct {
 	kv.Store
 	before func(ops []kv.Op) error
@@ -136,7 +135,6 @@ func (t tap) Do(ctx context.Context, ops []kv.Op) error {
 	return err
 }
 
-// distant returns s with trips that take so long.
 func distant(s kv.Store, trip time.Duration) kv.Store {
 	return tap{Store: s, before: func([]kv.Op) error { time.Sleep(trip); return nil }}
 }

@@ -39,8 +39,7 @@ func ticketID(t *Ticket) string {
 	return fmt.Sprint(t.ID)
 }
 
-// The likes of a work are shown apart, since they are no part of its record, and maintained times
-// by the day.
+// The likes of a work are no part of its record.
 func (l *Library) lookAtRecords(ctx context.Context, s Shown) {
 	records(ctx, s, "Work", l.Works.Records, workID, func(w *Work, err error) {
 		s.say("Work Likes "+w.ID, err, w.Likes)

@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// Whenever a record moves while its model is built, or ends, nothing of it stays where it was.
 func TestSweep_ARebuildLeavesNothingWhereRecordsWereThatMove(t *testing.T) {
 	moves := map[string]func(l *whole.Library) error{
 		"moves": func(l *whole.Library) error {

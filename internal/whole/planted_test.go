@@ -12,14 +12,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// byEach works share a list, a ring and a board. Names of authors are short, so that keys are not
+// byEach works share a list, a ring and a board. Short names of authors keep keys from being
 // hashed.
 const byEach = 3
 
 type plantedFault struct {
 	whole.Planted
 	of  *whole.Plant
-	met bool // it was found as what it is
+	met bool // reported as its kind
 }
 
 // Each fault is in the works of an author who has no other.
@@ -68,8 +68,8 @@ func TestLong_FaultsOfEachKindAreFoundAndMendedOrNamedAndNothingElse(t *testing.
 					if !slices.ContainsFunc(done.Left, func(f inspect.Fault) bool { return p.Has(f.ID, f.Key) }) {
 						t.Errorf("%s in %s is lost, and the repair does not name it", p.of.Name, p.ID)
 					}
-					// While it is not known what a record was, a board that has lost a part
-					// cannot be filled.
+					// While it is unknown what a record was, a board that has lost a part cannot be
+					// filled.
 					must(t, l.Works.Delete(ctx, p.ID))
 				}
 				rest(t, l)

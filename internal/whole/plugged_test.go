@@ -14,14 +14,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// An app that takes long to make its models has them repaired meanwhile.
 func TestRepair_OfALibraryRightAfterEachOfItsIndexesIsPluggedInIsComplete(t *testing.T) {
 	for world := range proof.Part(t, lossWorlds[:1], lossWorlds) {
 		t.Run(world.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, mem := t.Context(), memkv.New(memkv.Options{})
 				powers := world.powers(mem)
-				powers.Alone = true // so that a repair takes all others for dead
+				powers.Alone = true // so that repair takes all others for dead
 				diary := killedLibrary(t, still{mem, powers})
 				db, err := kvmodel.Open(still{mem, powers})
 				must(t, err)

@@ -36,7 +36,7 @@ func (pausing) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// On servers the mark of one goes, too, so that it counts as having lost its memory.
+// On servers a mark goes, too, so that one counts as having lost its memory.
 func (s *site) hurt() {
 	s.t.Helper()
 	store := s.store()
@@ -63,7 +63,7 @@ func (s *site) hurt() {
 	}
 }
 
-// recoverUntil kills recover after so many lines. The exit code is -1 then.
+// recoverUntil kills recover after so many lines, with the exit code -1.
 func (s *site) recoverUntil(lines int) (said []string, code int) {
 	s.t.Helper()
 	child := exec.Command(os.Args[0])
@@ -84,7 +84,6 @@ func (s *site) recoverUntil(lines int) (said []string, code int) {
 	return said, child.ProcessState.ExitCode()
 }
 
-// Each line that recover writes ends a step, or says what comes next.
 func TestLong_ARecoveryThatIsKilledAfterEachStepGoesOnAndEndsClean(t *testing.T) {
 	for kind := range proof.Part(t, siteKinds[:1], siteKinds) {
 		t.Run(kind, func(t *testing.T) {

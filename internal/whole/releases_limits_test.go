@@ -12,8 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// What the page says below its table: what one release cannot know of the other. Each test
-// also says when that is over.
+// The limits that docs/releases.md names below its table, and when each ends.
 
 func sideBySide(t *testing.T, older, newer app, test func(old, next *running)) {
 	t.Helper()

@@ -23,8 +23,8 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// The table of docs/releases.md shows what two releases may do side by side. Each change of its rows is a
-// change, and each cell an answer of a release: the right one, or ErrNeedsRebuild until a Rebuild.
+// The table of docs/releases.md: each row is a change, and each cell an answer of a release, right
+// or ErrNeedsRebuild until a Rebuild.
 
 type paper struct {
 	ID, Code, Text, Extra string
@@ -34,7 +34,7 @@ type paper struct {
 	Version               int64     `json:",omitzero"`
 	Views                 int64     `json:"-"`
 
-	stays bool // a release without ends made the last change
+	stays bool // the last change was by a release without ends
 }
 
 type papers = kvmodel.Records[paper, string]
@@ -80,13 +80,13 @@ func without(data []byte, field string) ([]byte, error) {
 }
 
 type app struct {
-	lacks    string // a field that its papers do not have
+	lacks    string
 	version  int
 	history  int
-	counts   bool // its papers have a hit counter
-	hourly   bool // and the counter has hours
-	expires  bool // some of its papers expire
-	versions bool // its papers count their changes
+	counts   bool
+	hourly   bool
+	expires  bool
+	versions bool // papers count their changes
 	shows    []sight
 }
 
@@ -101,9 +101,9 @@ type asked struct {
 
 type ledger struct {
 	all    map[string]paper
-	made   int                 // the number created so far
-	moved  []string            // their ids, by the last change of Text, the newest first
-	hours  map[string]int64    // hits of releases that count them by the hour
+	made   int
+	moved  []string            // ids by the last change of Text, newest first
+	hours  map[string]int64    // hits by releases that count by the hour
 	bodies map[string][]string // the codes of a paper, newest first; "" for one that was not kept
 }
 
@@ -127,9 +127,9 @@ type running struct {
 	*ledger
 	db     *kvmodel.DB
 	papers *papers
-	views  *index.Counter[string] // nil: it has none
+	views  *index.Counter[string]
 	looks  []asked
-	needs  bool // it answered ErrNeedsRebuild at least once
+	needs  bool // it returned ErrNeedsRebuild at least once
 }
 
 func (a app) run(t *testing.T, m *memkv.Store, tr *ledger) *running {
@@ -265,7 +265,7 @@ func (r *running) change(id string) {
 		return
 	}
 	if r.expires && p.isPast() {
-		return // Such a change is refused.
+		return
 	}
 	p.stays = !r.expires
 	p.Code, p.Text, p.Score = p.Code+"x", p.Text+"x", (p.Score+59)%101

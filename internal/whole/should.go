@@ -16,7 +16,7 @@ import (
 )
 
 // Should returns the correct answers of the library's indexes, according to its records. It reads
-// each record by its id, and not through any index.
+// each record by its id, not through an index.
 func (l *Library) Should(ctx context.Context) (Shown, error) {
 	r, err := l.read(ctx)
 	if err != nil {

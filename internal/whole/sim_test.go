@@ -22,8 +22,8 @@ import (
 )
 
 // In a run, some processes change everything at the same time on a simulated store, where some die
-// and some requests go astray. After all have ended, the dead are repaired, and every answer of the
-// library must be the one that its records imply.
+// and some requests go astray. After the repair, every answer must be the one that the records
+// imply.
 
 const (
 	runProcesses = 4
@@ -36,8 +36,8 @@ type limits struct {
 }
 
 type outcome struct {
-	wrong []string // wrong answers
-	tale  string   // printed if an answer is wrong
+	wrong []string
+	tale  string // printed if an answer is wrong
 	tally map[string]int
 }
 
@@ -54,7 +54,7 @@ type mishap struct {
 	what  string
 	at    int // the number of an op of all processes
 	fault kvtest.Fault
-	who   string // the process that dies
+	who   string
 }
 
 func mishaps(rng *rand.Rand, powers kvtest.Powers) []mishap {
@@ -135,7 +135,7 @@ func run(t *testing.T, seed uint64, lim limits) (out outcome) {
 	return out
 }
 
-// judged lets processes work, repairs what they have left, and returns the answer of Judge. It calls
+// judged lets processes work, repairs what they left, and returns the answer of Judge. It calls
 // anyDead when all have ended.
 func judged(t *testing.T, sim *kvtest.Sim, powers kvtest.Powers, process func(n int, d *whole.Diary) worker, anyDead func() bool) (*whole.Diary, []string) {
 	d, open := new(whole.Diary), false
@@ -170,7 +170,7 @@ type worker struct {
 	rng      *rand.Rand
 	diary    *whole.Diary
 
-	pause  time.Duration // after every eighth call, at most; 0: 2 seconds
+	pause  time.Duration
 	clock  *kvtest.Clock // nil: a right one
 	within func(context.Context) (context.Context, context.CancelFunc)
 }
@@ -196,9 +196,9 @@ func (k worker) work(store kv.Store) bool {
 }
 
 // repair starts after all others, and stays until everything is repaired. With keys on several
-// servers, a dead process may have left an entry without a line, so Size and Count are too high
-// until two pages, a minute apart, have found it (docs/lists.md). A board over a counter may lack a
-// dead process's last counts until the counter changes: touch changes it.
+// servers, a dead process may have left an entry without a line: Size and Count are too high until
+// two pages, a minute apart, have found it (docs/lists.md). A board over a counter may lack a dead
+// process's last counts until the counter changes, which touch does.
 func repair(store kv.Store, d *whole.Diary, touch bool) {
 	l, err := whole.Open(store)
 	if err != nil {
@@ -272,8 +272,7 @@ func runSeeds(t *testing.T) iter.Seq[uint64] {
 	}
 }
 
-// TestLong_EverythingIsAsTheRecordsSay goes on after a failed run, and prints the number of
-// failures of each kind.
+// It continues after a failed run, and prints the number of failures of each kind.
 func TestLong_EverythingIsAsTheRecordsSay(t *testing.T) {
 	full := limits{calls: runCalls / runProcesses, faults: 9}
 	tally, classes := map[string]int{}, map[string]int{}

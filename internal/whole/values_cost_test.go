@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// A process that many changes with one value keep busy follows it once for many of them.
 func TestValues_AHotValueIsFollowedOnceForManyChanges(t *testing.T) {
 	for name, as := range serverKinds {
 		if name == "embedded" {

@@ -36,8 +36,8 @@ type posts struct {
 
 type postsAs struct {
 	history   int
-	unvalued  bool // it does not keep the values
-	countedIn bool // the list is counted in a field of another model
+	unvalued  bool
+	countedIn bool
 }
 
 func openPosts(s kv.Store, as postsAs, opts ...kvmodel.Option) *posts {

@@ -28,7 +28,7 @@ func TestValues_AreThoseOfTheRecords(t *testing.T) {
 	})
 }
 
-// The model is a map of the existing posts. There are enough tags for several leaves.
+// There are enough tags for several leaves.
 func TestValues_AreWhatAMapOfTheRecordsSays(t *testing.T) {
 	eachServer(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		p := openPosts(s, postsAs{history: 9})

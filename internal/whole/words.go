@@ -14,17 +14,14 @@ var (
 	Mottos  = []string{"m1", "m2"}
 	Titles  = []string{"", "moss", "rain", "Rainbow", "réd"} // in order
 
-	// WorkIDs, OfferIDs, PieceIDs and PollIDs are the ids of all works, offers, pieces and polls.
 	WorkIDs  = Numbered("w", 12)
 	OfferIDs = Numbered("f", 6)
 	PieceIDs = Numbered("p", 6)
 	PollIDs  = Numbered("q", 2)
 )
 
-// Shelves is the number of shelves in a room, from 0.
 const Shelves = 2
 
-// Numbered returns n ids that begin with name.
 func Numbered(name string, n int) []string {
 	ids := make([]string, n)
 	for i := range ids {
