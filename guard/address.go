@@ -8,7 +8,7 @@ import (
 
 // Address returns the address of a request for limits: an IPv4 address, or the first 64 bits of an
 // IPv6 address, which belong to one customer. With proxied it is the last forwarded address, since
-// clients can forge all others.
+// clients can forge the others.
 func Address(r *http.Request, proxied bool) string {
 	if forwarded := r.Header.Values("X-Forwarded-For"); proxied && len(forwarded) > 0 {
 		last := forwarded[len(forwarded)-1]

@@ -17,7 +17,7 @@ type wrapper = func(kv.Store) kv.Store
 type brokenStore struct {
 	Name  string
 	Wrap  wrapper
-	Cases string // the cases of kvtest that must notice, separated by blanks
+	Cases string // the cases of kvtest that must notice
 }
 
 func brokenNamed(name string) brokenStore {

@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// complaintOf returns the complaint of test, or "" if it passes.
 func complaintOf(t testing.TB, test func(testing.TB)) string {
 	r := &recorder{TB: t}
 	done := make(chan struct{})

@@ -13,15 +13,14 @@ import (
 
 const faultName = "RINGTREE_FAULT"
 
-// Notices asserts that the test called name, which uses [Sweep] or [Explore], fails on a store that
-// breaks a promise of [kv.Store], since protocols depend on those promises: it runs the test once
-// with each of the faults, in a separate process. This finds tests that cannot fail. The test ends
-// with the first failing seed, so it may use many seeds.
+// Notices runs the test called name, which uses [Sweep] or [Explore], once with each of the faults,
+// in a separate process, and asserts that it fails. So it finds tests that cannot fail. The test
+// ends with the first failing seed, so it may use many seeds.
 //
-// A fault is one of
+// A fault breaks a promise of [kv.Store]:
 //
-//   - "blind KIND PREFIX": an op of this kind on a key that begins with PREFIX ignores the present
-//     item: an add or a cas is a set, a cdel is a delete, an append ignores Unless;
+//   - "blind KIND PREFIX": an op of this kind on a key with PREFIX ignores the present  item: an
+//     add or a cas is a set, a cdel is a delete, an append ignores Unless;
 //   - "lost KIND PREFIX": the first of these, and every third one after it, is answered and not
 //     kept;
 //   - "cut": the ops of a trip take effect in any order;

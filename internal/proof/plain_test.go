@@ -6,7 +6,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// withoutPowers returns s without any power, like memcached.
 func withoutPowers(s kv.Store) kv.Store { return plain{s} }
 
 type plain struct{ kv.Store }

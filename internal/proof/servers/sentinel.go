@@ -19,8 +19,8 @@ type Group struct {
 	Sentinels []*Process
 }
 
-// RedisGroup starts a group and returns when all know each other. More args are options of the
-// master and the replica.
+// RedisGroup starts a group and returns when all know each other. args are options of the master
+// and the replica.
 func RedisGroup(args ...string) (*Group, error) {
 	ports, err := FreePorts(5)
 	if err != nil {
@@ -103,7 +103,6 @@ func (g *Group) Failover() (err error) {
 	return err
 }
 
-// Stop ends all servers and removes their files.
 func (g *Group) Stop() {
 	for _, p := range append(g.Sentinels, g.Replica, g.Master) {
 		if p != nil {
