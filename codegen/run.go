@@ -16,8 +16,8 @@ import (
 )
 
 type Run struct {
-	Dir      string   // working directory; "": that of the process
-	Patterns []string // of packages, as for the go command; none: the one in the working directory
+	Dir      string   // "": the working directory of the process
+	Patterns []string // of packages, as for the go command; none: the one in Dir
 	Accept   bool     // write even if the lock file refuses
 }
 
@@ -53,7 +53,6 @@ func (run Run) Plan() (string, error) {
 	return strings.Join(plans, "\n"), nil
 }
 
-// load returns the packages, resolved and checked.
 func (run Run) load() (*problem.Reporter, []*model.Package, error) {
 	dir, err := filepath.Abs(run.Dir)
 	if err != nil {

@@ -31,7 +31,7 @@ func noteGone(m *model.Model, kind, name string) {
 	isTotal := m.Total && name == model.TotalName
 	switch kind {
 	case "index":
-		if name == model.TotalName { // Its numbers are those of a counter.
+		if name == model.TotalName { // the total's numbers are those of a counter
 			m.Gone.Counters = with(m.Gone.Counters, name, isTotal)
 		}
 		has := isTotal || slices.ContainsFunc(m.Indexes, func(x *model.Index) bool { return x.Stored == name || x.Values && x.ValuesStored() == name })

@@ -19,7 +19,6 @@ type rules struct {
 	model  *model.Model
 }
 
-// Models reports problems of the models of p, each taken as a whole.
 func Models(r *problem.Reporter, s *load.Source, p *model.Package) {
 	for _, m := range p.Models {
 		c := rules{r, s, m}
@@ -42,7 +41,7 @@ var recordMethods = []string{
 
 var hookShapes = []struct {
 	stored.MethodShape
-	form string // for messages
+	form string
 }{
 	{stored.MethodShape{Name: "Upgrade", Params: "int", Results: "error"}, "func(from int) error"},
 	{stored.MethodShape{Name: "Validate", Results: "error"}, "func() error"},

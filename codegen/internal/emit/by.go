@@ -7,7 +7,6 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// byExpr returns the literal for the owners of the rings or boards of x.
 func byExpr(x *model.Index, by *model.By, n *imports) string {
 	typ, v, value := x.Model.Type.Obj().Name(), variable(x.Model), n.typeString(by.Value)
 	field, result, expr, limit := "Value", value, by.Parts[0].Expr(v), ""
@@ -22,7 +21,6 @@ func byExpr(x *model.Index, by *model.By, n *imports) string {
 		n.runtime("kvmodel"), typ, value, keyExpr(by.Value, n), field, v, typ, result, expr, limit)
 }
 
-// byLine describes them in a comment.
 func byLine(by *model.By) string {
 	if by.Many {
 		return ", per value among " + english.List(labels(by.Parts))

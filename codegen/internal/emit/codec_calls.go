@@ -61,8 +61,8 @@ func (s *codecSet) function(verb string, t types.Type, in stored.Place) string {
 	return fmt.Sprintf("func(%s *%s.%s, v *%s) { %s }", letter, s.runtime(), stream, s.typeName(t, in.Pos), s.call(verb, t, letter, "v", in))
 }
 
-// direct returns the function for t, or "" for an unnamed slice, array, map or pointer. It reports
-// types without a stored form.
+// direct returns "" for an unnamed slice, array, map or pointer. It reports types without a stored
+// form.
 func (s *codecSet) direct(verb string, t types.Type, in stored.Place) string {
 	codec := s.runtime() + "." + verb
 	if stored.IsTime(t) {

@@ -8,8 +8,8 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// The database may keep a record in memory and give each caller a copy. The functions written here
-// copy the data behind slices, maps and pointers.
+// The database may keep a record in memory and give each caller a copy, which must not share data
+// behind slices, maps and pointers.
 
 type copying int
 
@@ -19,7 +19,7 @@ const (
 	never                  // only the type itself could do it
 )
 
-// copyingOf returns how to copy a t. within has the types on the path.
+// within has the types on the path.
 func (s *codecSet) copyingOf(t types.Type, within ...types.Type) copying {
 	t = types.Unalias(t)
 	for _, outer := range within {

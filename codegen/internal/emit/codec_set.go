@@ -16,10 +16,10 @@ import (
 // The output depends only on the types and their order.
 type codecSet struct {
 	*stored.Forms
-	names   map[string]string // helper names by type
+	names   map[string]string // by type
 	imports *imports
-	parts   []codecPart // named parts, in the order of writing
-	done    int         // number of parts written
+	parts   []codecPart // in the order of writing
+	done    int         // of parts
 	out     bytes.Buffer
 }
 
@@ -33,9 +33,9 @@ type codecPart struct {
 type part int
 
 const (
-	streamPart part = iota // the functions that write and read it
-	fieldsPart             // the function that knows its fields
-	copyPart               // the function that makes a copy independent
+	streamPart part = iota
+	fieldsPart
+	copyPart
 )
 
 func newCodecSet(f *stored.Forms, names *imports) *codecSet {
@@ -50,7 +50,6 @@ func (s *codecSet) codecOf(t types.Type, place string, pos token.Pos) string {
 	return base
 }
 
-// fieldsOf schedules the function for the fields of t, and returns its name.
 func (s *codecSet) fieldsOf(t types.Type, place string, pos token.Pos) string {
 	base := s.helper(t, place)
 	s.need(codecPart{t, base, pos, fieldsPart})
@@ -134,7 +133,7 @@ func (s *codecSet) checkNameable(t types.Type, pos token.Pos) {
 	case *types.Map:
 		s.checkNameable(t.Key(), pos)
 		s.checkNameable(t.Elem(), pos)
-	case interface{ Elem() types.Type }: // pointers, slices, arrays
+	case interface{ Elem() types.Type }:
 		s.checkNameable(t.Elem(), pos)
 	case *types.Named:
 		obj := t.Obj()

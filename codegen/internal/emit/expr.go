@@ -19,7 +19,6 @@ func receiverName(typ string) string {
 	return first
 }
 
-// composite returns the literal of a key with the parts of v.
 func composite(typ string, parts []model.Part, v string) string {
 	return typ + "{" + each(parts, func(p model.Part) string { return p.Name + ": " + p.Expr(v) }) + "}"
 }
@@ -48,7 +47,6 @@ func condition(x *model.Index, before string) string {
 	return fmt.Sprintf("%sIf: func(%s *%s) bool { return %s.%s },", before, v, typ, v, c.Name)
 }
 
-// keyExpr returns the expression that makes keys of a t.
 func keyExpr(t types.Type, names *imports) string {
 	kvmodel := names.runtime("kvmodel")
 	typ := names.typeString(t)

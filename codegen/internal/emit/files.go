@@ -1,5 +1,5 @@
-// Package emit is the last step: it prints models and decides nothing. Types that cannot be stored
-// are found here, while codecs are written.
+// Package emit is the last step: it prints models and decides nothing. It also reports types that
+// cannot be stored.
 package emit
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// Files returns kv.go, and a file beside each one with models, by path. It reports types that
-// cannot be stored.
+// Files returns kv.go, and a file beside each one with models. It reports types that cannot be
+// stored.
 func Files(r *problem.Reporter, p *model.Package) []output.File {
 	if len(p.Models) == 0 {
 		return nil
@@ -46,7 +46,6 @@ func Files(r *problem.Reporter, p *model.Package) []output.File {
 	return files
 }
 
-// takenNames returns names that generated code must not reuse.
 func takenNames(p *model.Package) map[string]bool {
 	taken := map[string]bool{"Models": true, "New": true}
 	for _, name := range p.Declared {

@@ -7,15 +7,14 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// handle is a field of a collection: its name, type and expression, its description, and the trips
-// of using it.
+// handle is a field of a collection, with the trips of using it.
 type handle struct {
 	name, typ, make, line, read string
 
 	reads string // what the method of a ranking reads, for the plan
 
-	// parts, if any, are the fields of a handle that is a struct, the first embedded. They are made
-	// in order, in c, the collection.
+	// parts are the fields of a handle that is a struct, the first embedded. They are made in
+	// order, in c, the collection.
 	parts []handle
 }
 
@@ -76,7 +75,6 @@ var batches = map[string]batch{
 	"every":   {"Every", "rankings follow before the reply"},
 }
 
-// tally returns the counter that rankings follow.
 func tally(c *model.Counter) string {
 	of := "Tally"
 	switch {

@@ -17,7 +17,6 @@ func makeUnique(x *model.Index, n *imports) string {
 	return n.runtime("index") + ".NewUnique(r, " + indexSpec(x, n) + heldFor(x, n) + ")"
 }
 
-// heldFor returns the argument for how long a record holds its values.
 func heldFor(x *model.Index, n *imports) string {
 	if x.For == 0 {
 		return ""

@@ -47,7 +47,6 @@ func children(m *model.Model) string {
 	return english.List(all) + " are deleted, too"
 }
 
-// trips returns the cost of the verbs before the reply.
 func trips(m *model.Model) string {
 	create, update, listing, again := 2, map[int]bool{2: true}, "", ""
 	switch {

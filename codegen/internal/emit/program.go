@@ -8,8 +8,8 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// Program returns the command name, which inspects databases with the models of p. dir is its
-// directory in the module.
+// Program returns the command name, in dir of the module, which inspects databases with the models
+// of p.
 func Program(p *model.Package, name, dir string) ([]byte, error) {
 	names := newImports(p.Types, map[string]bool{"main": true, "db": true})
 	inspect, kvmodel := names.runtime("inspect"), names.runtime("kvmodel")

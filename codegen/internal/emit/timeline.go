@@ -48,7 +48,6 @@ func standsByOwner(x *model.Index) bool {
 	return by != nil && by.Many && by.Parts[0].Name == x.Parts[0].Name
 }
 
-// holdsExpr returns whether p of v is a value for timeline.Text, in Go.
 func holdsExpr(p model.Part, v string) string {
 	switch u := p.Type.Underlying().(type) {
 	case *types.Basic:

@@ -4,10 +4,10 @@ import "github.com/ringtree/ringtree/codegen/internal/model"
 
 // emission is the printed form of a word's indexes.
 type emission struct {
-	typ  func(*model.Index, *imports) string // the type of its handle
-	make func(*model.Index, *imports) string // the expression that makes it from r, the records
-	line func(*model.Index) string           // its description, for the comment
-	read string                              // the trips of reading it, for the plan
+	typ  func(*model.Index, *imports) string // of its handle
+	make func(*model.Index, *imports) string // from r, the records
+	line func(*model.Index) string           // for the comment
+	read string                              // the trips of reading it
 
 	listing bool // it has pages of records
 

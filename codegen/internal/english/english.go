@@ -83,7 +83,6 @@ func Article(name string) string {
 	return "a " + name
 }
 
-// Capital returns name with a capital first letter.
 func Capital(name string) string {
 	r, size := utf8.DecodeRuneInString(name)
 	return string(unicode.ToUpper(r)) + name[size:]

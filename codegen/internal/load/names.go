@@ -72,7 +72,6 @@ func (d *Draft) ownNames(r *problem.Reporter) names {
 	return n
 }
 
-// nameID names the key type of an id of several fields.
 func (d *Draft) nameID(r *problem.Reporter, t nameTable) {
 	var parts []*Tagged
 	for _, t := range d.Tags {

@@ -135,7 +135,6 @@ func fieldNames(field *ast.Field) []string {
 	return names
 }
 
-// scanMethods adds the tagged methods in f to their models.
 func (s *Source) scanMethods(r *problem.Reporter, f *sourceFile) {
 	docs := map[*ast.CommentGroup]bool{}
 	for _, decl := range f.Syntax.Decls {
@@ -176,7 +175,6 @@ func (s *Source) addMethod(r *problem.Reporter, fn *ast.FuncDecl, text tag.Text)
 	s.Drafts[i].Tags = append(s.Drafts[i].Tags, t)
 }
 
-// constraintOf returns the build constraint of f, or "".
 func constraintOf(f *sourceFile) string {
 	for _, group := range f.Syntax.Comments {
 		if group.Pos() > f.Syntax.Package {

@@ -17,9 +17,9 @@ import (
 // checker type-checks packages with models and imports their dependencies.
 type checker struct {
 	fset    *token.FileSet
-	sources map[string]*Source // by import path
+	sources map[string]*Source
 	others  map[string]*types.Package
-	absent  map[string]string // the error of a package that could not be loaded
+	absent  map[string]string // of packages that could not be loaded
 }
 
 // check type-checks each package after those it imports.
@@ -154,7 +154,6 @@ func irrelevant(decl ast.Decl) bool {
 	return true
 }
 
-// keyDecls declares the key types to be generated.
 func (d *Draft) keyDecls() []ast.Decl {
 	var decls []ast.Decl
 	for _, k := range d.keys {

@@ -11,7 +11,6 @@ import (
 	"strings"
 )
 
-// problem is one complaint; its place is only a file if a line would not help.
 type problem struct {
 	place   token.Position // only the file if a line would not help
 	message string

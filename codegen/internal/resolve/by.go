@@ -16,7 +16,7 @@ func (b *builder) useGroup(m member, c tag.Clause) {
 	b.join(&model.Index{Model: b.model, Word: c.Word, Pos: m.at(c)}, m, c)
 }
 
-// byOf returns the value of by=: a field, a group or a method; nil without it.
+// byOf returns the value of by=; nil without it.
 func (b *builder) byOf(c tag.Clause) *model.By {
 	name := c.Get("by")
 	if key := b.draft.Group(name); key != nil && b.field(name) == nil {
@@ -35,12 +35,11 @@ func (b *builder) byOf(c tag.Clause) *model.By {
 		by.Value, by.Many = s.Elem(), true
 	}
 	if part.Method {
-		b.model.Methods[name] = part.Type // Add it to the guard.
+		b.model.Methods[name] = part.Type // for the guard
 	}
 	return by
 }
 
-// byPart returns the stored field or the method called name, or nil.
 func (b *builder) byPart(name string) *model.Part {
 	if f := b.field(name); f != nil {
 		part := b.part(f)
@@ -79,7 +78,7 @@ func (b *builder) keyMethod(name string) types.Type {
 	return f.Signature().Results().At(0).Type()
 }
 
-// byNames returns values for by=, without methods: a type may have many.
+// byNames leaves out methods: a type may have many.
 func (b *builder) byNames() []string { return append(b.fieldNames(), b.draft.Groups()...) }
 
 func byDef(by *model.By) string { return " by " + valuesDef(by.Parts, by.Value, by.Many) }

@@ -24,7 +24,7 @@ func (b *builder) useNumber(m member, c tag.Clause) {
 	b.needStored(m, c)
 	n := &model.Number{Of: b.byPart(c.Get("of")), If: b.condition(c.Get("if")), Pos: m.at(c)}
 	if n.Of != nil && n.Of.Method {
-		b.model.Methods[n.Of.Name] = n.Of.Type // The guard will hold it.
+		b.model.Methods[n.Of.Name] = n.Of.Type // for the guard
 	}
 	if c.Word == "sum" && n.Of == nil {
 		b.At(n.Pos, "sum=%s needs of=, the field or method to add up: write sum=%[1]s,of=Value", c.Value)

@@ -30,7 +30,7 @@ func (b *builder) settleRanking(x *model.Index, c tag.Clause) {
 	}
 }
 
-// settleReads settles which counters a method reads: those of of=, and for the plan the fields
+// settleReads finds the counters that a method reads: those of of=, and for the plan the fields
 // found in its body.
 func (b *builder) settleReads(x *model.Index, c tag.Clause) {
 	if x.Parts[0].Method {
@@ -91,8 +91,8 @@ func (b *builder) settlePeriod(x *model.Index, c tag.Clause) {
 	}
 }
 
-// scoreKind returns the kind of the stored scores: changing it requires a rebuild. Unsigned
-// integers of up to 32 bits are stored as signed ones.
+// Changing the kind of stored scores requires a rebuild. Unsigned integers of up to 32 bits are
+// stored as signed ones.
 func scoreKind(r *model.Ranking, t types.Type) string {
 	if stored.IsTime(t) {
 		return "time"
@@ -131,8 +131,8 @@ func rankingName(x *model.Index) string {
 	return name
 }
 
-// rankingDef leaves out what needs no rebuild: the reading order, shared ranks and the number of
-// periods.
+// rankingDef leaves out options that need no rebuild: the reading order, shared ranks and the
+// number of periods.
 func rankingDef(x *model.Index) string {
 	text := fmt.Sprintf("ranking %s %s", x.Parts[0].Stored, x.Ranking.Kind)
 	if len(x.Followed()) > 0 {

@@ -43,7 +43,6 @@ func fill(place func(*model.Model) *string) func(b *builder, m member, c tag.Cla
 	}
 }
 
-// useSkip reports other clauses beside the -.
 func (b *builder) useSkip(m member, c tag.Clause) {
 	if len(m.tagged.Clauses) > 1 {
 		b.At(m.at(c), "- leaves %s out of the record, so no other clause is allowed with it", m.Name)

@@ -17,7 +17,6 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// Package returns the package declared by s, and reports its problems.
 func Package(r *problem.Reporter, s *load.Source) *model.Package {
 	p := &model.Package{Name: s.Name, Path: s.Path, Dir: s.Dir, Module: s.Module, Types: s.Types, Declared: slices.Collect(maps.Keys(s.Declared()))}
 	var numbers []pendingNumber

@@ -98,7 +98,7 @@ func unknown(t types.Type, pos token.Pos, seen map[types.Type]bool) (token.Pos, 
 			return at, true
 		}
 		return unknown(t.Elem(), pos, seen)
-	case interface{ Elem() types.Type }: // pointers, slices, arrays, channels
+	case interface{ Elem() types.Type }:
 		return unknown(t.Elem(), pos, seen)
 	}
 	return pos, false

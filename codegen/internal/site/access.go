@@ -10,10 +10,10 @@ import (
 
 // Access decides which users may change records, and which fields.
 type Access struct {
-	Owner    string   // the field with the name of the only permitted user; "": Author or Owner
-	Anyone   bool     // every user may
-	ReadOnly bool     // no user may
-	Fields   []string // fields of forms; nil: all possible ones
+	Owner    string // the field with the name of the only permitted user; "": Author or Owner
+	Anyone   bool
+	ReadOnly bool
+	Fields   []string // of forms; nil: all possible ones
 }
 
 var owners = []string{"Author", "Owner"}

@@ -128,7 +128,6 @@ func (s *pages) ask(shown field, name, value string, t types.Type) {
 	}
 }
 
-// kind is the form control of a type.
 type kind int
 
 const (

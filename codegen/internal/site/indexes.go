@@ -12,12 +12,11 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// route is an address served from an index.
 type route struct {
 	Route, Title, Tab, Expr string
 
 	Number string // the type of the number in the address, or ""
-	part   part   // the part of the records it shows
+	part   part
 }
 
 // part is a selection of records. The first available one becomes the page of a model.

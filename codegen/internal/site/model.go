@@ -23,12 +23,12 @@ type pages struct {
 	Record, Records  string // prefixes of paths: recipe-book, recipe-books
 
 	ID, IDType, IDText string // its field, the type of that, and its text
-	NewID              string // for the id in a form; "" if people choose ids, or they are numbers
-	IDField            string // in a form, for an id that people choose
+	NewID              string // "" if people choose ids, or they are numbers
+	IDField            string // for an id that people choose
 	TitleExpr          string
 	When               string // the field for the age in lists
 
-	Forms                  bool   // whether there are forms
+	Forms                  bool
 	Author                 string // the field with the name of the author
 	AuthorText, AuthorUser string
 	AuthorShown, Owned     bool // whether pages show it, and whether only that user may change the record
@@ -43,10 +43,10 @@ type pages struct {
 	Links            []linked
 
 	model   *model.Model
-	private []string // the names of its private fields
+	private []string // names of private fields
 	chosen  []string // the fields of forms; nil: all known ones
-	known   []string // the possible fields of forms
-	hidden  []string // fields left out of forms, with the reason
+	known   []string // possible in forms
+	hidden  []string // from forms, with the reason
 }
 
 // field is part of forms, fact of pages.
@@ -185,7 +185,6 @@ func digits(t types.Type, expr string) string {
 	return "strconv.FormatInt(" + as("int64", t, expr) + ", 10)"
 }
 
-// variable returns a name for a record.
 func variable(name string) string {
 	short := strings.ToLower(name[:1])
 	if slices.Contains(taken, short) {

@@ -21,12 +21,11 @@ import (
 //go:embed files
 var files embed.FS
 
-// Site describes a new site.
 type Site struct {
 	Name    string // of its directory
 	Module  string
 	Version string // of ringtree
-	Templ   string // the version of templ
+	Templ   string
 	Replace string // the directory of ringtree; "": found by the go command
 }
 
@@ -102,7 +101,6 @@ func finishTempl(name string, text []byte) ([]output.File, error) {
 	}, in(name, err)
 }
 
-// in adds the name of the file to err, if any.
 func in(name string, err error) error {
 	if err == nil {
 		return nil

@@ -17,7 +17,7 @@ type Field struct {
 	Type  types.Type
 	Place Place
 
-	private bool // the word is on it, or on its embedding field
+	private bool // on it, or on its embedding field
 }
 
 // Place is where a type is used: a name for it if it has none, and the nearest field of the user's

@@ -47,7 +47,7 @@ func KeyStruct(t types.Type) *types.Struct {
 	return s
 }
 
-// KeyKind returns the kind of keys of a t, as in the lock file: changing it moves every key.
+// KeyKind is in the lock file: changing it moves every key.
 func KeyKind(t types.Type) string {
 	if s, ok := t.Underlying().(*types.Slice); ok {
 		t = s.Elem()

@@ -32,7 +32,7 @@ func holdsPrivate(t types.Type, seen map[types.Type]bool) bool {
 		}
 	case *types.Map:
 		return holdsPrivate(u.Key(), seen) || holdsPrivate(u.Elem(), seen)
-	case interface{ Elem() types.Type }: // pointers, slices, arrays
+	case interface{ Elem() types.Type }:
 		return holdsPrivate(u.Elem(), seen)
 	}
 	return false

@@ -12,7 +12,7 @@ import (
 // Text is the text of a kv tag, with the position of each byte.
 type Text struct {
 	Text  string
-	start token.Pos // of the literal or comment with the text
+	start token.Pos // of the literal or comment
 	at    []int     // offset of each byte of Text, and of its end, from start; nil: Text begins there
 }
 
