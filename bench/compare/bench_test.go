@@ -10,11 +10,9 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// benchSize is how many records the stores of a benchmark have.
 const benchSize = 10_000
 
-// BenchmarkStore does each workload on memory, on a file, on Redis and on memcached, one client
-// alone, for benchstat:
+// For benchstat:
 //
 //	go test -run - -bench . -count 10 ./compare > new.txt
 func BenchmarkStore(b *testing.B) {

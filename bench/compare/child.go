@@ -24,14 +24,14 @@ type job struct {
 	Peer  string
 	Place place.Place
 	Size  int
-	Load  [dataSets]bool // the data sets to load
+	Load  [dataSets]bool
 }
 
 type task struct {
 	Workload string
 	Clients  int
 	Lasts    time.Duration
-	Writes   int // percentage of writes among the pages of an app
+	Writes   int // among the pages of an app
 }
 
 type child struct {
@@ -41,7 +41,6 @@ type child struct {
 	out  *json.Decoder
 }
 
-// startChild starts a peer, which loads its data.
 func startChild(ctx context.Context, k kind, j job) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -157,8 +156,8 @@ func (s *subject) each(f func(loaded) error) (err error) {
 const (
 	warmUp = 4 // the warm-up takes 1/warmUp of the measurement's time
 
-	// Before its first measurement, a site's caches are filled: visitors clients read pages for visited
-	// times the time of a measurement.
+	// Before a site's first measurement, visitors clients fill its caches for visited times the
+	// time of a measurement.
 	visitors = 16
 	visited  = 8
 )

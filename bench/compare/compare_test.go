@@ -84,7 +84,6 @@ func TestMix_AsksForEachKindOfPageByItsShare(t *testing.T) {
 	}
 }
 
-// inMemory returns ringtree in memory with a data set, until t ends.
 func inMemory(t *testing.T, on dataSet, size int) *subject {
 	t.Helper()
 	j := job{Peer: "ringtree-memory", Size: size}
@@ -95,7 +94,6 @@ func inMemory(t *testing.T, on dataSet, size int) *subject {
 	return s
 }
 
-// counts carries out n operations, and counts them by their kinds.
 func counts(t *testing.T, n int, do op) map[string]int {
 	t.Helper()
 	got, r := map[string]int{}, rand.New(rand.NewPCG(1, 2))
@@ -165,7 +163,6 @@ func (f writerFunc) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// everything is results of all that may be measured.
 func everything() (all []result) {
 	value := 1000.0
 	next := func() spread { value *= 1.001; return spread{value, value, value} }

@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/examples/forum"
 )
 
-// member asks a forum for pages. Every other reader is a guest.
+// Every other reader is a guest.
 type member struct {
 	site.Forum
 	data *site.Threads
@@ -25,7 +25,7 @@ func (m member) reader(r *rand.Rand) int {
 
 func (m member) anyone(r *rand.Rand) int { return r.IntN(m.data.Users) }
 
-// forumViews are in the shares, in a thousand, of a real site. Only two in a hundred write.
+// The shares, in a thousand, are those of a real site. Only two in a hundred write.
 var forumViews = []view[member]{
 	{"story", 560, func(m member, ctx context.Context, r *rand.Rand) error {
 		page, err := m.Story(ctx, m.reader(r), m.data.Popular(r))
@@ -77,7 +77,7 @@ var forumViews = []view[member]{
 	}},
 }
 
-// forumMix requests pages of a link site, whose share of writes is fixed.
+// The share of writes is fixed.
 func forumMix(_ context.Context, s *subject, _ int) (op, error) {
 	m := s.on[onForum].(member)
 	return func(ctx context.Context, r *rand.Rand) (string, error) {

@@ -27,10 +27,9 @@ type kind struct {
 	loaders               [dataSets]loader
 }
 
-// loader opens a peer with a data set of a size.
 type loader interface {
 	load(ctx context.Context, at place.Place, size int) (loaded, error)
-	files(at place.Place) []string // used by the peer
+	files(at place.Place) []string
 }
 
 type loaded interface {

@@ -18,7 +18,6 @@ func (v visitor) anyone(r *rand.Rand) int { return r.IntN(v.data.Users) }
 
 func (v visitor) article(r *rand.Rand) string { return site.Slug(v.data.Popular(r)) }
 
-// view is a kind of page.
 type view[V any] struct {
 	name  string
 	share int // among the views of a list
@@ -73,7 +72,6 @@ var texts = func() (all [64]string) {
 	return all
 }()
 
-// mix requests pages of all kinds.
 func mix(_ context.Context, s *subject, writes int) (op, error) {
 	v := s.on[onSite].(visitor)
 	return func(ctx context.Context, r *rand.Rand) (string, error) {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// proxy delays each reply of a server, like a network with that round-trip time: pipelined requests
-// wait together, and dependent ones one after another.
+// proxy delays each reply of a server by a round-trip time: pipelined requests wait together, and
+// dependent ones one after another.
 type proxy struct {
 	listener net.Listener
 	server   string
@@ -52,7 +52,7 @@ func (p *proxy) serve() {
 	}
 }
 
-// late is a reply that must not be delivered before due.
+// late must not be delivered before due.
 type late struct {
 	data []byte
 	due  time.Time

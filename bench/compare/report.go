@@ -74,7 +74,7 @@ func writeWork(text *strings.Builder) {
 	}
 }
 
-// operations are in the order of the page; writes are the writing ones.
+// writes are the operations that write.
 var (
 	operations = []string{"W1", "W2", "W2deep", "W3", "W4", "W5", "W6", "W7r", "W7w", "W8r", "W8w", "W9"}
 	writes     = []string{"W3", "W4", "W7w", "W8w", "W9"}
@@ -212,7 +212,6 @@ var (
 	growers = []string{"gorm-sqlite", "pgx", "ringtree-file-periodic", "ringtree-redis"}
 )
 
-// writeGrowth adds p50 by size, if that was measured.
 func writeGrowth(text *strings.Builder, results []result) {
 	sizes := map[int]bool{}
 	for _, r := range results {

@@ -130,7 +130,6 @@ func readLines(file string) (*machine, []result, error) {
 	}
 }
 
-// The versions of modules matter to the results.
 var modules = []string{
 	"gorm.io/gorm", "gorm.io/driver/postgres", "github.com/jackc/pgx/v5", sqlite.Module,
 	"github.com/redis/rueidis", "go.etcd.io/bbolt", "github.com/bradfitz/gomemcache",

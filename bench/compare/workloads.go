@@ -13,8 +13,8 @@ import (
 
 type subject struct {
 	on      [dataSets]loaded
-	visited string // the workload whose pages have been in use
-	server  int    // the process of its server, 0 if it has none
+	visited string // whose pages have been in use
+	server  int    // its server's process, or 0
 }
 
 // operator is a peer with pages 1 to n.

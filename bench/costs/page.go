@@ -22,7 +22,6 @@ This page lists the cost of each method before its reply. ` + "`make docs`" + ` 
 - Work **after the reply**, such as removing old entries, is not counted.
 `
 
-// page returns docs/costs.md.
 func page(tables []Table, app []AppRow) []byte {
 	var b bytes.Buffer
 	b.WriteString(head)
@@ -44,7 +43,6 @@ func page(tables []Table, app []AppRow) []byte {
 	return b.Bytes()
 }
 
-// about returns n rounded to two digits.
 func about(n int) int {
 	unit := 1
 	for n/unit >= 100 {

@@ -21,11 +21,10 @@ type section struct {
 	rows  []row
 }
 
-// row is a measured call.
 type row struct {
 	name   string
 	before func(*world) error // prepares the call, unmeasured
-	wait   time.Duration      // time that passes before the call; 0: seconds
+	wait   time.Duration      // before the call; 0: seconds
 	do     func(*world) error
 	want   error
 }

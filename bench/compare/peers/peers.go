@@ -39,7 +39,7 @@ type Peer interface {
 
 	Get(ctx context.Context, id int64) (Row, error)
 	Newest(ctx context.Context, at string, limit int) ([]Row, error) // by UpdatedAt, from "" or a link on
-	Link(ctx context.Context, offset int) (at string, err error)     // to the pages after the newest offset ones, found once
+	Link(ctx context.Context, offset int) (at string, err error)     // to the pages after the newest offset ones
 	Top(ctx context.Context, limit int) ([]Row, error)               // by Views
 	Rank(ctx context.Context, id int64) (int, error)                 // by Views, 1 is the top
 	Update(ctx context.Context, id int64, body string) error         // and UpdatedAt becomes now
@@ -56,13 +56,12 @@ type Peer interface {
 	Flush(ctx context.Context) error
 }
 
-// ErrTaken means that another page has the slug.
 var ErrTaken = errors.New("the slug is taken")
 
 // Kept is the number of visits kept for an owner.
 const Kept = 30
 
-// All are the peers, ringtree's stores last.
+// All has ringtree's stores last.
 var All = []place.Kind[Peer]{
 	{Name: "gorm-postgres", Server: place.Postgres, Durable: place.Nothing, Open: place.Over(place.GormPostgres("gorm"), onGorm)},
 	{Name: "gorm-sqlite-full", Durable: place.Nothing, File: "gorm-full", Open: place.Over(place.GormSQLite("gorm-full.db", "FULL"), onGorm)},
@@ -78,7 +77,6 @@ var All = []place.Kind[Peer]{
 	{Name: "ringtree-memcached", Server: place.Memcached, Durable: place.Everything, Open: onStore("memcached://%memcached")},
 }
 
-// A link to pages older than t is its microseconds since 1970.
 func momentLink(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 
 func momentOf(link string) (time.Time, error) {

@@ -35,7 +35,6 @@ func read(name string) (cached, size int64, err error) {
 	return cached, size, err
 }
 
-// resident returns how many bytes of f are in the page cache.
 func resident(f *os.File, size int64) (int64, error) {
 	data, err := syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// OwnCPU returns the CPU time of this process.
 func OwnCPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

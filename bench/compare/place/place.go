@@ -26,16 +26,14 @@ const Clients = 32
 // Kind is a peer with the interface T.
 type Kind[T any] struct {
 	Name    string
-	Server  string // the program of its server; "" means none
+	Server  string // the program of its server, or ""
 	Durable string // the loss in a crash of the machine or the server
 	File    string // prefix of its file names, in the folder of a place
 	Open    Opener[T]
 }
 
-// Opener opens a database, or a peer, in a place.
 type Opener[T any] func(context.Context, Place) (T, error)
 
-// Over returns the opener of a peer over a database.
 func Over[D, T any](open Opener[D], peer func(D) T) Opener[T] {
 	return func(ctx context.Context, at Place) (p T, err error) {
 		db, err := open(ctx, at)
@@ -46,7 +44,6 @@ func Over[D, T any](open Opener[D], peer func(D) T) Opener[T] {
 	}
 }
 
-// The losses of a peer in a crash, least first.
 const (
 	Nothing    = "nothing"
 	LastWrites = "the last writes"

@@ -83,7 +83,6 @@ func comment(n int) string {
 
 var letters = []rune("abcdefghij klmnop qrst uvw xyz, etaoin shrdlu. 東京検索")
 
-// Body returns a text of about 2 KiB.
 func Body(seed int) string {
 	rng := rand.New(rand.NewPCG(uint64(seed), 7))
 	text := make([]rune, 2000)

@@ -13,7 +13,6 @@ import (
 // Forum is a link site, [forum], on a peer. It must be safe for concurrent use. A reader is the
 // number of a user, -1 for a guest.
 type Forum interface {
-	// Load fills the empty site.
 	Load(ctx context.Context, d *Threads) error
 	Close() error
 

@@ -106,7 +106,6 @@ func (g gormSite) views(ctx context.Context, viewer int, found []gormArticle) ([
 	return views, nil
 }
 
-// follows returns which authors viewer follows.
 func (g gormSite) follows(ctx context.Context, viewer int, authors []int64) (map[int64]bool, error) {
 	var found []gormFollow
 	err := g.WithContext(ctx).Where("reader = ? AND author IN ?", of(viewer), authors).Find(&found).Error

@@ -2,7 +2,7 @@ package site
 
 import "github.com/ringtree/ringtree/bench/compare/place"
 
-// All are the peers, ringtree's stores last.
+// All has ringtree's stores last.
 var All = []place.Kind[Site]{
 	{Name: "gorm-postgres", Server: place.Postgres, Durable: place.Nothing, Open: place.Over(place.GormPostgres("gorm_site"), onGorm)},
 	{Name: "gorm-sqlite-full", Durable: place.Nothing, File: "gorm-site-full", Open: place.Over(place.GormSQLite("gorm-site-full.db", "FULL"), onGorm)},

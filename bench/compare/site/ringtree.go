@@ -57,7 +57,7 @@ func (r *ringtree) load(ctx context.Context, d *Data) error {
 		r.Flush(ctx))
 }
 
-// nextMillisecond waits: articles of one millisecond are in no particular order in a timeline.
+// Articles of one millisecond are in no particular order in a timeline.
 func nextMillisecond() {
 	for now := time.Now().UnixMilli(); time.Now().UnixMilli() == now; time.Sleep(50 * time.Microsecond) {
 	}

@@ -22,7 +22,6 @@ const Shown = 20
 
 // Site is an app on a peer. It must be safe for concurrent use. A viewer is the number of a user.
 type Site interface {
-	// Load fills the empty site.
 	Load(ctx context.Context, d *Data) error
 	Close() error
 

@@ -38,11 +38,10 @@ type query struct {
 	row  func(scan func(...any) error) error
 }
 
-// errTaken means that a unique value is taken.
 var errTaken = errors.New("taken")
 
-// sqlSite is the app in handwritten SQL, with an index for each page, and an article's favorites
-// and tags in columns too.
+// sqlSite is handwritten SQL, with an index for each page, and an article's favorites and tags in
+// columns too.
 type sqlSite struct{ database }
 
 func onSQL(d database) Site { return sqlSite{d} }
@@ -123,7 +122,7 @@ func (p *profile) fill(to *conduit.Profile) {
 	}
 }
 
-// scanArticle returns an article without its body; more are further columns.
+// scanArticle leaves out the body; more are further columns.
 func scanArticle(scan func(...any) error, more ...any) (v conduit.ArticleView, err error) {
 	var tags string
 	var made, edited int64
