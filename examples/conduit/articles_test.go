@@ -55,7 +55,7 @@ func TestUpdateArticle_ANewTitleMovesTheSlug(t *testing.T) {
 		if slug := s.publish("bob", "Tea"); slug != "tea" {
 			t.Errorf("the old slug is not free: %s", slug)
 		}
-		title = "Tea" // which is taken now
+		title = "Tea"
 		x, err = s.UpdateArticle(ctx, ann, "green-tea", conduit.ArticleChange{Title: &title})
 		if err != nil || x.Slug == "tea" || x.Title != "Tea" {
 			t.Fatalf("%+v, %v", x, err)
@@ -98,7 +98,6 @@ func TestDeleteArticle_TakesCommentsAndFavoritesAlong(t *testing.T) {
 		for _, f := range []conduit.Filter{{}, {Tag: "drinks"}, {Author: "ann"}, {Favorited: "bob"}} {
 			s.lists("bob", f, ten, 1, "Coffee")
 		}
-		// Those of the other article are left.
 		if diff := cmp.Diff(map[string]int{"comments": 2, "favorites": 2}, s.left()); diff != "" {
 			t.Errorf("left mismatch (-want +got):\n%s", diff)
 		}
@@ -193,7 +192,7 @@ func TestFeed_IsOfThoseWhomTheReaderFollows(t *testing.T) {
 		}
 		feed(ten, 0) // of nobody
 		must(t, done(s.Follow(ctx, cid, "ann")))
-		feed(ten, 0) // of one who has written nothing
+		feed(ten, 0) // of an author without articles
 		s.publish("ann", "One")
 		s.publish("bob", "Two")
 		s.publish("ann", "Three")

@@ -7,8 +7,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Feed is GET /api/articles/feed: the articles of all authors that viewer follows, newest first. It
-// is limited to the newest thousand, the range of a page.
+// Feed is GET /api/articles/feed: the articles of all authors that viewer follows, newest first, up
+// to a thousand, the range of a page.
 func (a *App) Feed(ctx context.Context, viewer string, part Part) (*ArticlePage, error) {
 	var authors []string
 	for id, err := range a.m.Follows.ByReader.Of(viewer).IDs(ctx) {

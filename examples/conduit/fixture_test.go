@@ -15,12 +15,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// redis can do what a server of that kind can.
 type redis struct{ kvmodel.Store }
 
 func (redis) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
 
-// site is an app with some members, each of whom it knows by name.
 type site struct {
 	*conduit.App
 	t   *testing.T
@@ -45,7 +43,6 @@ func newSite(t *testing.T, store kvmodel.Store) *site {
 	return s
 }
 
-// left returns how many comments and favorites there are.
 func (s *site) left() map[string]int {
 	s.t.Helper()
 	s.flush()
@@ -87,7 +84,6 @@ func (s *site) publish(name, title string, tags ...string) string {
 	return x.Slug
 }
 
-// flush waits for what is done after replies.
 func (s *site) flush() {
 	s.t.Helper()
 	must(s.t, s.db.Flush(s.t.Context()))
@@ -114,7 +110,6 @@ func hasTitles(t *testing.T, p *conduit.ArticlePage, total int, want ...string) 
 	}
 }
 
-// done returns the error of a call.
 func done[T any](_ T, err error) error { return err }
 
 func must(t testing.TB, err error) {

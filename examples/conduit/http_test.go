@@ -21,7 +21,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// client is a client of the API.
 type client struct {
 	t       *testing.T
 	db      *kvmodel.DB
@@ -35,11 +34,10 @@ func newClient(t *testing.T, store kvmodel.Store) *client {
 	return &client{t: t, db: db, handler: conduit.Handler(app, conduit.Tokens{Key: []byte("a key of the tests")})}
 }
 
-// as returns a client with that token.
 func (c *client) as(token string) *client { return &client{c.t, c.db, c.handler, token} }
 
-// do sends a request, "GET /tags" or the like, and returns the status and the answer. The
-// number of articles is exact once what follows a change is done, so it waits for that.
+// do sends a request such as "GET /tags". The number of articles is exact once the work after
+// replies is done, so do waits for that.
 func (c *client) do(request, body string) (int, map[string]any) {
 	c.t.Helper()
 	must(c.t, c.db.Flush(c.t.Context()))
@@ -57,8 +55,7 @@ func (c *client) do(request, body string) (int, map[string]any) {
 	return w.Code, answer
 }
 
-// wants sends a request and compares what some of the answer is, by paths such as
-// article.author.username.
+// wants sends a request and compares parts of the answer, by paths such as article.author.username.
 func (c *client) wants(request, body string, status int, want map[string]any) map[string]any {
 	c.t.Helper()
 	got, answer := c.do(request, body)
@@ -75,7 +72,7 @@ func (c *client) wants(request, body string, status int, want map[string]any) ma
 	return answer
 }
 
-// at returns what stands in an answer at a path, in the first element of a list.
+// at returns the value in an answer at a path, in the first element of a list.
 func at(v any, path string) any {
 	for name := range strings.SplitSeq(path, ".") {
 		if all, ok := v.([]any); ok && len(all) > 0 {

@@ -22,7 +22,6 @@ func TestTrips_AChangeIsOneCommitOfTheFile(t *testing.T) {
 	})
 }
 
-// eachCall calls f with what each call costs on s.
 func eachCall(t *testing.T, s kvmodel.Store, f func(t *testing.T, call tour.Call, c tour.Cost)) {
 	t.Helper()
 	clock := new(tour.Clock)

@@ -44,7 +44,7 @@ func TestFollow_IsSeenByWhoFollowsAlone(t *testing.T) {
 			}
 		}
 		look("ann", false)
-		for range 2 { // Twice is once.
+		for range 2 {
 			p, err := s.Follow(ctx, s.ids["ann"], "bob")
 			if err != nil || !p.Following {
 				t.Errorf("followed: %+v, %v", p, err)

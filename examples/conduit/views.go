@@ -85,13 +85,12 @@ func orEmpty(texts []string) []string {
 // A byline is an article and its author, by their ids.
 type byline struct{ article, author string }
 
-// seen is the additional data for a viewer's page of articles.
 type seen struct {
 	profiles  map[string]Profile // by user id
 	favorites map[string]bool    // by article id
 }
 
-// see loads the additional data for bylines, each record once, in one trip.
+// see loads the additional data for a viewer's page, each record once, in one trip.
 func (a *App) see(ctx context.Context, viewer string, of []byline) (seen, error) {
 	var favorites map[FavoriteID]*Favorite
 	s := seen{favorites: map[string]bool{}}
@@ -133,7 +132,6 @@ func profileOf(u *User, following bool) Profile {
 	return Profile{Username: u.Username, Bio: orNull(&u.Bio), Image: orNull(&u.Image), Following: following}
 }
 
-// view returns article as viewer sees it, in one trip.
 func (a *App) view(ctx context.Context, viewer string, x *Article) (*ArticleView, error) {
 	s, err := a.see(ctx, viewer, bylines(x))
 	if err != nil {

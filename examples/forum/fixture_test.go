@@ -24,7 +24,6 @@ func (c *clock) Now() time.Time { return time.UnixMilli(1_800_000_000_000 + c.ms
 
 func (c *clock) pass(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 
-// site is a forum of a test.
 type site struct {
 	*forum.Forum
 	t     *testing.T
@@ -32,7 +31,6 @@ type site struct {
 	clock *clock
 }
 
-// onEngines calls f with a new site on each engine.
 func onEngines(t *testing.T, f func(s *site)) {
 	for name, url := range map[string]func(*testing.T) string{
 		"memory": func(*testing.T) string { return "mem:" },
@@ -68,12 +66,10 @@ func newSite(t *testing.T, store kvmodel.Store, c *clock) *site {
 	return &site{forum.Open(db), t, db, c}
 }
 
-// serverLike can do what Redis can.
 type serverLike struct{ kvmodel.Store }
 
 func (serverLike) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
 
-// flush waits for the work after replies.
 func (s *site) flush() {
 	s.t.Helper()
 	must(s.t, s.db.Flush(s.t.Context()))
@@ -86,7 +82,6 @@ func (s *site) join(names ...string) {
 	}
 }
 
-// submit returns a new story.
 func (s *site) submit(name, title string, tags ...string) *forum.Story {
 	s.t.Helper()
 	s.clock.pass(time.Second)
@@ -95,7 +90,6 @@ func (s *site) submit(name, title string, tags ...string) *forum.Story {
 	return story
 }
 
-// comment returns a new comment.
 func (s *site) comment(name, story, parent, text string) *forum.Comment {
 	s.t.Helper()
 	s.clock.pass(time.Second)

@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// What the plain reference of the site does not do by itself.
+// The reference of the site does not refuse these.
 func TestForum_RefusesABlankTitleAndAVoteOfTwo(t *testing.T) {
 	onEngines(t, func(s *site) {
 		ctx, t := s.t.Context(), s.t

@@ -7,7 +7,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Validate reports votes of more than one.
 func (v *Vote) Validate() error {
 	p := kvmodel.Problems{}
 	if v.Value != 1 && v.Value != -1 {
@@ -33,7 +32,6 @@ func (f *Forum) VoteStory(ctx context.Context, name, story string, value int64) 
 	return f.vote(ctx, &Vote{User: name, Item: story, Story: story, Author: s.Author, Value: value})
 }
 
-// VoteComment sets the reader's vote for a comment.
 func (f *Forum) VoteComment(ctx context.Context, name, comment string, value int64) error {
 	c, err := f.m.Comments.Get(ctx, comment)
 	if err != nil {

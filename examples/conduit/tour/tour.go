@@ -11,7 +11,7 @@ import (
 
 // Call is a call of an endpoint. It can be repeated, one at a time.
 type Call struct {
-	Endpoint string // as the API writes it
+	Endpoint string
 	With     string // the special condition of the call
 
 	// Most is the maximum number of trips of the call on a server, in a process that has made it
@@ -38,11 +38,11 @@ func Calls(ctx context.Context, app *conduit.App) ([]Call, error) {
 // site is an app with some members; bob follows all of them.
 type site struct {
 	app *conduit.App
-	ids map[string]string // of the members, by their names
+	ids map[string]string // by the members' names
 	n   int               // number of generated texts
 
 	first *conduit.ArticleView // by ann; bob likes it
-	other *conduit.ArticleView // another
+	other *conduit.ArticleView
 	note  *conduit.CommentView // by bob on the first
 	guest *conduit.Account
 }
@@ -89,13 +89,11 @@ func person(name string) conduit.NewUser {
 	return conduit.NewUser{Username: name, Email: name + "@example.com", Password: "secret"}
 }
 
-// fresh returns a text that is new.
 func (s *site) fresh(text string) string {
 	s.n++
 	return fmt.Sprintf("%s %04d", text, s.n)
 }
 
-// article returns a new article.
 func (s *site) article(tags ...string) conduit.NewArticle {
 	return conduit.NewArticle{Title: s.fresh("Rings"), Description: "What they are for", Body: "A ring keeps the newest.", TagList: tags}
 }
@@ -117,7 +115,6 @@ func (s *site) arrive(ctx context.Context) (err error) {
 	return last(s.app.Profile(ctx, "", s.guest.Username))
 }
 
-// comment makes s.note.
 func (s *site) comment(ctx context.Context) (err error) {
 	s.note, err = s.app.AddComment(ctx, s.ids["bob"], s.first.Slug, s.fresh("Nice."))
 	return err
@@ -193,5 +190,4 @@ func (s *site) calls() []Call {
 	}
 }
 
-// last returns the error of a call.
 func last[T any](_ T, err error) error { return err }
