@@ -96,16 +96,7 @@ func (c *client) signUp(name string) string {
 }
 
 func TestHandler_ServesTheWholeAPIOnEveryStore(t *testing.T) {
-	for name, url := range map[string]func(*testing.T) string{
-		"memory": func(*testing.T) string { return "mem:" },
-		"file":   onBolt,
-		"memcached": func(t *testing.T) string {
-			return "memcached://" + started(t, servers.Memcached, "memcached") + "?volatile=on"
-		},
-		"redis": func(t *testing.T) string { return "redis://" + started(t, servers.Redis, "redis-server") },
-	} {
-		t.Run(name, func(t *testing.T) { theWholeAPI(newClient(t, storeAt(t, url(t)))) })
-	}
+	servers.EachStore(t, func(t *testing.T, url string) { theWholeAPI(newClient(t, storeAt(t, url))) })
 }
 
 func theWholeAPI(c *client) {
@@ -228,14 +219,4 @@ func storeAt(t *testing.T, url string) kvmodel.Store {
 	s, err := kvopen.Store(t.Context(), url, all.Engines)
 	must(t, err)
 	return s
-}
-
-// started returns the address of a server of the test.
-func started(t *testing.T, start func(...string) (*servers.Process, error), program string) string {
-	t.Helper()
-	servers.Need(t, program)
-	p, err := start()
-	must(t, err)
-	t.Cleanup(p.Stop)
-	return p.Addr
 }

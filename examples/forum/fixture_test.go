@@ -32,30 +32,11 @@ type site struct {
 }
 
 func onEngines(t *testing.T, f func(s *site)) {
-	for name, url := range map[string]func(*testing.T) string{
-		"memory": func(*testing.T) string { return "mem:" },
-		"file":   func(t *testing.T) string { return "bolt:" + t.TempDir() + "/forum.db?durability=unsynced" },
-		"memcached": func(t *testing.T) string {
-			return "memcached://" + started(t, servers.Memcached, "memcached") + "?volatile=on"
-		},
-		"redis": func(t *testing.T) string { return "redis://" + started(t, servers.Redis, "redis-server") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			store, err := kvopen.Store(t.Context(), url(t), all.Engines)
-			must(t, err)
-			f(newSite(t, store, new(clock)))
-		})
-	}
-}
-
-// started returns the address of a server of the test.
-func started(t *testing.T, start func(...string) (*servers.Process, error), program string) string {
-	t.Helper()
-	servers.Need(t, program)
-	p, err := start()
-	must(t, err)
-	t.Cleanup(p.Stop)
-	return p.Addr
+	servers.EachStore(t, func(t *testing.T, url string) {
+		store, err := kvopen.Store(t.Context(), url, all.Engines)
+		must(t, err)
+		f(newSite(t, store, new(clock)))
+	})
 }
 
 func newSite(t *testing.T, store kvmodel.Store, c *clock) *site {

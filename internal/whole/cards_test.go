@@ -41,18 +41,12 @@ var siteKinds = []string{"file", "memcached", "Redis"}
 func newSite(t *testing.T, kind string) *site {
 	t.Helper()
 	s := &site{t: t, dir: t.TempDir()}
-	add := func(p *servers.Process, err error) {
-		must(t, err)
-		t.Cleanup(p.Stop)
-		s.servers = append(s.servers, p)
-	}
 	switch kind {
 	case "memcached":
-		add(servers.Memcached())
-		add(servers.Memcached())
+		s.servers = []*servers.Process{servers.Of(t, "memcached"), servers.Of(t, "memcached")}
 		s.url = "memcached://" + s.servers[0].Addr + "," + s.servers[1].Addr
 	case "Redis":
-		add(servers.Redis())
+		s.servers = []*servers.Process{servers.Of(t, "redis-server")}
 		s.url = "redis://" + s.servers[0].Addr + "/0"
 	default:
 		s.url = "bolt:" + s.at("app.db")
@@ -378,9 +372,6 @@ func TestMatrix_OfCards_FollowedToACleanCheck(t *testing.T) {
 	}
 	for p := range proof.Part(t, few, every) {
 		t.Run(p.kind+": "+p.card, func(t *testing.T) {
-			if program := map[string]string{"memcached": "memcached", "Redis": "redis-server"}[p.kind]; program != "" {
-				servers.Need(t, program)
-			}
 			t.Parallel()
 			card(t, p.card)
 			s := newSite(t, p.kind)

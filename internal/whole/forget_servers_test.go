@@ -12,24 +12,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/memcachekv"
-	"github.com/ringtree/ringtree/kvmodel/rediskv"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
-
-type server struct {
-	program string
-	start   func(...string) (*servers.Process, error)
-	open    func(addr string) (kv.Store, error)
-}
-
-var kin = map[string]server{
-	"redis": {"redis-server", servers.Redis, func(addr string) (kv.Store, error) {
-		return rediskv.Open(ctx, rediskv.Options{Addrs: []string{addr}})
-	}},
-	"memcached": {"memcached", servers.Memcached, func(addr string) (kv.Store, error) {
-		return memcachekv.OpenVolatile([]string{addr}, memcachekv.Options{})
-	}},
-}
 
 func lister(t *testing.T, k kind) (look, use kv.Store) {
 	t.Helper()
@@ -39,14 +24,15 @@ func lister(t *testing.T, k kind) (look, use kv.Store) {
 		t.Cleanup(func() { s.Close() })
 		return s, still{s, kv.PowersOf(s)}
 	}
-	servers.Need(t, kin[k.name].program)
-	p, err := kin[k.name].start()
-	must(t, err)
-	t.Cleanup(p.Stop)
-	look, err = kin[k.name].open(p.Addr)
+	program, parameters := "redis-server", ""
+	if k.name == "memcached" {
+		program, parameters = "memcached", "?volatile=on"
+	}
+	url := k.name + "://" + servers.Of(t, program).Addr + parameters
+	look, err := kvopen.Store(ctx, url, all.Engines)
 	must(t, err)
 	t.Cleanup(func() { look.Close() })
-	use, err = kin[k.name].open(p.Addr)
+	use, err = kvopen.Store(ctx, url, all.Engines)
 	must(t, err)
 	return look, use
 }

@@ -59,14 +59,9 @@ func TestLong_WhatAKilledProcessLeavesIsRightAgain(t *testing.T) {
 	if !proof.Long() {
 		return // On a server a process counts as dead after half a minute.
 	}
-	for scheme, start := range map[string]func() (*servers.Process, error){
-		"redis":     func() (*servers.Process, error) { return servers.Redis() },
-		"memcached": func() (*servers.Process, error) { return servers.Memcached("-m", "1024") },
-	} {
+	for scheme, server := range map[string][]string{"redis": {"redis-server"}, "memcached": {"memcached", "-m", "1024"}} {
 		t.Run(scheme, func(t *testing.T) {
-			p, err := start()
-			must(t, err)
-			t.Cleanup(p.Stop)
+			p := servers.Of(t, server[0], server[1:]...)
 			eachKilled(t, 40, proof.Rounds(t, 2, 1000), func(string) string { return scheme + "://" + p.Addr })
 		})
 	}

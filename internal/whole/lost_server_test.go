@@ -100,9 +100,7 @@ func twoServers(t *testing.T, args ...string) (two []*servers.Process, open func
 	t.Helper()
 	var addrs []string
 	for range 2 {
-		p, err := servers.Memcached(args...)
-		must(t, err)
-		t.Cleanup(p.Stop)
+		p := servers.Of(t, "memcached", args...)
 		two, addrs = append(two, p), append(addrs, p.Addr)
 	}
 	return two, func() kv.Store {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/internal/proof"
-	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -87,9 +86,6 @@ func (s *site) recoverUntil(lines int) (said []string, code int) {
 func TestLong_ARecoveryThatIsKilledAfterEachStepGoesOnAndEndsClean(t *testing.T) {
 	for kind := range proof.Part(t, siteKinds[:1], siteKinds) {
 		t.Run(kind, func(t *testing.T) {
-			if program := map[string]string{"memcached": "memcached", "Redis": "redis-server"}[kind]; program != "" {
-				servers.Need(t, program)
-			}
 			t.Parallel()
 			s := newSite(t, kind)
 			s.furnish()

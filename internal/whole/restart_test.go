@@ -166,7 +166,6 @@ func (k *liked) judge(who string, l *whole.Library, found *restarted) {
 }
 
 func TestLong_ARestartUnderLoadShowsOrIsSaid(t *testing.T) {
-	servers.Need(t, "memcached")
 	two, store := twoServers(t, "-m", "512")
 	open := func(tenant string) *whole.Library {
 		l, err := whole.Open(store(), kvmodel.Tenant(tenant))

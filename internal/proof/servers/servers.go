@@ -30,6 +30,34 @@ func Need(t testing.TB, program string) {
 	t.Skipf("not tested: %s is not installed", program)
 }
 
+// Of starts a server that ends with the test: redis-server or memcached. See [Need].
+func Of(t testing.TB, program string, args ...string) *Process {
+	t.Helper()
+	Need(t, program)
+	start := Redis
+	if program == "memcached" {
+		start = Memcached
+	}
+	p, err := start(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Stop)
+	return p
+}
+
+// EachStore runs f with the URL of an empty store of each kind.
+func EachStore(t *testing.T, f func(t *testing.T, url string)) {
+	for name, url := range map[string]func(t *testing.T) string{
+		"memory":    func(*testing.T) string { return "mem:" },
+		"file":      func(t *testing.T) string { return "bolt:" + t.TempDir() + "/test.db?durability=unsynced" },
+		"memcached": func(t *testing.T) string { return "memcached://" + Of(t, "memcached").Addr + "?volatile=on" },
+		"redis":     func(t *testing.T) string { return "redis://" + Of(t, "redis-server").Addr },
+	} {
+		t.Run(name, func(t *testing.T) { f(t, url(t)) })
+	}
+}
+
 type Process struct {
 	Addr string // 127.0.0.1:port
 
