@@ -140,8 +140,11 @@ func theWholeAPI(c *client) {
 func TestHandler_SaysWhatIsWrong(t *testing.T) {
 	c := newClient(t, memkv.New(memkv.Options{}))
 	ann := c.as(c.signUp("ann"))
-	c.signUp("bob")
-	ann.wants("POST /articles", `{"article":{"title":"Tea","description":"d","body":"b"}}`, 201, nil)
+	bob := c.as(c.signUp("bob"))
+	for _, title := range []string{"Tea", "Coffee"} {
+		ann.wants("POST /articles", `{"article":{"title":"`+title+`","description":"d","body":"b"}}`, 201, nil)
+	}
+	bob.wants("POST /articles/tea/comments", `{"comment":{"body":"b"}}`, 201, nil)
 	for _, test := range []struct {
 		as            *client
 		request, body string
@@ -173,6 +176,9 @@ func TestHandler_SaysWhatIsWrong(t *testing.T) {
 		{ann, "PUT /user", `{"user":{"email":"bob@example.com"}}`, 409, "email", "has already been taken"},
 		{ann, "PUT /user", `{"user":{"password":""}}`, 422, "password", "can't be blank"},
 		{ann, "POST /articles", `{"article":{"description":"d","body":"b"}}`, 422, "title", "can't be blank"},
+		{ann, "DELETE /articles/tea/comments/1", "", 403, "comment", "forbidden"},
+		{bob, "DELETE /articles/coffee/comments/1", "", 404, "comment", "not found"},
+		{bob, "DELETE /articles/tea/comments/2", "", 404, "comment", "not found"},
 		{ann, "DELETE /articles/none/comments/1", "", 404, "article", "not found"},
 		{ann, "DELETE /articles/none/comments/first", "", 404, "comment", "not found"},
 	} {

@@ -32,35 +32,3 @@ func TestUpdateUser_ChangesWhatIsGiven(t *testing.T) {
 		must(t, done(s.Register(ctx, conduit.NewUser{Username: "ann", Email: "free@example.com", Password: "secret"})))
 	})
 }
-
-func TestFollow_IsSeenByWhoFollowsAlone(t *testing.T) {
-	onStores(t, func(t *testing.T, s *site) {
-		ctx := t.Context()
-		look := func(viewer string, want bool) {
-			t.Helper()
-			p, err := s.Profile(ctx, s.ids[viewer], "bob")
-			if err != nil || p.Username != "bob" || p.Following != want {
-				t.Errorf("to %q: %+v, %v; want following %t", viewer, p, err, want)
-			}
-		}
-		look("ann", false)
-		for range 2 {
-			p, err := s.Follow(ctx, s.ids["ann"], "bob")
-			if err != nil || !p.Following {
-				t.Errorf("followed: %+v, %v", p, err)
-			}
-		}
-		look("ann", true)
-		look("cid", false)
-		look("", false)
-		for range 2 {
-			p, err := s.Unfollow(ctx, s.ids["ann"], "bob")
-			if err != nil || p.Following {
-				t.Errorf("no longer followed: %+v, %v", p, err)
-			}
-		}
-		look("ann", false)
-		must(t, done(s.Follow(ctx, s.ids["ann"], "bob")))
-		look("ann", true)
-	})
-}

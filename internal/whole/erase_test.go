@@ -86,24 +86,19 @@ func eachHome(t *testing.T, f func(t *testing.T, s *memkv.Store, open func() hom
 	})
 }
 
-func TestPurge_OfARecordWithChildrenStaysDone(t *testing.T) {
-	eachHome(t, func(t *testing.T, s *memkv.Store, open func() home) {
-		h := open()
-		h.fill(t)
-		h.purge(t, 20*time.Millisecond)
-		wantNoTrace(t, s)
-		must(t, h.db.Close(ctx))
-	})
-}
-
-func TestPurge_OfARecordWithChildrenLeavesNothingToDo(t *testing.T) {
-	eachHome(t, func(t *testing.T, s *memkv.Store, open func() home) {
-		h := open()
-		h.fill(t)
-		h.purge(t, time.Second)
-		must(t, h.db.Close(ctx))
-		wantNoTrace(t, s)
-	})
+func TestPurge_OfARecordWithChildrenStaysDoneAndLeavesNothingToDo(t *testing.T) {
+	for _, ends := range []bool{false, true} {
+		eachHome(t, func(t *testing.T, s *memkv.Store, open func() home) {
+			h := open()
+			h.fill(t)
+			h.purge(t, 20*time.Millisecond)
+			if ends {
+				must(t, h.db.Close(ctx))
+			}
+			wantNoTrace(t, s)
+			must(t, h.db.Close(ctx))
+		})
+	}
 }
 
 func TestPurge_WaitsForADeletionOfAnotherProcess(t *testing.T) {
