@@ -36,7 +36,6 @@ type posts struct {
 
 type postsAs struct {
 	history   int
-	unvalued  bool
 	countedIn bool
 }
 
@@ -58,15 +57,11 @@ func openPosts(s kv.Store, as postsAs, opts ...kvmodel.Option) *posts {
 		Values: func(v *post) []string { return v.Tags },
 		If:     func(v *post) bool { return !v.Draft },
 	}
-	switch {
-	case as.unvalued:
-		p.ByTags.Lists = index.NewLists(p.Records, spec)
-		return p
-	case as.countedIn:
-		p.ByTags.Lists = index.NewLists(p.Records, spec, index.Counted("Topic", "Posts"))
-	default:
-		p.ByTags.Lists = index.NewLists(p.Records, spec, index.ForValues())
+	option := index.ForValues()
+	if as.countedIn {
+		option = index.Counted("Topic", "Posts")
 	}
+	p.ByTags.Lists = index.NewLists(p.Records, spec, option)
 	p.ByTags.Values = ranking.NewValues(p.Records, p.ByTags.Spec(), p.ByTags.Derived())
 	return p
 }
@@ -100,11 +95,6 @@ func eachServer(t *testing.T, f func(t *testing.T, mem *memkv.Store, s kv.Store)
 func closePosts(t *testing.T, p *posts) {
 	t.Helper()
 	must(t, p.db.Close(ctx))
-}
-
-func postTagged(t *testing.T, p *posts, id string, tags ...string) {
-	t.Helper()
-	must(t, p.Create(ctx, &post{ID: id, Tags: tags}))
 }
 
 func (p *posts) tag(ctx context.Context, id string, tags ...string) error {

@@ -11,23 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-func TestValues_AreThoseOfTheRecords(t *testing.T) {
-	eachServer(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
-		p := openPosts(s, postsAs{})
-		checkValues(t, p)
-		for i := range 6 {
-			postTagged(t, p, fmt.Sprint("p", i), []string{"go", "kv", "sea", "a b:c"}[:i%5]...)
-		}
-		must(t, p.db.Flush(ctx))
-		checkValues(t, p)
-		must(t, p.tag(ctx, "p4", "go", "new"), p.tag(ctx, "p3"), p.Delete(ctx, "p2"))
-		_, err := p.Update(ctx, "p1", func(v *post) error { v.Draft = true; return nil })
-		must(t, err, p.db.Flush(ctx))
-		checkValues(t, p)
-		closePosts(t, p)
-	})
-}
-
 // There are enough tags for several leaves.
 func TestValues_AreWhatAMapOfTheRecordsSays(t *testing.T) {
 	eachServer(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
@@ -83,9 +66,7 @@ func TestValues_AreWhatAMapOfTheRecordsSays(t *testing.T) {
 func TestValues_Mend_WritesADamagedRecordOfAValueAgain(t *testing.T) {
 	eachServer(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
 		p := openPosts(s, postsAs{})
-		postTagged(t, p, "p1", "go", "kv")
-		postTagged(t, p, "p2", "go")
-		must(t, p.db.Flush(ctx))
+		must(t, p.CreateMulti(ctx, []*post{{ID: "p1", Tags: []string{"go", "kv"}}, {ID: "p2", Tags: []string{"go"}}}), p.db.Flush(ctx))
 		const key = "rank:Post:ByTags.Values:i:go"
 		r, err := kv.One(ctx, mem, kv.OpGet(key))
 		must(t, err)
