@@ -23,7 +23,7 @@ import (
 type Run struct {
 	Dir      string   // "": the working directory of the process
 	Patterns []string // of packages, as for the go command; none: the one in Dir
-	Accept   bool     // write even if the lock file refuses
+	Accept   bool
 }
 
 // Generate updates the generated files and the lock files. If there is a problem, it writes
@@ -129,8 +129,7 @@ func (run Run) Program(dir string) error {
 	return output.Create(filepath.Join(dir, "main.go"), text)
 }
 
-// placeOf returns the name of a program in dir for p, and its argument for the go command at the
-// root of the module.
+// target is an argument for the go command at the root of the module.
 func placeOf(p *model.Package, dir string) (name, target string, err error) {
 	if p.Name == "main" {
 		return "", "", errors.New("the models are in package main, which other programs cannot import: move them to another package")

@@ -30,15 +30,15 @@ type lock struct {
 
 type lockedModel struct {
 	name    string
-	source  *model.Model // nil in a lock read from a file
+	source  *model.Model
 	version int
 	items   map[string][]lockedItem
 	line    int
 }
 
-// lockWords are in the order of the file. An id has items in the order of the key, and gone the
-// kind and name of each former feature; those of events are the options that determine their keys,
-// and that of a history is the number of kept bodies, as "keep".
+// lockWords are in the order of the file. The items of an id are in the order of the key; gone has
+// the kind and name of each former feature, events the options that determine their keys, and
+// history the number of kept bodies, as "keep".
 var lockWords = []string{"id", "field", "index", "events", "counter", "history", "gone"}
 
 type lockedItem struct {

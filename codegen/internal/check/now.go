@@ -64,7 +64,6 @@ func lockedOf(m *model.Model, f *stored.Forms) *lockedModel {
 	return k
 }
 
-// eventsKeys returns the options that the keys of events depend on.
 func eventsKeys(e *model.Events) []lockedItem {
 	switch e.Layout {
 	case "ring":

@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/problem"
 )
 
-// comparison looks for stored data that would become unreadable if now replaced old.
+// comparison looks for stored data that now would make unreadable.
 type comparison struct {
 	*problem.Reporter
 	old, now *lock
@@ -22,7 +22,6 @@ type comparison struct {
 // it reports changes that would orphan stored data.
 func Lock(r *problem.Reporter, p *model.Package, accept bool) output.File {
 	if accept {
-		// An unreadable lock file is replaced.
 		recallGone(p, readLock(&problem.Reporter{Fset: r.Fset, Dir: r.Dir}, p.Dir))
 		now := lockOf(p)
 		return output.File{Path: now.path, Text: now.text()}

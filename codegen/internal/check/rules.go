@@ -47,7 +47,7 @@ var hookShapes = []struct {
 	{stored.MethodShape{Name: "Validate", Results: "error"}, "func() error"},
 }
 
-// hooks reports methods that the library would not call because of their signature.
+// The library would not call these methods because of their signature.
 func (c rules) hooks() {
 	methods := types.NewMethodSet(types.NewPointer(c.model.Type))
 	for _, hook := range hookShapes {
@@ -150,7 +150,6 @@ func (c rules) names() {
 	}
 }
 
-// total claims the names that count adds.
 func (c rules) total(taken map[string]string) {
 	if !c.model.Total {
 		return

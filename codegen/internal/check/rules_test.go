@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Importing kvmodel would make go mod tidy look up its requirements for each app that has kvgen as
-// a tool, so the test reads its files.
+// An import of kvmodel would burden the go.mod of apps that have kvgen as a tool, so the test reads
+// its files.
 func TestRecordMethods_AreThoseOfRecords(t *testing.T) {
 	// one is embedded in a generated type
 	want := []string{"Records", "History"}

@@ -132,8 +132,8 @@ func (w *printer) times(m *model.Model) {
 	}
 }
 
-// guard writes lines that stop compiling when the struct, its tags or its methods change. Struct
-// types are assignable only if their tags are the same; the names of the types say how to fix it.
+// guard writes lines that stop compiling when the struct, its tags or its methods change: the names
+// of the types say how to fix it.
 func (w *printer) guard(m *model.Model) {
 	typ := m.Type.Obj().Name()
 	w.printf("// These lines stop compiling when %s changes: run go generate again.\n", typ)

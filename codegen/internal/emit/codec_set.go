@@ -12,14 +12,14 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// codecSet writes the codecs of the models of a package and, once each, of all types they reach.
-// The output depends only on the types and their order.
+// codecSet writes the codecs of the models of a package and, once each, of all types they reach, in
+// their order.
 type codecSet struct {
 	*stored.Forms
-	names   map[string]string // by type
+	names   map[string]string
 	imports *imports
 	parts   []codecPart // in the order of writing
-	done    int         // of parts
+	done    int
 	out     bytes.Buffer
 }
 
@@ -67,8 +67,7 @@ func (s *codecSet) codecName(model *types.Named) string {
 	return english.Uncapital(s.helper(model, "")) + "Codec"
 }
 
-// helper returns the base name of the functions for t, with a number if an identifier made of it is
-// in use.
+// helper adds a number if an identifier made of the name is in use.
 func (s *codecSet) helper(t types.Type, place string) string {
 	key := types.TypeString(t, nil)
 	if name := s.names[key]; name != "" {
@@ -96,7 +95,7 @@ func identifiers(name string) []string {
 	return []string{"write" + name, "read" + name, "read" + name + "Field", "copy" + name, lower + "Fields", lower + "Codec"}
 }
 
-// mangled returns a name for t in an identifier: Page, GeoPoint, PairStringSliceInt.
+// mangled returns GeoPoint, PairStringSliceInt.
 func mangled(t types.Type, home *types.Package) string {
 	switch t := types.Unalias(t).(type) {
 	case *types.Basic:
@@ -122,7 +121,7 @@ func mangled(t types.Type, home *types.Package) string {
 	return "Value"
 }
 
-// typeName returns t as written in the package. It reports a t that the package cannot name.
+// It reports a t that the package cannot name.
 func (s *codecSet) typeName(t types.Type, pos token.Pos) string {
 	s.checkNameable(t, pos)
 	return s.imports.typeString(t)

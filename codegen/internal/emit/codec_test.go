@@ -197,7 +197,6 @@ func newPackage(t *testing.T, path string, sources ...string) *testPackage {
 	return p
 }
 
-// exported asks the go command once for the exports of the packages that tests import.
 var exported = sync.OnceValue(func() types.Importer {
 	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", samplePath+"/...", "go/scanner", "net", "text/scanner")
 	out, err := list.Output()

@@ -35,7 +35,6 @@ func each[T any](items []T, text func(T) string) string {
 	return strings.Join(texts, ", ")
 }
 
-// condition returns the spec's field for the condition of x, if any, after before.
 func condition(x *model.Index, before string) string {
 	c, typ, v := x.Condition(), x.Model.Type.Obj().Name(), variable(x.Model)
 	switch {

@@ -63,7 +63,6 @@ func takenNames(p *model.Package) map[string]bool {
 	return taken
 }
 
-// locals returns the variables in generated code.
 func locals(p *model.Package) []string {
 	names := []string{"a", "b", "c", "d", "k", "m", "r", "v", "w", "id", "db", "enc", "dec", "name"}
 	for _, m := range p.Models {
@@ -110,8 +109,8 @@ func (w *printer) file(path, pkg string) output.File {
 	return output.File{Path: path, Text: text}
 }
 
-// Program returns the command name, in dir of the module, which inspects databases with the models
-// of p.
+// Program returns a command that inspects databases with the models of p. dir is its directory in
+// the module.
 func Program(p *model.Package, name, dir string) ([]byte, error) {
 	names := newImports(p.Types, map[string]bool{"main": true, "db": true})
 	inspect, kvmodel := names.runtime("inspect"), names.runtime("kvmodel")

@@ -19,9 +19,9 @@ const module = "github.com/ringtree/ringtree/"
 type imports struct {
 	own    *types.Package
 	taken  map[string]bool
-	names  map[string]string // by path
+	names  map[string]string
 	plain  map[string]string // the packages' own names, by path
-	needed map[string]bool   // by the current file
+	needed map[string]bool
 	locals []string
 	hidden []types.Object // types of the package hidden by a variable
 }
@@ -30,7 +30,6 @@ func newImports(own *types.Package, taken map[string]bool) *imports {
 	return &imports{own: own, taken: maps.Clone(taken), names: map[string]string{}, plain: map[string]string{}, needed: map[string]bool{}}
 }
 
-// runtime imports a package of the library and returns its name.
 func (im *imports) runtime(dir string) string { return im.add(module+dir, path.Base(dir)) }
 
 func (im *imports) add(importPath, name string) string {

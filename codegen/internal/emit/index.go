@@ -26,7 +26,6 @@ func heldFor(x *model.Index, n *imports) string {
 		n.runtime("index"), durationExpr(x.For, t), v, x.Model.Type.Obj().Name(), t, x.Model.Created)
 }
 
-// durationExpr returns d in the largest unit that fits.
 func durationExpr(d time.Duration, t string) string {
 	unit, name := time.Nanosecond, "Nanosecond"
 	for larger, its := range map[time.Duration]string{time.Second: "Second", time.Minute: "Minute", time.Hour: "Hour"} {
@@ -64,7 +63,6 @@ func listsLine(x *model.Index) string {
 	return text
 }
 
-// withValues returns the handle of a list and its values.
 func withValues(x *model.Index, lists handle, n *imports) handle {
 	name := lists.name
 	lists.name = "Lists"
@@ -88,7 +86,7 @@ func valuesLine(x *model.Index) string {
 	return line
 }
 
-// phrase describes the key of x: "a Slug", "a value among Tags".
+// phrase returns "a Slug", "a value among Tags".
 func phrase(x *model.Index) string {
 	what := english.List(labels(x.Parts))
 	if x.Many {
@@ -105,7 +103,6 @@ func labels(parts []model.Part) []string {
 	return names
 }
 
-// generic returns an index type of the library for the records, the types between, and the values.
 func generic(x *model.Index, names *imports, pkg, name string, between ...types.Type) string {
 	args := names.typeString(x.Model.Type)
 	for _, t := range append(between, x.Value) {

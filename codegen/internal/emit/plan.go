@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// doc returns the comment on the collection: its access plan.
 func doc(m *model.Model) []string {
 	held := "and the indexes kept over them"
 	if len(m.Indexes) == 0 {
@@ -95,7 +94,7 @@ func oneOf(numbers map[int]bool) string {
 }
 
 // firstTrips returns the cost of the first record in a list, a timeline or a ranking of one value,
-// if that is more than create, which has deepest trips of indexes before the commit.
+// if that is more than create. deepest is the trips of indexes before the commit.
 func firstTrips(m *model.Model, create, deepest int) string {
 	var words []string
 	most := 0

@@ -119,7 +119,7 @@ func rankingLine(x *model.Index) string {
 	return text
 }
 
-// readsLine is for the plan alone: generated code does not depend on bodies of functions.
+// readsLine is for the plan alone: generated code does not depend on bodies.
 func readsLine(x *model.Index) string {
 	r := x.Ranking
 	if r == nil || r.IsText() || !x.Parts[0].Method || len(x.Model.Counters) == 0 {

@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// scan finds the drafts of s, and reports misplaced tags.
 func (s *Source) scan(r *problem.Reporter) {
 	for _, path := range s.aside {
 		s.scanAside(r, path)

@@ -33,7 +33,7 @@ type Model struct {
 	ID         []Part // several for an edge
 	IDType     types.Type
 	If         *Condition // of the indexes without their own
-	Indexes    []*Index   // in source order
+	Indexes    []*Index
 	Keys       []Key
 	Events     *Events // for a model without an id
 
@@ -44,7 +44,7 @@ type Model struct {
 	Relaxed    bool // a change need not wait for the disk
 	Counters   []*Counter
 	Children   []*Index // lists of records that are deleted with one of the model
-	Gone       Gone     // according to kvgen.lock
+	Gone       Gone
 
 	Private []string // stored names, including older ones, of masked fields
 
@@ -77,7 +77,6 @@ type Part struct {
 	Method bool
 }
 
-// Expr returns the part of the record v, in Go.
 func (p Part) Expr(v string) string {
 	if p.Method {
 		return v + "." + p.Name + "()"
@@ -92,7 +91,6 @@ type Condition struct {
 	Method bool
 }
 
-// Expr returns the condition of the record v, in Go.
 func (c *Condition) Expr(v string) string { return Part{Name: c.Name, Method: c.Method}.Expr(v) }
 
 type Index struct {
@@ -102,7 +100,7 @@ type Index struct {
 	Name   string // such as BySlug
 	Stored string // the name in keys: BySlug, or the value of was=
 	Def    string // definition of its entries; they must be rebuilt when it changes
-	Parts  []Part // of its value
+	Parts  []Part
 	Value  types.Type
 	Many   bool       // a record has a slice of values
 	Max    int        // values of a record; 0: the library decides
@@ -113,9 +111,9 @@ type Index struct {
 	Hot     int           // initial segments of a list; 0: the library decides
 	Parent  *Model        // whose deletion takes the records of a list along
 	Values  bool          // a list also has its values, with their counts
-	Numbers []*Number     // that follow a list
-	Ring    *Ring         // of a timeline
-	Ranking *Ranking      // of a ranking
+	Numbers []*Number
+	Ring    *Ring
+	Ranking *Ranking
 
 	Pos token.Pos
 }
@@ -170,13 +168,12 @@ func (x *Index) Several() bool {
 	return x.Many
 }
 
-// Condition returns nil if x holds all records.
 func (x *Index) Condition() *Condition {
 	return cmp.Or(x.If, x.Model.If)
 }
 
 // Followed returns the counters that the ranking x follows: the one it ranks by or, for a method,
-// those of of=, by default all. Without any, the score depends on the record alone.
+// those of of=, by default all.
 func (x *Index) Followed() []*Counter {
 	if x.Ranking.IsText() {
 		return nil
@@ -214,7 +211,7 @@ type By struct {
 	Group string
 	Parts []Part
 	Value types.Type
-	Many  bool // a record has a slice of values
+	Many  bool
 }
 
 func (b *By) Name() string { return cmp.Or(b.Group, b.Parts[0].Name) }
@@ -228,7 +225,6 @@ type Ring struct {
 // RingShape is the number of places in a ring, and in one key.
 type RingShape struct{ Size, Segment int }
 
-// Stored returns the number of places stored, a power of two.
 func (s RingShape) Stored() int { return 1 << bits.Len(uint(s.Size-1)) }
 
 type Ranking struct {
@@ -236,14 +232,14 @@ type Ranking struct {
 	Per    string // hour, day, week or month; "": no periods
 	Keep   int
 	Low    bool
-	Ties   string   // newest, oldest, shared or dense; "": no order
-	Kind   string   // of its stored scores: int, uint, float, decimal N, time, words, words LOCALE
-	Locale string   // "": the order of no language
-	Scale  int      // the decimals that count; -1: scores are as they are
-	Counts bool     // by a counter
+	Ties   string // newest, oldest, shared or dense; "": no order
+	Kind   string // of its stored scores: int, uint, float, decimal N, time, words, words LOCALE
+	Locale string // "": the order of no language
+	Scale  int    // the decimals that count; -1: scores are as they are
+	Counts bool
 	Of     []string // the fields of the counters that a method reads; nil: any
-	Reads  []string // the fields that a method reads
-	Known  bool     // Reads is complete
+	Reads  []string
+	Known  bool // Reads is complete
 }
 
 // ByTime reports whether creation times break ties.
@@ -260,7 +256,7 @@ func TextKind(locale string) string { return strings.TrimSpace(textKind + " " + 
 // Counter is a number kept beside each record.
 type Counter struct {
 	Model  *Model
-	Name   string // of its handle
+	Name   string
 	Stored string
 	Field  string
 	Type   types.Type

@@ -33,7 +33,6 @@ func TestChange_UnwritableDirectoryIsNamedAndLeftAsItWas(t *testing.T) {
 	}
 }
 
-// asNobody calls f on a thread without the superuser's rights; the thread ends with it.
 func asNobody(f func()) {
 	done := make(chan struct{})
 	go func() {

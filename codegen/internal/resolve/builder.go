@@ -24,7 +24,7 @@ type builder struct {
 	draft   *load.Draft
 	model   *model.Model
 	tags    map[*types.Var]string
-	stored  []*types.Var // stored in records
+	stored  []*types.Var
 	numbers []pendingNumber
 
 	parents []pendingParent
@@ -43,9 +43,9 @@ type pendingNumber struct {
 type meaning struct {
 	use func(b *builder, m member, c tag.Clause)
 
-	settle func(b *builder, x *model.Index, c tag.Clause) // sets the options specific to x; nil: none
-	name   func(x *model.Index) string                    // the default
-	def    func(x *model.Index) string                    // the definition of the entries, without the condition
+	settle func(b *builder, x *model.Index, c tag.Clause)
+	name   func(x *model.Index) string
+	def    func(x *model.Index) string // the definition of the entries, without the condition
 }
 
 // member returns false after reporting a problem.

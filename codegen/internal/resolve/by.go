@@ -10,13 +10,11 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// useGroup makes m a part of a key for by=.
 func (b *builder) useGroup(m member, c tag.Clause) {
 	b.needStored(m, c)
 	b.join(&model.Index{Model: b.model, Word: c.Word, Pos: m.at(c)}, m, c)
 }
 
-// byOf returns the value of by=; nil without it.
 func (b *builder) byOf(c tag.Clause) *model.By {
 	name := c.Get("by")
 	if key := b.draft.Group(name); key != nil && b.field(name) == nil {
@@ -35,7 +33,7 @@ func (b *builder) byOf(c tag.Clause) *model.By {
 		by.Value, by.Many = s.Elem(), true
 	}
 	if part.Method {
-		b.model.Methods[name] = part.Type // for the guard
+		b.model.Methods[name] = part.Type
 	}
 	return by
 }
@@ -68,7 +66,7 @@ func (b *builder) namesBy(o tag.Option, misfit func(types.Type) string, at token
 	return true
 }
 
-// keyMethod returns the result type of a method without parameters, or nil.
+// keyMethod returns nil if the method has parameters.
 func (b *builder) keyMethod(name string) types.Type {
 	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(b.model.Type), true, b.source.Types, name)
 	f, ok := obj.(*types.Func)

@@ -33,7 +33,7 @@ func (b *builder) useID(m member, c tag.Clause) {
 	}
 }
 
-// fill returns the use of a word for a field that the library fills in: it notes the name in place.
+// fill notes the name of a field that the library fills in.
 func fill(place func(*model.Model) *string) func(b *builder, m member, c tag.Clause) {
 	return func(b *builder, m member, c tag.Clause) {
 		b.needStored(m, c)
@@ -93,7 +93,6 @@ func (b *builder) useEvents(m member, c tag.Clause) {
 	b.model.Events.TTL, _ = time.ParseDuration(c.Get("ttl"))
 }
 
-// usePrivate reports an m that is no plain value in the record.
 func (b *builder) usePrivate(m member, c tag.Clause) {
 	switch {
 	case b.says(m.Name, "id"):

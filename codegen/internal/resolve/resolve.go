@@ -41,7 +41,6 @@ func Package(r *problem.Reporter, s *load.Source) *model.Package {
 	return p
 }
 
-// build reports whether the types of the model are known.
 func (b *builder) build() bool {
 	d := b.draft
 	named := b.resolved()
@@ -91,7 +90,6 @@ func (b *builder) useTag(t *load.Tagged) {
 	}
 }
 
-// checkOptions reports options of c that name nothing suitable.
 func (b *builder) checkOptions(t *load.Tagged, c tag.Clause) bool {
 	ok := true
 	for _, o := range c.Options {

@@ -42,7 +42,7 @@ func (s *pages) access(a Access) error {
 	return nil
 }
 
-// texts returns the fields that may hold a user's name.
+// texts are the fields that may hold a user's name.
 func (s *pages) texts() []string {
 	var all []string
 	for f := range s.each() {
@@ -53,9 +53,8 @@ func (s *pages) texts() []string {
 	return all
 }
 
-// signsIn returns the field with a password, or "".
 func (s *pages) signsIn() string {
-	names := slices.Clone(s.model.Private) // including those of embedded structs
+	names := slices.Clone(s.model.Private)
 	for f := range s.each() {
 		names = append(names, f.Name())
 	}

@@ -20,8 +20,7 @@ type Field struct {
 	private bool // on it, or on its embedding field
 }
 
-// Place is where a type is used: a name for it if it has none, and the nearest field of the user's
-// package, for messages.
+// Place is a type's name for messages, if it has none, and the nearest field of the user's package.
 type Place struct {
 	Name string
 	Pos  token.Pos
@@ -42,7 +41,6 @@ func (s *Forms) refuseEmpty(t types.Type, pos token.Pos) {
 	s.At(pos, "%s has no exported fields and no marshaling of its own: nothing of it would be stored", Describe(t, s.Pkg))
 }
 
-// hidesData reports whether st has fields, but none exported.
 func hidesData(st *types.Struct) bool {
 	hides := false
 	for f := range st.Fields() {
@@ -84,8 +82,7 @@ func (c *fieldCollector) collect(st *types.Struct, path string, pos token.Pos, p
 	}
 }
 
-// inlined reports whether the fields of f, an embedded struct, are stored like the root's, and adds
-// them.
+// inlined adds the fields of f, an embedded struct, if they are stored like the root's.
 func (c *fieldCollector) inlined(f *types.Var, path string, pos token.Pos, private bool) bool {
 	st, ok := f.Type().Underlying().(*types.Struct)
 	if !ok {

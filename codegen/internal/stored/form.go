@@ -46,7 +46,6 @@ var ownForms = []struct {
 	{"Text", MethodShape{"MarshalText", "", "[]byte error"}, MethodShape{"UnmarshalText", "[]byte", "error"}},
 }
 
-// MethodShape is a method by name, parameter types and result types.
 type MethodShape struct{ Name, Params, Results string }
 
 func hasMethod(t *types.Named, want MethodShape) bool {

@@ -7,7 +7,6 @@ import (
 
 const MaxParts = 4
 
-// ScalarKey returns the kvmodel function that makes keys of a t, if any.
 func ScalarKey(t types.Type) (string, bool) {
 	b, ok := t.Underlying().(*types.Basic)
 	if _, param := types.Unalias(t).(*types.TypeParam); !ok || param {

@@ -110,7 +110,7 @@ func parseClause(text string, offset int, site Site) (Clause, *Fault) {
 func parseOption(c Clause, text string, offset int, site Site) ([]Option, *Fault) {
 	name, value, valued, at := parseWord(text, offset)
 	if last := len(c.Options) - 1; last >= 0 && token.IsExported(name) && !valued {
-		if takes, _ := c.word.option(c.Options[last].Name); takes.list { // another value of the option before
+		if takes, _ := c.word.option(c.Options[last].Name); takes.list {
 			c.Options[last].Value += "," + name
 			return c.Options, nil
 		}

@@ -145,7 +145,7 @@ func TestParse_FaultyClauseLeavesTheOthers(t *testing.T) {
 func TestOfField_FindsTextAndPlaces(t *testing.T) {
 	for _, c := range []struct {
 		literal, text string
-		at            []int // of each byte of the text, and of its end
+		at            []int
 	}{
 		{"`kv:\"id\"`", "id", []int{5, 6, 7}},
 		{"`json:\"x,omitempty\" kv:\"id\" xml:\"y\"`", "id", []int{24, 25, 26}},

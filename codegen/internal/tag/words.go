@@ -50,8 +50,8 @@ type option struct {
 // types.
 type Reference struct {
 	Field     func(types.Type) string
-	Condition bool                    // a bool field or method
-	By        func(types.Type) string // a field, a group of fields or a method
+	Condition bool
+	By        func(types.Type) string
 }
 
 var (
