@@ -17,7 +17,6 @@ import (
 // Each peer has its own process, so that none is affected by the heap of another. It reads tasks
 // from its standard input and writes samples.
 
-// childVariable is the environment variable with the job of a peer's process.
 const childVariable = "RINGTREE_COMPARE_PEER"
 
 type job struct {
@@ -31,7 +30,7 @@ type task struct {
 	Workload string
 	Clients  int
 	Lasts    time.Duration
-	Writes   int // among the pages of an app
+	Writes   int
 }
 
 type child struct {
@@ -90,7 +89,6 @@ func (c *child) stop() error {
 	return c.cmd.Wait()
 }
 
-// beChild is the main function of a peer's process.
 func beChild(ctx context.Context, text string) error {
 	var j job
 	if err := json.Unmarshal([]byte(text), &j); err != nil {
@@ -111,7 +109,7 @@ func beChild(ctx context.Context, text string) error {
 	for {
 		var t task
 		if err := in.Decode(&t); err != nil {
-			return s.close() // The input has ended.
+			return s.close()
 		}
 		if err := out.Encode(s.carryOut(ctx, t)); err != nil {
 			return err

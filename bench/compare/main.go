@@ -120,7 +120,6 @@ func numbers(all *[]int, flag, list string, least, most int) error {
 	return nil
 }
 
-// check reports missing programs and unfair settings.
 func (p *plan) check() error {
 	p.able()
 	if p.rounds < 1 || p.lasts <= 0 || p.writes < 0 || p.writes > 100 {

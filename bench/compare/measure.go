@@ -16,19 +16,19 @@ type sample struct {
 	P50, P99  float64 // microseconds
 	Ops       float64 // per second
 	Slow      float64 // percent of the clients' time in ops of more than 5 ms
-	CPU       float64 // microseconds per op
-	ServerCPU float64 // and in its server
-	Allocs    float64 // per op
+	CPU       float64
+	ServerCPU float64
+	Allocs    float64
 	Bytes     float64
 	Written   float64 // per op, of a peer without a server
 
 	Kinds map[string]latency // if there are several
 
-	Failed int    // ops
-	Error  string // the first
+	Failed int
+	Error  string
 }
 
-type latency struct{ P50, P99 float64 } // microseconds
+type latency struct{ P50, P99 float64 }
 
 const slowly = 5 * time.Millisecond
 
@@ -156,7 +156,6 @@ func bucketOf(ns uint64) int {
 	return shift*steps + int(ns>>shift)
 }
 
-// floorOf returns the least duration in a bucket.
 func floorOf(bucket int) uint64 {
 	if bucket < steps {
 		return uint64(bucket)

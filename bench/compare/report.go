@@ -203,7 +203,6 @@ func cpuCell(r *result) string {
 	return text
 }
 
-// awayBy is the RTT of a distant server.
 const awayBy = 500 * time.Microsecond
 
 // growing workloads of growers are reported for several sizes.
@@ -237,7 +236,7 @@ func writeGrowth(text *strings.Builder, results []result) {
 				}
 			}
 			if slices.Index(cells, "-") >= 0 {
-				return []string{"-"} // It was not measured at each size.
+				return []string{"-"}
 			}
 			return cells
 		})
@@ -271,7 +270,6 @@ func readmeTable(results []result) string {
 		"| system | a crash loses | pages/s, one client | pages/s, 16 clients | CPU µs a page |\n|---|---|--:|--:|--:|\n" + rows.String()
 }
 
-// short returns v with as many digits as a reader needs.
 func short(v float64) string {
 	switch {
 	case v >= 1e6:

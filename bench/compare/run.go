@@ -19,12 +19,12 @@ import (
 type plan struct {
 	kinds     []kind
 	workloads []workload
-	sizes     []int // of the data sets
+	sizes     []int
 	clients   []int
 	rounds    int
-	lasts     time.Duration // one measurement
+	lasts     time.Duration
 	rtt       time.Duration
-	writes    int // percentage of writes among the pages of an app
+	writes    int
 
 	progress io.Writer
 }
@@ -116,7 +116,6 @@ func (p plan) readFiles(children []*child, w workload, at place.Place) (map[stri
 	return files, nil
 }
 
-// longest returns the total time of the measurements.
 func (p plan) longest() (all time.Duration) {
 	for _, w := range p.workloads {
 		able := 0
@@ -238,7 +237,6 @@ func (p plan) away() plan {
 	return p
 }
 
-// growth is the plan for a tenth and ten times of the data.
 func (p plan) growth() plan {
 	p.clients, p.sizes = []int{1}, []int{p.sizes[0] / 10, p.sizes[0] * 10}
 	p.workloads = slices.DeleteFunc(slices.Clone(p.workloads), func(w workload) bool { return !slices.Contains(growing, w.name) })

@@ -72,8 +72,8 @@ func hasForgotten(ctx context.Context, ring *timeline.Ring[Work], size int64) bo
 }
 
 func (d *Diary) judgeOrder(works []*Work, order []string) (wrong []string) {
-	calls := map[string]*Entry{} // by title
-	moved := map[string]bool{}   // ids with titles that may be older than their entries
+	calls := map[string]*Entry{}
+	moved := map[string]bool{} // ids with titles that may be older than their entries
 	for _, e := range d.entries {
 		if e.What == "make" || e.What == "edit" {
 			calls[e.Token] = e

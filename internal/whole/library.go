@@ -32,7 +32,7 @@ func (l *Library) Touch(ctx context.Context, d *Diary) {
 	w.name, w.own = "touch", ""
 	r, err := l.read(ctx)
 	if err != nil {
-		return // the next reader reports it
+		return
 	}
 	for _, v := range r.works {
 		if v.Views+r.today[v.ID] > 0 {

@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// Look asks the library every possible question.
 func (l *Library) Look(ctx context.Context) Shown {
 	s := Shown{}
 	l.lookAtRecords(ctx, s)
@@ -118,7 +117,6 @@ func (l *Library) lookByValue(ctx context.Context, s Shown) {
 	l.lookAtLists(ctx, s)
 }
 
-// Browse pages through every list and its values.
 func (l *Library) Browse(ctx context.Context) { l.lookAtLists(ctx, Shown{}) }
 
 func (l *Library) lookAtLists(ctx context.Context, s Shown) {

@@ -14,8 +14,8 @@ import (
 // Plant is a kind of fault that only a check finds.
 type Plant struct {
 	Name string
-	Kind string // the kind reported
-	Lost bool   // a repair can only report it
+	Kind string
+	Lost bool // a repair can only report it
 
 	plant func(p *planting) error
 }

@@ -2,7 +2,6 @@ package whole
 
 import "fmt"
 
-// The values of the library's records, except free ones.
 var (
 	Authors = []string{"ann", "bob", "cy"}
 	Tags    = []string{"blue", "green", "red"}
@@ -12,7 +11,7 @@ var (
 	Owners  = []string{"o1", "o2"}
 	Texts   = []string{"no", "yes"}
 	Mottos  = []string{"m1", "m2"}
-	Titles  = []string{"", "moss", "rain", "Rainbow", "réd"} // in order
+	Titles  = []string{"", "moss", "rain", "Rainbow", "réd"}
 
 	WorkIDs  = Numbered("w", 12)
 	OfferIDs = Numbered("f", 6)

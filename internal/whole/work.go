@@ -45,7 +45,6 @@ type Like struct {
 	Work string `kv:"id; list; count=Work.Likes"`
 }
 
-// Offer expires.
 type Offer struct {
 	ID    string    `kv:"id"`
 	Code  string    `kv:"unique"`
@@ -60,7 +59,6 @@ type Bid struct {
 	Price int64 `kv:"ranking; ranking,by=Kind"`
 }
 
-// Ticket has numbered ids.
 type Ticket struct {
 	ID   int64  `kv:"id,seq"`
 	Text string `kv:"list"`

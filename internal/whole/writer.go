@@ -22,7 +22,7 @@ type Writer struct {
 	diary *Diary
 	calls int
 
-	own      string // of its own work
+	own      string
 	likes    map[string]bool
 	unclear  bool // an edge of its own work may or may not exist
 	latePush bool // an event of its own may still arrive

@@ -86,7 +86,6 @@ func (b bboltPeer) Load(_ context.Context, n int) error {
 
 func (b bboltPeer) Close() error { return b.db.Close() }
 
-// put stores p, and moves it in the orders from the position of old.
 func put(tx *bbolt.Tx, old, p *Page) error {
 	data, err := msgpack.Marshal(p)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 const (
 	Owners     = 1000 // with Kept visits each
-	Topic      = 1    // the topic that users follow
+	Topic      = 1
 	TopicUsers = 2000 // users who may follow it; those with even numbers do
 )
 
@@ -94,7 +94,6 @@ func followers() iter.Seq[int64] {
 	}
 }
 
-// tags converts tags to their stored form.
 func tablesOf(n int, tags func([]string) any) []place.Table {
 	order := inOrder(n)
 	return []place.Table{

@@ -95,7 +95,6 @@ func atOnce(many, n int, f func(int) error) error {
 	return errors.Join(errs...)
 }
 
-// id is shorter than generated ids.
 func id(n int64) string { return strconv.FormatInt(n, 36) }
 
 func newRecord(p *Page) *model.Page {

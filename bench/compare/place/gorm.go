@@ -24,7 +24,6 @@ func GormPostgres(name string) Opener[Gorm] {
 	}
 }
 
-// GormSQLite has a connection for each client.
 func GormSQLite(file, synchronous string) Opener[Gorm] {
 	return func(_ context.Context, p Place) (Gorm, error) {
 		g, err := openGorm(sqlite.Gorm(sqlite.DSN(filepath.Join(p.Dir, file), synchronous)))
@@ -41,7 +40,6 @@ func GormSQLite(file, synchronous string) Opener[Gorm] {
 	}
 }
 
-// openGorm leaves GORM's defaults.
 func openGorm(dialect gorm.Dialector) (Gorm, error) {
 	db, err := gorm.Open(dialect, &gorm.Config{Logger: logger.Discard, TranslateError: true})
 	return Gorm{db}, err

@@ -14,9 +14,9 @@ import (
 )
 
 type Place struct {
-	Dir                        string // for files
+	Dir                        string
 	Postgres, Redis, Memcached string // HOST:PORT of empty servers
-	PostgresDir                string // PostgreSQL's data
+	PostgresDir                string
 	Pids                       map[string]int
 }
 
@@ -25,10 +25,8 @@ func (p Place) Fill(url string) string {
 	return strings.NewReplacer("%s", p.Dir, "%redis", p.Redis, "%memcached", p.Memcached).Replace(url)
 }
 
-// Clients is the maximum number of clients.
 const Clients = 32
 
-// Kind is a peer with the interface T.
 type Kind[T any] struct {
 	Name    string
 	Server  string // the program of its server, or ""

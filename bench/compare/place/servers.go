@@ -61,7 +61,6 @@ func Start(server string, at *Place) (stop func(), err error) {
 	case Redis:
 		return at.started(Redis, &at.Redis)(servers.Redis())
 	case Memcached:
-		// Room for a million pages.
 		args := []string{"-m", "8192", "-c", "1024"}
 		if os.Getuid() == 0 {
 			args = append(args, "-u", "nobody")

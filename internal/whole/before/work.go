@@ -1,5 +1,4 @@
-// Package before has the model Work of package whole as an earlier release of an app
-// had it.
+// Package before has the model Work as an earlier release of an app had it.
 package before
 
 import "time"
