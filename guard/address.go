@@ -28,6 +28,6 @@ func customer(ip netip.Addr) string {
 	if ip.Is4() {
 		return ip.String()
 	}
-	network, _ := ip.Prefix(64) // cannot fail
+	network, _ := ip.Prefix(64)
 	return network.String()
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Limit is how often something may be done in a period of time.
 type Limit struct {
 	What  string // part of the key, such as "sign-in-of"
 	Times int64

@@ -20,7 +20,7 @@ type wrapper = func(kv.Store) kv.Store
 type brokenStore struct {
 	Name  string
 	Wrap  wrapper
-	Cases string // the cases of kvtest that must notice
+	Cases string
 }
 
 func brokenNamed(name string) brokenStore {

@@ -11,7 +11,7 @@
 //   - [Metamorphic] requires the same answers to the same random operations from several stores.
 //
 // proof/crash kills writing processes, and proof/servers starts real servers. The suite for stores
-// and the simulator are in kvtest, for  users.
+// and the simulator are in kvtest, for users.
 //
 // The tests here try every backend against memkv, and for linearizability. Stores that each break a
 // rule of the contract show that these tests, and every case of the suite, detect the fault.

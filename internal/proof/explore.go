@@ -30,13 +30,13 @@ type Bounds struct {
 type Exploration struct {
 	bounds  Bounds
 	store   items
-	shared  kv.Store // as the clients see it, perhaps with a fault
+	shared  kv.Store
 	clients []*explorer
 	checks  []func(kv.Store) error
 	views   []func() string
 	trace   []string
 
-	crashes, unclear int     // remaining
+	crashes, unclear int
 	flying           []kv.Op // unclear, and not carried out yet
 }
 
@@ -249,7 +249,6 @@ func (x *Exploration) end() {
 	}
 }
 
-// explorer is a client, and the store it works on.
 type explorer struct {
 	x      *Exploration
 	name   string

@@ -19,8 +19,8 @@ const faultName = "RINGTREE_FAULT"
 //
 // A fault breaks a promise of [kv.Store]:
 //
-//   - "blind KIND PREFIX": an op of this kind on a key with PREFIX ignores the present  item: an
-//     add or a cas is a set, a cdel is a delete, an append ignores Unless;
+//   - "blind KIND PREFIX": an op of this kind on a key with PREFIX ignores the present item: an add
+//     or a cas is a set, a cdel is a delete, an append ignores Unless;
 //   - "lost KIND PREFIX": the first of these, and every third one after it, is answered and not
 //     kept;
 //   - "cut": the ops of a trip take effect in any order;
@@ -62,7 +62,6 @@ func plainly(env []string) (plain []string) {
 	return plain
 }
 
-// broken returns nil if the environment names no fault.
 func broken() func(kv.Store) kv.Store {
 	words := strings.Fields(os.Getenv(faultName))
 	if len(words) == 0 {
@@ -123,7 +122,7 @@ func (f *faulty) carryOut(ctx context.Context, op kv.Op) kv.Result {
 	return r
 }
 
-// isThird counts possible events. It returns true for the first, and every third after it.
+// isThird returns true for the first possible event, and every third after it.
 func (f *faulty) isThird() bool {
 	*f.seen++
 	return *f.seen%3 == 1

@@ -81,7 +81,6 @@ type Hook struct{ f atomic.Pointer[func()] }
 
 func (h *Hook) Set(f func()) { h.f.Store(&f) }
 
-// IsSet reports whether Run would call a func.
 func (h *Hook) IsSet() bool { return h.f.Load() != nil }
 
 func (h *Hook) Run() {

@@ -60,7 +60,7 @@ type historian struct {
 	id       int
 	began    time.Time
 	rng      *rand.Rand
-	versions [3]kv.Version // the last one it read of each key
+	versions [3]kv.Version
 	history  []porcupine.Operation
 }
 

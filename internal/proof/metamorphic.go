@@ -70,7 +70,7 @@ const lastCounter = "b"
 // generator makes ops that often collide: few keys, few values, and mostly current versions.
 type generator struct {
 	rng    *rand.Rand
-	unless bool // includes ops with Unless
+	unless bool
 	exact  bool // uses values and numbers up to their limits
 	gets   int
 	last   map[string][]int // numbers of each key's Gets
@@ -147,7 +147,6 @@ func (g *generator) seen(key string) int {
 
 func (g *generator) value() []byte {
 	values := []string{"", "0", "7", "10", "10", "10", "100", "007", "x", "9 ", "a\r\nb", "END\r\n", "\x00\xff", "seal"}
-	// close to the limit
 	if g.exact && g.rng.IntN(15) == 0 {
 		return [][]byte{big(kv.MaxValue - g.rng.IntN(6)), strconv.AppendInt(nil, kv.MaxNumber, 10)}[g.rng.IntN(2)]
 	}
@@ -183,9 +182,9 @@ func (g *generator) nonsense(key string) kv.Op {
 
 type player struct {
 	store    kv.Store
-	versions map[int]kv.Version        // of each Get
+	versions map[int]kv.Version
 	names    map[string]map[uint64]int // versions of each key, numbered in order of appearance
-	failed   bool                      // an op was not answered
+	failed   bool
 }
 
 // compare returns the story up to the first difference, or "". It plays again if a store has not

@@ -25,13 +25,11 @@ const Prove = "RINGTREE_PROVE"
 // makes different ones.
 const ProveBy = "RINGTREE_PROVE_BY"
 
-// Long reports whether there is time for more than a plain go test.
 func Long() bool { return os.Getenv(Prove) != "" }
 
-// All reports whether to test everything.
 func All() bool { return os.Getenv(Prove) == "all" }
 
-// Size returns few, or many if there is time for more than a plain go test.
+// Size returns many if there is time for more than a plain go test.
 func Size[N int | int64 | uint64](few, many N) N {
 	if Long() {
 		return many
@@ -39,7 +37,6 @@ func Size[N int | int64 | uint64](few, many N) N {
 	return few
 }
 
-// budget returns false if the test should do everything, or only the short version.
 func budget(t testing.TB) (time.Duration, bool) {
 	t.Helper()
 	if !Long() || All() {

@@ -14,10 +14,9 @@ type Model[S comparable] struct {
 	// Steps calls step with every possible next state of s, and a description of the step.
 	Steps func(s S, step func(to S, format string, args ...any))
 
-	// Wrong returns the fault of s, or "".
 	Wrong func(s S) string
 
-	Most int // more states are an error
+	Most int
 }
 
 // Reach visits all states that m can reach, breadth first, and returns their number. If one is

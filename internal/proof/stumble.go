@@ -59,7 +59,6 @@ func (s *Stumble) Rise() error {
 	return s.store.Do(context.Background(), s.pending)
 }
 
-// Lost returns the keys of the unanswered writes.
 func (s *Stumble) Lost() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +96,7 @@ func (s *Stumble) Do(ctx context.Context, ops []kv.Op) error {
 func (s *Stumble) lose(ctx context.Context, ops []kv.Op) error {
 	for i := range ops {
 		if ops[i].Result.Err != nil {
-			continue // already refused
+			continue
 		}
 		failure := kv.ErrUnavailable
 		if ops[i].Kind.Writes() {

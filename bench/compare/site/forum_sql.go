@@ -99,7 +99,6 @@ func (s sqlForum) Load(ctx context.Context, d *Threads) error {
 	)
 }
 
-// wordsOf returns the words of a title, each once.
 func wordsOf(title string) []string {
 	words := strings.Fields(strings.ToLower(title))
 	slices.Sort(words)
@@ -172,7 +171,6 @@ func (r *commentRow) view() forum.CommentView {
 	return forum.CommentView{Comment: &r.Comment, Vote: r.vote}
 }
 
-// remarks queries the comments of a page, with their stories.
 func remarks(p *forum.Page, reader int, where string, args ...any) query {
 	return query{commentViews + where, append([]any{of(reader)}, args...), func(scan func(...any) error) error {
 		var r commentRow

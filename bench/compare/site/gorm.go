@@ -63,7 +63,6 @@ func onGorm(g place.Gorm) Site { return gormSite{g} }
 
 func (g gormSite) Load(ctx context.Context, d *Data) error { return g.Fill(ctx, schema, tablesOf(d)) }
 
-// page returns the newest articles of scope, as viewer sees them.
 func (g gormSite) page(ctx context.Context, viewer int, scope func(*gorm.DB) *gorm.DB) (*conduit.ArticlePage, error) {
 	db := g.WithContext(ctx)
 	var total int64

@@ -63,7 +63,6 @@ func nextMillisecond() {
 	}
 }
 
-// create creates n records, 500 at once.
 func create[T any](ctx context.Context, createMulti func(context.Context, []*T) error, n int, record func(i int) *T) error {
 	all := make([]*T, n)
 	for i := range all {

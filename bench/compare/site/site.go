@@ -34,6 +34,5 @@ type Site interface {
 	Comment(ctx context.Context, viewer int, slug, body string) (*conduit.CommentView, error)
 	Publish(ctx context.Context, viewer int, n conduit.NewArticle) (*conduit.ArticleView, error)
 
-	// Flush returns when all writes are visible.
 	Flush(ctx context.Context) error
 }

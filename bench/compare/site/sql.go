@@ -20,14 +20,12 @@ type database interface {
 	write(ctx context.Context, statements ...query) error
 	// change runs f in a transaction.
 	change(ctx context.Context, f func(tx transaction) error) error
-	// load runs the schema, and fills tables with rows.
 	load(ctx context.Context, schema string, tables ...place.Table) error
 	close() error
 }
 
 type transaction interface {
 	exec(ctx context.Context, sql string, args ...any) (affected int64, err error)
-	// get scans the row of a query, and reports whether there is one.
 	get(ctx context.Context, sql string, args []any, to ...any) (bool, error)
 }
 
@@ -97,7 +95,6 @@ func (s sqlSite) Load(ctx context.Context, d *Data) error {
 func (s sqlSite) Close() error                { return s.close() }
 func (s sqlSite) Flush(context.Context) error { return nil }
 
-// of returns the id of a viewer.
 func of(viewer int) int64 { return int64(viewer) + 1 }
 
 const (
@@ -263,7 +260,6 @@ func (s sqlSite) publish(ctx context.Context, viewer int, slug string, n conduit
 	return v, s.write(ctx, append(statements, oneArticle(v, viewer, slug))...)
 }
 
-// slugOf returns the slug of a title, as the app does.
 func slugOf(title string) string {
 	return strings.Join(strings.Fields(strings.ToLower(title)), "-")
 }

@@ -79,7 +79,6 @@ func (p *Tab) complain(format string, args ...any) {
 	p.problems = append(p.problems, fmt.Sprintf("browser: "+format+" (on "+p.shown+")", args...))
 }
 
-// Where returns the URL of the current document.
 func (p *Tab) Where() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

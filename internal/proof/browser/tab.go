@@ -41,7 +41,7 @@ var (
 type Tab struct {
 	t      testing.TB
 	ctx    context.Context
-	site   string // URL without path and query
+	site   string
 	status int
 	record
 }
@@ -52,7 +52,6 @@ func Open(t testing.TB, site string) *Tab {
 	return open(t, start(t), site, chromedp.WithNewBrowserContext())
 }
 
-// Another opens another tab for the same visitor.
 func (p *Tab) Another() *Tab {
 	p.t.Helper()
 	return open(p.t, p.ctx, p.site)
@@ -157,7 +156,6 @@ func (p *Tab) has(text string) bool {
 	return strings.Contains(p.Text("body"), strings.Join(strings.Fields(text), " "))
 }
 
-// WantText reports each text that the page does not show.
 func (p *Tab) WantText(wants ...string) {
 	p.t.Helper()
 	for _, want := range wants {
@@ -167,7 +165,6 @@ func (p *Tab) WantText(wants ...string) {
 	}
 }
 
-// WithoutText reports each text that the page shows.
 func (p *Tab) WithoutText(wants ...string) {
 	p.t.Helper()
 	for _, want := range wants {
@@ -234,7 +231,6 @@ func (p *Tab) Submit(name string) {
 	p.load(fmt.Sprintf("submit %q", name), p.click("button", name))
 }
 
-// Fill replaces the content of the field with the label.
 func (p *Tab) Fill(label, text string) {
 	p.t.Helper()
 	write := command(input.InsertText, input.InsertTextParams{Text: text})
@@ -244,7 +240,6 @@ func (p *Tab) Fill(label, text string) {
 	p.do("fill", p.click("field", label), chromedp.Evaluate[chromedp.Void]("document.activeElement.select()"), write)
 }
 
-// Enter presses Enter, and waits until the target page has loaded.
 func (p *Tab) Enter() {
 	p.t.Helper()
 	p.load("enter", chromedp.KeyEvent(kb.Enter))
@@ -274,13 +269,11 @@ func (p *Tab) SetColors(scheme string) {
 	}}))
 }
 
-// SetScripts turns the scripts of later pages on or off.
 func (p *Tab) SetScripts(on bool) {
 	p.t.Helper()
 	p.do("scripts", command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on}))
 }
 
-// Screenshot returns the whole page as a PNG.
 func (p *Tab) Screenshot() []byte {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)

@@ -29,7 +29,7 @@ const (
 type Report struct {
 	Kills int
 	Acked int
-	Lost  []string // acknowledged but missing
+	Lost  []string
 	Torn  []string // incomplete, changed, or never written
 
 	Steps []Step // acknowledged, in order for each writer
@@ -153,7 +153,6 @@ func killOne(cmd *exec.Cmd, life time.Duration, writes bool) ([]Step, error) {
 	}
 	killer := time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
 	steps := readAcks(acks)
-	// It is an error if the child ended before.
 	if err := cmd.Wait(); killer.Stop() || ended != nil {
 		return nil, fmt.Errorf("the child ended by itself: %w: %.500s", err, said.Bytes())
 	}

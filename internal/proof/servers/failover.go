@@ -11,13 +11,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Outage is the outage that callers saw when a master died.
+// Outage is a failover as callers saw it.
 type Outage struct {
 	Back        time.Duration // until all slots accepted a write again
 	Calls       int           // calls begun until then
 	Unavailable int
 	Unclear     int
-	Other       int // with any other error
+	Other       int
 	Late        int // calls that ended more than a second past their deadline
 	Latest      time.Duration
 }
@@ -124,10 +124,10 @@ func (l *load) call(key string) {
 // Failover is the fate of the writes in progress when a master died.
 type Failover struct {
 	Back    time.Duration // until all slots accepted a write again
-	Stored  int           // acknowledged writes
-	Unclear int           // unacknowledged writes that may have been carried out
-	Said    int           // acknowledged writes with keys that are ErrLost
-	Lost    int           // acknowledged writes that are gone
+	Stored  int
+	Unclear int // unacknowledged writes that may have been carried out
+	Said    int // acknowledged writes with keys that are ErrLost
+	Lost    int // acknowledged writes that are gone
 }
 
 // LoseMaster ends the first master with kill -9 while 16 clients of store write, each under its own
@@ -153,7 +153,7 @@ type writes struct {
 	store kv.Store
 
 	mu    sync.Mutex
-	keys  []string // of acknowledged writes
+	keys  []string
 	found Failover
 }
 

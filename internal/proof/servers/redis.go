@@ -63,7 +63,6 @@ func started(p *Process) (*Process, error) {
 	return p, nil
 }
 
-// Cluster is a Redis Cluster of three masters and three replicas.
 type Cluster struct {
 	nodes []*Process
 }

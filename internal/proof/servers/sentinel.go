@@ -13,7 +13,7 @@ import (
 // Group is a Redis master with a replica, and three sentinels that promote the replica when most of
 // them have not reached the master for a second.
 type Group struct {
-	Name      string // of the master
+	Name      string
 	Master    *Process
 	Replica   *Process
 	Sentinels []*Process
@@ -84,7 +84,6 @@ func (g *Group) await() error {
 	return errors.New("the sentinels did not agree within two minutes")
 }
 
-// Addrs returns the addresses of the sentinels.
 func (g *Group) Addrs() (addrs []string) {
 	for _, s := range g.Sentinels {
 		addrs = append(addrs, s.Addr)

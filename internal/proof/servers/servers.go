@@ -68,7 +68,7 @@ type Process struct {
 	mu     sync.Mutex
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when cmd has ended
-	output *bytes.Buffer // valid once exited is closed
+	output *bytes.Buffer
 }
 
 func start(program, addr string, args ...string) (*Process, error) {
