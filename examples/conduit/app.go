@@ -12,7 +12,7 @@ type App struct {
 	db *kvmodel.DB
 	m  *Models
 
-	passes int // of a password's hash
+	passes int
 }
 
 type Options struct {
@@ -47,7 +47,6 @@ func (e *Error) Error() string { return e.About + ": " + e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// about adds the subject to err. It returns nil for nil.
 func about(what string, err error) error {
 	if err == nil {
 		return nil

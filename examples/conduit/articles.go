@@ -75,7 +75,7 @@ func (a *App) listed(ctx context.Context, viewer string, board *ranking.Board[Ar
 	var total int
 	err := a.db.SideBySide(ctx,
 		func(ctx context.Context) (err error) {
-			if part.Limit > 0 { // A client may request only the count.
+			if part.Limit > 0 {
 				places, err = board.At(ctx, 1+part.Offset, part.Limit)
 			}
 			return err
@@ -118,7 +118,7 @@ func (a *App) own(ctx context.Context, viewer, slug string) (*Article, error) {
 // CreateArticle is POST /api/articles.
 func (a *App) CreateArticle(ctx context.Context, viewer string, n NewArticle) (*ArticleView, error) {
 	x := &Article{
-		ID:    kvmodel.NewID(a.db.Now()), // Favorites are sorted by it.
+		ID:    kvmodel.NewID(a.db.Now()),
 		Title: n.Title, Description: n.Description, Body: n.Body, Author: viewer, Tags: tags(n.TagList),
 	}
 	err := a.atSlug(n.Title, func(slug string) error {
@@ -180,7 +180,7 @@ func (a *App) atSlug(title string, save func(slug string) error) error {
 	slug := slugOf(title)
 	err := save(slug)
 	if errors.Is(err, kvmodel.ErrExists) {
-		err = save(slug + "-" + kvmodel.NewID(a.db.Now())[20:]) // the random part of the id
+		err = save(slug + "-" + kvmodel.NewID(a.db.Now())[20:])
 	}
 	return err
 }
@@ -206,7 +206,6 @@ func slugOf(title string) string {
 	return strings.Join(words, "-")
 }
 
-// tags returns typed tags without blanks, each once.
 func tags(typed []string) []string {
 	var all []string
 	for _, tag := range typed {

@@ -165,9 +165,9 @@ func TestFeed_IsOfThoseWhomTheReaderFollows(t *testing.T) {
 				}
 			}
 		}
-		feed(ten, 0) // of nobody
+		feed(ten, 0)
 		must(t, done(s.Follow(ctx, cid, "ann")))
-		feed(ten, 0) // of an author without articles
+		feed(ten, 0)
 		s.publish("ann", "One")
 		s.publish("bob", "Two")
 		s.publish("ann", "Three")

@@ -37,7 +37,7 @@ func (a *App) favorited(ctx context.Context, viewer, user string, part Part) (*A
 	}
 	var inOrder []*Article
 	for _, b := range shown {
-		if x := articles[b.article]; x != nil { // It may just have been deleted.
+		if x := articles[b.article]; x != nil {
 			inOrder = append(inOrder, x)
 		}
 	}

@@ -28,7 +28,6 @@ func (a *App) Feed(ctx context.Context, viewer string, part Part) (*ArticlePage,
 // manyRings is the maximum number of rings that can be read as one.
 const manyRings = 64
 
-// newestOf returns the newest n articles of authors, and the total number of these.
 func (a *App) newestOf(ctx context.Context, authors []string, n int) ([]*Article, int, error) {
 	groups := slices.Collect(slices.Chunk(authors, manyRings))
 	newest, totals := make([][]*Article, len(groups)), make([]int, len(authors))

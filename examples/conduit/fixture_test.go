@@ -26,7 +26,6 @@ type site struct {
 	ids map[string]string
 }
 
-// onStores calls f with a new site on a store with transactions and on one without.
 func onStores(t *testing.T, f func(t *testing.T, s *site)) {
 	t.Run("file", func(t *testing.T) { f(t, newSite(t, memkv.New(memkv.Options{Local: true}))) })
 	t.Run("server", func(t *testing.T) { f(t, newSite(t, redis{memkv.New(memkv.Options{})})) })
@@ -76,7 +75,6 @@ func (s *site) register(name string) {
 	s.ids[name] = u.ID
 }
 
-// publish returns the slug of a new article.
 func (s *site) publish(name, title string, tags ...string) string {
 	s.t.Helper()
 	x, err := s.CreateArticle(s.t.Context(), s.ids[name], conduit.NewArticle{Title: title, Description: "About " + title, Body: "All of it.", TagList: tags})

@@ -31,7 +31,6 @@ type request struct {
 	viewer string
 }
 
-// A handler returns the value to reply with.
 type handler func(request) (any, error)
 
 func (s server) users() {
@@ -158,7 +157,6 @@ func (s server) anyone(pattern string, status int, name string, h handler) {
 	})
 }
 
-// member is anyone for signed-in users.
 func (s server) member(pattern string, status int, name string, h handler) {
 	s.anyone(pattern, status, name, func(r request) (any, error) {
 		if r.viewer == "" {
@@ -192,7 +190,6 @@ func reply(w http.ResponseWriter, status int, name string, value any) {
 	}
 }
 
-// failure returns the status of err, and its messages by subject.
 func failure(err error) (int, map[string][]string) {
 	status, errs := kvmodel.HTTPStatus(err), map[string][]string{}
 	for field, problem := range kvmodel.ProblemsOf(err) {

@@ -25,7 +25,7 @@ type client struct {
 	t       *testing.T
 	db      *kvmodel.DB
 	handler http.Handler
-	token   string // sent with each request, unless it is empty
+	token   string
 }
 
 func newClient(t *testing.T, store kvmodel.Store) *client {
@@ -84,7 +84,6 @@ func at(v any, path string) any {
 	return v
 }
 
-// signUp returns the token of a new member.
 func (c *client) signUp(name string) string {
 	c.t.Helper()
 	body := fmt.Sprintf(`{"user":{"username":%q,"email":"%s@example.com","password":"secret"}}`, name, name)

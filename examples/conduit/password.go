@@ -19,7 +19,7 @@ func hashOf(password string, passes int) (Hash, error) {
 		return Hash{}, nil
 	}
 	h := Hash{Passes: passes, Salt: make([]byte, 16)}
-	rand.Read(h.Salt) // It never fails.
+	rand.Read(h.Salt)
 	key, err := pbkdf2.Key(sha256.New, password, h.Salt, h.Passes, sha256.Size)
 	h.Key = key
 	return h, err

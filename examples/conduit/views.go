@@ -82,12 +82,11 @@ func orEmpty(texts []string) []string {
 	return texts
 }
 
-// A byline is an article and its author, by their ids.
 type byline struct{ article, author string }
 
 type seen struct {
-	profiles  map[string]Profile // by user id
-	favorites map[string]bool    // by article id
+	profiles  map[string]Profile
+	favorites map[string]bool
 }
 
 // see loads the additional data for a viewer's page, each record once, in one trip.
@@ -107,7 +106,6 @@ func (a *App) see(ctx context.Context, viewer string, of []byline) (seen, error)
 	return s, err
 }
 
-// profiles loads the authors in bylines, by their ids, in one trip.
 func (a *App) profiles(ctx context.Context, viewer string, of []byline) (map[string]Profile, error) {
 	var users map[string]*User
 	var follows map[FollowID]*Follow

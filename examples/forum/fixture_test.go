@@ -95,7 +95,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// The reference of the site does not refuse these.
 func TestForum_RefusesABlankTitleAndAVoteOfTwo(t *testing.T) {
 	onEngines(t, func(s *site) {
 		ctx, t := s.t.Context(), s.t

@@ -28,7 +28,7 @@ var (
 // Page is any page of the site. One that leaves out many stories may be short, even empty, and
 // still have a Next.
 type Page struct {
-	User     *User         // on the page of a user
+	User     *User
 	Stories  []StoryView   // one on the page of a story
 	Comments []CommentView // from top to bottom, or newest first
 	Next     string        // the cursor of the next page, "" at the end
@@ -37,7 +37,7 @@ type Page struct {
 
 type StoryView struct {
 	*Story
-	Vote  int64 // the reader's: 1, -1 or 0
+	Vote  int64
 	Saved bool
 }
 
@@ -132,7 +132,7 @@ func (f *Forum) User(ctx context.Context, name, of string) (*Page, error) {
 				return f.addComments(ctx, name, p, f.m.Comments.NewestByAuthor.Of(of), "")
 			},
 		)
-		p.Next = "" // It would be that of one of the lists.
+		p.Next = ""
 		return err
 	})
 }

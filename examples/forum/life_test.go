@@ -35,14 +35,13 @@ func TestLong_ForumPagesAreThoseOfAPlainReference(t *testing.T) {
 	})
 }
 
-// life is a site and its reference.
 type life struct {
 	*site
 	ref *reference
 	r   *rand.Rand
 
 	members           []string
-	stories, comments []string // of deleted ones too
+	stories, comments []string
 }
 
 var (
@@ -76,7 +75,6 @@ func (l *life) one(all []string) string {
 	return all[l.r.IntN(len(all))]
 }
 
-// Time passes before a change.
 func (l *life) change() {
 	l.t.Helper()
 	l.clock.pass(time.Duration(1+l.r.IntN(300)) * time.Second)

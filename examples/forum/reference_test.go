@@ -14,9 +14,9 @@ type reference struct {
 	users    map[string]*forum.User
 	stories  map[string]*forum.Story
 	comments map[string]*forum.Comment
-	votes    map[[2]string]forum.Vote // user, item
-	saves    map[[2]string]time.Time  // user, story
-	hides    map[[2]string]bool       // user, story
+	votes    map[[2]string]forum.Vote
+	saves    map[[2]string]time.Time
+	hides    map[[2]string]bool
 }
 
 func newReference() *reference {

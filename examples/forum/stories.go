@@ -86,7 +86,6 @@ func (f *Forum) stories(ctx context.Context, name string, from kvmodel.Lister[St
 	})
 }
 
-// wanted returns a function that reports whether a reader wants to see a story.
 func (f *Forum) wanted(ctx context.Context, name string) (func(*Story) bool, error) {
 	var u *User
 	hidden := map[string]bool{}

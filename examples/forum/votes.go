@@ -15,7 +15,6 @@ func (v *Vote) Validate() error {
 	return p.Err()
 }
 
-// value returns the value of a vote, 0 for none.
 func (v *Vote) value() int64 {
 	if v == nil {
 		return 0
@@ -88,7 +87,7 @@ func (f *Forum) Saved(ctx context.Context, name, cursor string) (*Page, error) {
 		}
 		var stories []*Story
 		for _, s := range saves.Items {
-			if story := byID[s.Story]; story != nil { // It may just have been deleted.
+			if story := byID[s.Story]; story != nil {
 				stories = append(stories, story)
 			}
 		}

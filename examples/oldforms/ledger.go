@@ -20,7 +20,7 @@ type Ledger struct {
 
 type Revision struct {
 	Number int
-	Count  int // number of members after the change
+	Count  int
 	Says   string
 }
 
@@ -70,7 +70,6 @@ func (l Ledger) Last(ctx context.Context) (last Revision, err error) {
 	return last, nil
 }
 
-// Add adds a revision that changes the count by delta, and returns it.
 func (l Ledger) Add(ctx context.Context, delta int, says string) (Revision, error) {
 	last, err := l.Last(ctx)
 	if err != nil {

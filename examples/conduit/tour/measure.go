@@ -24,7 +24,6 @@ type Cost struct {
 	Commits           int // for Again, on a store with transactions
 }
 
-// Measure makes call a few times. db is the app's database.
 func Measure(ctx context.Context, call Call, db *kvmodel.DB, clock *Clock) (c Cost, err error) {
 	ctx, commits := context.WithValue(ctx, commitsKey{}, new(atomic.Int64)), 0
 	once := func(news bool, wait time.Duration) (cost kvmodel.Cost) {

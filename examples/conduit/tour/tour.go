@@ -12,7 +12,7 @@ import (
 // Call is a call of an endpoint. It can be repeated, one at a time.
 type Call struct {
 	Endpoint string
-	With     string // the special condition of the call
+	With     string
 
 	// Most is the maximum number of trips of the call on a server, in a process that has made it
 	// seconds ago, and New the maximum with something new since; 0 means Most.
@@ -38,8 +38,8 @@ func Calls(ctx context.Context, app *conduit.App) ([]Call, error) {
 // site is an app with some members; bob follows all of them.
 type site struct {
 	app *conduit.App
-	ids map[string]string // by the members' names
-	n   int               // number of generated texts
+	ids map[string]string
+	n   int
 
 	first *conduit.ArticleView // by ann; bob likes it
 	other *conduit.ArticleView
@@ -49,7 +49,6 @@ type site struct {
 
 var members = []string{"ann", "bob", "cid", "dot", "eve", "fay", "gus", "hal"}
 
-// each is the number of articles by each member.
 const each = 20
 
 func (s *site) fill(ctx context.Context) error {
@@ -107,7 +106,6 @@ func (s *site) publish(ctx context.Context, name string) (err error) {
 	return last(s.app.Article(ctx, "", s.other.Slug))
 }
 
-// arrive sets s.guest to a new user whom the process has read before.
 func (s *site) arrive(ctx context.Context) (err error) {
 	if s.guest, err = s.app.Register(ctx, person(s.fresh("guest"))); err != nil {
 		return err
