@@ -3,6 +3,7 @@ package guard
 import (
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 )
 
@@ -30,4 +31,14 @@ func customer(ip netip.Addr) string {
 	}
 	network, _ := ip.Prefix(64)
 	return network.String()
+}
+
+// Local returns path if every browser takes it for a page of the site itself, and otherwise "/".
+func Local(path string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(path, "/") ||
+		strings.HasPrefix(path, "//") || strings.Contains(path, `\`) {
+		return "/"
+	}
+	return path
 }
