@@ -9,9 +9,8 @@
 //   - check rejects contradictory models, and changes that would orphan stored data;
 //   - emit prints the models and decides nothing.
 //
-// Each step has one entry for each word of the tags. In package tag it is the word's syntax, its
-// places and its types; in resolve, its effect on a model; in emit, the printed form of an index.
+// Each word of the tags has one entry in a table of each step: its syntax, places and types in
+// package tag, its effect on a model in resolve, its printed index in emit.
 //
-// The other packages serve the steps: model is the output of resolve, stored knows the stored forms
-// of Go types, output knows the files that kvgen writes.
+// Package model is the output of resolve, and stored knows the stored forms of Go types.
 package codegen

@@ -96,7 +96,6 @@ func (n New) empty(dir string) error {
 	return err
 }
 
-// versions returns the running versions of ringtree and templ.
 func versions() (own, templs string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

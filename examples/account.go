@@ -31,8 +31,8 @@ const seenLimit = 1000
 
 var errPoor = errors.New("the balance is too low")
 
-// NewTransfers returns the intent that moves an amount from one account to another. It requires
-// that accounts are closed, but never deleted.
+// NewTransfers returns the intent that moves an amount between accounts, which are closed, but
+// never deleted.
 func NewTransfers(db *kvmodel.DB, accounts *Accounts) *kvmodel.Intent[Transfer] {
 	return kvmodel.NewIntent(db, "transfer", func(ctx context.Context, t Transfer) error {
 		_, err := accounts.Get(ctx, t.To)
@@ -88,8 +88,8 @@ type Rename struct {
 	At           time.Time
 }
 
-// NewRenames returns the intent that changes the name of an author in both places. A late rename
-// does not undo a newer one.
+// NewRenames returns the intent that changes an author's name in both places. A late rename does
+// not undo a newer one.
 func NewRenames(db *kvmodel.DB, authors *Authors, badges *Badges) *kvmodel.Intent[Rename] {
 	return kvmodel.NewIntent(db, "rename", func(ctx context.Context, r Rename) error {
 		_, err := authors.Update(ctx, r.Author, func(a *Author) error {

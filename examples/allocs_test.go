@@ -12,8 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// What a verb allocates is the layer's own cost: in memory, reading and writing cost little
-// else. Who makes one dearer has to say why.
+// In memory, reading and writing the store cost little else.
 func TestAllocations_OfTheHotVerbsAreBounded(t *testing.T) {
 	ctx := context.Background()
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))

@@ -15,14 +15,12 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// allMemos returns the ring of memos with its archive.
 func allMemos(m models) kvmodel.Lister[examples.Memo] {
 	return timeline.WithArchive(m.Memos.Newest,
 		func(memo *examples.Memo) time.Time { return memo.Made },
 		func(t time.Time) kvmodel.Lister[examples.Memo] { return m.Memos.Archive.Between(time.Time{}, t) })
 }
 
-// memoIDs returns the ids on all pages of n.
 func memoIDs(l kvmodel.Lister[examples.Memo], n int) (ids []string) {
 	for cursor, more := "", true; more; more = cursor != "" {
 		page, err := l.Page(context.Background(), cursor, n)
@@ -87,8 +85,8 @@ func TestArchiveByTime_ShowsEachLiveRecordOnceWhateverHasComeBack(t *testing.T) 
 	}
 }
 
-// What is in the trash is in no index but the trash. What comes back is at the top of the
-// newest, whenever it was made; in the archive it is where it was.
+// A memo in the trash is in no other index. A restored one is at the top of the newest, and in the
+// archive where it was.
 func Example_softDelete() {
 	clock := proof.NewClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	ctx, m, done := open(kvmodel.Clock(func() time.Time { clock.Advance(time.Second); return clock.Now() }))

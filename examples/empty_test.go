@@ -49,7 +49,7 @@ func TestListings_OfNothingAreEmptyListsInJSON(t *testing.T) {
 	empty(t, "a board of a day that is gone")(anyOf(m.Photos.TopViewsByCategoryPerDay.On(time.Now().AddDate(-1, 0, 0)).Of("sea").Page(ctx, "", 5)))
 }
 
-// A page that hits before it has looked counts for whatever stands in its URL.
+// A page that hits before it has looked counts for any text in its URL.
 func TestHit_OfNoRecordIsNoErrorAndARecordMadeLaterBeginsWithIt(t *testing.T) {
 	ctx, m, done := open()
 	defer done()

@@ -13,8 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// open returns the models in a database in memory, and what closes it. An app
-// has one database, opened when it starts: see package kvopen.
+// An app has one database, opened when it starts: see package kvopen.
 func open(opts ...kvmodel.Option) (ctx context.Context, m models, done func()) {
 	return openStore(memkv.Options{Local: true}, opts...)
 }
@@ -32,7 +31,6 @@ func byMinutes() kvmodel.Option {
 	return kvmodel.Clock(func() time.Time { return time.Unix(60*minutes.Add(1), 0) })
 }
 
-// models are the models in a database, which an app keeps side by side.
 type models struct {
 	*examples.Models
 	*kvmodel.DB
@@ -44,8 +42,6 @@ func check(err error) {
 	}
 }
 
-// A record is created, loaded by its id, found by a unique value, changed and
-// deleted.
 func Example() {
 	ctx, m, done := open()
 	defer done()
@@ -76,8 +72,7 @@ func Example() {
 	// true
 }
 
-// A record whose id is made of others' is an edge: its existence is the fact,
-// so no one votes twice, whatever happens at the same time.
+// A record whose id is made of others' ids is an edge: it exists or not, so no one votes twice.
 func ExampleVotes_Create() {
 	ctx, m, done := open()
 	defer done()
@@ -94,7 +89,7 @@ func ExampleVotes_Create() {
 	vote()
 	vote()
 
-	// Which of these pages has Ann voted for? That is one trip.
+	// Which of these pages has Ann voted for? One trip.
 	votes, err := m.Votes.GetMulti(ctx, []examples.VoteID{{"ann", "welcome"}, {"ann", "news"}})
 	check(err)
 	fmt.Println(votes[0] != nil, votes[1] != nil)
@@ -133,8 +128,8 @@ func ExampleUsers_Create() {
 	// a user needs a name
 }
 
-// A form carries the version that it shows. Put refuses it if another user has
-// saved the page in between.
+// A form carries the version that it shows. Put refuses it if another user has saved the page in
+// between.
 func ExamplePages_Put() {
 	ctx, m, done := open()
 	defer done()
@@ -155,8 +150,7 @@ func ExamplePages_Put() {
 	// Bob: true Page "welcome": changed by someone else: it is at version 2, not 1
 }
 
-// A page in the trash is still there by its id, but in none of the indexes: its
-// address is free.
+// A page in the trash can be read by its id, but is in no index: its address is free.
 func ExamplePages_trash() {
 	ctx, m, done := open()
 	defer done()
@@ -185,7 +179,6 @@ func ExamplePages_trash() {
 	// true
 }
 
-// Upsert changes a record or makes it.
 func ExamplePages_Upsert() {
 	ctx, m, done := open()
 	defer done()
@@ -203,8 +196,8 @@ func ExamplePages_Upsert() {
 	// log .. 2
 }
 
-// Work that follows a change, such as a mail, is done after the reply, and also
-// after a crash. It may run twice, so it looks first.
+// Work that follows a change, such as a mail, is done after the reply, and also after a crash. It
+// may run twice.
 func ExampleUsers_OnChange() {
 	ctx, m, done := open()
 
@@ -222,7 +215,7 @@ func ExampleUsers_OnChange() {
 	// mail to ann@example.com
 }
 
-// Load fetches what records refer to, each once, in one trip.
+// Load fetches referenced records, each once, in one trip.
 func Example_load() {
 	ctx, m, done := open()
 	defer done()
@@ -250,7 +243,7 @@ func Example_load() {
 	// 1 trip
 }
 
-// A session ends at the time it names. A field tagged - is not stored.
+// A session expires at the time it names. A field tagged - is not stored.
 func ExampleSessions_Create() {
 	start, later := time.Now(), new(atomic.Int64)
 	clock := func() time.Time { return start.Add(time.Duration(later.Load())) }
@@ -270,8 +263,7 @@ func ExampleSessions_Create() {
 	// true
 }
 
-// A session lives for as long as it is used: a visit makes it end later if half of its time
-// is over. Its entry in the list of its user follows.
+// A visit extends a session if half of its time is over. Its entry in the list of its user follows.
 func ExampleSessions_Touch() {
 	start, later := time.Now(), new(atomic.Int64)
 	clock := func() time.Time { return start.Add(time.Duration(later.Load())) }

@@ -20,10 +20,10 @@ const (
 	filteredPage = 25
 )
 
-// wantFilled asserts that the pages of l, of whose entries a filter keeps one in two to one in
-// 200, show together what is kept, each once; that a page is full, is the last, or has looked at
-// about ten times as many entries; and that the way through all of them ends where nothing is kept.
-// A page looks at most at so many of them. number tells entries apart.
+// wantFilled asserts that the pages of l, of whose entries a filter keeps one in two to one in 200,
+// show together what is kept, each once; that a page is full, is the last, or has looked at about
+// ten times as many entries, most at the most; and that the pages end where nothing is kept. number
+// tells entries apart.
 func wantFilled[T any](t *testing.T, name string, l kvmodel.Lister[T], most int, number func(*T) int) {
 	t.Helper()
 	looked, in := 0, 7

@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// A transfer changes two accounts. Once it has begun, it ends, whatever dies in between.
+// A transfer changes two accounts. Once begun, it ends, even after a crash.
 func ExampleNewTransfers() {
 	ctx, m, done := open()
 	defer done()
@@ -32,7 +32,7 @@ func ExampleNewTransfers() {
 	// 3 7
 }
 
-// A name stands in two records. A rename changes both, and one that comes late undoes nothing.
+// A name is in two records. A rename changes both.
 func ExampleNewRenames() {
 	ctx, m, done := open()
 	defer done()

@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// addAlbums makes some albums with ids of their own.
 func addAlbums(ctx context.Context, m models) {
 	for _, a := range []examples.Album{
 		{ID: "a1", Artist: "ella", Tags: []string{"jazz", "live"}, Shop: "quay", Shelf: 3, Title: "Ella in Berlin"},
@@ -26,11 +25,11 @@ func titlesOf(albums []*examples.Album) []string {
 	for _, a := range albums {
 		all = append(all, a.Title)
 	}
-	slices.Sort(all) // A list has an order, but it means nothing.
+	slices.Sort(all) // A list has no order.
 	return all
 }
 
-// What belongs to a record goes with it: after the reply to Delete, and after a crash.
+// Children are deleted with a record: after the reply to Delete, and after a crash.
 func Example_deletedTogether() {
 	ctx, m, done := open()
 	defer done()
@@ -44,7 +43,7 @@ func Example_deletedTogether() {
 	fmt.Println(n, "votes")
 
 	check(m.Pages.Delete(ctx, page.ID))
-	check(m.Flush(ctx)) // It waits for what is done after replies.
+	check(m.Flush(ctx)) // It waits for work after replies.
 	n, err = m.Votes.ByPage.Of(page.ID).Size(ctx)
 	check(err)
 	fmt.Println(n, "votes")
@@ -53,7 +52,6 @@ func Example_deletedTogether() {
 	// 0 votes
 }
 
-// A list has all the records with a value, by pages of records.
 func Example_list() {
 	ctx, m, done := open()
 	defer done()
@@ -63,7 +61,7 @@ func Example_list() {
 	check(err)
 	fmt.Println(titlesOf(page.Items))
 
-	// A page may leave out what is not wanted.
+	// A page may leave out records.
 	page, err = m.Albums.ByTags.Of("jazz").Page(ctx, "", 20, func(a *examples.Album) bool { return a.Artist != "ella" })
 	check(err)
 	fmt.Println(titlesOf(page.Items))
@@ -108,7 +106,7 @@ func Example_values() {
 		fmt.Println(tag.Value)
 	}
 
-	// A tag that no article has any more is no value.
+	// A tag without articles is no value.
 	check(m.Articles.Delete(ctx, "water"))
 	free, err := tags.Has(ctx, "free")
 	check(err)
@@ -124,8 +122,8 @@ func Example_values() {
 	// free: false travel: 2
 }
 
-// A list over several fields has the records in which all of them are the same. A
-// loop can go through all of it, by ids or by records.
+// A list over several fields has the records in which all of them are the same. A loop can go
+// through all of it, by ids or by records.
 func Example_listOfSeveralFields() {
 	ctx, m, done := open()
 	defer done()
@@ -142,8 +140,8 @@ func Example_listOfSeveralFields() {
 	// Output: [a1 a3]
 }
 
-// An edge with a list on both sides answers two questions: what a user loves, and
-// who loves an album. The album has the number of its hearts.
+// An edge with lists on both sides answers two questions: which albums a user loves, and who loves
+// an album. The album has the number of its hearts.
 func Example_manyToMany() {
 	ctx, m, done := open()
 	defer done()
@@ -174,8 +172,8 @@ func Example_manyToMany() {
 	// without bob's: 1
 }
 
-// A counter is not in the record but beside it: loading the record fills it in,
-// and writing the record leaves it alone.
+// A counter is stored beside the record: loading the record fills it in, and writing the record
+// leaves it alone.
 func Example_counter() {
 	ctx, m, done := open()
 	defer done()
@@ -191,7 +189,7 @@ func Example_counter() {
 	// Output: Ella and Louis 3
 }
 
-// How many records a model has is kept in step with them, and costs one trip to ask.
+// The number of records costs one trip.
 func ExampleAlbums_Count() {
 	ctx, m, done := open()
 	defer done()
@@ -204,7 +202,7 @@ func ExampleAlbums_Count() {
 	// Output: 2 albums
 }
 
-// Numbers are given in order, without a gap, however many create at the same time.
+// Numbers have an order and no gaps, with any number of concurrent creations.
 func Example_sequence() {
 	ctx, m, done := open()
 	defer done()
@@ -226,8 +224,7 @@ func Example_sequence() {
 	// 3 in all; before too loud there are more: true
 }
 
-// Several workers take a part of a sequence each. One that was stopped continues
-// with a Range from where it was.
+// Workers share a sequence. One that was stopped continues with a Range from its place.
 func Example_sequenceInParts() {
 	ctx, m, done := open()
 	defer done()
@@ -251,7 +248,7 @@ func Example_sequenceInParts() {
 	// [7 8 9 10]
 }
 
-// The last bodies of a record are kept, and any of them can be written again.
+// The last bodies of a record are kept, and can be written again.
 func Example_history() {
 	ctx, m, done := open()
 	defer done()
@@ -276,7 +273,7 @@ func Example_history() {
 	// again: Pastel Blues
 }
 
-// The score of a talk is the sum of its votes, also after a user has changed theirs.
+// The score of a talk is the sum of its votes, also after a user has changed one.
 func Example_sum() {
 	ctx, m, done := open()
 	defer done()

@@ -12,8 +12,6 @@ type Memo struct {
 	Trashed time.Time `kv:"timeline,name=Trash,if=InTrash"` // zero while it is not in the trash
 }
 
-// Live reports whether the memo is not in the trash.
 func (m *Memo) Live() bool { return !m.InTrash() }
 
-// InTrash reports whether the memo is in the trash.
 func (m *Memo) InTrash() bool { return !m.Trashed.IsZero() }

@@ -15,6 +15,6 @@ type Page struct {
 	Version int64     `kv:"version"`
 }
 
-// Live reports whether the page can be found by its address. A page in the trash keeps its record
-// and frees its address for others.
+// Live reports whether the page can be found by its address. A page in the trash frees its address
+// for others.
 func (p *Page) Live() bool { return p.Trashed.IsZero() }

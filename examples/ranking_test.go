@@ -13,8 +13,7 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// gallery makes photos p00, p01, ... of which each later one was seen once more,
-// and writes what was counted.
+// gallery makes photos p00, p01, ... each viewed once more than the one before.
 func gallery(m models, n int) {
 	ctx := context.Background()
 	for i := range n {
@@ -35,7 +34,7 @@ func seen(places []ranking.Place[examples.Photo, int64]) {
 	}
 }
 
-// The photos seen most, and the next page of them.
+// The most viewed photos, and the next page.
 func Example_top() {
 	ctx, m, done := open()
 	defer done()
@@ -54,8 +53,8 @@ func Example_top() {
 	// p09 comes next
 }
 
-// A ranking that is written to once in many plays, while each play is counted. It lags a
-// little, and a play costs one access to the store.
+// A ranking that follows one in many plays, while each play is counted. It lags a little, and a
+// play costs one access to the store.
 func Example_sampled() {
 	ctx, m, done := open()
 	defer done()
@@ -75,8 +74,8 @@ func Example_sampled() {
 	// 2000 plays; the ranking knows of most: true
 }
 
-// Where one photo stands, what share of the others it has left behind, and who
-// stands around it: two or three trips among any number of them.
+// The rank of a photo, its share of the others, and its neighbors: two or three trips among any
+// number of photos.
 func Example_yourRank() {
 	ctx, m, done := open()
 	defer done()
@@ -96,7 +95,7 @@ func Example_yourRank() {
 	check(err)
 	seen(around)
 
-	// Nobody has seen it, so it stands nowhere.
+	// Nobody has seen it, so it has no rank.
 	_, err = m.Photos.TopViews.Rank(ctx, "p00")
 	fmt.Println(errors.Is(err, kvmodel.ErrNotFound))
 	// Output:
@@ -108,8 +107,7 @@ func Example_yourRank() {
 	// true
 }
 
-// A catalog from A to Z, what begins with some letters for a search box that completes them,
-// and where a book stands.
+// A catalog from A to Z, completions for a search box, and the place of a book.
 func Example_fromAToZ() {
 	ctx, m, done := open()
 	defer done()
@@ -142,8 +140,8 @@ func Example_fromAToZ() {
 	// 4 with em; The Trial is number 5 of 6
 }
 
-// What to do where many have the same score: show the newest first, or give all of them the
-// same rank. RankOf says which rank a score would have, without a record.
+// Equal scores: show the newest first, or give all the same rank. RankOf returns the rank that a
+// score would have, without a record.
 func Example_equalScores() {
 	clock := proof.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	ctx, m, done := open(kvmodel.Clock(clock.Now))
@@ -186,7 +184,7 @@ func Example_equalScores() {
 	// 1 star would be rank 4
 }
 
-// The ranking of today and of yesterday, for each category.
+// The rankings of today and yesterday, for each category.
 func Example_perDay() {
 	clock := proof.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	ctx, m, done := open(kvmodel.Clock(clock.Now))
@@ -217,7 +215,7 @@ func Example_perDay() {
 	// 2. p01, seen 1 times
 }
 
-// What is due is taken from the front of a ranking by time, the first first.
+// Due records are taken from the front of a ranking by time.
 func Example_dueQueue() {
 	clock := proof.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	ctx, m, done := open(kvmodel.Clock(clock.Now))
@@ -230,7 +228,7 @@ func Example_dueQueue() {
 	due, err := m.Photos.Schedule.Between(time.Time{}, clock.Now()).Page(ctx, "", 100)
 	check(err)
 	for _, p := range due.Items {
-		// Shown ones are not Waiting, and so leave the queue.
+		// A shown photo is not Waiting, and so leaves the queue.
 		_, err := m.Photos.Update(ctx, p.ID, func(p *examples.Photo) error { p.Shown = true; return nil })
 		check(err)
 		fmt.Println(p.ID, "goes live")
@@ -272,8 +270,7 @@ func Example_archive() {
 	// it begins with Jan01
 }
 
-// The front page of a news site: a ranking by a method, which follows the record
-// and its counters.
+// The front page of a news site: a ranking by a method, which follows the record and its counters.
 func Example_frontPage() {
 	ctx, m, done := open()
 	defer done()

@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// wantText asserts that err is a kind and reads as text does.
 func wantText(t *testing.T, err, kind error, text string) {
 	t.Helper()
 	if !errors.Is(err, kind) || err.Error() != text {

@@ -53,9 +53,8 @@ func Example_newest() {
 	// [story 1 story 4]
 }
 
-// The page of an author, and one of a few authors together: a home feed that is
-// put together when it is read. The clock only keeps two stories from falling into
-// one millisecond here.
+// The page of an author, and one of several: a home feed composed by the reader. The clock only
+// keeps two stories from falling into one millisecond here.
 func Example_ofEach() {
 	ctx, m, done := open(byMinutes())
 	defer done()
@@ -73,8 +72,8 @@ func Example_ofEach() {
 	// [bob 4 cid 2 bob 1]
 }
 
-// The newest stories with a tag, and with one of several. A change of the tags moves a story
-// only where something has changed for it.
+// The newest stories with a tag, and with one of several. A change of the tags moves a story only
+// in the rings of the changed tags.
 func Example_ofTags() {
 	ctx, m, done := open(byMinutes())
 	defer done()
@@ -95,7 +94,7 @@ func Example_ofTags() {
 	// [india japan] [green tea black tea]
 }
 
-// How many stories are new since a reader looked, and whether any is: an ETag.
+// The number of new stories since a reader looked, and whether there are any: an ETag.
 func Example_since() {
 	ctx, m, done := open()
 	defer done()
@@ -120,7 +119,7 @@ func Example_since() {
 	// 3 new: [new 2 new 1 new 0]
 }
 
-// Footprints: who looked at my page, each once.
+// Footprints: the visitors of my page, each once.
 func Example_footprints() {
 	ctx, m, done := open()
 	defer done()
@@ -143,9 +142,8 @@ func Example_footprints() {
 	// 3 new
 }
 
-// A home feed that is written when a story is: OnChange pushes it to every
-// follower, 500 in a trip, and does so again after a crash. Each story is in a
-// feed once, so pushing it again does no harm.
+// A home feed written with the story: OnChange pushes it to every follower, 500 in a trip, and
+// again after a crash. Each story is in a feed once, so pushing it again does no harm.
 func Example_homeFeed() {
 	ctx, m, done := open()
 	defer done()
@@ -180,8 +178,8 @@ func Example_homeFeed() {
 	// by ann
 }
 
-// A ring forgets. Where it ends, an archive continues: here all bulletins by their
-// numbers. For memos a ranking by time does it.
+// A ring forgets, and an archive continues it: here all bulletins by their numbers. For memos a
+// ranking by time does it.
 func Example_timelineEnd() {
 	ctx, m, done := open()
 	defer done()
@@ -209,8 +207,7 @@ func Example_timelineEnd() {
 	// [3 2 1]
 }
 
-// A timeline that is spread over four rings, for very many writers, is read as
-// any other.
+// A timeline spread over four rings, for very many writers, is read like any other.
 func Example_shardedTimeline() {
 	ctx, m, done := open(byMinutes())
 	defer done()
@@ -234,7 +231,7 @@ func Example_shardedTimeline() {
 	// reply 0
 }
 
-// The number at the bell, and what is behind it.
+// The number at the bell, and the notices behind it.
 func Example_notifications() {
 	var minutes atomic.Int64
 	ctx, m, done := open(kvmodel.Clock(func() time.Time { return time.Unix(60*minutes.Load(), 0) }))
@@ -287,8 +284,7 @@ func Example_snapshots() {
 	// version 3
 }
 
-// A page that has not changed is not sent again: the head of the ring is its ETag,
-// and costs one trip.
+// An unchanged page is not sent again: the head of the ring is its ETag, and costs one trip.
 func Example_etag() {
 	_, m, done := open()
 	defer done()

@@ -23,7 +23,6 @@ func (u *User) Address() string { return strings.ToLower(strings.TrimSpace(u.Mai
 // ErrNoName is the error of Validate for a User without a name.
 var ErrNoName = errors.New("a user needs a name")
 
-// Validate returns an error if the User must not be stored.
 func (u *User) Validate() error {
 	if u.Name == "" {
 		return ErrNoName

@@ -3,7 +3,8 @@ package guard
 import "net/http"
 
 // Headers sets the headers that keep a browser from doing more with a response than showing it. tls
-// means that the site is reached only over TLS. A private response also needs Cache-Control: no-store.
+// means that the site is reached only over TLS. A private response also needs Cache-Control:
+// no-store.
 func Headers(header http.Header, tls bool) {
 	header.Set("Content-Security-Policy", Policy(""))
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -19,8 +20,8 @@ func Headers(header http.Header, tls bool) {
 	}
 }
 
-// Policy returns the content security policy of a page: the site's own stylesheets and pictures, and
-// scripts with the nonce, if it is not empty.
+// Policy returns a content security policy that allows the site's own stylesheets and pictures, and
+// scripts with the nonce, unless it is empty.
 func Policy(nonce string) string {
 	script := "'none'"
 	if nonce != "" {

@@ -10,14 +10,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Limit is how often something may be done in a period of time.
 type Limit struct {
 	What  string // part of the key, such as "sign-in-of"
 	Times int64
 	Per   time.Duration
 }
 
-// Try is one attempt counted by a limit.
 type Try struct {
 	Limit Limit
 	Who   string // the subject of the limit: an address, a name, a user id
@@ -36,16 +34,16 @@ func (e *TooManyError) Is(target error) bool {
 	return ok
 }
 
-// Limits for password attempts. The last is for an attacker with very many addresses. It also blocks
-// the user with that name, so it is far above the attempts possible from one address.
+// The last limit is for an attacker with very many addresses. It also blocks the user with that
+// name, so it is far above the attempts possible from one address.
 var (
 	signInsAt   = Limit{"sign-in-at", 50, 15 * time.Minute}
 	signInsAtOf = Limit{"sign-in-at-of", 20, 15 * time.Minute}
 	signInsOf   = Limit{"sign-in-of", 1000, 15 * time.Minute}
 )
 
-// AllowSignIn counts a password attempt, and returns a *TooManyError after 50 from one address in 15
-// minutes, 20 of them for one name, and 1,000 for one name from everywhere. Two trips.
+// AllowSignIn counts a password attempt, and returns a *TooManyError after 50 from one address in
+// 15 minutes, 20 of them for one name, and 1,000 for one name from everywhere. Two trips.
 func AllowSignIn(ctx context.Context, store kv.Store, now time.Time, name, address string) error {
 	// An address never contains a space.
 	err := Allow(ctx, store, now, Try{signInsAt, address}, Try{signInsAtOf, address + " " + name})
@@ -57,7 +55,7 @@ func AllowSignIn(ctx context.Context, store kv.Store, now time.Time, name, addre
 
 var limitKey = kv.NewClass("limit", 3) // what, who, number of the time window
 
-// Allow counts tries, and returns a *TooManyError if one of them exceeds its limit, which holds for all
+// Allow counts tries, and returns a *TooManyError if one exceeds its limit, which holds for all
 // processes together. Time is divided into windows, so up to twice as many tries fit around the
 // boundary of two. One trip; three for the first try in a window.
 func Allow(ctx context.Context, store kv.Store, now time.Time, tries ...Try) error {
@@ -89,7 +87,7 @@ func (t Try) count(ctx context.Context, store kv.Store, now time.Time) error {
 	return nil
 }
 
-// countUp adds 1 to the number under key and returns the sum. A new number expires after ttl.
+// countUp adds 1 to the number under key. A new number expires after ttl.
 func countUp(ctx context.Context, store kv.Store, key string, ttl time.Duration) (int64, error) {
 	result, err := kv.One(ctx, store, kv.OpIncrement(key, 1))
 	if !errors.Is(err, kv.ErrNotFound) {

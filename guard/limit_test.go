@@ -65,7 +65,6 @@ func TestAllow_AStoreThatIsDownAllowsNothing(t *testing.T) {
 	}
 }
 
-// 300 wrong passwords from some addresses do not lock the user out elsewhere.
 func TestAllowSignIn_ManyTriesAtAnAddressLeaveOthersTheirs(t *testing.T) {
 	store := memkv.New(memkv.Options{})
 	allowed := 0

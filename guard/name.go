@@ -10,10 +10,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Name returns the canonical form of a typed name, by the profile UsernameCaseMapped of PRECIS: lower
-// case, narrow letters, and accents combined with their letters. problem tells the user what is wrong
-// with a name that is empty, has more than most letters, has other characters than letters, digits, -
-// and _, or mixes scripts that are not used together.
+// Name returns the canonical form of a typed name, by the profile UsernameCaseMapped of PRECIS.
+// problem tells the user what is wrong with a name that is empty, has more than most letters, has
+// other characters than letters, digits, - and _, or mixes scripts that are not used together.
 func Name(typed string, most int) (name, problem string) {
 	typed = strings.TrimSpace(typed)
 	name, err := precis.UsernameCaseMapped.String(typed)
@@ -53,7 +52,6 @@ func OneScript(text string) bool {
 	return false
 }
 
-// isOf reports whether r belongs to one of scripts, or to all.
 func isOf(r rune, scripts []string) bool {
 	if unicode.In(r, unicode.Common, unicode.Inherited) {
 		return true
@@ -82,8 +80,8 @@ var alikes = func() map[rune]rune {
 }()
 
 // Look returns a common key for names that look alike, for a second unique index. Letters of Latin,
-// Cyrillic, Greek and Armenian that look the same become one. Capitals are compared by their own look,
-// but the result is in lower case.
+// Cyrillic, Greek and Armenian that look the same become one. Capitals are compared by their own
+// look, but the result is in lower case.
 func Look(name string) string {
 	looks := strings.Map(func(r rune) rune {
 		if latin, ok := alikes[r]; ok {

@@ -13,7 +13,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// HashCost is the cost of argon2id for one password.
 type HashCost struct {
 	Passes  uint32
 	Memory  uint32 // in KiB
@@ -28,8 +27,8 @@ const (
 	sumSize  = 32
 )
 
-// Passwords hashes passwords with argon2id, two at a time: in a flood of sign-ins, others wait instead
-// of filling the memory.
+// Passwords hashes passwords with argon2id, two at a time: in a flood of sign-ins, others wait
+// instead of filling the memory.
 type Passwords struct {
 	cost  HashCost
 	turns chan struct{}
@@ -84,7 +83,6 @@ func (h HashCost) sum(password string) string {
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(sum))
 }
 
-// matches reports whether sum returned stored for password.
 func matches(stored, password string) bool {
 	var h HashCost
 	var version int

@@ -9,7 +9,6 @@ import (
 	"github.com/ringtree/ringtree/guard"
 )
 
-// cheap makes hashing almost free.
 var cheap = guard.HashCost{Passes: 1, Memory: 8, Threads: 1}
 
 func TestPasswords_MatchWhatWasHashed(t *testing.T) {

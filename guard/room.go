@@ -2,7 +2,8 @@ package guard
 
 import "sync"
 
-// Room limits what stays open for long, such as streams: Most at once, and MostFrom from one address.
+// Room limits what stays open for long, such as streams: Most at once, and MostFrom from one
+// address.
 type Room struct {
 	Most, MostFrom int
 

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Server returns a server for handler. A request has 5 seconds for its header and 15 in total, and a
-// response has 30. A handler with longer responses, such as a stream, sets its own deadline with an
-// http.ResponseController.
+// Server returns a server for handler. A request has 5 seconds for its header and 15 in total, and
+// a response has 30. A handler with longer responses, such as a stream, sets its own deadline with
+// an http.ResponseController.
 //
-// At most 128 connections stay open without a request being answered, so clients that send nothing
-// exhaust neither memory nor file descriptors. Beyond that, the one idle for longest is closed.
+// At most 128 connections stay open without a request being answered; beyond that, the one idle for
+// longest is closed. So clients that send nothing exhaust neither memory nor file descriptors.
 func Server(handler http.Handler) *http.Server {
 	s := &stills{all: list.New(), of: make(map[net.Conn]*list.Element)}
 	return &http.Server{
@@ -29,7 +29,6 @@ func Server(handler http.Handler) *http.Server {
 	}
 }
 
-// maxStill is the number of connections that may be idle.
 const maxStill = 128
 
 // stills are the connections without a request being answered.
@@ -55,7 +54,6 @@ func (s *stills) watched(handler http.Handler) http.Handler {
 	})
 }
 
-// body calls ended once it has been read to its end.
 type body struct {
 	io.ReadCloser
 	ended func()
@@ -69,7 +67,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// state handles the state of a connection, which stays idle until it has sent a whole request.
+// A connection stays idle until it has sent a whole request.
 func (s *stills) state(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew, http.StateIdle:

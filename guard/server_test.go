@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/guard"
 )
 
-// counted is a listener that counts its open connections.
 type counted struct {
 	net.Listener
 	mu             sync.Mutex
@@ -49,7 +48,6 @@ func (l *counted) add(accepted, open int) {
 	l.changed.Broadcast()
 }
 
-// await waits until n connections were accepted and at most most are open.
 func (l *counted) await(n, most int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +79,7 @@ func TestServer_ConnectionsThatHoldStill_LeaveRoomForVisitors(t *testing.T) {
 		io.Copy(io.Discard, r.Body)
 		io.WriteString(w, "hello")
 	}))
-	server.ReadHeaderTimeout, server.ReadTimeout = time.Hour, time.Hour // The timeouts are not what helps here.
+	server.ReadHeaderTimeout, server.ReadTimeout = time.Hour, time.Hour // so that the timeouts do not help
 	l := listen(t)
 	go server.Serve(l)
 	t.Cleanup(func() { server.Close() })
@@ -111,7 +109,6 @@ func TestServer_ConnectionsThatHoldStill_LeaveRoomForVisitors(t *testing.T) {
 	}
 }
 
-// get returns the answer to a visitor with a connection of its own.
 func get(t *testing.T, url string) string {
 	transport := &http.Transport{DisableKeepAlives: true}
 	resp, err := (&http.Client{Transport: transport}).Get(url)
@@ -126,7 +123,6 @@ func get(t *testing.T, url string) string {
 	return string(body)
 }
 
-// A client that sends a header or a body byte by byte does not keep its connection.
 func TestServer_CutsOffWhoIsTooSlow(t *testing.T) {
 	for what, sent := range map[string]string{
 		"header": "POST / HTTP/1.1\r\nHost: a\r\n",

@@ -17,21 +17,20 @@ import (
 // Each peer has its own process, so that none is affected by the heap of another. It reads tasks
 // from its standard input and writes samples.
 
-// childVariable is the environment variable with the job of a peer's process.
 const childVariable = "RINGTREE_COMPARE_PEER"
 
 type job struct {
 	Peer  string
 	Place place.Place
 	Size  int
-	Load  [dataSets]bool // the data sets to load
+	Load  [dataSets]bool
 }
 
 type task struct {
 	Workload string
 	Clients  int
 	Lasts    time.Duration
-	Writes   int // percentage of writes among the pages of an app
+	Writes   int
 }
 
 type child struct {
@@ -41,7 +40,6 @@ type child struct {
 	out  *json.Decoder
 }
 
-// startChild starts a peer, which loads its data.
 func startChild(ctx context.Context, k kind, j job) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -91,7 +89,6 @@ func (c *child) stop() error {
 	return c.cmd.Wait()
 }
 
-// beChild is the main function of a peer's process.
 func beChild(ctx context.Context, text string) error {
 	var j job
 	if err := json.Unmarshal([]byte(text), &j); err != nil {
@@ -112,7 +109,7 @@ func beChild(ctx context.Context, text string) error {
 	for {
 		var t task
 		if err := in.Decode(&t); err != nil {
-			return s.close() // The input has ended.
+			return s.close()
 		}
 		if err := out.Encode(s.carryOut(ctx, t)); err != nil {
 			return err
@@ -157,8 +154,8 @@ func (s *subject) each(f func(loaded) error) (err error) {
 const (
 	warmUp = 4 // the warm-up takes 1/warmUp of the measurement's time
 
-	// Before its first measurement, a site's caches are filled: visitors clients read pages for visited
-	// times the time of a measurement.
+	// Before a site's first measurement, visitors clients fill its caches for visited times the
+	// time of a measurement.
 	visitors = 16
 	visited  = 8
 )

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -63,50 +62,45 @@ func TestRun_MeasuresPeersInTurnsAndKeepsTheResults(t *testing.T) {
 	}
 }
 
-func TestMix_AsksForEachKindOfPageByItsShare(t *testing.T) {
-	s := inMemory(t, onSite, 1000)
-	for writes, want := range map[int]map[string]int{
-		10:  {"feed": 25, "article": 35, "profile": 15, "tag": 15, "favorite": 5, "comment": 3, "publish": 2},
-		100: {"favorite": 50, "comment": 30, "publish": 20},
+func TestMixes_AskForEachKindOfPageByItsShare(t *testing.T) {
+	ofForum := map[string]int{}
+	for _, v := range forumViews {
+		ofForum[v.name] = v.share
+	}
+	for _, test := range []struct {
+		on     dataSet
+		mix    func(context.Context, *subject, int) (op, error)
+		writes int
+		want   map[string]int // in a thousand
+	}{
+		{onSite, mix, 10, map[string]int{"feed": 250, "article": 350, "profile": 150, "tag": 150, "favorite": 50, "comment": 30, "publish": 20}},
+		{onSite, mix, 100, map[string]int{"favorite": 500, "comment": 300, "publish": 200}},
+		{onForum, forumMix, 0, ofForum},
 	} {
-		do, err := mix(t.Context(), s, writes)
+		j := job{Peer: "ringtree-memory", Size: 2000}
+		j.Load[test.on] = true
+		s, err := open(t.Context(), j)
+		must(t, err)
+		do, err := test.mix(t.Context(), s, test.writes)
 		must(t, err)
 		const n = 4000
-		got := counts(t, n, do)
-		for _, kind := range slices.Sorted(maps.Keys(got)) {
-			if percent := 100 * float64(got[kind]) / n; percent < 0.7*float64(want[kind])-1 || percent > 1.3*float64(want[kind])+1 {
-				t.Errorf("%.1f %% are %s, want about %d", percent, kind, want[kind])
+		got, r := map[string]float64{}, rand.New(rand.NewPCG(1, 2))
+		for range n {
+			kind, err := do(t.Context(), r)
+			must(t, err)
+			got[kind] += 1000.0 / n
+		}
+		for kind, share := range test.want {
+			if got[kind] < 0.7*float64(share)-2 || got[kind] > 1.3*float64(share)+2 {
+				t.Errorf("with %d %% writes %.1f in a thousand are %s, want about %d", test.writes, got[kind], kind, share)
 			}
+			delete(got, kind)
 		}
-		if len(got) != len(want) {
-			t.Errorf("with %d %% writes: %v", writes, got)
+		if len(got) > 0 {
+			t.Errorf("with %d %% writes there are others: %v", test.writes, got)
 		}
+		must(t, s.close())
 	}
-}
-
-// inMemory returns ringtree in memory with a data set, until t ends.
-func inMemory(t *testing.T, on dataSet, size int) *subject {
-	t.Helper()
-	j := job{Peer: "ringtree-memory", Size: size}
-	j.Load[on] = true
-	s, err := open(t.Context(), j)
-	must(t, err)
-	t.Cleanup(func() { s.close() })
-	return s
-}
-
-// counts carries out n operations, and counts them by their kinds.
-func counts(t *testing.T, n int, do op) map[string]int {
-	t.Helper()
-	got, r := map[string]int{}, rand.New(rand.NewPCG(1, 2))
-	for range n {
-		kind, err := do(t.Context(), r)
-		if err != nil {
-			t.Fatal(kind, err)
-		}
-		got[kind]++
-	}
-	return got
 }
 
 func TestRun_BadArgumentsAreNamed(t *testing.T) {
@@ -165,7 +159,6 @@ func (f writerFunc) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// everything is results of all that may be measured.
 func everything() (all []result) {
 	value := 1000.0
 	next := func() spread { value *= 1.001; return spread{value, value, value} }
@@ -202,45 +195,12 @@ func everything() (all []result) {
 	return all
 }
 
-func TestReport_IsShort(t *testing.T) {
-	at := &machine{Date: "2026-01-01", CPU: "A CPU of some kind @ 2 GHz", Cores: 2, Memory: "8 GB", System: "linux 6.1", Load: "0.10", Versions: map[string]string{"go": "go1.26", "postgres": "postgres (PostgreSQL) 15.1"}}
-	text := report(at, everything())
-	if n := len(strings.Fields(strings.NewReplacer("|", " ", "--:", " ", "---", " ").Replace(text))); n > 1200 {
-		t.Errorf("%d words, want 1,200 at most", n)
-	}
-}
-
-func TestReport_SplitsEachTableByWhatACrashTakes(t *testing.T) {
-	text := report(&machine{CPU: "A CPU"}, everything())
-	for _, section := range []string{"Pages", "Operations", "Writes", "Pages, 500 µs away", "Growth"} {
-		_, part, found := strings.Cut(text, "\n## "+section+"\n")
-		part, _, _ = strings.Cut(part, "\n## ")
-		if !found {
-			t.Errorf("there is no section %q", section)
-			continue
-		}
-		for i, durable := range place.Losses {
-			_, rows, found := strings.Cut(part, "\nA crash takes "+durable+":\n")
-			rows, _, _ = strings.Cut(rows, "\nA crash takes ")
-			for line := range strings.Lines(rows) {
-				j := slices.IndexFunc(kinds, func(k kind) bool { return strings.HasPrefix(line, "| "+k.name+" |") })
-				if j >= 0 && kinds[j].durable != durable {
-					t.Errorf("%s: %s is where a crash takes %s", section, kinds[j].name, durable)
-				}
-			}
-			if !found && (section == "Pages" || i == 0) {
-				t.Errorf("%s has no table where a crash takes %s", section, durable)
-			}
-		}
-	}
-	if strings.Contains(text, "NaN") || strings.Contains(text, "| 0 ") {
-		t.Errorf("a number is missing:\n%s", text)
-	}
-}
-
 func TestReport_HasANumberOnlyWhereOneWasMeasured(t *testing.T) {
 	if text := report(nil, nil); !strings.Contains(text, "None have been kept yet") || readmeTable(nil) != "" {
 		t.Errorf("want a page without results, got:\n%s", text)
+	}
+	if text := report(&machine{CPU: "A CPU"}, everything()); strings.Contains(text, "NaN") || strings.Contains(text, "| 0 ") {
+		t.Errorf("a number is missing:\n%s", text)
 	}
 	results := slices.DeleteFunc(everything(), func(r result) bool { return r.Peer != "pgx" || r.Workload != "W1" || r.Clients != 1 })
 	text := report(&machine{CPU: "A CPU"}, results)
@@ -334,14 +294,46 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
-func TestForumMix_AsksForEachKindOfPageByItsShare(t *testing.T) {
-	do, err := forumMix(t.Context(), inMemory(t, onForum, 2000), 0)
-	must(t, err)
-	const n = 4000
-	got := counts(t, n, do)
-	for _, v := range forumViews {
-		if of1000 := 1000 * float64(got[v.name]) / n; of1000 < 0.7*float64(v.share)-2 || of1000 > 1.3*float64(v.share)+2 {
-			t.Errorf("%.1f in a thousand are %s, want about %d", of1000, v.name, v.share)
+
+const benchSize = 10_000
+
+// For benchstat:
+//
+//	go test -run - -bench . -count 10 ./compare > new.txt
+func BenchmarkStore(b *testing.B) {
+	at := place.StartAll(b)
+	at.Dir = b.TempDir()
+	for _, name := range []string{"ringtree-memory", "ringtree-file", "ringtree-redis", "ringtree-memcached"} {
+		k := kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })]
+		if place.Missing(k.server) != nil {
+			continue
+		}
+		b.Run(strings.TrimPrefix(name, "ringtree-"), func(b *testing.B) {
+			s, err := open(b.Context(), job{Peer: name, Place: at, Size: benchSize, Load: [dataSets]bool{onPages: true, onSite: true}})
+			must(b, err)
+			defer s.close()
+			for _, w := range workloads {
+				if s.on[w.on] == nil {
+					continue
+				}
+				b.Run(w.name, func(b *testing.B) { s.bench(b, w) })
+			}
+		})
+	}
+}
+
+func (s *subject) bench(b *testing.B, w workload) {
+	ctx, cancel := context.WithCancel(b.Context()) // as those of requests
+	defer cancel()
+	do, err := w.prepare(ctx, s, usualWrites)
+	must(b, err)
+	r := rand.New(rand.NewPCG(1, 2))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := do(ctx, r); err != nil {
+			b.Fatal(err)
 		}
 	}
+	// The steps after a reply belong to the work.
+	must(b, s.flush(ctx))
 }

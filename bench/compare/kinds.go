@@ -15,8 +15,8 @@ import (
 type dataSet int
 
 const (
-	onPages dataSet = iota // of package peers
-	onSite                 // of conduit
+	onPages dataSet = iota
+	onSite
 	onForum
 	dataSets
 )
@@ -27,10 +27,9 @@ type kind struct {
 	loaders               [dataSets]loader
 }
 
-// loader opens a peer with a data set of a size.
 type loader interface {
 	load(ctx context.Context, at place.Place, size int) (loaded, error)
-	files(at place.Place) []string // used by the peer
+	files(at place.Place) []string
 }
 
 type loaded interface {
@@ -85,7 +84,6 @@ func (s source[P, D]) load(ctx context.Context, at place.Place, size int) (loade
 
 func (s source[P, D]) files(at place.Place) []string { return place.Files(s.kind, at) }
 
-// ours returns 1 for ringtree, else 0.
 func (k kind) ours() int {
 	if strings.HasPrefix(k.name, "ringtree-") {
 		return 1

@@ -109,7 +109,6 @@ func choose[T any](chosen *[]T, all []T, list string, name func(T) string) error
 	return nil
 }
 
-// numbers sets all to the numbers in a flag's list.
 func numbers(all *[]int, flag, list string, least, most int) error {
 	for text := range strings.SplitSeq(list, ",") {
 		n, err := strconv.Atoi(text)
@@ -121,7 +120,6 @@ func numbers(all *[]int, flag, list string, least, most int) error {
 	return nil
 }
 
-// check reports missing programs and unfair settings.
 func (p *plan) check() error {
 	p.able()
 	if p.rounds < 1 || p.lasts <= 0 || p.writes < 0 || p.writes > 100 {

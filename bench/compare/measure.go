@@ -12,24 +12,23 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// sample is the result of one measurement.
 type sample struct {
 	P50, P99  float64 // microseconds
 	Ops       float64 // per second
 	Slow      float64 // percent of the clients' time in ops of more than 5 ms
-	CPU       float64 // microseconds per op, in the process of the peer
-	ServerCPU float64 // and in its server
-	Allocs    float64 // per op, in the process of the peer
-	Bytes     float64 // allocated
-	Written   float64 // bytes per op, of a peer without a server
+	CPU       float64
+	ServerCPU float64
+	Allocs    float64
+	Bytes     float64
+	Written   float64 // per op, of a peer without a server
 
-	Kinds map[string]latency // if there are several kinds of ops
+	Kinds map[string]latency // if there are several
 
-	Failed int    // ops
-	Error  string // the first error of an op, or of the measurement
+	Failed int
+	Error  string
 }
 
-type latency struct{ P50, P99 float64 } // microseconds
+type latency struct{ P50, P99 float64 }
 
 const slowly = 5 * time.Millisecond
 
@@ -47,7 +46,7 @@ func (c *client) work(ctx context.Context, do op, end time.Time) {
 	for now, again := time.Now(), true; again; again = now.Before(end) {
 		kind, err := do(ctx, r)
 		then := time.Now()
-		runtime.Gosched() // as a server's goroutine does that waits for its next request
+		runtime.Gosched() // as a server's goroutine waits for its next request
 		took := then.Sub(now)
 		now = time.Now()
 		if err != nil {
@@ -92,7 +91,7 @@ func (s *subject) measure(ctx context.Context, do op, clients int, lasts time.Du
 		running.Go(func() { found[i].work(ctx, do, end) })
 	}
 	running.Wait()
-	// Work of a peer after its replies counts.
+	// Work after replies counts.
 	flushed := s.flush(ctx)
 	after := s.spent()
 
@@ -157,7 +156,6 @@ func bucketOf(ns uint64) int {
 	return shift*steps + int(ns>>shift)
 }
 
-// floorOf returns the least duration in a bucket.
 func floorOf(bucket int) uint64 {
 	if bucket < steps {
 		return uint64(bucket)

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// proxy delays each reply of a server, like a network with that round-trip time: pipelined requests
-// wait together, and dependent ones one after another.
+// proxy delays each reply of a server by a round-trip time: pipelined requests wait together, and
+// dependent ones one after another.
 type proxy struct {
 	listener net.Listener
 	server   string
-	delay    atomic.Int64 // nanoseconds
+	delay    atomic.Int64
 }
 
 func newProxy(server string) (*proxy, error) {
@@ -34,7 +34,7 @@ func (p *proxy) serve() {
 	for {
 		client, err := p.listener.Accept()
 		if err != nil {
-			return // closed
+			return
 		}
 		server, err := net.Dial("tcp", p.server)
 		if err != nil {
@@ -52,7 +52,6 @@ func (p *proxy) serve() {
 	}
 }
 
-// late is a reply that must not be delivered before due.
 type late struct {
 	data []byte
 	due  time.Time
@@ -66,7 +65,7 @@ func (p *proxy) hold(client io.Writer, server io.Reader) {
 		defer close(written)
 		for part := range parts {
 			sleepUntil(part.due)
-			_, _ = client.Write(part.data) // If the client has gone, the server will notice.
+			_, _ = client.Write(part.data)
 		}
 	}()
 	buffer := make([]byte, 64<<10)

@@ -74,7 +74,7 @@ func writeWork(text *strings.Builder) {
 	}
 }
 
-// operations are in the order of the page; writes are the writing ones.
+// writes are the operations that write.
 var (
 	operations = []string{"W1", "W2", "W2deep", "W3", "W4", "W5", "W6", "W7r", "W7w", "W8r", "W8w", "W9"}
 	writes     = []string{"W3", "W4", "W7w", "W8w", "W9"}
@@ -203,7 +203,6 @@ func cpuCell(r *result) string {
 	return text
 }
 
-// awayBy is the RTT of a distant server.
 const awayBy = 500 * time.Microsecond
 
 // growing workloads of growers are reported for several sizes.
@@ -212,7 +211,6 @@ var (
 	growers = []string{"gorm-sqlite", "pgx", "ringtree-file-periodic", "ringtree-redis"}
 )
 
-// writeGrowth adds p50 by size, if that was measured.
 func writeGrowth(text *strings.Builder, results []result) {
 	sizes := map[int]bool{}
 	for _, r := range results {
@@ -238,7 +236,7 @@ func writeGrowth(text *strings.Builder, results []result) {
 				}
 			}
 			if slices.Index(cells, "-") >= 0 {
-				return []string{"-"} // It was not measured at each size.
+				return []string{"-"}
 			}
 			return cells
 		})
@@ -272,7 +270,6 @@ func readmeTable(results []result) string {
 		"| system | a crash loses | pages/s, one client | pages/s, 16 clients | CPU µs a page |\n|---|---|--:|--:|--:|\n" + rows.String()
 }
 
-// short returns v with as many digits as a reader needs.
 func short(v float64) string {
 	switch {
 	case v >= 1e6:

@@ -31,7 +31,7 @@ type machine struct {
 	Cores    int               `json:"cores"`
 	Memory   string            `json:"memory"`
 	System   string            `json:"system"`
-	Load     string            `json:"load"` // before the run began
+	Load     string            `json:"load"`
 	Versions map[string]string `json:"versions"`
 }
 
@@ -130,13 +130,11 @@ func readLines(file string) (*machine, []result, error) {
 	}
 }
 
-// The versions of modules matter to the results.
 var modules = []string{
 	"gorm.io/gorm", "gorm.io/driver/postgres", "github.com/jackc/pgx/v5", sqlite.Module,
 	"github.com/redis/rueidis", "go.etcd.io/bbolt", "github.com/bradfitz/gomemcache",
 }
 
-// load returns the load average of the last minute.
 func load() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	one, _, _ := strings.Cut(string(text), " ")

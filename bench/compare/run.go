@@ -19,12 +19,12 @@ import (
 type plan struct {
 	kinds     []kind
 	workloads []workload
-	sizes     []int // of the data sets
+	sizes     []int
 	clients   []int
 	rounds    int
-	lasts     time.Duration // one measurement
+	lasts     time.Duration
 	rtt       time.Duration
-	writes    int // percentage of writes among the pages of an app
+	writes    int
 
 	progress io.Writer
 }
@@ -36,7 +36,7 @@ func (p *plan) able() {
 	})
 }
 
-// run measures data of one size. In each round of a workload the peers take turns.
+// In each round of a workload the peers take turns.
 func (p plan) run(ctx context.Context, size int, report func(result) error) error {
 	p.able()
 	var at place.Place
@@ -116,7 +116,6 @@ func (p plan) readFiles(children []*child, w workload, at place.Place) (map[stri
 	return files, nil
 }
 
-// longest returns the total time of the measurements.
 func (p plan) longest() (all time.Duration) {
 	for _, w := range p.workloads {
 		able := 0
@@ -158,7 +157,7 @@ func (p plan) measure(ctx context.Context, children []*child, t task) ([]result,
 	return all, nil
 }
 
-// startServers starts the servers, with a proxy in front of each if there is an RTT.
+// startServers puts a proxy in front of each server if there is an RTT.
 func (p plan) startServers(at *place.Place) (stop func(), proxies []*proxy, err error) {
 	var stops []func()
 	stop = func() {
@@ -201,7 +200,7 @@ func (p plan) servers() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// startPeers starts the peers: ringtree's beside the others.
+// startPeers starts ringtree's peers beside the others.
 func (p plan) startPeers(ctx context.Context, at place.Place, size int) ([]*child, error) {
 	j := job{Place: at, Size: size}
 	for _, w := range p.workloads {
@@ -238,7 +237,6 @@ func (p plan) away() plan {
 	return p
 }
 
-// growth is the plan for a tenth and ten times of the data.
 func (p plan) growth() plan {
 	p.clients, p.sizes = []int{1}, []int{p.sizes[0] / 10, p.sizes[0] * 10}
 	p.workloads = slices.DeleteFunc(slices.Clone(p.workloads), func(w workload) bool { return !slices.Contains(growing, w.name) })
@@ -275,7 +273,6 @@ func record(ctx context.Context, plans []plan, file string) (err error) {
 	return nil
 }
 
-// String returns the line of a result for the terminal.
 func (r result) String() string {
 	text := fmt.Sprintf("%-6s %-22s %2d clients: %8.0f/s (%.0f to %.0f), p50 %.0f us, p99 %.0f, %.1f%% of the time above 5 ms, CPU %.0f us + %.0f, %.0f allocs",
 		r.Workload, r.Peer, r.Clients, r.Ops.Median, r.Ops.Min, r.Ops.Max, r.P50.Median, r.P99.Median, r.Slow, r.CPU.Median, r.ServerCPU, r.Allocs)

@@ -13,8 +13,8 @@ import (
 
 type subject struct {
 	on      [dataSets]loaded
-	visited string // the workload whose pages have been in use
-	server  int    // the process of its server, 0 if it has none
+	visited string
+	server  int
 }
 
 // operator is a peer with pages 1 to n.
@@ -61,7 +61,6 @@ var workloads = []workload{
 
 type call func(ctx context.Context, r *rand.Rand) error
 
-// alone returns a workload of one kind of operation.
 func alone(name, title string, prepare func(ctx context.Context, p peers.Peer, n int) (call, error)) workload {
 	return workload{name, title, onPages, 1, func(ctx context.Context, s *subject, _ int) (op, error) {
 		o := s.on[onPages].(operator)

@@ -15,7 +15,6 @@ type AppRow struct {
 	Costs [3]tour.Cost
 }
 
-// MeasureApp measures the endpoints of examples/conduit.
 func MeasureApp(ctx context.Context) (rows []AppRow, err error) {
 	for k, kind := range kinds {
 		clock := new(tour.Clock)
@@ -46,5 +45,5 @@ func MeasureApp(ctx context.Context) (rows []AppRow, err error) {
 func leave(ctx context.Context, db *kvmodel.DB) {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
-	_ = db.Close(ctx) // Its store is no longer used.
+	_ = db.Close(ctx)
 }

@@ -19,7 +19,7 @@ const docs = "../../docs"
 
 var update = flag.Bool("update", false, "write docs/costs.md again")
 
-// measured is what the tests look at. It takes some seconds, so it is measured once.
+// It takes some seconds, so it is measured once.
 var measured = sync.OnceValues(func() ([]Table, error) { return Measure(context.Background()) })
 
 func tablesOf(t *testing.T) []Table {
@@ -40,7 +40,7 @@ func TestPage_IsCurrent(t *testing.T) {
 	must(t, err)
 	lines := func(page []byte) []string { return strings.Split(string(page), "\n") }
 	want := lines(stored)
-	var rows []int // that have not been measured as they are on the page
+	var rows []int // that differ from the page
 	for i := range want {
 		rows = append(rows, i)
 	}
@@ -66,9 +66,9 @@ func TestPage_IsCurrent(t *testing.T) {
 
 const outdated = "docs/costs.md is not what is measured: make docs writes it again"
 
-// sameRow reports whether two rows of a table agree. Figures that depend on the order of
-// goroutines may differ a little: trips from six on by one, operations if there are many, and
-// bytes by a factor of two.
+// sameRow reports whether two rows of a table agree. Figures that depend on the order of goroutines
+// may differ a little: trips from six on by one, operations if there are many, and bytes by a
+// factor of two.
 func sameRow(a, b string) bool {
 	x, y := strings.Split(a, "|"), strings.Split(b, "|")
 	const trips, ops, bytes = 2, 5, 7 // the first cell of them, of ten
@@ -81,8 +81,8 @@ func sameRow(a, b string) bool {
 		slices.EqualFunc(x[bytes:], y[bytes:], near(100, 100))
 }
 
-// near reports whether two cells are the same, or numbers that differ by at most least and so
-// many percent of the smaller one.
+// near reports whether two cells are the same, or numbers that differ by at most least and so many
+// percent of the smaller one.
 func near(least, percent int) func(a, b string) bool {
 	return func(a, b string) bool {
 		m, errM := strconv.Atoi(strings.TrimSpace(a))
@@ -92,10 +92,10 @@ func near(least, percent int) func(a, b string) bool {
 	}
 }
 
-// A promise is a cell of a table in docs, or of what kvgen -plan prints, which has the trips
-// of some rows: each number there is that of one of them, and the other way round.
+// A promise is a cell of a table in docs, or of kvgen -plan, with the trips of some rows: each
+// number there is that of one of them, and the other way round.
 type promise struct {
-	of   string // the row of the page
+	of   string // of the page
 	rows []string
 }
 
@@ -129,10 +129,9 @@ func tripsOn(t *testing.T, rows []string, stores ...int) (all []int) {
 
 var number = regexp.MustCompile(`\b\d+\b`)
 
-// numbers returns the numbers in a text, each once.
 func numbers(text string) (all []int) {
 	for _, digits := range number.FindAllString(text, -1) {
-		n, _ := strconv.Atoi(digits) // It is one.
+		n, _ := strconv.Atoi(digits)
 		all = append(all, n)
 	}
 	slices.Sort(all)
@@ -184,7 +183,7 @@ func TestDocs_TripsAreThoseThatAreMeasured(t *testing.T) {
 	}
 }
 
-// The comment of a collection, which kvgen -plan prints as well.
+// kvgen -plan prints the comment of a collection, too.
 func TestPlan_TripsAreThoseThatAreMeasured(t *testing.T) {
 	generated, err := os.ReadFile("models_kv.go")
 	must(t, err)

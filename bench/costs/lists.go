@@ -115,7 +115,7 @@ var lists = section{
 		},
 		{name: "Page of 20, as it was read last", do: func(w *world) error { return last(w.Listeds.ByOwner.Of("ann").Page(w.ctx, "", 20)) }},
 		{name: "Page of 20 further on", do: func(w *world) error {
-			// Its cursor is from the previous page, read in a context of its own.
+			// The previous page must not have warmed the context that is measured.
 			first, err := w.Listeds.ByOwner.Of("ann").Page(w.own, "", 20)
 			if err != nil {
 				return err

@@ -6,54 +6,46 @@ import "time"
 
 // Each model has one clause, so that its rows show the cost of it.
 
-// Plain has no index.
 type Plain struct {
 	ID   string `kv:"id"`
 	Text string
 }
 
-// Heard has a handler of its changes.
 type Heard struct {
 	ID   string `kv:"id"`
 	Text string
 }
 
-// Kept has a history.
 type Kept struct {
 	_    struct{} `kv:"model,history=20"`
 	ID   string   `kv:"id"`
 	Text string
 }
 
-// Named has a unique value.
 type Named struct {
 	ID   string `kv:"id"`
 	Slug string `kv:"unique"`
 	Text string
 }
 
-// Listed is in the list of its owner.
 type Listed struct {
 	ID    string `kv:"id"`
 	Owner string `kv:"list"`
 	Text  string
 }
 
-// Tagged is in a list for each of its tags.
 type Tagged struct {
 	ID   string   `kv:"id"`
 	Tags []string `kv:"list"`
 	Text string
 }
 
-// Summed is counted in all.
 type Summed struct {
 	_    struct{} `kv:"model,count,plural=AllSummed"`
 	ID   string   `kv:"id"`
 	Text string
 }
 
-// Leased lives until a time, and is in the list of its owner.
 type Leased struct {
 	ID    string    `kv:"id"`
 	Owner string    `kv:"list"`
@@ -68,40 +60,34 @@ type Lent struct {
 	Text  string
 }
 
-// Valued is in a list for each of its tags, with counted values.
 type Valued struct {
 	ID   string   `kv:"id"`
 	Tags []string `kv:"list,values"`
 	Text string
 }
 
-// Vote is an edge without an index.
 type Vote struct {
 	User string `kv:"id"`
 	Page string `kv:"id"`
 }
 
-// Photo has a count of its Likes.
 type Photo struct {
 	ID    string `kv:"id"`
 	Text  string
 	Likes int64 `kv:"counter"`
 }
 
-// Like is an edge with a list on both sides, one of them counted.
 type Like struct {
 	User  string `kv:"id; list"`
 	Photo string `kv:"id; list; count=Photo.Likes"`
 }
 
-// Talk has the counts and the sum of its Ballots.
 type Talk struct {
 	ID    string `kv:"id"`
 	Votes int64  `kv:"counter"`
 	Score int64  `kv:"counter"`
 }
 
-// Ballot is an edge that is counted and summed.
 type Ballot struct {
 	User  string `kv:"id; list"`
 	Talk  string `kv:"id; list; count=Talk.Votes; sum=Talk.Score,of=Value"`
@@ -109,45 +95,39 @@ type Ballot struct {
 	Text  string
 }
 
-// Ticket has a number.
 type Ticket struct {
 	ID   int64 `kv:"id,seq"`
 	Text string
 }
 
-// Invoice has a number, and is in the list of its owner.
 type Invoice struct {
 	ID    int64  `kv:"id,seq"`
 	Owner string `kv:"list"`
 	Text  string
 }
 
-// Seen is counted.
 type Seen struct {
 	ID    string `kv:"id"`
 	Text  string
 	Views int64 `kv:"counter"`
 }
 
-// Note is in the timeline of all.
 type Note struct {
 	ID   string `kv:"id"`
 	Rest string
 	Text string `kv:"timeline"`
 }
 
-// Post is in the timeline of its author.
 type Post struct {
-	ID     string    `kv:"id"`
-	Author string    // whose timeline
+	ID     string `kv:"id"`
+	Author string
 	Made   time.Time `kv:"timeline,by=Author"`
 	Text   string
 }
 
-// Story is in a timeline for each of its tags.
 type Story struct {
-	ID   string    `kv:"id"`
-	Tags []string  // whose timelines
+	ID   string `kv:"id"`
+	Tags []string
 	Made time.Time `kv:"timeline,by=Tags"`
 	Text string
 }
@@ -159,40 +139,35 @@ type Visit struct {
 	Guest string   `msgpack:"g"`
 }
 
-// Packed is a Visit in another layout.
 type Packed struct {
 	_     struct{} `kv:"events,by=Owner,once=Guest,keep=30,layout=packed,plural=AllPacked"`
 	Owner string   `msgpack:"o"`
 	Guest string   `msgpack:"g"`
 }
 
-// Ringed is a Visit in another layout.
 type Ringed struct {
 	_     struct{} `kv:"events,by=Owner,keep=30,layout=ring,plural=AllRinged"`
 	Owner string   `msgpack:"o"`
 	Guest string   `msgpack:"g"`
 }
 
-// Priced is on a board by a field.
 type Priced struct {
 	ID    string `kv:"id"`
 	Price int64  `kv:"ranking"`
 	Text  string
 }
 
-// Good is on the board of its category.
 type Good struct {
 	ID       string `kv:"id"`
-	Category string // whose board
-	Price    int64  `kv:"ranking,by=Category"`
+	Category string
+	Price    int64 `kv:"ranking,by=Category"`
 	Text     string
 }
 
-// Article is on the board of each of its tags.
 type Article struct {
-	ID   string   `kv:"id"`
-	Tags []string // whose boards
-	Made int64    `kv:"ranking,by=Tags"`
+	ID   string `kv:"id"`
+	Tags []string
+	Made int64 `kv:"ranking,by=Tags"`
 	Text string
 }
 
@@ -204,14 +179,12 @@ type Tied struct {
 	Text  string
 }
 
-// Titled is on a board of words.
 type Titled struct {
 	ID    string `kv:"id"`
 	Title string `kv:"ranking"`
 	Text  string
 }
 
-// Viewed is on a board by its counter.
 type Viewed struct {
 	ID    string `kv:"id"`
 	Text  string
@@ -225,7 +198,6 @@ type Played struct {
 	Plays int64 `kv:"counter,batch=every; ranking"`
 }
 
-// Daily is on a board for each day.
 type Daily struct {
 	ID    string `kv:"id"`
 	Text  string
@@ -238,7 +210,6 @@ type Folder struct {
 	Text string
 }
 
-// File is deleted with its Folder.
 type File struct {
 	ID     string `kv:"id"`
 	Folder string `kv:"list,with=Folder"`

@@ -7,7 +7,6 @@ import (
 
 func priced(id string, price int64) *Priced { return &Priced{ID: id, Price: price, Text: text} }
 
-// fillPriced spreads the prices widely.
 func fillPriced(w *world) error {
 	return w.Priceds.CreateMulti(w.ctx, many(1000, func(i int) *Priced { return priced(id(i+1), int64(i)*7919%100_003) }))
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// sections are the tables of the page.
 var sections = []section{
 	records, together, edges, history, ends, unique, lists, values, totals, sequences, counters,
 	timelines, events, rankings, ties, words, counted, cascades, withSessions, processes,

@@ -15,7 +15,7 @@ import (
 type browser struct {
 	store   *kvsession.Store
 	cookies []*http.Cookie
-	session *sessions.Session // of the request
+	session *sessions.Session
 }
 
 func newBrowser(s kvmodel.Store) (*browser, error) {
@@ -23,7 +23,6 @@ func newBrowser(s kvmodel.Store) (*browser, error) {
 	return &browser{store: store}, err
 }
 
-// request returns a request with the cookies of b.
 func (b *browser) request(ctx context.Context) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx)
 	for _, c := range b.cookies {
@@ -32,7 +31,6 @@ func (b *browser) request(ctx context.Context) *http.Request {
 	return r
 }
 
-// get begins a request.
 func (b *browser) get(ctx context.Context) (err error) {
 	b.session, err = b.store.Get(b.request(ctx), "app")
 	return err

@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// The kinds of stores, in the order of costs.
+// in the order of costs
 const (
 	OnFile = iota
 	OnRedis
@@ -33,7 +33,6 @@ var kinds = []kind{
 	{"memcached", func(all kv.Powers) kv.Powers { return kv.Powers{Keys: all.Keys} }},
 }
 
-// of returns mem as a store of the kind.
 func (k kind) of(mem *memkv.Store) kvmodel.Store {
 	return stores.With{Outliving: stores.Outliving{Store: mem}, Has: k.powers(mem.Powers())}
 }
@@ -45,7 +44,6 @@ func (c *clock) Now() time.Time { return time.UnixMilli(1_800_000_000_000 + c.ms
 
 func (c *clock) pass(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 
-// world is a store of one kind with records.
 type world struct {
 	*Models
 	own   context.Context // of calls that are not measured
@@ -53,7 +51,7 @@ type world struct {
 	store kvmodel.Store
 	clock *clock
 	db    *kvmodel.DB
-	n     int // number of ids assigned
+	n     int
 
 	browser *browser
 }
@@ -74,7 +72,6 @@ func (w *world) open() (err error) {
 	return nil
 }
 
-// restart makes w another process.
 func (w *world) restart() error {
 	if err := w.db.Close(w.ctx); err != nil {
 		return err
@@ -90,7 +87,6 @@ func (w *world) id() string {
 
 func id(n int) string { return fmt.Sprintf("id%024d", n) }
 
-// ids returns the first n ids.
 func ids(n int) []string {
 	all := make([]string, n)
 	for i := range all {

@@ -34,9 +34,8 @@ import (
 
 const page = "../../docs/from-sql.md"
 
-// A row of the page's tables.
 type row struct {
-	gorm, ringtree []string // code
+	gorm, ringtree []string
 	trips          int
 }
 
@@ -83,7 +82,7 @@ func sources(t *testing.T, file string) map[string]string {
 	ast.Inspect(parsed, func(node ast.Node) bool {
 		if pair, ok := node.(*ast.KeyValueExpr); ok {
 			if name, ok := pair.Key.(*ast.BasicLit); ok {
-				key, _ := strconv.Unquote(name.Value) // It is a text.
+				key, _ := strconv.Unquote(name.Value)
 				body := text[set.Position(pair.Value.Pos()).Offset:set.Position(pair.Value.End()).Offset]
 				all[key] = spaces.ReplaceAllString(string(body), "")
 			}
@@ -140,9 +139,9 @@ func TestPage_TripsAndAnswersAreThoseThatAreMeasured(t *testing.T) {
 	}
 }
 
-// check runs a row on both sides. The nodes of a tree differ between databases, and the process's
-// memory of them depends on the order of concurrent work. So a change may take a trip less than the
-// page says: of several the dearest counts.
+// check runs a row on both sides. The nodes of a tree differ between databases, and concurrent work
+// decides which of them a process remembers. So a change may take a trip less than the page says:
+// of several the dearest counts.
 func check(t *testing.T, page map[string]row, name string, do func(context.Context, *after.Models) (any, error), reads bool) {
 	t.Helper()
 	const most = 8
@@ -156,8 +155,8 @@ func check(t *testing.T, page map[string]row, name string, do func(context.Conte
 	}
 }
 
-// measure runs a row on both sides and returns how many trips it takes. The process has asked
-// the same seconds ago if it reads, and something new has come since.
+// measure runs a row on both sides and returns its trips. A process that reads has asked the same
+// seconds ago, and something new has come since.
 func measure(t *testing.T, name string, do func(context.Context, *after.Models) (any, error), reads bool) (trips int) {
 	t.Helper()
 	clock := new(tour.Clock)
@@ -174,7 +173,7 @@ func measure(t *testing.T, name string, do func(context.Context, *after.Models) 
 		must(t, db.Flush(ctx))
 		clock.Pass(d)
 	}
-	if reads { // It asks for all boards anew, whatever is still known of those that were filled.
+	if reads { // A read asks for all boards anew.
 		rest(2 * tour.Pause)
 	}
 	rest(tour.Pause)
@@ -206,7 +205,6 @@ func measure(t *testing.T, name string, do func(context.Context, *after.Models) 
 	return trips
 }
 
-// answer returns what GORM says.
 func answer(t *testing.T, name string) string {
 	t.Helper()
 	db, err := gorm.Open(sqlite.Gorm("file:"+t.TempDir()+"/x.db?_pragma=foreign_keys(1)&_pragma=synchronous(0)&_pragma=journal_mode(off)"), &gorm.Config{Logger: logger.Discard, TranslateError: true})

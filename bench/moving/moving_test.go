@@ -19,7 +19,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
 
-// schema is the old site.
 const schema = `
 CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT UNIQUE, password TEXT, joined INTEGER);
 CREATE TABLE stories (id INTEGER PRIMARY KEY, author INTEGER, url TEXT, title TEXT, made INTEGER, edited INTEGER);
@@ -27,7 +26,7 @@ CREATE TABLE votes (user INTEGER, story INTEGER, value INTEGER, PRIMARY KEY (use
 CREATE TABLE comments (id INTEGER PRIMARY KEY, story INTEGER, author INTEGER, parent INTEGER, text TEXT, made INTEGER);
 `
 
-// began is when the old site was opened. It has a story every hour.
+// The old site has a story every hour.
 var began = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // oldSite returns a SQLite file with n rows, of which seven in ten are votes.
@@ -94,7 +93,6 @@ func TestMove_TheStoreHasWhatTheTablesHave(t *testing.T) {
 	must(t, m.Stories.Create(ctx, &site.Story{Author: "7", URL: newest.Items[0].URL}))
 }
 
-// The Go code of docs/moving-here.md is that of the program and its models.
 func TestMove_IsWhatThePageSays(t *testing.T) {
 	var code string
 	for _, file := range []string{"main.go", "site/models.go"} {

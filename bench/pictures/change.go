@@ -22,7 +22,7 @@ type mortal struct {
 	kv.Store
 	mu    sync.Mutex
 	trips [][]kv.Op
-	last  int // the number of trips after which it dies; 0: it lives
+	last  int // trips after which it dies; 0: it lives
 }
 
 func (m *mortal) Powers() kv.Powers { return kv.PowersOf(m.Store) }
@@ -69,7 +69,6 @@ var steps = []struct{ name, note string }{
 	{"A4: they go, if nobody has changed them since", ""},
 }
 
-// process is the name of a process in a key.
 var process = regexp.MustCompile(`^(line|out):[^:]+`)
 
 func write(w *world) (templates.Picture, error) {
@@ -155,7 +154,7 @@ func (w *world) killed(last int) (templates.Step, error) {
 	if err != nil {
 		return step, err
 	}
-	// It counts as dead after half a minute without a sign of life.
+	// It counts as dead after half a minute.
 	err = w.db.Repair(w.ctx)
 	for range 3 {
 		w.clock.Pass(20 * time.Second)

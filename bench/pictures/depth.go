@@ -16,7 +16,6 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// most is the number of members in the largest trees.
 const most = 1 << 14
 
 // way is the number of keys on the longest path in a tree of members.
@@ -71,7 +70,6 @@ func (asJSON) Unmarshal(data []byte, m *posttree.Member) (bool, error) {
 
 func (asJSON) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
-// boardWays is postWays for a board of package ranking.
 func boardWays(ctx context.Context) (ways []way, err error) {
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
 	if err != nil {

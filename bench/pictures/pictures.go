@@ -1,5 +1,5 @@
-// Package pictures draws the stored form of each class of index, and the course of a change and of
-// a crash, for docs. It draws the keys of a store in memory with the models of package examples.
+// Package pictures draws the stored form of each class of index, a change and a crash, for docs. It
+// draws the keys of a store in memory with the models of package examples.
 package pictures
 
 import (
@@ -154,7 +154,7 @@ func list(w *world) (templates.Picture, error) {
 			continue
 		}
 		if found := inSegment.FindStringSubmatch(item.Lines[0]); found != nil {
-			n, _ := strconv.ParseInt(found[1], 10, 64) // It is one.
+			n, _ := strconv.ParseInt(found[1], 10, 64)
 			p.Segments = append(p.Segments, templates.ListSegment{Live: n})
 		}
 	}
@@ -207,7 +207,6 @@ func unique(w *world) (templates.Picture, error) {
 	}}, errors.Join(err, err2)
 }
 
-// row describes an operation on a key.
 func (w *world) row(op, key string) (templates.StepKey, error) {
 	text, err := w.holds(key)
 	text, _, _ = strings.Cut(text, ", ")

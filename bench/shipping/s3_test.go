@@ -105,7 +105,6 @@ func (b bucket) Delete(ctx context.Context, name string) error {
 
 func (b bucket) String() string { return string(b) }
 
-// newBucket starts a server with a bucket.
 func newBucket(t *testing.T) bucket {
 	t.Helper()
 	server := httptest.NewServer(gofakes3.New(s3mem.New()).Server())
@@ -117,7 +116,7 @@ func newBucket(t *testing.T) bucket {
 	return b
 }
 
-// ship opens the store at path and ships it until it is closed, which returns how that ended.
+// ship ships the store at path until it is closed; closes returns how that ended.
 func ship(t *testing.T, path string, to boltkv.Folder) (s *boltkv.Store, closes func() error) {
 	t.Helper()
 	s, err := boltkv.Open(path, boltkv.Options{})

@@ -32,13 +32,12 @@ type row struct {
 	fill   func() error
 }
 
-// world is a database in memory, with the size of its records' bodies.
 type world struct {
 	*costs.Models
 	ctx    context.Context
 	mem    *memkv.Store
 	db     *kvmodel.DB
-	bodies int // bytes
+	bodies int // bytes of records
 }
 
 // id is as long as generated ids.
@@ -72,7 +71,6 @@ func fill[T any](w *world, create func(context.Context, []*T) error, one func(i 
 
 var made = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// rows returns the rows, to be filled into w.
 func (w *world) rows() []row {
 	return []row{
 		{"a record", "an id of 26 characters", fill(w, w.Plains.CreateMulti, func(i int) *costs.Plain { return &costs.Plain{ID: id(i)} })},
@@ -167,7 +165,6 @@ func isOfProcess(key string) bool {
 // alone are rows that are records themselves; all others come on top of a record.
 var alone = map[string]bool{"a record": true, "`id` on two fields": true, "`id,seq`": true, "`events`": true, "`list` on both sides and `count=`": true}
 
-// example lists the clauses of the worked example.
 var example = []string{
 	"a record", "`unique`", "`list`, of 20", "`list,values` on a slice", "`timeline`", "`ranking`", "`counter; ranking`",
 }

@@ -50,15 +50,15 @@ func TestTables_OfThePageAreCurrent(t *testing.T) {
 
 var number = regexp.MustCompile(`\d+(\.\d+)?`)
 
-// agree reports whether two lines are the same but for numbers that differ by a tenth, or by a
-// little: where a list is divided, and a tree, depends on chance.
+// agree allows numbers to differ by a tenth, or by a little: where a list or a tree is divided
+// depends on chance.
 func agree(a, b string) bool {
 	if number.ReplaceAllString(a, "") != number.ReplaceAllString(b, "") {
 		return false
 	}
 	x, y := number.FindAllString(a, -1), number.FindAllString(b, -1)
 	for i := range x {
-		m, _ := strconv.ParseFloat(x[i], 64) // They are numbers.
+		m, _ := strconv.ParseFloat(x[i], 64)
 		n, _ := strconv.ParseFloat(y[i], 64)
 		if low, high := min(m, n), max(m, n); high-low > low/10+.02 {
 			return false

@@ -18,18 +18,17 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// A compiler checks the types of the packages of scripts, as the go command would, but
-// without a process for each.
+// compiler type-checks the packages of scripts without a process for each.
 type compiler struct {
-	root string // of the library
+	root string
 
 	mu      sync.Mutex
-	exports map[string]string // files with the types of the packages that scripts import
+	exports map[string]string // of the packages that scripts import
 	imports types.Importer
 }
 
-// compiles fails unless the package in the working directory of the script compiles or, with
-// !, does not, with an error that matches its argument.
+// compiles fails unless the package in the script's directory compiles or, with !, has an error
+// that matches its argument.
 func (c *compiler) compiles(ts *testscript.TestScript, neg bool, args []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,7 +64,6 @@ func (c *compiler) start() error {
 	return nil
 }
 
-// check returns the first error in the package in dir.
 func (c *compiler) check(dir string) error {
 	p, err := build.ImportDir(dir, 0)
 	if err != nil {

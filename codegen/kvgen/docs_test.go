@@ -13,12 +13,12 @@ import (
 )
 
 var (
-	goBlock  = regexp.MustCompile("(?ms)^```go\n(.*?)^```$") // without a name: those with one are run as files
+	goBlock  = regexp.MustCompile("(?ms)^```go\n(.*?)^```$") // blocks with a name are run as files
 	referred = regexp.MustCompile(`(?:with|count)=(\w+)(?:\.(\w+))?`)
 )
 
-// The models in the docs are what kvgen takes, unless they are those of code in this module. A
-// block that names the model of another one gets such a model beside it.
+// kvgen accepts every model in the docs, unless it is in the code of this module. A block that
+// names the model of another gets one beside it.
 func TestDocs_ModelsAreThoseThatKvgenTakes(t *testing.T) {
 	app, err := newApp("../..")
 	must(t, err)
@@ -51,7 +51,7 @@ func TestDocs_ModelsAreThoseThatKvgenTakes(t *testing.T) {
 	}
 }
 
-// codeIn returns the code of a module, with one blank for each row of white space.
+// codeIn collapses white space.
 func codeIn(t *testing.T, root string) string {
 	var code strings.Builder
 	err := fs.WalkDir(os.DirFS(root), ".", func(path string, _ fs.DirEntry, err error) error {
@@ -68,7 +68,6 @@ func codeIn(t *testing.T, root string) string {
 
 func plainly(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// modelsIn returns a file with the declarations of a block.
 func modelsIn(block string) string {
 	var decls []string
 	declared := map[string]bool{}
@@ -101,7 +100,6 @@ func modelsIn(block string) string {
 	return head + strings.Join(decls, "\n\n")
 }
 
-// pages returns the texts of the library that stand in its root and in docs.
 func pages(t *testing.T, root string) []string {
 	var found []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md"} {

@@ -173,7 +173,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// newFlags returns flags that report their errors on stderr.
 func newFlags(stderr io.Writer) *flag.FlagSet {
 	flags := flag.NewFlagSet("kvgen", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -239,7 +238,6 @@ func scaffold(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// choose carries out the flags and returns the text to print.
 func choose(r codegen.Run, check, plan bool, program string) (text string, err error) {
 	switch {
 	case check && plan, program != "" && (check || plan):

@@ -32,7 +32,7 @@ func (t tests) Run() int {
 	return t.M.Run()
 }
 
-// TestLong_Scripts runs testdata/script: one behaviour a file, which its first line says.
+// Each file of testdata/script tests the behavior in its first line.
 func TestLong_Scripts(t *testing.T) {
 	app, err := newApp("../..")
 	must(t, err)
@@ -56,8 +56,7 @@ func TestLong_Scripts(t *testing.T) {
 	})
 }
 
-// withinAModule returns a directory that is part of a module, as any temporary one
-// may be. No script may be misled by that.
+// withinAModule returns a directory that is part of a module, as any temporary one may be.
 func withinAModule(t *testing.T) string {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module above\n"), 0o666))
@@ -66,9 +65,8 @@ func withinAModule(t *testing.T) string {
 	return scripts
 }
 
-// goEnv returns the environment in which the go command of a script finds its caches, and
-// modules that are not there yet. Without the paths of the sources in what is built, a
-// script that has not changed is not built again.
+// goEnv gives scripts the caches of the go command and its proxy. With -trimpath, an unchanged
+// script is not built again.
 func goEnv(t *testing.T) []string {
 	all := []string{"GOFLAGS=-trimpath", "GOWORK=off", "GOTOOLCHAIN=local"}
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOSUMDB"} {
@@ -83,14 +81,13 @@ func goEnv(t *testing.T) []string {
 // fast, or with it.
 type app struct {
 	root       string // of the library
-	alone, mod []byte // go.mod
+	alone, mod []byte
 	sum        []byte
 }
 
 const library = "github.com/ringtree/ringtree"
 
-// newApp returns a module that finds the library in the directory root and
-// repeats its requirements, so that nothing has to be looked up.
+// newApp repeats the requirements of the library in root, so that nothing has to be looked up.
 func newApp(root string) (app, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -134,9 +131,8 @@ func (a app) command(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// within runs a command of the script and fails if it, and what it runs, uses
-// more processor time than its first argument: the clock would tell of the
-// machine's other work.
+// within fails if a command uses more processor time than its first argument. Wall time would
+// depend on the machine's other work.
 func within(ts *testscript.TestScript, neg bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
@@ -154,8 +150,8 @@ func within(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// lines fails if its first argument, a file, has more lines than its second
-// argument from the line that starts with the third to that with the fourth.
+// lines fails if its first argument, a file, has more lines than its second argument from the line
+// that starts with the third to that with the fourth.
 func lines(ts *testscript.TestScript, neg bool, args []string) {
 	limit, err := strconv.Atoi(args[1])
 	ts.Check(err)

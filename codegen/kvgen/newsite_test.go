@@ -19,7 +19,7 @@ import (
 	"github.com/ringtree/ringtree/internal/proof/servers"
 )
 
-// moreModels is added to the models of a new site: each kind of field, each kind of index.
+// each kind of field, each kind of index
 const moreModels = `
 type Stars int8
 
@@ -47,14 +47,13 @@ type Ticket struct {
 }
 `
 
-// A shape is what matters of a model for its forms: how it gets its id, which is text, chosen or
-// seq, and whether it is versioned, unique, owned, private, or goes to a trash.
+// A shape is how a model gets its id, which is text, chosen or seq, and whether it is versioned,
+// unique, owned, private, or goes to a trash.
 type shape struct {
 	id    string
 	flags [5]bool
 }
 
-// shapes has all of them.
 func shapes() (all []shape) {
 	for _, id := range []string{"text", "chosen", "seq"} {
 		for n := range 32 {
@@ -67,7 +66,6 @@ func shapes() (all []shape) {
 // fewShapes have each flag, and lack it. Each way to send a form fits one of them.
 var fewShapes = []shape{{"text", [5]bool{0: true, 2: true, 3: true}}, {"chosen", [5]bool{1: true, 4: true}}, {"seq", [5]bool{}}}
 
-// model returns the source of a model of the shape.
 func (s shape) model(name string) string {
 	fields := []string{
 		map[string]string{"text": "ID string `kv:\"id\"`", "chosen": "Slug string `kv:\"id\"`", "seq": "No int64 `kv:\"id,seq\"`"}[s.id],
@@ -85,7 +83,6 @@ func (s shape) model(name string) string {
 	return "\ntype " + name + " struct {\n\t" + strings.Join(slices.Insert(fields, 1, title), "\n\t") + "\n}\n"
 }
 
-// shell runs a program in dir, which has to end well.
 func shell(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), name, args...)
@@ -97,8 +94,8 @@ func shell(t *testing.T, dir, name string, args ...string) string {
 	return string(out)
 }
 
-// newSite makes a site in dir as kvgen new does, with models of the shapes, more models, and the
-// pages of all of them, and with the tests in testdata/site.
+// newSite makes a site as kvgen new does, with models of the shapes, more models, the pages of all,
+// and the tests in testdata/site.
 func newSite(t *testing.T, dir string, shapes []shape, more string, pages ...[]string) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -130,8 +127,7 @@ var common struct {
 	dir  string
 }
 
-// commonSite returns the directory of the site that tests share. The first makes it, and TestMain
-// removes it.
+// The first caller makes it, and TestMain removes it.
 func commonSite(t *testing.T) string {
 	t.Helper()
 	common.once.Do(func() {
@@ -155,8 +151,6 @@ func write(t *testing.T, path, text string) {
 	must(t, os.WriteFile(path, []byte(text), 0o666))
 }
 
-// A new site passes its own tests, and those in testdata/site: each shape of model has the forms
-// that these send, in many ways.
 func TestMatrix_OfForms_NothingThatIsTypedIsLost(t *testing.T) {
 	shell(t, commonSite(t), "go", "test", "-vet=off", "./...")
 	for some := range proof.Part(t, nil, slices.Collect(slices.Chunk(shapes(), 8))) {
@@ -166,8 +160,7 @@ func TestMatrix_OfForms_NothingThatIsTypedIsLost(t *testing.T) {
 	}
 }
 
-// runSite runs the program of a site in dir until the test ends, and returns its URL. It has
-// 256 file descriptors.
+// runSite returns the URL of a site that runs until the test ends, with 256 file descriptors.
 func runSite(t *testing.T, program string, args ...string) (url string) {
 	t.Helper()
 	c := exec.Command("sh", append([]string{"-c", `ulimit -n 256; exec "$0" "$@"`, program, "-addr", "127.0.0.1:0", "-store", "mem:"}, args...)...)
@@ -191,7 +184,7 @@ func runSite(t *testing.T, program string, args ...string) (url string) {
 	return ""
 }
 
-// hold opens connections that say nothing, or break off.
+// hold opens connections that send nothing, or break off.
 func hold(t *testing.T, url string, connections int) {
 	t.Helper()
 	for i := range connections {
@@ -202,8 +195,8 @@ func hold(t *testing.T, url string, connections int) {
 	}
 }
 
-// All kinds of pages pass the audit on a phone and on a desktop, their fields take what they say,
-// and 300 connections that hold still keep nobody away.
+// All kinds of pages pass the audit on a phone and on a desktop, their fields work, and 300
+// connections that hold still keep nobody away.
 func TestNewSite_DoesWhatItsFormsSayAndPassesTheAudit(t *testing.T) {
 	servers.Need(t, "chromium")
 	dir := commonSite(t)
@@ -285,7 +278,7 @@ func TestNewSite_DoesWhatItsFormsSayAndPassesTheAudit(t *testing.T) {
 	p.Eval("document.querySelector('#vegan').checked = true", nil)
 	send("Save", "Slug", "soups", "Price", "12.50", "Stars", "5", "Name", "Soups", "Section", "Kitchen", "Tags", "warm", "Since", "2026-11-01T10:00", "Isbn", "978")
 	look("facts", "Soups", "12.5", "Kitchen")
-	for range 2 { // A box that is checked stays so.
+	for range 2 { // A checked box stays checked.
 		p.Follow("Edit")
 		p.Wait("the box that was checked", "document.querySelector('#vegan').checked")
 		p.Submit("Save")

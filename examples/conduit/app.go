@@ -12,15 +12,13 @@ type App struct {
 	db *kvmodel.DB
 	m  *Models
 
-	passes int // of a password's hash
+	passes int
 }
 
-// Options configures an App. The zero value is right.
 type Options struct {
 	Passes int // number of times a password is hashed; 0: 600,000
 }
 
-// NewApp returns the App with the records in db.
 func NewApp(db *kvmodel.DB, opts Options) *App {
 	a := &App{db: db, m: New(db), passes: opts.Passes}
 	if a.passes == 0 {
@@ -47,10 +45,8 @@ var (
 
 func (e *Error) Error() string { return e.About + ": " + e.Err.Error() }
 
-// Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
-// about adds the subject to err. It returns nil for nil.
 func about(what string, err error) error {
 	if err == nil {
 		return nil

@@ -12,19 +12,17 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// NewArticle is an author's input for a new article.
 type NewArticle struct {
 	Title, Description, Body string
 	TagList                  []string
 }
 
-// ArticleChange is a change of an article: fields that are not nil are set.
+// ArticleChange has the fields to set; nil ones stay.
 type ArticleChange struct {
 	Title, Description, Body *string
 	TagList                  *[]string
 }
 
-// Validate reports blank fields.
 func (x *Article) Validate() error {
 	p := kvmodel.Problems{}
 	notBlank(p, "title", x.Title)
@@ -39,7 +37,6 @@ type Filter struct{ Tag, Author, Favorited string }
 // Part is the range of a list to show: up to Limit, after the first Offset. Neither is negative.
 type Part struct{ Limit, Offset int }
 
-// of returns part of all.
 func (p Part) of(all []byline) []byline {
 	return all[min(p.Offset, len(all)):min(p.Offset+p.Limit, len(all))]
 }
@@ -73,13 +70,12 @@ func noneUnless(err error) (*ArticlePage, error) {
 	return nil, err
 }
 
-// listed returns a part of a board as viewer sees it.
 func (a *App) listed(ctx context.Context, viewer string, board *ranking.Board[Article, string, time.Time], part Part) (*ArticlePage, error) {
 	var places []ranking.Place[Article, time.Time]
 	var total int
 	err := a.db.SideBySide(ctx,
 		func(ctx context.Context) (err error) {
-			if part.Limit > 0 { // A client may request only the count.
+			if part.Limit > 0 {
 				places, err = board.At(ctx, 1+part.Offset, part.Limit)
 			}
 			return err
@@ -105,7 +101,6 @@ func (a *App) Article(ctx context.Context, viewer, slug string) (*ArticleView, e
 	return a.view(ctx, viewer, x)
 }
 
-// article returns the article at slug.
 func (a *App) article(ctx context.Context, slug string) (*Article, error) {
 	x, err := a.m.Articles.BySlug.Find(ctx, slug)
 	return x, about("article", err)
@@ -123,7 +118,7 @@ func (a *App) own(ctx context.Context, viewer, slug string) (*Article, error) {
 // CreateArticle is POST /api/articles.
 func (a *App) CreateArticle(ctx context.Context, viewer string, n NewArticle) (*ArticleView, error) {
 	x := &Article{
-		ID:    kvmodel.NewID(a.db.Now()), // Favorites are sorted by it.
+		ID:    kvmodel.NewID(a.db.Now()),
 		Title: n.Title, Description: n.Description, Body: n.Body, Author: viewer, Tags: tags(n.TagList),
 	}
 	err := a.atSlug(n.Title, func(slug string) error {
@@ -185,15 +180,14 @@ func (a *App) atSlug(title string, save func(slug string) error) error {
 	slug := slugOf(title)
 	err := save(slug)
 	if errors.Is(err, kvmodel.ErrExists) {
-		err = save(slug + "-" + kvmodel.NewID(a.db.Now())[20:]) // its random part
+		err = save(slug + "-" + kvmodel.NewID(a.db.Now())[20:])
 	}
 	return err
 }
 
-// tagsShown is the maximum number of tags in Tags.
 const tagsShown = 20
 
-// Tags returns the most frequent tags, most frequent first.
+// Tags is GET /api/tags: the most frequent first.
 func (a *App) Tags(ctx context.Context) ([]string, error) {
 	page, err := a.m.Articles.ByTags.Values.Page(ctx, "", tagsShown)
 	tags := []string{}
@@ -212,7 +206,6 @@ func slugOf(title string) string {
 	return strings.Join(words, "-")
 }
 
-// tags returns typed tags without blanks, each once.
 func tags(typed []string) []string {
 	var all []string
 	for _, tag := range typed {

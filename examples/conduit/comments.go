@@ -8,7 +8,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Validate reports blank fields.
 func (c *Comment) Validate() error {
 	p := kvmodel.Problems{}
 	notBlank(p, "body", c.Body)

@@ -1,6 +1,5 @@
 // Package conduit is the backend of a RealWorld "Conduit": a site of articles with tags, favorites,
-// comments and feeds, with an API of 19 endpoints that has been implemented with many different
-// tools. This one uses records.
+// comments and feeds, with an API of 19 endpoints.
 //
 // Begin with models.go: it defines all the data. No code of the app keeps data in sync, such as a
 // count, a list of tags or the comments of a deleted article. The tags declare that, and it works

@@ -9,8 +9,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// favorited returns a part of the articles that user likes, as viewer sees it, newest first. It
-// reads the ids of all of them in one trip, and the records of the part in another.
+// favorited reads the ids of all articles that user likes in one trip, and the records of the part,
+// newest first, in another.
 func (a *App) favorited(ctx context.Context, viewer, user string, part Part) (*ArticlePage, error) {
 	var all []byline
 	for id, err := range a.m.Favorites.ByUser.Of(user).IDs(ctx) {
@@ -37,7 +37,7 @@ func (a *App) favorited(ctx context.Context, viewer, user string, part Part) (*A
 	}
 	var inOrder []*Article
 	for _, b := range shown {
-		if x := articles[b.article]; x != nil { // It may just have been deleted.
+		if x := articles[b.article]; x != nil {
 			inOrder = append(inOrder, x)
 		}
 	}

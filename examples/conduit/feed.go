@@ -7,8 +7,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Feed is GET /api/articles/feed: the articles of all authors that viewer follows, newest first. It
-// is limited to the newest thousand, the range of a page.
+// Feed is GET /api/articles/feed: the articles of all authors that viewer follows, newest first, up
+// to a thousand, the range of a page.
 func (a *App) Feed(ctx context.Context, viewer string, part Part) (*ArticlePage, error) {
 	var authors []string
 	for id, err := range a.m.Follows.ByReader.Of(viewer).IDs(ctx) {
@@ -28,7 +28,6 @@ func (a *App) Feed(ctx context.Context, viewer string, part Part) (*ArticlePage,
 // manyRings is the maximum number of rings that can be read as one.
 const manyRings = 64
 
-// newestOf returns the newest n articles of authors, and the total number of these.
 func (a *App) newestOf(ctx context.Context, authors []string, n int) ([]*Article, int, error) {
 	groups := slices.Collect(slices.Chunk(authors, manyRings))
 	newest, totals := make([][]*Article, len(groups)), make([]int, len(authors))

@@ -15,12 +15,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// redis can do what a server of that kind can.
 type redis struct{ kvmodel.Store }
 
 func (redis) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
 
-// site is an app with some members, each of whom it knows by name.
 type site struct {
 	*conduit.App
 	t   *testing.T
@@ -28,7 +26,6 @@ type site struct {
 	ids map[string]string
 }
 
-// onStores calls f with a new site on a store with transactions and on one without.
 func onStores(t *testing.T, f func(t *testing.T, s *site)) {
 	t.Run("file", func(t *testing.T) { f(t, newSite(t, memkv.New(memkv.Options{Local: true}))) })
 	t.Run("server", func(t *testing.T) { f(t, newSite(t, redis{memkv.New(memkv.Options{})})) })
@@ -45,7 +42,6 @@ func newSite(t *testing.T, store kvmodel.Store) *site {
 	return s
 }
 
-// left returns how many comments and favorites there are.
 func (s *site) left() map[string]int {
 	s.t.Helper()
 	s.flush()
@@ -79,7 +75,6 @@ func (s *site) register(name string) {
 	s.ids[name] = u.ID
 }
 
-// publish returns the slug of a new article.
 func (s *site) publish(name, title string, tags ...string) string {
 	s.t.Helper()
 	x, err := s.CreateArticle(s.t.Context(), s.ids[name], conduit.NewArticle{Title: title, Description: "About " + title, Body: "All of it.", TagList: tags})
@@ -87,7 +82,6 @@ func (s *site) publish(name, title string, tags ...string) string {
 	return x.Slug
 }
 
-// flush waits for what is done after replies.
 func (s *site) flush() {
 	s.t.Helper()
 	must(s.t, s.db.Flush(s.t.Context()))
@@ -114,12 +108,41 @@ func hasTitles(t *testing.T, p *conduit.ArticlePage, total int, want ...string) 
 	}
 }
 
-// done returns the error of a call.
 func done[T any](_ T, err error) error { return err }
 
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestTrips_AChangeIsOneCommitOfTheFile(t *testing.T) {
+	s := storeAt(t, onBolt(t))
+	eachCall(t, tour.Committing{Store: s}, func(t *testing.T, call tour.Call, c tour.Cost) {
+		want := 1
+		if call.Reads {
+			want = 0
+		}
+		most := call.New
+		if most == 0 {
+			most = call.Most
+		}
+		if c.Commits != want || c.New.Trips > most {
+			t.Errorf("%d commits and %d trips; want %d and at most %d", c.Commits, c.New.Trips, want, most)
+		}
+	})
+}
+
+func eachCall(t *testing.T, s kvmodel.Store, f func(t *testing.T, call tour.Call, c tour.Cost)) {
+	t.Helper()
+	clock := new(tour.Clock)
+	db := open(t, s, clock)
+	calls, err := tour.Calls(t.Context(), conduit.NewApp(db, conduit.Options{Passes: 1}))
+	must(t, err)
+	for _, call := range calls {
+		c, err := tour.Measure(t.Context(), call, db, clock)
+		must(t, err)
+		t.Run(call.Endpoint+" "+call.With, func(t *testing.T) { f(t, call, c) })
 	}
 }

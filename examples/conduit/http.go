@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Handler returns the handler of the API of a.
 func Handler(a *App, tokens Tokens) http.Handler {
 	s := server{a, tokens, http.NewServeMux()}
 	s.users()
@@ -26,13 +25,12 @@ type server struct {
 	mux    *http.ServeMux
 }
 
-// A request is a request by viewer, "" if anonymous.
+// viewer is "" if the request is anonymous.
 type request struct {
 	*http.Request
 	viewer string
 }
 
-// A handler returns the value to reply with.
 type handler func(request) (any, error)
 
 func (s server) users() {
@@ -120,7 +118,6 @@ func (r request) part() Part {
 	return Part{Limit: number("limit", 20, 100), Offset: number("offset", 0, 1<<30)}
 }
 
-// signedIn returns u with a token.
 func (s server) signedIn(u *Account, err error) (*Account, error) {
 	if err == nil {
 		u.Token = s.tokens.of(u.ID, s.app.db.Now())
@@ -160,7 +157,6 @@ func (s server) anyone(pattern string, status int, name string, h handler) {
 	})
 }
 
-// member is anyone for signed-in users.
 func (s server) member(pattern string, status int, name string, h handler) {
 	s.anyone(pattern, status, name, func(r request) (any, error) {
 		if r.viewer == "" {
@@ -170,7 +166,6 @@ func (s server) member(pattern string, status int, name string, h handler) {
 	})
 }
 
-// viewer returns the id of the signed-in user.
 func (s server) viewer(r *http.Request) (string, error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Token ")
 	if !ok {
@@ -195,7 +190,6 @@ func reply(w http.ResponseWriter, status int, name string, value any) {
 	}
 }
 
-// failure returns the status of err, and its messages by subject.
 func failure(err error) (int, map[string][]string) {
 	status, errs := kvmodel.HTTPStatus(err), map[string][]string{}
 	for field, problem := range kvmodel.ProblemsOf(err) {
@@ -216,7 +210,6 @@ func failure(err error) (int, map[string][]string) {
 	return status, errs
 }
 
-// answer returns the status and the message of e.
 func (e *Error) answer() (int, string) {
 	switch {
 	case errors.Is(e, ErrWrong), errors.Is(e, ErrNotSignedIn):

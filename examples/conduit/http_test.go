@@ -21,12 +21,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// client is a client of the API.
 type client struct {
 	t       *testing.T
 	db      *kvmodel.DB
 	handler http.Handler
-	token   string // sent with each request, unless it is empty
+	token   string
 }
 
 func newClient(t *testing.T, store kvmodel.Store) *client {
@@ -35,11 +34,10 @@ func newClient(t *testing.T, store kvmodel.Store) *client {
 	return &client{t: t, db: db, handler: conduit.Handler(app, conduit.Tokens{Key: []byte("a key of the tests")})}
 }
 
-// as returns a client with that token.
 func (c *client) as(token string) *client { return &client{c.t, c.db, c.handler, token} }
 
-// do sends a request, "GET /tags" or the like, and returns the status and the answer. The
-// number of articles is exact once what follows a change is done, so it waits for that.
+// do sends a request such as "GET /tags". The number of articles is exact once the work after
+// replies is done, so do waits for that.
 func (c *client) do(request, body string) (int, map[string]any) {
 	c.t.Helper()
 	must(c.t, c.db.Flush(c.t.Context()))
@@ -57,8 +55,7 @@ func (c *client) do(request, body string) (int, map[string]any) {
 	return w.Code, answer
 }
 
-// wants sends a request and compares what some of the answer is, by paths such as
-// article.author.username.
+// wants sends a request and compares parts of the answer, by paths such as article.author.username.
 func (c *client) wants(request, body string, status int, want map[string]any) map[string]any {
 	c.t.Helper()
 	got, answer := c.do(request, body)
@@ -75,7 +72,7 @@ func (c *client) wants(request, body string, status int, want map[string]any) ma
 	return answer
 }
 
-// at returns what stands in an answer at a path, in the first element of a list.
+// at returns the value in an answer at a path, in the first element of a list.
 func at(v any, path string) any {
 	for name := range strings.SplitSeq(path, ".") {
 		if all, ok := v.([]any); ok && len(all) > 0 {
@@ -87,7 +84,6 @@ func at(v any, path string) any {
 	return v
 }
 
-// signUp returns the token of a new member.
 func (c *client) signUp(name string) string {
 	c.t.Helper()
 	body := fmt.Sprintf(`{"user":{"username":%q,"email":"%s@example.com","password":"secret"}}`, name, name)
@@ -99,16 +95,7 @@ func (c *client) signUp(name string) string {
 }
 
 func TestHandler_ServesTheWholeAPIOnEveryStore(t *testing.T) {
-	for name, url := range map[string]func(*testing.T) string{
-		"memory": func(*testing.T) string { return "mem:" },
-		"file":   onBolt,
-		"memcached": func(t *testing.T) string {
-			return "memcached://" + started(t, servers.Memcached, "memcached") + "?volatile=on"
-		},
-		"redis": func(t *testing.T) string { return "redis://" + started(t, servers.Redis, "redis-server") },
-	} {
-		t.Run(name, func(t *testing.T) { theWholeAPI(newClient(t, storeAt(t, url(t)))) })
-	}
+	servers.EachStore(t, func(t *testing.T, url string) { theWholeAPI(newClient(t, storeAt(t, url))) })
 }
 
 func theWholeAPI(c *client) {
@@ -152,8 +139,11 @@ func theWholeAPI(c *client) {
 func TestHandler_SaysWhatIsWrong(t *testing.T) {
 	c := newClient(t, memkv.New(memkv.Options{}))
 	ann := c.as(c.signUp("ann"))
-	c.signUp("bob")
-	ann.wants("POST /articles", `{"article":{"title":"Tea","description":"d","body":"b"}}`, 201, nil)
+	bob := c.as(c.signUp("bob"))
+	for _, title := range []string{"Tea", "Coffee"} {
+		ann.wants("POST /articles", `{"article":{"title":"`+title+`","description":"d","body":"b"}}`, 201, nil)
+	}
+	bob.wants("POST /articles/tea/comments", `{"comment":{"body":"b"}}`, 201, nil)
 	for _, test := range []struct {
 		as            *client
 		request, body string
@@ -185,6 +175,9 @@ func TestHandler_SaysWhatIsWrong(t *testing.T) {
 		{ann, "PUT /user", `{"user":{"email":"bob@example.com"}}`, 409, "email", "has already been taken"},
 		{ann, "PUT /user", `{"user":{"password":""}}`, 422, "password", "can't be blank"},
 		{ann, "POST /articles", `{"article":{"description":"d","body":"b"}}`, 422, "title", "can't be blank"},
+		{ann, "DELETE /articles/tea/comments/1", "", 403, "comment", "forbidden"},
+		{bob, "DELETE /articles/coffee/comments/1", "", 404, "comment", "not found"},
+		{bob, "DELETE /articles/tea/comments/2", "", 404, "comment", "not found"},
 		{ann, "DELETE /articles/none/comments/1", "", 404, "article", "not found"},
 		{ann, "DELETE /articles/none/comments/first", "", 404, "comment", "not found"},
 	} {
@@ -231,14 +224,4 @@ func storeAt(t *testing.T, url string) kvmodel.Store {
 	s, err := kvopen.Store(t.Context(), url, all.Engines)
 	must(t, err)
 	return s
-}
-
-// started returns the address of a server of the test.
-func started(t *testing.T, start func(...string) (*servers.Process, error), program string) string {
-	t.Helper()
-	servers.Need(t, program)
-	p, err := start()
-	must(t, err)
-	t.Cleanup(p.Stop)
-	return p.Addr
 }

@@ -21,7 +21,6 @@ func (a *App) Profile(ctx context.Context, viewer, username string) (*Profile, e
 	return &p, nil
 }
 
-// user returns the user with that name.
 func (a *App) user(ctx context.Context, username string) (*User, error) {
 	u, err := a.m.Users.ByUsername.Find(ctx, username)
 	return u, about("profile", err)

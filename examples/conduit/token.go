@@ -17,7 +17,6 @@ type Tokens struct {
 	For time.Duration // 0: 30 days
 }
 
-// of returns a token of the user with that id.
 func (t Tokens) of(user string, now time.Time) string {
 	until := now.Add(cmp.Or(t.For, 30*24*time.Hour))
 	return t.signed(fmt.Sprint(user, ".", until.Unix()))

@@ -7,13 +7,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// NewUser is the input of a sign-up.
 type NewUser struct{ Username, Email, Password string }
 
-// UserChange is a change of a user: fields that are not nil are set.
+// UserChange has the fields to set; nil ones stay.
 type UserChange struct{ Username, Email, Password, Bio, Image *string }
 
-// Validate reports blank fields.
 func (u *User) Validate() error {
 	p := kvmodel.Problems{}
 	notBlank(p, "username", u.Username)
@@ -97,7 +95,6 @@ func (a *App) UpdateUser(ctx context.Context, viewer string, c UserChange) (*Acc
 	return accountOf(u), nil
 }
 
-// set gives the field the new value, if there is one.
 func set[T any](field, value *T) {
 	if value != nil {
 		*field = *value

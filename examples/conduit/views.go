@@ -82,16 +82,14 @@ func orEmpty(texts []string) []string {
 	return texts
 }
 
-// A byline is an article and its author, by their ids.
 type byline struct{ article, author string }
 
-// seen is the additional data for a viewer's page of articles.
 type seen struct {
-	profiles  map[string]Profile // by user id
-	favorites map[string]bool    // by article id
+	profiles  map[string]Profile
+	favorites map[string]bool
 }
 
-// see loads the additional data for bylines, each record once, in one trip.
+// see loads the additional data for a viewer's page, each record once, in one trip.
 func (a *App) see(ctx context.Context, viewer string, of []byline) (seen, error) {
 	var favorites map[FavoriteID]*Favorite
 	s := seen{favorites: map[string]bool{}}
@@ -108,7 +106,6 @@ func (a *App) see(ctx context.Context, viewer string, of []byline) (seen, error)
 	return s, err
 }
 
-// profiles loads the authors in bylines, by their ids, in one trip.
 func (a *App) profiles(ctx context.Context, viewer string, of []byline) (map[string]Profile, error) {
 	var users map[string]*User
 	var follows map[FollowID]*Follow
@@ -133,7 +130,6 @@ func profileOf(u *User, following bool) Profile {
 	return Profile{Username: u.Username, Bio: orNull(&u.Bio), Image: orNull(&u.Image), Following: following}
 }
 
-// view returns article as viewer sees it, in one trip.
 func (a *App) view(ctx context.Context, viewer string, x *Article) (*ArticleView, error) {
 	s, err := a.see(ctx, viewer, bylines(x))
 	if err != nil {

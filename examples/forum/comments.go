@@ -83,7 +83,6 @@ func best(a, b *Comment) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), a.Made.Compare(b.Made))
 }
 
-// NewestComments is the comments on all stories, newest first.
 func (f *Forum) NewestComments(ctx context.Context, name, cursor string) (*Page, error) {
 	return f.comments(ctx, name, f.m.Comments.Newest, cursor)
 }
@@ -106,7 +105,6 @@ func (f *Forum) comments(ctx context.Context, name string, from kvmodel.Lister[C
 	return f.page(ctx, name, func(ctx context.Context, p *Page) error { return f.addComments(ctx, name, p, from, cursor) })
 }
 
-// addComments adds comments to a page, with the stories they are on.
 func (f *Forum) addComments(ctx context.Context, name string, p *Page, from kvmodel.Lister[Comment], cursor string) error {
 	found, err := from.Page(ctx, cursor, Shown)
 	if err != nil {

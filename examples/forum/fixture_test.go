@@ -2,6 +2,8 @@ package forum_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,7 +26,6 @@ func (c *clock) Now() time.Time { return time.UnixMilli(1_800_000_000_000 + c.ms
 
 func (c *clock) pass(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 
-// site is a forum of a test.
 type site struct {
 	*forum.Forum
 	t     *testing.T
@@ -32,32 +33,12 @@ type site struct {
 	clock *clock
 }
 
-// onEngines calls f with a new site on each engine.
 func onEngines(t *testing.T, f func(s *site)) {
-	for name, url := range map[string]func(*testing.T) string{
-		"memory": func(*testing.T) string { return "mem:" },
-		"file":   func(t *testing.T) string { return "bolt:" + t.TempDir() + "/forum.db?durability=unsynced" },
-		"memcached": func(t *testing.T) string {
-			return "memcached://" + started(t, servers.Memcached, "memcached") + "?volatile=on"
-		},
-		"redis": func(t *testing.T) string { return "redis://" + started(t, servers.Redis, "redis-server") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			store, err := kvopen.Store(t.Context(), url(t), all.Engines)
-			must(t, err)
-			f(newSite(t, store, new(clock)))
-		})
-	}
-}
-
-// started returns the address of a server of the test.
-func started(t *testing.T, start func(...string) (*servers.Process, error), program string) string {
-	t.Helper()
-	servers.Need(t, program)
-	p, err := start()
-	must(t, err)
-	t.Cleanup(p.Stop)
-	return p.Addr
+	servers.EachStore(t, func(t *testing.T, url string) {
+		store, err := kvopen.Store(t.Context(), url, all.Engines)
+		must(t, err)
+		f(newSite(t, store, new(clock)))
+	})
 }
 
 func newSite(t *testing.T, store kvmodel.Store, c *clock) *site {
@@ -68,12 +49,10 @@ func newSite(t *testing.T, store kvmodel.Store, c *clock) *site {
 	return &site{forum.Open(db), t, db, c}
 }
 
-// serverLike can do what Redis can.
 type serverLike struct{ kvmodel.Store }
 
 func (serverLike) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
 
-// flush waits for the work after replies.
 func (s *site) flush() {
 	s.t.Helper()
 	must(s.t, s.db.Flush(s.t.Context()))
@@ -86,7 +65,6 @@ func (s *site) join(names ...string) {
 	}
 }
 
-// submit returns a new story.
 func (s *site) submit(name, title string, tags ...string) *forum.Story {
 	s.t.Helper()
 	s.clock.pass(time.Second)
@@ -95,7 +73,6 @@ func (s *site) submit(name, title string, tags ...string) *forum.Story {
 	return story
 }
 
-// comment returns a new comment.
 func (s *site) comment(name, story, parent, text string) *forum.Comment {
 	s.t.Helper()
 	s.clock.pass(time.Second)
@@ -116,4 +93,51 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestForum_RefusesABlankTitleAndAVoteOfTwo(t *testing.T) {
+	onEngines(t, func(s *site) {
+		ctx, t := s.t.Context(), s.t
+		s.join("ann", "bob")
+		if err := s.VoteStory(ctx, "bob", s.submit("ann", "Tea").ID, 2); !errors.Is(err, kvmodel.ErrInvalid) {
+			t.Errorf("a vote of two: %v", err)
+		}
+		_, err := s.Submit(ctx, "bob", forum.NewStory{Title: " !"})
+		if kvmodel.ProblemsOf(err)["title"] == "" {
+			t.Errorf("a blank title: %v", err)
+		}
+	})
+}
+
+func TestHide_PagesOfAReaderWhoHidesMuchAddUpToTheRest(t *testing.T) {
+	onEngines(t, func(s *site) {
+		ctx, t := s.t.Context(), s.t
+		s.join("ann", "bob")
+		var want []string
+		for i := range 400 {
+			story := s.submit("ann", fmt.Sprint("Story ", i))
+			if i < 20 || i >= 380 {
+				want = append([]string{story.Title}, want...)
+			} else {
+				must(t, s.Hide(ctx, "bob", story.ID, true))
+			}
+		}
+		s.flush()
+		for name, list := range map[string]func(ctx context.Context, name, cursor string) (*forum.Page, error){"front": s.Front, "newest": s.Newest} {
+			var got []string
+			pages := 0
+			for cursor := ""; pages == 0 || cursor != ""; pages++ {
+				p, err := list(ctx, "bob", cursor)
+				must(t, err)
+				for _, story := range p.Stories {
+					got = append(got, story.Title)
+				}
+				cursor = p.Next
+			}
+			same(t, name, want, got)
+			if pages > 4 {
+				t.Errorf("%s: %d pages for 40 stories of 400", name, pages)
+			}
+		}
+	})
 }

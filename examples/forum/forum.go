@@ -14,7 +14,6 @@ type Forum struct {
 	m  *Models
 }
 
-// Open returns the site with the records in db.
 func Open(db *kvmodel.DB) *Forum { return &Forum{db, New(db)} }
 
 // Models returns the records of the site, to fill or inspect them.
@@ -26,24 +25,22 @@ var (
 	ErrOwn       = errors.New("it is the voter's own")
 )
 
-// Page is any page of the site. One that leaves out many stories may be short, even empty, and still
-// have a Next.
+// Page is any page of the site. One that leaves out many stories may be short, even empty, and
+// still have a Next.
 type Page struct {
-	User     *User         // on the page of a user
+	User     *User
 	Stories  []StoryView   // one on the page of a story
 	Comments []CommentView // from top to bottom, or newest first
 	Next     string        // the cursor of the next page, "" at the end
 	Unread   int           // replies to the reader
 }
 
-// StoryView is a story as a reader sees it.
 type StoryView struct {
 	*Story
-	Vote  int64 // the reader's: 1, -1 or 0
+	Vote  int64
 	Saved bool
 }
 
-// CommentView is a comment as a reader sees it.
 type CommentView struct {
 	*Comment
 	Depth int    // on the page of a story
@@ -51,7 +48,6 @@ type CommentView struct {
 	Vote  int64
 }
 
-// Shown is the number of items in a list.
 const Shown = 30
 
 // page returns the page that fill makes, and meanwhile counts the replies to the reader since the
@@ -108,7 +104,6 @@ func (f *Forum) show(ctx context.Context, name string, p *Page, stories []*Story
 	return nil
 }
 
-// Join creates a user.
 func (f *Forum) Join(ctx context.Context, name, about string) error {
 	return f.m.Users.Create(ctx, &User{Name: name, About: about})
 }
@@ -137,7 +132,7 @@ func (f *Forum) User(ctx context.Context, name, of string) (*Page, error) {
 				return f.addComments(ctx, name, p, f.m.Comments.NewestByAuthor.Of(of), "")
 			},
 		)
-		p.Next = "" // It would be that of one of the lists.
+		p.Next = ""
 		return err
 	})
 }

@@ -35,14 +35,13 @@ func TestLong_ForumPagesAreThoseOfAPlainReference(t *testing.T) {
 	})
 }
 
-// life is a site and its reference, which live through the same.
 type life struct {
 	*site
 	ref *reference
 	r   *rand.Rand
 
 	members           []string
-	stories, comments []string // ids, of deleted ones too
+	stories, comments []string
 }
 
 var (
@@ -65,7 +64,7 @@ func (l *life) joins(name string) {
 	l.ref.users[name] = &forum.User{Name: name, About: "About " + name}
 }
 
-// one returns one of all, one of the last ten every other time.
+// one prefers the last ten every other time.
 func (l *life) one(all []string) string {
 	if l.r.IntN(2) == 0 {
 		all = all[max(0, len(all)-10):]
@@ -76,7 +75,6 @@ func (l *life) one(all []string) string {
 	return all[l.r.IntN(len(all))]
 }
 
-// change makes a random change. Time passes before it.
 func (l *life) change() {
 	l.t.Helper()
 	l.clock.pass(time.Duration(1+l.r.IntN(300)) * time.Second)
@@ -120,7 +118,6 @@ func (l *life) wants(err error, reasons ...error) bool {
 	return want == nil
 }
 
-// when returns err if it holds.
 func when(holds bool, err error) error {
 	if holds {
 		return err
@@ -183,7 +180,6 @@ func (l *life) says(name, story, parent string) {
 	l.ref.comments[c.ID] = &forum.Comment{ID: c.ID, Story: story, Parent: parent, Author: name, To: to, Text: text, Made: c.Made}
 }
 
-// value returns a vote: for, against, or none.
 func (l *life) value() int64 { return int64([]int{1, 1, -1, 0}[l.r.IntN(4)]) }
 
 func (l *life) votes(v forum.Vote) {
@@ -316,7 +312,6 @@ func number[T any, K comparable](l *life, records *kvmodel.Records[T, K]) (n int
 	return n
 }
 
-// lists compares all pages of each list.
 func (l *life) lists(name string) {
 	l.t.Helper()
 	every := func(*forum.Story) bool { return true }
@@ -344,7 +339,6 @@ func (l *life) lists(name string) {
 	l.joined(name, "saved", l.Saved, l.ref.saved(name))
 }
 
-// hasPrefixes reports whether each typed word begins a word of the title.
 func hasPrefixes(title, typed string) bool {
 	text := " " + strings.ToLower(title)
 	for word := range strings.FieldsSeq(strings.ToLower(typed)) {
@@ -374,7 +368,6 @@ func (l *life) joined(name, what string, get func(ctx context.Context, name, cur
 	same(l.t, fmt.Sprintf("%s for %q", what, name), want, got)
 }
 
-// profile compares the page of a user.
 func (l *life) profile(name, of string) {
 	l.t.Helper()
 	got, err := l.User(l.t.Context(), name, of)
@@ -391,7 +384,6 @@ func (l *life) profile(name, of string) {
 	same(l.t, fmt.Sprintf("the page of %s for %q", of, name), want, got)
 }
 
-// reading compares the page of a story.
 func (l *life) reading(name, id string) {
 	l.t.Helper()
 	got, err := l.Story(l.t.Context(), name, id)
@@ -404,7 +396,6 @@ func (l *life) reading(name, id string) {
 	same(l.t, fmt.Sprintf("the page of %s for %q", id, name), want, got)
 }
 
-// best compares the karma of the best.
 func (l *life) best() {
 	l.t.Helper()
 	table, err := l.Best(l.t.Context())
@@ -416,7 +407,7 @@ func (l *life) best() {
 		}
 	}
 	for name, u := range l.ref.users {
-		// A user for whom nobody has voted yet has no place.
+		// A user for whom nobody has voted yet is not there.
 		if _, ok := got[name]; ok || u.Karma != 0 {
 			want[name] = u.Karma
 		}

@@ -9,22 +9,20 @@ import (
 	"github.com/ringtree/ringtree/examples/forum"
 )
 
-// reference is the site in maps, without an index. Every page looks at everything. The numbers in
-// it are right after count.
+// reference is the site in maps, without an index. The numbers in it are right after count.
 type reference struct {
 	users    map[string]*forum.User
 	stories  map[string]*forum.Story
 	comments map[string]*forum.Comment
-	votes    map[[2]string]forum.Vote // user, item
-	saves    map[[2]string]time.Time  // user, story
-	hides    map[[2]string]bool       // user, story
+	votes    map[[2]string]forum.Vote
+	saves    map[[2]string]time.Time
+	hides    map[[2]string]bool
 }
 
 func newReference() *reference {
 	return &reference{map[string]*forum.User{}, map[string]*forum.Story{}, map[string]*forum.Comment{}, map[[2]string]forum.Vote{}, map[[2]string]time.Time{}, map[[2]string]bool{}}
 }
 
-// count counts everything again.
 func (r *reference) count() {
 	for _, u := range r.users {
 		u.Karma = 0
@@ -67,8 +65,8 @@ func (r *reference) page(name string) *forum.Page {
 	return p
 }
 
-// list returns the stories to keep, in the order of compare, without those that the reader hides
-// or mutes.
+// list returns the stories to keep, in the order of compare, without those that the reader hides or
+// mutes.
 func (r *reference) list(name string, compare func(a, b *forum.Story) int, keep func(*forum.Story) bool) *forum.Page {
 	var all []*forum.Story
 	for id, s := range r.stories {
@@ -89,7 +87,7 @@ func (r *reference) list(name string, compare func(a, b *forum.Story) int, keep 
 
 func newest(a, b *forum.Story) int { return b.Made.Compare(a.Made) }
 
-// hottest orders stories by a formula of its own: a tenfold score outweighs 12.5 hours.
+// hottest has a formula of its own: a tenfold score outweighs 12.5 hours.
 func hottest(a, b *forum.Story) int {
 	heat := func(s *forum.Story) float64 {
 		heat := float64(s.Made.UnixMilli()) / (12.5 * 3600 * 1000)
@@ -103,7 +101,6 @@ func hottest(a, b *forum.Story) int {
 	return cmp.Compare(heat(b), heat(a))
 }
 
-// remarks returns the comments to keep, newest first.
 func (r *reference) remarks(name string, keep func(*forum.Comment) bool) (all []forum.CommentView) {
 	for id, c := range r.comments {
 		if keep(c) {
@@ -148,7 +145,6 @@ func (r *reference) saved(name string) *forum.Page {
 	return p
 }
 
-// deleteStory deletes a story and all that belongs to it.
 func (r *reference) deleteStory(id string) {
 	delete(r.stories, id)
 	for c, comment := range r.comments {

@@ -15,7 +15,6 @@ type NewStory struct {
 	Tags             []string
 }
 
-// Validate reports a title without words.
 func (s *Story) Validate() error {
 	p := kvmodel.Problems{}
 	if len(words(s.Title)) == 0 {
@@ -24,8 +23,8 @@ func (s *Story) Validate() error {
 	return p.Err()
 }
 
-// Submit creates a story. If the URL has been submitted, the error is a [kvmodel.TakenError] with
-// the id of that story.
+// Submit returns a [kvmodel.TakenError] with the id of an earlier story if the URL has been
+// submitted.
 func (f *Forum) Submit(ctx context.Context, name string, n NewStory) (*Story, error) {
 	s := &Story{URL: n.URL, Title: n.Title, Text: n.Text, Author: name, Tags: n.Tags}
 	return s, f.m.Stories.Create(ctx, s)
@@ -48,18 +47,17 @@ func (f *Forum) Front(ctx context.Context, name, cursor string) (*Page, error) {
 	return f.stories(ctx, name, f.m.Stories.Front, cursor)
 }
 
-// Newest is the stories, newest first, as far back as a timeline goes.
+// Newest goes back as far as a timeline.
 func (f *Forum) Newest(ctx context.Context, name, cursor string) (*Page, error) {
 	return f.stories(ctx, name, f.m.Stories.Newest, cursor)
 }
 
-// Tagged is the newest stories with a tag.
 func (f *Forum) Tagged(ctx context.Context, name, tag, cursor string) (*Page, error) {
 	return f.stories(ctx, name, f.m.Stories.NewestByTags.Of(tag), cursor)
 }
 
-// Search is the newest stories with a title in which each typed word begins a word. The
-// longest start of the first typed word selects the stories to look at.
+// Search is the newest stories with a title in which each typed word begins a word. The longest
+// start of the first typed word selects the stories to look at.
 func (f *Forum) Search(ctx context.Context, name, typed, cursor string) (*Page, error) {
 	typedWords := words(typed)
 	if len(typedWords) == 0 {
@@ -74,7 +72,7 @@ func (f *Forum) Search(ctx context.Context, name, typed, cursor string) (*Page, 
 	})
 }
 
-// stories returns a page of stories without those that the reader hides or mutes.
+// stories leaves out stories that the reader hides or mutes.
 func (f *Forum) stories(ctx context.Context, name string, from kvmodel.Lister[Story], cursor string, keep ...func(*Story) bool) (*Page, error) {
 	return f.page(ctx, name, func(ctx context.Context, p *Page) error {
 		if name != "" {
@@ -88,7 +86,6 @@ func (f *Forum) stories(ctx context.Context, name string, from kvmodel.Lister[St
 	})
 }
 
-// wanted returns a function that reports whether a reader wants to see a story.
 func (f *Forum) wanted(ctx context.Context, name string) (func(*Story) bool, error) {
 	var u *User
 	hidden := map[string]bool{}
@@ -109,7 +106,6 @@ func (f *Forum) wanted(ctx context.Context, name string) (func(*Story) bool, err
 	}, err
 }
 
-// addStories adds a part of a list of stories to a page.
 func (f *Forum) addStories(ctx context.Context, name string, p *Page, from kvmodel.Lister[Story], cursor string, keep ...func(*Story) bool) error {
 	found, err := from.Page(ctx, cursor, Shown, keep...)
 	if err != nil {
@@ -119,7 +115,6 @@ func (f *Forum) addStories(ctx context.Context, name string, p *Page, from kvmod
 	return f.show(ctx, name, p, found.Items, nil)
 }
 
-// Starts returns the starts of all words of the title.
 func (s *Story) Starts() []string {
 	var all []string
 	for _, word := range words(s.Title) {
@@ -137,7 +132,6 @@ func starts(word string) (all []string) {
 	return all
 }
 
-// words returns the words of a text in lower case.
 func words(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

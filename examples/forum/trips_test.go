@@ -44,8 +44,8 @@ func TestTrips_OfEachCallAreWithinItsBudget(t *testing.T) {
 	value := int64(1)
 	for _, call := range []struct {
 		name  string
-		guest int // trips
-		most  int // of a member
+		guest int
+		most  int
 		do    func(ctx context.Context, name string) error
 	}{
 		{"front page", 3, 5, page(func(ctx context.Context, name string) (*forum.Page, error) { return s.Front(ctx, name, "") })},

@@ -7,7 +7,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Validate reports votes of more than one.
 func (v *Vote) Validate() error {
 	p := kvmodel.Problems{}
 	if v.Value != 1 && v.Value != -1 {
@@ -16,7 +15,6 @@ func (v *Vote) Validate() error {
 	return p.Err()
 }
 
-// value returns the value of a vote, 0 for none.
 func (v *Vote) value() int64 {
 	if v == nil {
 		return 0
@@ -33,7 +31,6 @@ func (f *Forum) VoteStory(ctx context.Context, name, story string, value int64) 
 	return f.vote(ctx, &Vote{User: name, Item: story, Story: story, Author: s.Author, Value: value})
 }
 
-// VoteComment sets the reader's vote for a comment.
 func (f *Forum) VoteComment(ctx context.Context, name, comment string, value int64) error {
 	c, err := f.m.Comments.Get(ctx, comment)
 	if err != nil {
@@ -90,7 +87,7 @@ func (f *Forum) Saved(ctx context.Context, name, cursor string) (*Page, error) {
 		}
 		var stories []*Story
 		for _, s := range saves.Items {
-			if story := byID[s.Story]; story != nil { // It may just have been deleted.
+			if story := byID[s.Story]; story != nil {
 				stories = append(stories, story)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// Who follows a topic, in a list of those who began and one of those who stopped.
+// The followers of a topic, as a list of those who began and one of those who stopped.
 func ExampleFollows() {
 	ctx := context.Background()
 	f := oldforms.Follows{Store: memkv.New(memkv.Options{})}
@@ -29,7 +29,7 @@ func ExampleFollows() {
 	// Output: [ann cid] true [ann cid]
 }
 
-// The newest revision says how many there are.
+// The newest revision has the number of all.
 func ExampleLedger() {
 	ctx := context.Background()
 	l := oldforms.Ledger{Store: memkv.New(memkv.Options{}), Name: "members"}

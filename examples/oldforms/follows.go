@@ -18,17 +18,14 @@ import (
 // index.List numbers its entries instead, so that it can be folded in one write.
 type Follows struct{ Store kv.Store }
 
-// Follow appends user to the followers.
 func (f Follows) Follow(ctx context.Context, topic, user string) error {
 	return f.grow(ctx, "+"+topic, user)
 }
 
-// Unfollow appends user to the former followers.
 func (f Follows) Unfollow(ctx context.Context, topic, user string) error {
 	return f.grow(ctx, "-"+topic, user)
 }
 
-// grow appends a name to the list under key, or creates the list.
 func (f Follows) grow(ctx context.Context, key, name string) error {
 	name += ","
 	for {
@@ -78,9 +75,8 @@ func difference(began, stopped []byte) (names []string) {
 	return names
 }
 
-// Compact removes former followers from both lists: it reads them, and writes each back if it has
-// not changed since. It reports whether it wrote both; if not, others wrote at the same time, and
-// it can be called again.
+// Compact removes former followers from both lists. It reports whether it wrote both; if others
+// wrote at the same time, it can be called again.
 func (f Follows) Compact(ctx context.Context, topic string) (bool, error) {
 	began, stopped, err := f.read(ctx, topic)
 	if err != nil || stopped.Err != nil || began.Err != nil {

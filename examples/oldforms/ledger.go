@@ -10,19 +10,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Ledger is a row of revisions, numbered 1, 2, 3 and so on. Each contains the number of members, so
-// the newest gives it without counting: one more than before after an addition, one less after a
-// removal. The number of the last revision is not stored. A writer searches for the last revision,
-// and adds the next one; if another writer was faster, it reads that revision and tries again.
+// Ledger is a row of revisions, numbered 1, 2, 3 and so on. Each contains the number of members
+// after it, so the newest gives it without counting. The number of the last revision is not stored:
+// a writer searches for it and adds the next one; if another writer was faster, it tries again.
 type Ledger struct {
 	Store kv.Store
 	Name  string
 }
 
-// Revision is one change.
 type Revision struct {
 	Number int
-	Count  int // number of members after the change
+	Count  int
 	Says   string
 }
 
@@ -44,7 +42,7 @@ func (l Ledger) read(ctx context.Context, n int) (r Revision, err error) {
 }
 
 // Last returns the newest revision. It doubles the number until no revision has it, and then halves
-// the distance. That takes twice as many reads as the number has bits.
+// the distance: twice as many reads as the number has bits.
 func (l Ledger) Last(ctx context.Context) (last Revision, err error) {
 	next := 1
 	for step := 1; ; step *= 2 {
@@ -72,7 +70,6 @@ func (l Ledger) Last(ctx context.Context) (last Revision, err error) {
 	return last, nil
 }
 
-// Add adds a revision that changes the count by delta, and returns it.
 func (l Ledger) Add(ctx context.Context, delta int, says string) (Revision, error) {
 	last, err := l.Last(ctx)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 
 const writers = 8
 
-// together runs f for each writer at the same time.
 func together(t *testing.T, f func(writer int) error) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -63,14 +62,12 @@ func TestFollows_WritersLoseNothingBesideEachOtherAndCompaction(t *testing.T) {
 	}
 }
 
-// What the comment of Follows says: a process that dies between the two writes of Compact
-// brings back those who have stopped.
 func TestFollows_ACrashInCompactionBringsThemBack(t *testing.T) {
 	ctx, s := t.Context(), memkv.New(memkv.Options{})
 	f := oldforms.Follows{Store: s}
 	must(t, f.Follow(ctx, "tea", "ann"))
 	must(t, f.Unfollow(ctx, "tea", "ann"))
-	_, err := kv.One(ctx, s, kv.OpDelete("-tea")) // It got this far.
+	_, err := kv.One(ctx, s, kv.OpDelete("-tea"))
 	must(t, err)
 	if names, err := f.Followers(ctx, "tea"); err != nil || !slices.Equal(names, []string{"ann"}) {
 		t.Errorf("followers: %v, %v; the comment says that ann comes back", names, err)

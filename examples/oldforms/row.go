@@ -10,8 +10,8 @@ import (
 )
 
 // Row holds the latest entries: entries under consecutive keys, and two numbers for the range in
-// use. A writer increments the higher number, which reserves a slot, and then fills the slot; no
-// writer waits. Until then, or if the writer dies before, the slot is empty, and readers skip it.
+// use. A writer increments the higher number, which reserves a slot, and then fills it; no writer
+// waits. Readers skip a slot that is still empty, or whose writer died.
 //
 // The keys grow without end unless the oldest are forgotten, and each entry is a key to be read. A
 // timeline reuses a ring of keys, and puts many entries into each.
@@ -24,7 +24,7 @@ func (r Row) slot(n int64) string { return fmt.Sprintf("%s:%d", r.Name, n) }
 func (r Row) last() string        { return r.Name + ":last" }
 func (r Row) first() string       { return r.Name + ":forgotten" }
 
-// Add adds an entry. Two trips.
+// Add takes two trips.
 func (r Row) Add(ctx context.Context, entry string) error {
 	n, err := kv.Adjust(ctx, r.Store, r.last(), 1, time.Duration(0))
 	if err != nil {
@@ -34,8 +34,8 @@ func (r Row) Add(ctx context.Context, entry string) error {
 	return err
 }
 
-// InUse returns the lowest and the highest slot in use. There are none if the highest is
-// below the lowest. One trip.
+// InUse returns the lowest and the highest slot in use. There are none if the highest is below the
+// lowest. One trip.
 func (r Row) InUse(ctx context.Context) (lowest, highest int64, err error) {
 	results, err := kv.GetAll(ctx, r.Store, r.first(), r.last())
 	if err != nil {

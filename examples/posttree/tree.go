@@ -1,12 +1,11 @@
-// Package posttree is the original form of package ranking's tree, simplified, to learn from and
-// not to use: a binary tree in a key-value store with nodes named by their positions. The root is
-// key0; a node with a lower score has its parent's name and a 0, one with a higher score a 1. A
-// search only needs to know whether a key exists.
+// Package posttree is the original form of package ranking's tree, for learning: a binary tree in a
+// key-value store with nodes named by their positions. The root is key0; a node with a lower score
+// has its parent's name and a 0, one with a higher score a 1. A search only needs to know whether a
+// key exists.
 //
-// The tree needs no pointers, no lock and no balancing, and each node is one key that is added
-// once. But the order of the inserts determines the length of the path to a member. Scores that
-// only rise, as times and counts do, make a chain; and since a name is as long as its path, the
-// chain ends at the maximum key length of the store.
+// The tree needs no pointers, locks or balancing, and each node is one key that is added once. But
+// the order of the inserts determines the length of the path to a member. Scores that only rise, as
+// times and counts do, make a chain, which ends at the maximum key length of the store.
 //
 // Package ranking keeps the idea that a name is a position, and takes the bits of the name from the
 // score itself: see docs/ranking.md, which draws both.
@@ -26,17 +25,15 @@ import (
 // Root is the name of the root's key, and the prefix of all names.
 const Root = "key0"
 
-// Tree is a tree in a store of its own. Every node below name+"0" has a lower score
-// than the node called name, and every node below name+"1" an equal or higher one.
+// Tree is a tree in a store of its own. Every node below name+"0" has a lower score than the node
+// called name, and every node below name+"1" an equal or higher one.
 type Tree struct{ store kvmodel.Store }
 
-// Member is the content of a node.
 type Member struct {
 	Score int64
 	ID    string
 }
 
-// New returns the tree in s.
 func New(s kvmodel.Store) *Tree { return &Tree{s} }
 
 // Insert adds m and returns the name of its node. It takes two trips, and one for each node above.

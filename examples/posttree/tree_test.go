@@ -22,7 +22,7 @@ import (
 
 var ctx = context.Background()
 
-// The post's tree: each name is the position of its node.
+// Each name is the position of its node.
 func Example() {
 	tree := posttree.New(memkv.New(memkv.Options{}))
 	for _, m := range []posttree.Member{{50, "ann"}, {20, "bob"}, {70, "cid"}, {30, "dan"}, {60, "eve"}} {
@@ -43,8 +43,7 @@ func Example() {
 	// [{70 cid} {60 eve} {50 ann}] <nil>
 }
 
-// Scores that only rise make a chain, which ends with the longest key that a store
-// takes.
+// Rising scores make a chain, which ends with the longest key that a store takes.
 func Example_ascending() {
 	tree := posttree.New(memkv.New(memkv.Options{}))
 	for i := range 1000 {

@@ -5,7 +5,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// InMemory returns a database in memory, and the models of the wiki in it.
+// InMemory returns the models of the wiki in a database in memory.
 func InMemory(opts ...kvmodel.Option) (*kvmodel.DB, *Models) {
 	db, err := kvmodel.Open(memkv.New(memkv.Options{Local: true}), opts...)
 	if err != nil {

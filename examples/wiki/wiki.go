@@ -25,7 +25,6 @@ type Page struct {
 	Version int64     `kv:"version"`
 }
 
-// Validate says that a page needs a title.
 func (p *Page) Validate() error {
 	problems := kvmodel.Problems{}
 	if p.Title == "" {

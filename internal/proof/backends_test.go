@@ -49,27 +49,12 @@ var backends = []struct {
 }
 
 func onRedis(t *testing.T, opts rediskv.Options) (*rediskv.Store, error) {
-	servers.Need(t, "redis-server")
-	p, err := servers.Redis()
-	if err != nil {
-		return nil, err
-	}
-	t.Cleanup(p.Stop)
-	opts.Addrs = []string{p.Addr}
+	opts.Addrs = []string{servers.Of(t, "redis-server").Addr}
 	return rediskv.Open(context.Background(), opts)
 }
 
 func onMemcached(t *testing.T, opts memcachekv.Options) (kv.Store, error) {
-	servers.Need(t, "memcached")
-	var addrs []string
-	for range 2 {
-		p, err := servers.Memcached()
-		if err != nil {
-			return nil, err
-		}
-		t.Cleanup(p.Stop)
-		addrs = append(addrs, p.Addr)
-	}
+	addrs := []string{servers.Of(t, "memcached").Addr, servers.Of(t, "memcached").Addr}
 	return memcachekv.OpenVolatile(addrs, opts)
 }
 

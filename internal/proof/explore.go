@@ -21,33 +21,33 @@ import (
 // Bounds limit the runs of Explore.
 type Bounds struct {
 	Powers  kvtest.Powers // Atomic is ignored
-	Crashes int           // number of clients that may crash, anywhere
-	Unclear int           // number of writes that may be unclear: carried out at any later time, or never
-	States  int           // more states are a failure of the test
+	Crashes int           // clients that may crash, anywhere
+	Unclear int           // writes that may be unclear: carried out at any later time, or never
+	States  int           // more states fail the test
 }
 
 // Exploration is one run of the clients, in one of all possible orders.
 type Exploration struct {
 	bounds  Bounds
 	store   items
-	shared  kv.Store // store as the clients see it, perhaps with a fault
+	shared  kv.Store
 	clients []*explorer
 	checks  []func(kv.Store) error
 	views   []func() string
 	trace   []string
 
-	crashes, unclear int     // still allowed
+	crashes, unclear int
 	flying           []kv.Op // unclear, and not carried out yet
 }
 
 // Explore checks every state that the clients started by world can reach within bounds, in every
-// order of their operations, with every crash and every unclear answer. A [kvtest.Sim] makes some
-// runs of a large world; Explore makes all runs of a very small one. The clients run production
-// code. Each operation is a separate step, even in a trip with others. Explore returns the number
-// of states. To prove a part, it takes random orders until the time is up.
+// order of their operations, with every crash and unclear answer. A [kvtest.Sim] makes some runs of
+// a large world; Explore makes all runs of a very small one, with production code. Each operation
+// is a separate step, even in a trip with others. Explore returns the number of states. To prove a
+// part, it takes random orders until the time is up.
 //
 // It calls world for every run. The behavior of world and the clients must depend only on the
-// store's answers, so the code must not use randomness.
+// store's answers: no randomness.
 func Explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int) {
 	t.Helper()
 	states, err := explore(t, bounds, world)
@@ -92,7 +92,7 @@ func explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int,
 	return len(seen), err
 }
 
-// Store returns the store, for items that must exist before the clients start.
+// Store returns the store, for items that exist before the clients start.
 func (x *Exploration) Store() kv.Store { return &x.store }
 
 // Go starts a client. Each operation of f waits for its turn, and f may never get past one.
@@ -108,7 +108,7 @@ func (x *Exploration) Go(name string, f func(kv.Store)) {
 	}
 }
 
-// Always checks every state with f. The store passed to f is a copy, which f may change.
+// Always checks every state with f, on a copy of the store that f may change.
 func (x *Exploration) Always(f func(kv.Store) error) { x.checks = append(x.checks, f) }
 
 // Sees adds f's text to the identity of states. It is for effects of the clients that show neither
@@ -212,7 +212,6 @@ func (x *Exploration) do(what choice) {
 
 func (x *Exploration) carryOut(op kv.Op) kv.Result {
 	ops := []kv.Op{op}
-	// The result contains the error.
 	_ = x.shared.Do(context.Background(), ops)
 	return ops[0].Result
 }
@@ -250,7 +249,6 @@ func (x *Exploration) end() {
 	}
 }
 
-// explorer is a client, and the store it works on.
 type explorer struct {
 	x      *Exploration
 	name   string
@@ -269,7 +267,6 @@ func (c *explorer) remember(f fate, r kv.Result) {
 	h.Sum(c.memory[:0])
 }
 
-// Do carries out ops one after another, each in its turn.
 func (c *explorer) Do(_ context.Context, ops []kv.Op) error {
 	kv.Check(ops, c.Powers())
 	var chains kv.Chains

@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Two clients each add 1 to a number, by reading and writing it.
 func counting(write func(s kv.Store, read kv.Result) error) func(*proof.Exploration) {
 	return func(x *proof.Exploration) {
 		ctx := context.Background()

@@ -13,15 +13,14 @@ import (
 
 const faultName = "RINGTREE_FAULT"
 
-// Notices asserts that the test called name, which uses [Sweep] or [Explore], fails on a store that
-// breaks a promise of [kv.Store], since protocols depend on those promises: it runs the test once
-// with each of the faults, in a separate process. This finds tests that cannot fail. The test ends
-// with the first failing seed, so it may use many seeds.
+// Notices runs the test called name, which uses [Sweep] or [Explore], once with each of the faults,
+// in a separate process, and asserts that it fails. So it finds tests that cannot fail. The test
+// ends with the first failing seed, so it may use many seeds.
 //
-// A fault is one of
+// A fault breaks a promise of [kv.Store]:
 //
-//   - "blind KIND PREFIX": an op of this kind on a key that begins with PREFIX ignores the present
-//     item: an add or a cas is a set, a cdel is a delete, an append ignores Unless;
+//   - "blind KIND PREFIX": an op of this kind on a key with PREFIX ignores the present item: an add
+//     or a cas is a set, a cdel is a delete, an append ignores Unless;
 //   - "lost KIND PREFIX": the first of these, and every third one after it, is answered and not
 //     kept;
 //   - "cut": the ops of a trip take effect in any order;
@@ -63,7 +62,6 @@ func plainly(env []string) (plain []string) {
 	return plain
 }
 
-// broken returns nil if the environment names no fault.
 func broken() func(kv.Store) kv.Store {
 	words := strings.Fields(os.Getenv(faultName))
 	if len(words) == 0 {
@@ -124,7 +122,7 @@ func (f *faulty) carryOut(ctx context.Context, op kv.Op) kv.Result {
 	return r
 }
 
-// isThird counts possible events. It returns true for the first, and every third after it.
+// isThird returns true for the first possible event, and every third after it.
 func (f *faulty) isThird() bool {
 	*f.seen++
 	return *f.seen%3 == 1

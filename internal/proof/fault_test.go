@@ -27,14 +27,13 @@ func TestNotices_ATestThatPassesOrIsNotThereIsAnError(t *testing.T) {
 	}
 }
 
-// Each fault is of the key k, and the other keys are right.
 func TestFaults_BreakOnePromiseOfTheKeysTheyName(t *testing.T) {
 	ctx, sealed := t.Context(), kv.OpAppend("", []byte("+"))
 	sealed.Unless = []byte("old")
 	for fault, c := range map[string]struct {
 		op    kv.Op
 		right error  // the answer to op on an item that is old
-		want  string // the value of k afterwards, with the answer nil; "" if it is gone
+		want  string // the value of k after the answer nil; "" if it is gone
 	}{
 		"blind add k":    {kv.OpAdd("", []byte("new")), kv.ErrExists, "new"},
 		"blind cas k":    {kv.OpSwap("", 1<<60, []byte("new")), kv.ErrConflict, "new"},
@@ -68,7 +67,7 @@ func TestFaults_OfATransactionThatIsTornTheFirstWriteIsKept(t *testing.T) {
 	t.Setenv("RINGTREE_FAULT", "torn")
 	mem := memkv.New(memkv.Options{})
 	s := proof.WithFault(mem)
-	for _, want := range []int{1, 3, 3} { // items; the third transaction writes them again
+	for _, want := range []int{1, 3, 3} {
 		err := kv.PowersOf(s).Atomic(t.Context(), func(s kv.Store) error {
 			return s.Do(context.Background(), []kv.Op{kv.OpSet("a", nil), kv.OpSet("b", nil), kv.OpSet("c", nil)})
 		})

@@ -10,20 +10,17 @@ import (
 	"time"
 )
 
-// Clock is a clock that moves only when a test advances it.
+// Clock moves only when a test advances it.
 type Clock struct{ now atomic.Pointer[time.Time] }
 
-// NewClock returns a clock that shows the time at.
 func NewClock(at time.Time) *Clock {
 	c := new(Clock)
 	c.now.Store(&at)
 	return c
 }
 
-// Now returns the time of the clock.
 func (c *Clock) Now() time.Time { return *c.now.Load() }
 
-// Advance advances the clock by d.
 func (c *Clock) Advance(d time.Duration) {
 	for was := c.now.Load(); ; was = c.now.Load() {
 		if next := was.Add(d); c.now.CompareAndSwap(was, &next) {
@@ -38,21 +35,18 @@ type Log struct {
 	text strings.Builder
 }
 
-// Write appends p to the output.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-// String returns the output so far.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
-// Lines returns the lines of the output so far.
 func (l *Log) Lines() []string {
 	text := strings.TrimSpace(l.String())
 	if text == "" {
@@ -61,13 +55,12 @@ func (l *Log) Lines() []string {
 	return strings.Split(text, "\n")
 }
 
-// Record collects events of other goroutines for a test.
+// Record collects events of other goroutines.
 type Record[T any] struct {
 	mu  sync.Mutex
 	all []T
 }
 
-// Add adds v.
 func (r *Record[T]) Add(v T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,24 +76,21 @@ func (r *Record[T]) Take() []T {
 	return all
 }
 
-// Hook runs a func of a test once, when another goroutine reaches a certain point.
+// Hook runs a func once, when another goroutine reaches a certain point.
 type Hook struct{ f atomic.Pointer[func()] }
 
-// Set makes the next Run call f.
 func (h *Hook) Set(f func()) { h.f.Store(&f) }
 
-// IsSet reports whether Run would call a func.
 func (h *Hook) IsSet() bool { return h.f.Load() != nil }
 
-// Run calls the func that was set, unless already called.
 func (h *Hook) Run() {
 	if f := h.f.Swap(nil); f != nil {
 		(*f)()
 	}
 }
 
-// Allocs returns the number of allocations in a call of f, like testing.AllocsPerRun. Under the
-// race detector, which allocates too, it calls f and returns 0.
+// Allocs returns the number of allocations in a call of f. Under the race detector, which allocates
+// too, it returns 0.
 func Allocs(runs int, f func()) float64 {
 	allocs := testing.AllocsPerRun(runs, f)
 	if race {
@@ -109,8 +99,8 @@ func Allocs(runs int, f func()) float64 {
 	return allocs
 }
 
-// Tests end soon and produce much garbage: collecting it less often saves a sixth of their time, at
-// the cost of some memory. GOGC takes precedence.
+// Tests end soon and produce much garbage: collecting it less often saves a sixth of their time.
+// GOGC takes precedence.
 func init() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

@@ -19,10 +19,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Linearizable makes several clients, with the given number of ops each, carry out random ops on a
-// few keys of s at the same time. It fails unless some order of all ops, one after another,
-// explains every answer. It deletes the keys first. An op that ended unclear may take effect at any
-// later time or never. No key sees both Appends and Increments, because engines differ there.
+// Linearizable makes several clients carry out random ops on a few keys of s, deleted before, at
+// the same time. It fails unless some sequence of all ops explains every answer. An unclear op may
+// take effect at any later time or never. No key has both Appends and Increments, because engines
+// differ there.
 func Linearizable(t testing.TB, s kv.Store, clients, ops int, seed uint64) {
 	t.Helper()
 	if err := s.Do(context.Background(), []kv.Op{kv.OpDelete(keyOf(0)), kv.OpDelete(keyOf(1)), kv.OpDelete(keyOf(2))}); err != nil {
@@ -60,7 +60,7 @@ type historian struct {
 	id       int
 	began    time.Time
 	rng      *rand.Rand
-	versions [3]kv.Version // the last one it read of each key
+	versions [3]kv.Version
 	history  []porcupine.Operation
 }
 
@@ -86,7 +86,7 @@ func (c *historian) work(ops int) {
 	}
 }
 
-// counted says whether the key sees Increments or Appends.
+// counted: the key has Increments, not Appends.
 func (c *historian) op(key string, version kv.Version, counted bool) kv.Op {
 	value := strconv.AppendInt(nil, c.rng.Int64N(100), 10)
 	kind := kv.Get + kv.Kind(c.rng.IntN(int(kv.Increment)))

@@ -17,22 +17,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Named is a store with its name for mismatches.
 type Named struct {
 	Name  string
 	Store kv.Store
 
-	// Loose: the engine has its own limits for Append and Increment. If one store is loose, none is
-	// brought near the limits of the contract, and no key sees both Appends and Increments.
+	// Loose: the engine has its own limits for Append and Increment. If one store is loose, none
+	// comes near the limits of the contract, and no key has both Appends and Increments.
 	Loose bool
 }
 
 // Metamorphic carries out the same n random ops on each of the stores, which must be empty, and
-// fails unless all give the same answers as the first. It prints the seed and the fewest ops it
-// could find for which the answers still differ.
+// fails unless all answer like the first. It prints the seed and the fewest ops it found for which
+// the answers differ.
 //
-// The numbers of versions may differ, but not whether two are equal: a version that came twice on
-// one store must come twice on all of them.
+// The numbers of versions may differ, but not whether two are equal.
 func Metamorphic(t testing.TB, seed uint64, n int, stores ...Named) {
 	t.Helper()
 	g := &generator{
@@ -66,13 +64,13 @@ const madeUp = ^kv.Version(0)
 
 var randomKeys = []string{"a", "b", "c", "d", "e"}
 
-// lastCounter is the last key with Increments, if no key may see both Increments and Appends.
+// lastCounter is the last key with Increments, if no key may have both Increments and Appends.
 const lastCounter = "b"
 
 // generator makes ops that often collide: few keys, few values, and mostly current versions.
 type generator struct {
 	rng    *rand.Rand
-	unless bool // includes ops with Unless
+	unless bool
 	exact  bool // uses values and numbers up to their limits
 	gets   int
 	last   map[string][]int // numbers of each key's Gets
@@ -149,7 +147,6 @@ func (g *generator) seen(key string) int {
 
 func (g *generator) value() []byte {
 	values := []string{"", "0", "7", "10", "10", "10", "100", "007", "x", "9 ", "a\r\nb", "END\r\n", "\x00\xff", "seal"}
-	// One in fifteen is close to the limit.
 	if g.exact && g.rng.IntN(15) == 0 {
 		return [][]byte{big(kv.MaxValue - g.rng.IntN(6)), strconv.AppendInt(nil, kv.MaxNumber, 10)}[g.rng.IntN(2)]
 	}
@@ -185,13 +182,13 @@ func (g *generator) nonsense(key string) kv.Op {
 
 type player struct {
 	store    kv.Store
-	versions map[int]kv.Version        // of each Get
+	versions map[int]kv.Version
 	names    map[string]map[uint64]int // versions of each key, numbered in order of appearance
-	failed   bool                      // the store has left an op unanswered
+	failed   bool
 }
 
 // compare returns the story up to the first difference, or "". It plays again if a store has not
-// answered, as a server on a busy machine may not.
+// answered, as a busy server may not.
 func compare(stores []Named, trips []symbolic) (story string) {
 	for range 5 {
 		var failed bool
@@ -248,7 +245,6 @@ func (p *player) wipe() {
 	for _, key := range randomKeys {
 		ops = append(ops, kv.OpDelete(key))
 	}
-	// A store that fails here fails below as well.
 	_ = p.store.Do(context.Background(), ops)
 }
 

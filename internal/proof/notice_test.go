@@ -33,7 +33,7 @@ var differences = map[string]int{
 	"Do returns an error for an answer":                     1,
 	"one bad key spoils the trip":                           3,
 	"a TTL of more than 30 days is a date":                  3,
-	"the ops of a trip are done from the last to the first": 0, // on different keys that is allowed
+	"the ops of a trip are done from the last to the first": 0, // allowed for different keys
 }
 
 func TestMetamorphic_ShowsADifferenceInFewOps(t *testing.T) {

@@ -21,17 +21,15 @@ import (
 //   - a duration such as 20s: a random part of everything, which takes each test about that long.
 const Prove = "RINGTREE_PROVE"
 
-// ProveBy is the environment variable that seeds random choices, such as a commit: the same text
-// makes the same choices. Unset, each run makes different ones.
+// ProveBy is the environment variable that seeds random choices, such as a commit. Unset, each run
+// makes different ones.
 const ProveBy = "RINGTREE_PROVE_BY"
 
-// Long reports whether there is time for more than a plain go test.
 func Long() bool { return os.Getenv(Prove) != "" }
 
-// All reports whether to test everything.
 func All() bool { return os.Getenv(Prove) == "all" }
 
-// Size returns few, or many if there is time for more than a plain go test.
+// Size returns many if there is time for more than a plain go test.
 func Size[N int | int64 | uint64](few, many N) N {
 	if Long() {
 		return many
@@ -39,7 +37,6 @@ func Size[N int | int64 | uint64](few, many N) N {
 	return few
 }
 
-// budget returns false if the test should do everything, or only the short version.
 func budget(t testing.TB) (time.Duration, bool) {
 	t.Helper()
 	if !Long() || All() {
@@ -83,7 +80,7 @@ func Part[T any](t testing.TB, few, all []T) iter.Seq[T] {
 }
 
 // Rounds yields the numbers of rounds, from 1: few, or all when everything is tested. To test a
-// part, it yields numbers from a random one until the time is up, and at least one.
+// part, it starts at a random one and ends when the time is up.
 func Rounds(t testing.TB, few, all uint64) iter.Seq[uint64] {
 	t.Helper()
 	limit, part := budget(t)
@@ -109,8 +106,8 @@ const share = 20
 
 // Sweep is [kvtest.SimulateMany] with n seeds, which should take a few seconds. The short version
 // takes the first twentieth of them; all n should notice faults of the store, see [Notices]. When
-// everything is tested, there are 20 times as many. To test a part, Sweep uses other seeds, from a
-// random one, until the time is up.
+// everything is tested, there are 20 times as many. To test a part, Sweep begins at a random seed
+// and ends when the time is up.
 func Sweep(t *testing.T, n int, world kvtest.World, test func(*kvtest.Sim)) {
 	t.Helper()
 	limit, part := budget(t)
@@ -133,8 +130,7 @@ func Sweep(t *testing.T, n int, world kvtest.World, test func(*kvtest.Sim)) {
 const Fixer = "fixer"
 
 // Spared reports whether a fault at m would show nothing in a sweep of changes: it would prevent a
-// whole pass of the Fixer, or the first write of a change because the model cannot be opened.
-// Opening a model has its own sweeps.
+// whole pass of the Fixer, or opening the model, which has its own sweeps.
 func Spared(m kvtest.Moment) bool {
 	switch kind, _, _ := strings.Cut(m.Op.Key, ":"); kind {
 	case "built", "procs":

@@ -2,5 +2,4 @@
 
 package proof
 
-// race reports whether the race detector is on.
 const race = false

@@ -7,28 +7,24 @@ import (
 )
 
 // Model is a protocol as a graph of complete states. A crash is a step only if another process must
-// react to it. Otherwise a process that takes no more steps has crashed, since every state is
-// checked.
+// react to it: a process that takes no more steps has crashed, and every state is checked.
 type Model[S comparable] struct {
 	Begin S
 
 	// Steps calls step with every possible next state of s, and a description of the step.
 	Steps func(s S, step func(to S, format string, args ...any))
 
-	// Wrong returns the fault of s, or "".
 	Wrong func(s S) string
 
-	Most int // more states than this are an error
+	Most int
 }
 
 // Reach visits all states that m can reach, breadth first, and returns their number. If one is
-// wrong, the error is the shortest path to it.
-//
-// [Explore] checks code, and Reach a description of it, which reaches much further.
+// wrong, the error is the shortest path to it. [Explore] checks code, and Reach a description of
+// it, which reaches much further.
 func Reach[S comparable](m Model[S]) (states int, err error) {
 	seed := maphash.MakeSeed()
-	// States are identified by a hash, and only the path to each is stored, so that millions fit
-	// into memory.
+	// Only a hash of each state and the path to it are stored, so that millions fit into memory.
 	seen := map[uint64]struct{}{maphash.Comparable(seed, m.Begin): {}}
 	from, by := []int32{-1}, []uint16{0}
 	open := []S{m.Begin}

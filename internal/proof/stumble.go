@@ -10,15 +10,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Stumble is a store that leaves one trip unanswered, though it carries it out, immediately or
-// later, and cannot be reached afterwards. It has no powers.
+// Stumble is a store that leaves one trip unanswered, carried out at once or later, and cannot be
+// reached afterwards. It has no powers.
 type Stumble struct {
 	store kv.Store
 	trip  int  // the unanswered trip, counted from Begin
-	late  bool // the trip is carried out by Rise
+	late  bool // Rise carries out the trip
 
-	// Refused, if not nil, is called when a trip is refused, for example to end the context of the
-	// caller.
+	// Refused, if not nil, is called when a trip is refused.
 	Refused func()
 
 	mu      sync.Mutex
@@ -43,7 +42,6 @@ func EachStumble(t *testing.T, open func() kv.Store, f func(t *testing.T, s *Stu
 	}
 }
 
-// Begin starts counting trips.
 func (s *Stumble) Begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +59,6 @@ func (s *Stumble) Rise() error {
 	return s.store.Do(context.Background(), s.pending)
 }
 
-// Lost returns the keys of the unanswered writes.
 func (s *Stumble) Lost() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +96,7 @@ func (s *Stumble) Do(ctx context.Context, ops []kv.Op) error {
 func (s *Stumble) lose(ctx context.Context, ops []kv.Op) error {
 	for i := range ops {
 		if ops[i].Result.Err != nil {
-			continue // already refused
+			continue
 		}
 		failure := kv.ErrUnavailable
 		if ops[i].Kind.Writes() {

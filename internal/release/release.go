@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Name returns the release of this program: the first characters of the revision it was built from,
-// or else the version of its module, or "" if the build records neither. Uncommitted changes show
-// as "+dirty".
+// Name returns the first characters of the revision that this program was built from, or else the
+// version of its module, or "" if the build records neither. Uncommitted changes show as "+dirty".
 func Name() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -17,7 +16,6 @@ func Name() string {
 	return nameIn(info)
 }
 
-// revisionChars is the number of characters shown of a revision.
 const revisionChars = 7
 
 func nameIn(info *debug.BuildInfo) string {

@@ -24,7 +24,7 @@ type block struct {
 	file string
 	line int // of the opening fence
 	kind string
-	name string // of the file
+	name string
 	text string
 }
 
@@ -48,8 +48,6 @@ func TestDocs_GoBlocksAreGoAsGofmtWritesIt(t *testing.T) {
 	}
 }
 
-// A program in a text is run, and prints what the block of kind output right
-// after it says.
 func TestDocs_ProgramsPrintWhatTheTextSays(t *testing.T) {
 	all := blocks()
 	ran := 0
@@ -87,7 +85,7 @@ func runProgram(t *testing.T, b block) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	elsewhere := fmt.Sprintf(`sh -c 'cd %s && exec "$0"'`, t.TempDir()) // The program's files go there.
+	elsewhere := fmt.Sprintf(`sh -c 'cd %s && exec "$0"'`, t.TempDir())
 	out, err := exec.CommandContext(t.Context(), "go", "run", "-overlay", overlay, "-exec", elsewhere, path).Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("%w:\n%s", err, exit.Stderr)
@@ -95,11 +93,9 @@ func runProgram(t *testing.T, b block) (string, error) {
 	return string(out), err
 }
 
-// The first program of docs/quickstart.md is pasted into a shell beside this repository, as a
-// reader would do it, except that the new module finds the repository by its whole
-// path: the library is then the one that the go command has built for the other
-// tests. go mod tidy looks at the tests of imported packages, so on a
-// new machine it fetches modules that nothing else here needs.
+// A reader's shell runs the first program of docs/quickstart.md in a new module, which finds the
+// repository by its whole path, so the library is not built again. On a new machine, go mod tidy
+// fetches modules that nothing else needs.
 func TestDocs_FirstProgramRunsInANewModule(t *testing.T) {
 	script, want := quickStart(blocks())
 	root, err := os.Getwd()
@@ -138,8 +134,8 @@ func quickStart(all []block) (script, output string) {
 	return script, output
 }
 
-// A block without a name is a program, or each part of it is a model, which a test of kvgen tries,
-// or stands in the code of this module. A block with a name is a file of a page that is followed.
+// A block without a name is a program, models that a test of kvgen tries, or code of this module. A
+// block with a name is a file of a page that is followed.
 func TestDocs_GoBlocksAreRunOrCompiled(t *testing.T) {
 	var code strings.Builder
 	for _, file := range files() {

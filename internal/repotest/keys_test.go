@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// docs/internals/keys.md lists each class of keys that the code declares, as `name:PART:PART`.
+// docs/internals/keys.md lists each class of keys as `name:PART:PART`.
 func TestKeysDoc_ListsEveryClass(t *testing.T) {
 	listed, declared := listedClasses(), 0
 	for _, file := range goFiles() {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A grant lists what the code of a room, apart from its tests, may import. A module that no grant
-// lists needs a line in docs/decisions/0002-dependencies.md.
+// A grant lists the permitted imports of a room, apart from its tests. A module in no grant needs a
+// line in docs/decisions/0002-dependencies.md.
 type grant struct{ rooms, modules []string }
 
 var (

@@ -23,8 +23,8 @@ var releases = map[string]modules.Version{
 	"adapters/prometheus": {Path: "github.com/ringtree/ringtree/adapters/prometheus", Version: "v0.1.0"},
 }
 
-// A program of someone else gets the module, its tools and its adapters by their version, as
-// it will from a tag: from a proxy that is made of this tree.
+// A program of someone else gets the module, its tools and its adapters by their version, from a
+// proxy made of this tree.
 func TestLong_ReleaseCanBeGotByItsVersion(t *testing.T) {
 	for range proof.Rounds(t, 0, 1) {
 		getRelease(t)
@@ -35,7 +35,7 @@ func getRelease(t *testing.T) {
 	proxy, cache := t.TempDir(), t.TempDir()
 	for dir, m := range releases {
 		must(t, publish(proxy, dir, m))
-		needs := exec.Command("go", "list", "-deps", "./...") // downloads what is not here yet
+		needs := exec.Command("go", "list", "-deps", "./...") // downloads missing modules
 		needs.Dir = dir
 		if out, err := needs.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", dir, err, out)
@@ -99,8 +99,8 @@ go vet ./...
 `
 	c := exec.CommandContext(t.Context(), "bash", "-euc", script)
 	c.Dir = work
-	// What is built is built under the paths of a module in a cache, so the library itself is
-	// compiled once more, but nothing that it needs.
+	// The library is compiled once more, under the paths of a module cache, but none of its
+	// dependencies.
 	c.Env = append(os.Environ(), "GOPROXY=file://"+filepath.ToSlash(proxy)+","+downloads, "GOSUMDB=off", "GONOSUMDB=", "GOFLAGS=-trimpath -modcacherw",
 		"GOMODCACHE="+cache, "GOBIN="+filepath.Join(work, "bin"), "GOWORK=off", "GOTOOLCHAIN=local")
 	out, err := c.Output()

@@ -11,7 +11,6 @@ import (
 
 const module = "github.com/ringtree/ringtree"
 
-// TestMain runs the tests in the root of the repository.
 func TestMain(m *testing.M) {
 	if err := os.Chdir("../.."); err != nil {
 		panic(err)

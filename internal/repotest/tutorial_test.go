@@ -20,8 +20,8 @@ func TestTutorial_RunsAsItIsWritten(t *testing.T) { follow(t, "docs/tutorial.md"
 
 func TestDeploying_RunsAsItIsWritten(t *testing.T) { follow(t, "docs/deploying.md", 12) }
 
-// Each file is made, each change made by hand, and each command typed into one shell; those that go
-// on have a terminal of their own.
+// follow makes each file and change, and types each command into one shell; those that go on have a
+// terminal of their own.
 func follow(t *testing.T, page string, least int) {
 	for _, program := range []string{"redis-server", "curl"} {
 		servers.Need(t, program)
@@ -72,7 +72,7 @@ type reader struct {
 	shell *exec.Cmd
 	in    *os.File
 	out   *bufio.Reader
-	runs  *exec.Cmd // in the first terminal; nil: nothing
+	runs  *exec.Cmd // in the first terminal
 }
 
 func startReader(t *testing.T) *reader {

@@ -14,10 +14,7 @@ import (
 
 func redisIn(t *testing.T, dir string) (addr string, w *wire) {
 	t.Helper()
-	servers.Need(t, "redis-server")
-	p, err := servers.Redis("--dir", dir)
-	must(t, err)
-	t.Cleanup(p.Stop)
+	p := servers.Of(t, "redis-server", "--dir", dir)
 	return p.Addr, dial(t, p.Addr)
 }
 

@@ -1,6 +1,7 @@
 package whole_test
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -41,18 +42,12 @@ var siteKinds = []string{"file", "memcached", "Redis"}
 func newSite(t *testing.T, kind string) *site {
 	t.Helper()
 	s := &site{t: t, dir: t.TempDir()}
-	add := func(p *servers.Process, err error) {
-		must(t, err)
-		t.Cleanup(p.Stop)
-		s.servers = append(s.servers, p)
-	}
 	switch kind {
 	case "memcached":
-		add(servers.Memcached())
-		add(servers.Memcached())
+		s.servers = []*servers.Process{servers.Of(t, "memcached"), servers.Of(t, "memcached")}
 		s.url = "memcached://" + s.servers[0].Addr + "," + s.servers[1].Addr
 	case "Redis":
-		add(servers.Redis())
+		s.servers = []*servers.Process{servers.Of(t, "redis-server")}
 		s.url = "redis://" + s.servers[0].Addr + "/0"
 	default:
 		s.url = "bolt:" + s.at("app.db")
@@ -89,7 +84,6 @@ func (s *site) furnish() {
 	})
 }
 
-// In this release, works have no index yet.
 func (s *site) older() (*kvmodel.DB, *kvmodel.Records[whole.Work, string]) {
 	s.t.Helper()
 	db, err := kvmodel.Open(s.store())
@@ -204,7 +198,6 @@ func (s *site) sees(code int, text string, args ...string) {
 	}
 }
 
-// An incident brings about the subject of a card.
 type incident struct {
 	card  string
 	kinds []string
@@ -212,7 +205,7 @@ type incident struct {
 }
 
 var incidents = []incident{
-	{"Other signs", siteKinds, func(t *testing.T, s *site, card string) { // The process was killed.
+	{"Other signs", siteKinds, func(t *testing.T, s *site, card string) {
 		s.furnish()
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), childVariable+"="+s.url)
@@ -241,7 +234,7 @@ var incidents = []incident{
 		s.sees(1, "warning", "status")
 		s.follow(card, "restore", "--store", "forget")
 	}},
-	{"A server has lost its memory", []string{"file", "Redis"}, func(t *testing.T, s *site, card string) { // the only one
+	{"A server has lost its memory", []string{"file", "Redis"}, func(t *testing.T, s *site, card string) {
 		s.furnish()
 		s.must([]int{0}, "export", s.at("FILE"))
 		if len(s.servers) == 0 {
@@ -380,13 +373,233 @@ func TestMatrix_OfCards_FollowedToACleanCheck(t *testing.T) {
 	}
 	for p := range proof.Part(t, few, every) {
 		t.Run(p.kind+": "+p.card, func(t *testing.T) {
-			if program := map[string]string{"memcached": "memcached", "Redis": "redis-server"}[p.kind]; program != "" {
-				servers.Need(t, program)
-			}
 			t.Parallel()
 			card(t, p.card)
 			s := newSite(t, p.kind)
 			p.play(t, s, p.card)
+			s.clean()
+		})
+	}
+}
+
+// smallDisk is set in a process whose TMPDIR is a disk of a few MB.
+const smallDisk = "RINGTREE_WHOLE_SMALL_DISK"
+
+// fillTheDisk plays the card again in a process with a small disk.
+func fillTheDisk(t *testing.T, s *site, card string) {
+	if os.Getenv(smallDisk) == "" {
+		s.furnish()
+		onSmallDisk(t)
+		return
+	}
+	s.dir = os.TempDir() // The path must be short enough for a socket.
+	s.url = "bolt:" + s.at("app.db")
+	s.furnish()
+	s.app(func(l *whole.Library) {
+		defer inspect.Serve(ctx, l.DB, s.at("app.db"))()
+		fillUp(t, s.at("ballast"))
+		written := writeUntilFull(t, s, l)
+		for i := range written {
+			v, err := l.Works.Get(ctx, fmt.Sprint("full-", i))
+			must(t, err)
+			if v.Author != "ann" {
+				t.Errorf("work %d is by %q", i, v.Author)
+			}
+		}
+		s.sees(1, "no space left on device", "status")
+		s.leavesNothing("export", s.at("FILE"))
+		s.leavesNothing("export", s.at("works.csv"), "Work", "--format=csv")
+		s.leavesNothing("backup", s.at("FILE"))
+		must(t, os.Remove(s.at("ballast")))
+		must(t, l.Works.Create(ctx, fullWork(written)))
+		s.follow(card)
+		s.sees(0, "is whole", "backup", s.at("FILE"))
+	})
+}
+
+func fillTheServers(t *testing.T, s *site, card string) {
+	limit := map[bool][2]string{
+		true:  {"CONFIG SET maxmemory 3mb\r\n", "CONFIG SET maxmemory 0\r\n"},
+		false: {"cache_memlimit 8\r\n", "cache_memlimit 256\r\n"},
+	}[strings.HasPrefix(s.url, "redis")]
+	tell := func(command string) {
+		for _, p := range s.servers {
+			w := dial(t, p.Addr)
+			w.send("%s", command)
+			if got := w.line(); got != "OK" && got != "+OK" {
+				t.Fatal(got)
+			}
+		}
+	}
+	s.furnish()
+	s.app(func(l *whole.Library) {
+		tell(limit[0])
+		written := writeUntilFull(t, s, l)
+		v, err := l.Works.Get(ctx, whole.WorkIDs[0])
+		must(t, err)
+		if v.Title != "of "+whole.WorkIDs[0] {
+			t.Errorf("a full server shows %v", v)
+		}
+		tell(limit[1])
+		must(t, l.Works.Create(ctx, fullWork(written)))
+		s.follow(card)
+	})
+}
+
+// onSmallDisk runs the test again in a process that has mounted a small disk.
+func onSmallDisk(t *testing.T) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "full")
+	must(t, err)
+	defer os.Remove(dir)
+	mounted := func(command string) *exec.Cmd {
+		script := `mount -t tmpfs -o size=6m ringtree "$TMPDIR" && exec ` + command
+		c := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, os.Args[0])
+		c.Env = append(os.Environ(), smallDisk+"=1", "TMPDIR="+dir)
+		return c
+	}
+	if out, err := mounted("true").CombinedOutput(); err != nil {
+		t.Skipf("no disk of its own can be mounted here: %v: %s", err, out)
+	}
+	names := strings.ReplaceAll(t.Name(), "/", "$/^")
+	out, err := mounted(`"$0" -test.v -test.run '^` + names + `$'`).CombinedOutput()
+	if t.Logf("%s", out); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func fillUp(t *testing.T, path string) {
+	t.Helper()
+	file, err := os.Create(path)
+	must(t, err)
+	for size := 1 << 20; size > 0; {
+		if _, err = file.Write(make([]byte, size)); err != nil {
+			size /= 2
+		}
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal("the disk is not full:", err)
+	}
+	must(t, file.Close())
+}
+
+// writeUntilFull returns the number of works created before one is refused.
+func writeUntilFull(t *testing.T, s *site, l *whole.Library) (written int) {
+	t.Helper()
+	for {
+		err := l.Works.Create(ctx, fullWork(written))
+		switch {
+		case err == nil && written < 100_000:
+			written++
+			continue
+		case !errors.Is(err, kv.ErrUnavailable):
+			t.Fatalf("after %d: %v", written, err)
+		case len(s.servers) == 0 && (!errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), s.at("app.db"))):
+			t.Fatalf("after %d: %v", written, err)
+		}
+		t.Logf("after %d: %v", written, err)
+		return written
+	}
+}
+
+func fullWork(i int) *whole.Work {
+	return &whole.Work{ID: fmt.Sprint("full-", i), Slug: fmt.Sprint("full-", i), Author: "ann", Title: strings.Repeat("t", 500)}
+}
+
+// leavesNothing requires a verb to fail for lack of room, and to leave no file behind.
+func (s *site) leavesNothing(args ...string) {
+	s.t.Helper()
+	s.sees(1, "no space left on device", args...)
+	if left, err := filepath.Glob(args[1] + "*"); err != nil || len(left) > 0 {
+		s.t.Errorf("db %s leaves %q, %v", strings.Join(args, " "), left, err)
+	}
+}
+
+const recoverVariable = "RINGTREE_WHOLE_RECOVER"
+
+func recoverAsChild(url string) int {
+	return inspect.Run(ctx, inspect.Config{
+		Name: "db", Args: []string{"recover", "--yes"}, URL: url, Stdout: pausing{},
+		Models: func(db *kvmodel.DB) []kvmodel.Model { return whole.In(db).All() },
+	})
+}
+
+type pausing struct{}
+
+func (pausing) Write(data []byte) (int, error) {
+	n, err := os.Stdout.Write(data)
+	if err == nil {
+		_, err = io.ReadFull(os.Stdin, make([]byte, bytes.Count(data, []byte("\n"))))
+	}
+	return n, err
+}
+
+// On servers a mark goes, too, so that one counts as having lost its memory.
+func (s *site) hurt() {
+	s.t.Helper()
+	store := s.store()
+	var lost []kv.Op
+	must(s.t, kv.PowersOf(store).Keys(ctx, "", func(keys []string) error {
+		for _, key := range keys {
+			if key == "ids:Like#0" || key == "built:Work" || strings.HasPrefix(key, "u:Work:BySlug:") || strings.HasPrefix(key, "l:Like:ByUser:") {
+				lost = append(lost, kv.OpDelete(key))
+			}
+		}
+		return nil
+	}))
+	must(s.t, store.Do(ctx, lost), store.Close())
+	if len(s.servers) > 0 {
+		at := s.servers[len(s.servers)-1]
+		w := dial(s.t, at.Addr)
+		if strings.HasPrefix(s.url, "redis") {
+			w.send("EVAL \"for _, k in ipairs(redis.call('KEYS', 'ringtree{*')) do redis.call('DEL', k) end return 1\" 0\r\n")
+			w.line()
+			return
+		}
+		at.Kill()
+		must(s.t, at.Start())
+	}
+}
+
+// recoverUntil kills recover after so many lines, with the exit code -1.
+func (s *site) recoverUntil(lines int) (said []string, code int) {
+	s.t.Helper()
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), recoverVariable+"="+s.url)
+	out, err := child.StdoutPipe()
+	must(s.t, err)
+	in, err := child.StdinPipe()
+	must(s.t, err, child.Start())
+	for scanner := bufio.NewScanner(out); scanner.Scan(); {
+		if said = append(said, scanner.Text()); len(said) == lines {
+			must(s.t, child.Process.Kill())
+			continue
+		}
+		_, err := in.Write([]byte{'\n'})
+		must(s.t, err)
+	}
+	_ = child.Wait()
+	return said, child.ProcessState.ExitCode()
+}
+
+func TestLong_ARecoveryThatIsKilledAfterEachStepGoesOnAndEndsClean(t *testing.T) {
+	for kind := range proof.Part(t, siteKinds[:1], siteKinds) {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, kind)
+			s.furnish()
+			s.hurt()
+			code := -1
+			kills := 0
+			for lines := 1; code == -1 && lines < 100; lines++ {
+				var said []string
+				said, code = s.recoverUntil(lines)
+				t.Logf("killed after line %d, exit code %d:\n%s", lines, code, strings.Join(said, "\n"))
+				kills++
+			}
+			if code > 1 || kills < 3 {
+				t.Fatalf("exit code %d after %d kills", code, kills)
+			}
 			s.clean()
 		})
 	}

@@ -9,8 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// indexClasses are in the order of the tables, each with the beginnings of its questions and
-// complaints. The longest beginning counts.
+// indexClasses have the beginnings of their questions and complaints. The longest match counts.
 var indexClasses = []struct {
 	name   string
 	begins []string
@@ -114,8 +113,6 @@ var damaging = map[string][2]string{
 
 var listing = kinds[1]
 
-// The matrix of faults is worth as much as Judge sees. So for each class the keys of what
-// it shows are taken away.
 func TestJudge_NoticesWhatIsMissingOfEachClass(t *testing.T) {
 	d := new(whole.Diary)
 	mem := memkv.New(memkv.Options{})

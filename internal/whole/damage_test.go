@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// flip changes one bit of a value.
 type flip struct {
 	at  spot
 	bit byte
@@ -45,7 +44,7 @@ func flips(value []byte) [tries]*flip {
 	return [tries]*flip{{inMiddle, 0x10}, {atLast, 0x01}, {atFirst, 0x01}}
 }
 
-// damage is that of one bit. It reaches no further than the content of the item.
+// damage flips one bit within the content of an item.
 var damage = matrix{
 	name:  "damage",
 	items: kind.wrecked,
@@ -80,7 +79,7 @@ func damagedClass(key string, value []byte) string {
 	return lostClass(key, value)
 }
 
-// damageLimits are for items that no other data contains: see docs/memcached.md.
+// damageLimits are for items that no other data contains (docs/memcached.md).
 var damageLimits = map[string]limit{
 	"n Work Views":        {digit: true, unmended: true}, // Set mends it
 	"c Work Likes":        {digit: true},
@@ -92,18 +91,18 @@ var damageLimits = map[string]limit{
 	"rebuilt":             {digit: true},
 	"rank counter record": {digit: true},
 	"ids segment":         {unmended: true}, // Accept takes it for lost
-	"h Work":              {unmended: true}, // until newer revisions have taken its place
+	"h Work":              {unmended: true}, // until newer revisions replace it
 	"line":                reordered(true),  // unmended until its process is dead and repaired
 	"r":                   {unmended: true}, // Delete mends it
-	"e #a":                {unmended: true}, // until others have taken its place, or Clear
+	"e #a":                {unmended: true}, // until others replace it, or Clear
 	"e #p":                {unmended: true},
 	"e segment":           {unmended: true},
 }
 
 var timelines = []string{"Newest", "Notes"}
 
-// reordered is the limit of an item on which all indexes of a model rest: a build puts a timeline
-// in the order in which the records were created.
+// reordered is for an item on which all indexes of a model rest: a build puts a timeline in the
+// order of creation.
 func reordered(unmended bool) limit {
 	return limit{from: rebuilt, until: never, only: timelines, wide: true, unmended: unmended}
 }

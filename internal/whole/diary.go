@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// Diary records the changes of some processes' writers, as the writers know them, in order.
+// Diary records the changes of some processes' writers, in order.
 type Diary struct {
 	mu      sync.Mutex
 	now     int
@@ -19,11 +19,11 @@ type Diary struct {
 	wrong   []string
 }
 
-// Entry is one call of a writer. It took from Begin to End, by the diary's count.
+// Entry is one call of a writer, from Begin to End by the diary's count.
 type Entry struct {
 	Who, What, About string
-	Token            string // the writer's name for it
-	Begin, End       int    // End is 0 if it never ended
+	Token            string
+	Begin, End       int // 0: it never ended
 	Err              error
 }
 
@@ -64,7 +64,6 @@ func (d *Diary) blame(who, format string, args ...any) {
 	d.wrong = append(d.wrong, fmt.Sprintf(format, args...)+fmt.Sprintf(" (%s at %d)", who, d.now))
 }
 
-// Calls returns the number of calls.
 func (d *Diary) Calls() int { return len(d.entries) }
 
 func (d *Diary) of(what, about string) []*Entry {

@@ -86,32 +86,26 @@ func eachHome(t *testing.T, f func(t *testing.T, s *memkv.Store, open func() hom
 	})
 }
 
-func TestPurge_OfARecordWithChildrenStaysDone(t *testing.T) {
-	eachHome(t, func(t *testing.T, s *memkv.Store, open func() home) {
-		h := open()
-		h.fill(t)
-		h.purge(t, 20*time.Millisecond)
-		wantNoTrace(t, s)
-		must(t, h.db.Close(ctx))
-	})
-}
-
-// The process that purges ends, and no one else does any of its work.
-func TestPurge_OfARecordWithChildrenLeavesNothingToDo(t *testing.T) {
-	eachHome(t, func(t *testing.T, s *memkv.Store, open func() home) {
-		h := open()
-		h.fill(t)
-		h.purge(t, time.Second)
-		must(t, h.db.Close(ctx))
-		wantNoTrace(t, s)
-	})
+func TestPurge_OfARecordWithChildrenStaysDoneAndLeavesNothingToDo(t *testing.T) {
+	for _, ends := range []bool{false, true} {
+		eachHome(t, func(t *testing.T, s *memkv.Store, open func() home) {
+			h := open()
+			h.fill(t)
+			h.purge(t, 20*time.Millisecond)
+			if ends {
+				must(t, h.db.Close(ctx))
+			}
+			wantNoTrace(t, s)
+			must(t, h.db.Close(ctx))
+		})
+	}
 }
 
 func TestPurge_WaitsForADeletionOfAnotherProcess(t *testing.T) {
 	eachHome(t, func(t *testing.T, s *memkv.Store, open func() home) {
 		deleter := open()
 		deleter.fill(t)
-		time.Sleep(7 * time.Second) // The two do not try again at the same times.
+		time.Sleep(7 * time.Second) // so that the two do not retry at the same times
 		purger := open()
 		must(t, deleter.Parents.Delete(ctx, person))
 		purger.purge(t, 100*time.Millisecond)
@@ -120,7 +114,7 @@ func TestPurge_WaitsForADeletionOfAnotherProcess(t *testing.T) {
 	})
 }
 
-// Another record has the slug of the person in a field, which only that of the person tells.
+// Only a field tells that another record has the slug of the person.
 func TestForget_WaitsForChildrenAndKnowsWhatADeletedRecordWasCalled(t *testing.T) {
 	eachHome(t, func(t *testing.T, s *memkv.Store, open func() home) {
 		h := open()
@@ -146,7 +140,7 @@ func TestForget_WaitsForChildrenAndKnowsWhatADeletedRecordWasCalled(t *testing.T
 func TestDelete_WhatWaitsForChildrenIsNotDoneTwice(t *testing.T) {
 	eachKind(t, kinds, func(t *testing.T, k kind, s *memkv.Store) {
 		var mu sync.Mutex
-		var written []string // keys of parents
+		var written []string
 		take := func() (keys []string) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -204,7 +198,6 @@ func TestPurge_RealStoresKeepNoByteOfAParent(t *testing.T) {
 	}
 }
 
-// A process dies while it purges, and another one goes on as soon as it may.
 func TestSweep_APurgeAfterACrashLeavesNothing(t *testing.T) {
 	step := int64(151)
 	if proof.Long() {
@@ -222,7 +215,6 @@ func TestSweep_APurgeAfterACrashLeavesNothing(t *testing.T) {
 	}
 }
 
-// purgedAfterACrash reports whether the dying process made the trip at.
 func purgedAfterACrash(t *testing.T, k kind, at int64) bool {
 	s := memkv.New(memkv.Options{})
 	first := openHome(t, k.opened(s))
@@ -244,7 +236,7 @@ func purgedAfterACrash(t *testing.T, k kind, at int64) bool {
 	other := openHome(t, k.opened(s))
 	if !k.atomic {
 		time.Sleep(7 * time.Second)
-		third := openHome(t, k.opened(s)) // It repairs what the first has left, too.
+		third := openHome(t, k.opened(s))
 		defer func() { must(t, third.db.Close(ctx)) }()
 	}
 	other.purge(t, 20*time.Second)

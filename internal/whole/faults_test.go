@@ -1,13 +1,11 @@
 package whole_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,16 +16,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// Four processes change everything on a simulated store, and one kind of fault strikes them again
-// and again. After they end and their work is repaired, every index, count, rank and Len must be
-// the function of the records, or report a loss.
-
-type fault struct {
-	name   string
-	times  int // the greatest number of strikes
-	pause  time.Duration
-	strike func(*trial, kvtest.Moment) kvtest.Fault
-}
+// Four processes change everything on a simulated store, and one kind of fault strikes again and
+// again. After the repair, every index, count, rank and Len must be the function of the records, or
+// report a loss.
 
 const (
 	clockError = 10 * time.Minute
@@ -38,7 +29,14 @@ func each(f kvtest.Fault) func(*trial, kvtest.Moment) kvtest.Fault {
 	return func(*trial, kvtest.Moment) kvtest.Fault { return f }
 }
 
-// wrongClock makes a clock wrong, and right again at the next strike.
+// memcached needs room also to delete by compare.
+func full(r *trial, m kvtest.Moment) kvtest.Fault {
+	if r.powers == kvtest.NoPowers && m.Op.Kind == kv.CompareAndDelete {
+		return kvtest.Unsent
+	}
+	return kvtest.Full
+}
+
 func wrongClock(ahead time.Duration) func(*trial, kvtest.Moment) kvtest.Fault {
 	return func(r *trial, m kvtest.Moment) kvtest.Fault {
 		v := r.victims[m.Client]
@@ -70,64 +68,17 @@ var faults = []fault{
 	{"clock +10 min and back", 12, 10 * time.Second, wrongClock(clockError)},
 	{"clock -10 min and back", 12, 10 * time.Second, wrongClock(-clockError)},
 	{"refuses all for 5 s", 2, 0, func(r *trial, _ kvtest.Moment) kvtest.Fault {
-		r.until, r.outage = time.Now().Add(downtime), kvtest.Unsent
+		r.until, r.outage = time.Now().Add(downtime), each(kvtest.Unsent)
 		return kvtest.Unsent
 	}},
 	{"full for 5 s", 2, 0, func(r *trial, m kvtest.Moment) kvtest.Fault {
-		r.until, r.outage = time.Now().Add(downtime), kvtest.Full
-		return r.full(m)
+		r.until, r.outage = time.Now().Add(downtime), full
+		return full(r, m)
 	}},
 	{"asleep for minutes", 4, 20 * time.Second, func(r *trial, m kvtest.Moment) kvtest.Fault {
 		r.sim.Sleep(m.Client, time.Minute+time.Duration(r.rng.IntN(240))*time.Second)
 		return kvtest.None
 	}},
-}
-
-type trial struct {
-	fault
-	sim *kvtest.Sim
-	rng *rand.Rand
-
-	count   int          // ops of all processes
-	at      map[int]bool // the ops that the fault strikes
-	struck  int
-	dead    bool               // a process is
-	until   time.Time          // when the store works again
-	outage  kvtest.Fault       // the fault of all ops before that
-	victims map[string]*victim // by the names of the processes
-	plain   bool               // the store is as memcached
-}
-
-type victim struct {
-	clock  kvtest.Clock
-	wrong  bool // the clock is
-	cancel atomic.Pointer[context.CancelFunc]
-}
-
-// memcached needs room also to delete by compare.
-func (r *trial) full(m kvtest.Moment) kvtest.Fault {
-	if r.plain && m.Op.Kind == kv.CompareAndDelete {
-		return kvtest.Unsent
-	}
-	return kvtest.Full
-}
-
-func (r *trial) decide(m kvtest.Moment) kvtest.Fault {
-	if !strings.HasPrefix(m.Client, "p") {
-		return kvtest.None
-	}
-	if r.count++; r.at[r.count] {
-		r.struck++
-		return r.strike(r, m)
-	}
-	if !time.Now().Before(r.until) {
-		return kvtest.None
-	}
-	r.struck++
-	if r.outage == kvtest.Full {
-		return r.full(m)
-	}
-	return r.outage
 }
 
 type trialAt struct {
@@ -139,48 +90,17 @@ func (at trialAt) String() string {
 	return fmt.Sprintf("%s, %s, seed %d", worlds[at.world].name, faults[at.fault].name, at.seed)
 }
 
-// usualOps are about the ops of a trial, without the repair.
-var usualOps = []int{9000, 6000, 450}
-
-func (at trialAt) try(t *testing.T) (struck int, wrong []string, tale string) {
-	powers := worlds[at.world].powers
-	r := &trial{
-		fault: faults[at.fault], rng: rand.New(rand.NewPCG(at.seed, 5)), plain: powers == kvtest.NoPowers,
-		at: map[int]bool{}, victims: map[string]*victim{},
+func (at trialAt) try(t *testing.T) (r *trial, wrong []string) {
+	fault := faults[at.fault]
+	r = newTrial(at.world, rand.New(rand.NewPCG(at.seed, 5)))
+	for range fault.times {
+		r.add(fault)
 	}
-	for range r.times {
-		r.at[1+r.rng.IntN(usualOps[at.world]*2/3)] = true
+	if fault.pause > 0 {
+		r.pause = fault.pause
 	}
-	seed := at.seed*100 + uint64(at.fault)
-	kvtest.Simulate(t, seed, kvtest.World{Powers: powers, Slow: 0.001, MaxSteps: 2_000_000, Fault: r.decide}, func(sim *kvtest.Sim) {
-		r.sim = sim
-		var d *whole.Diary
-		d, wrong = judged(t, sim, powers, func(n int, d *whole.Diary) worker {
-			v := new(victim)
-			r.victims[fmt.Sprint("p", n)] = v
-			return worker{
-				n: n, calls: runCalls / runProcesses, rng: rand.New(rand.NewPCG(seed, uint64(n))), diary: d,
-				pause: r.pause, clock: &v.clock, within: r.within(v, at.seed%2 == 0),
-			}
-		}, func() bool { r.until = time.Time{}; return r.dead })
-		if len(wrong) > 0 {
-			tale = storyOf(d, wrong)
-		}
-	})
-	return r.struck, wrong, tale
-}
-
-// Calls of a process that sleeps may have no deadline, so that they go on when it wakes.
-func (r *trial) within(v *victim, limited bool) func(context.Context) (context.Context, context.CancelFunc) {
-	return func(ctx context.Context) (context.Context, context.CancelFunc) {
-		cancel := func() {}
-		if limited || !strings.HasPrefix(r.name, "asleep") {
-			ctx, cancel = context.WithTimeout(ctx, 10*time.Second)
-		}
-		ctx, end := context.WithCancel(ctx)
-		v.cancel.Store(&end)
-		return ctx, func() { end(); cancel() }
-	}
+	r.unlimited = strings.HasPrefix(fault.name, "asleep") && at.seed%2 == 1
+	return r, r.run(t, at.seed*100+uint64(at.fault))
 }
 
 func saysLoss(line string) bool {
@@ -192,13 +112,13 @@ func saysLoss(line string) bool {
 	return strings.Contains(line, fmt.Sprintf("got %q", whole.NeedsRebuild))
 }
 
-// faultLimits are the cells that may show less, with the reasons: see docs/reliability-matrices.md.
+// faultLimits are the cells that may show less, with the reasons.
 var faultLimits = map[[2]string]string{
 	{"board of a period", "clock -10 min and back"}: "a record that is made again by a process whose clock shows the day before is missing from today's board until its counter changes",
 }
 
-// followsCounts are the boards that miss a dead process's counts of its last second until the
-// counter changes: see repair.
+// followsCounts are the boards that miss a dead process's last counts until the counter changes:
+// see repair.
 var followsCounts = []string{"board over a counter", "board over a derived count", "board over a method", "board of a period"}
 
 const faultSeeds = 40
@@ -217,14 +137,16 @@ func TestMatrix_OfFaults_EverythingIsAsTheRecordsSayOrSaysSo(t *testing.T) {
 	struck := map[string]int{}
 	for at := range proof.Part(t, few, all) {
 		t.Run(at.String(), func(t *testing.T) {
-			n, wrong, tale := at.try(t)
-			struck[faults[at.fault].name] += n
+			r, wrong := at.try(t)
+			for name, n := range r.struck {
+				struck[name] += n
+			}
 			trials++
 			if err := found.add(at, wrong); err != nil {
 				t.Error(err)
 			}
-			if tale != "" && found.unlimited(at, wrong) {
-				t.Error(tale)
+			if len(wrong) > 0 && found.unlimited(at, wrong) {
+				t.Error(storyOf(r.diary, wrong))
 			}
 		})
 	}

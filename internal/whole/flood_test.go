@@ -58,10 +58,10 @@ func TestFlood_AServerThatIsGoneForAMinuteIsNotLoggedByTheOp(t *testing.T) {
 }
 
 type flood struct {
-	lines  []string      // of its log
-	calls  int           // of its writers
-	stats  kvmodel.Stats // at the end
-	closed error         // what Close has returned, while the server was still gone
+	lines  []string
+	calls  int
+	stats  kvmodel.Stats
+	closed error // the error of Close, while the server was still gone
 }
 
 func (f *flood) longest() (most int) {
@@ -106,7 +106,7 @@ func writeFor(l *whole.Library, d *whole.Diary, writers int, lasts time.Duration
 
 type twoHalves struct {
 	kv.Store
-	why atomic.Pointer[error] // nil: both are there
+	why atomic.Pointer[error]
 }
 
 func (h *twoHalves) Powers() kv.Powers { return kv.Powers{} }
@@ -121,7 +121,6 @@ func (h *twoHalves) Do(ctx context.Context, ops []kv.Op) error {
 			ops[i].Result = kv.Result{Err: *why}
 			continue
 		}
-		// Its result says what became of it.
 		_ = h.Store.Do(ctx, ops[i:i+1])
 	}
 	return kv.Unanswered(ops)

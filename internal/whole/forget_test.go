@@ -2,7 +2,9 @@ package whole_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -11,9 +13,14 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -83,7 +90,6 @@ func eachKind(t *testing.T, some []kind, f func(t *testing.T, k kind, s *memkv.S
 	}
 }
 
-// eachLibrary runs f on an empty store of each kind.
 func eachLibrary(t *testing.T, f func(t *testing.T, s *memkv.Store, l *whole.Library)) {
 	eachKind(t, kinds, func(t *testing.T, k kind, s *memkv.Store) {
 		l := opened(k.opened(s))
@@ -92,7 +98,6 @@ func eachLibrary(t *testing.T, f func(t *testing.T, s *memkv.Store, l *whole.Lib
 	})
 }
 
-// A record of a model with ids that do not name the person.
 func TestDelete_LeavesNoValueAfterTheSecondCleaning(t *testing.T) {
 	eachLibrary(t, func(t *testing.T, s *memkv.Store, l *whole.Library) {
 		o := &whole.Offer{ID: "7", Code: person, Kind: person, Until: time.Now().Add(48 * time.Hour)}
@@ -184,7 +189,7 @@ func during(t *testing.T, at int64, s *memkv.Store, hook func(h *hooked)) bool {
 func everyTrip(t *testing.T, f func(t *testing.T, at int64, s *memkv.Store) bool) {
 	step := proof.Size[int64](19, 1)
 	for at, more := int64(1), true; more && !t.Failed(); at += step {
-		more = false // unless f gets to say so
+		more = false
 		synctest.Test(t, func(t *testing.T) {
 			s := memkv.New(memkv.Options{})
 			l := opened(kinds[1].opened(s))
@@ -202,7 +207,7 @@ func TestSweep_ASecondPurgeFinishesWhatACrashHasLeft(t *testing.T) {
 	everyTrip(t, func(t *testing.T, at int64, s *memkv.Store) bool {
 		more := during(t, at, s, func(h *hooked) { h.dead.Store(true) })
 		l := libraryIn(t, kinds[1].opened(s))
-		time.Sleep(2 * time.Hour) // By then the journal of the dead process is removed.
+		time.Sleep(2 * time.Hour) // The journal of the dead process is removed by then.
 		must(t, l.Works.Purge(ctx, person))
 		must(t, l.Likes.Purge(ctx, whole.LikeID{User: "u", Work: person}))
 		must(t, l.Works.Purge(ctx, person))
@@ -262,7 +267,7 @@ func linesOf(t *testing.T, s kv.Store) []string {
 	return slices.DeleteFunc(tracesOf(t, s), func(trace string) bool { return !strings.HasPrefix(trace, "line:") })
 }
 
-// A line that names a value is written before the change, so it is there during the change.
+// A line that names a value is written before the change.
 func TestJournal_LinesGoSoonAfterADeletion(t *testing.T) {
 	eachKind(t, kinds, func(t *testing.T, k kind, s *memkv.Store) {
 		var named atomic.Bool
@@ -284,7 +289,6 @@ func TestJournal_LinesGoSoonAfterADeletion(t *testing.T) {
 	})
 }
 
-// The process dies with the line of a deletion open.
 func TestJournal_LinesOfTheDeadGoWithinTwoHours(t *testing.T) {
 	eachKind(t, kinds[1:], func(t *testing.T, k kind, s *memkv.Store) {
 		h := &hooked{Store: k.opened(s)}
@@ -306,4 +310,174 @@ func TestJournal_LinesOfTheDeadGoWithinTwoHours(t *testing.T) {
 		must(t, other.DB.Close(ctx))
 		closeLibrary(l)
 	})
+}
+
+// Another process changes the person's work during the Purge, and one of its requests arrives late.
+// A second Purge must leave nothing.
+func TestSweep_AfterALateRequestASecondPurgeLeavesNothing(t *testing.T) {
+	var count, at, run int
+	world := kvtest.World{MaxSteps: 1_000_000, Fault: func(m kvtest.Moment) kvtest.Fault {
+		if m.Client != "other" {
+			return kvtest.None
+		}
+		if count++; count == at {
+			return kvtest.Late
+		}
+		return kvtest.None
+	}}
+	for _, w := range worlds[:2] {
+		t.Run(w.name, func(t *testing.T) {
+			world.Powers = w.powers
+			proof.Sweep(t, 10, world, func(sim *kvtest.Sim) {
+				run++
+				count, at = 0, 1+run*17%120
+				sim.Do("first", func(s kv.Store) {
+					l := opened(s)
+					liveOn(t, l)
+					must(t, l.DB.Close(ctx))
+				})
+				sim.Go("other", func(s kv.Store) {
+					l := opened(s)
+					for i := range 4 {
+						// It may fail, and the work may be gone.
+						_, _ = l.Works.Update(ctx, person, func(w *whole.Work) error {
+							w.Slug, w.Author, w.Tags = fmt.Sprint(person, "other", i), fmt.Sprint(person, "other", i), []string{"all", fmt.Sprint(person, "other", i)}
+							w.Price, w.Title = w.Price+10, fmt.Sprint(person, "other", i)
+							return nil
+						})
+					}
+					time.Sleep(90 * time.Minute)
+					_ = l.DB.Close(ctx)
+				})
+				var names []string // values of the work when it was deleted, which lead to its places
+				sim.Go("purger", func(s kv.Store) {
+					l := opened(s)
+					must(t, errors.Join(l.Works.Delete(ctx, person), l.DB.Flush(ctx)))
+					names = keptNames(t, l)
+					for _, wait := range []time.Duration{0, time.Minute, 2 * time.Hour} {
+						time.Sleep(wait)
+						purge(t, l)
+					}
+					must(t, l.Likes.Purge(ctx, whole.LikeID{User: "u", Work: person}))
+					purge(t, l)
+					must(t, l.DB.Close(ctx))
+				})
+				sim.Wait()
+				all := tracesOf(t, sim.Store())
+				left := slices.DeleteFunc(slices.Clone(all), func(trace string) bool { return isOfNoName(trace, names) || isEmptied(trace, all) })
+				if len(left) > 0 {
+					sim.T().Errorf("request %d was late; what is left: %q", at, left)
+				}
+			})
+		})
+	}
+}
+
+func keptNames(t *testing.T, l *whole.Library) (names []string) {
+	t.Helper()
+	revisions, err := l.Works.History.Of(ctx, person, 100)
+	must(t, err)
+	for _, r := range revisions {
+		if r.Item != nil {
+			names = append(names, r.Item.Author)
+		}
+	}
+	return names
+}
+
+// isOfNoName reports whether trace is at a value that no kept version of the work has, so that
+// nothing leads there.
+func isOfNoName(trace string, names []string) bool {
+	key, _, _ := strings.Cut(trace, "=")
+	if !strings.HasPrefix(key, "l:Work:By") && !strings.HasPrefix(key, "t:Work:") {
+		return false
+	}
+	place, _, _ := strings.Cut(key, "#")
+	return !slices.Contains(names, place[strings.LastIndexByte(place, ':')+1:]) && strings.Contains(place, person)
+}
+
+// A list with a head keeps its empty keys, which contain its value.
+func isEmptied(trace string, all []string) bool {
+	key, value, _ := strings.Cut(trace, "=")
+	list, _, _ := strings.Cut(key, "#")
+	hasHead := slices.ContainsFunc(all, func(trace string) bool { return strings.HasPrefix(trace, list+"=") })
+	return strings.HasPrefix(key, "l:Work:By") && hasHead && !strings.Contains(value, person)
+}
+
+func opened(s kv.Store) *whole.Library {
+	l, err := whole.Open(s, kvmodel.Clock(time.Now))
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+// Other changes may be faster for a while, and a late one is open for some seconds.
+func purge(t *testing.T, l *whole.Library) {
+	t.Helper()
+	var err error
+	for range 10 {
+		if err = l.Works.Purge(ctx, person); err == nil {
+			break
+		}
+		time.Sleep(3 * time.Second)
+	}
+	must(t, err)
+}
+
+func lister(t *testing.T, k kind) (look, use kv.Store) {
+	t.Helper()
+	if k.atomic {
+		s, err := boltkv.Open(filepath.Join(t.TempDir(), "whole.db"), boltkv.Options{})
+		must(t, err)
+		t.Cleanup(func() { s.Close() })
+		return s, still{s, kv.PowersOf(s)}
+	}
+	program, parameters := "redis-server", ""
+	if k.name == "memcached" {
+		program, parameters = "memcached", "?volatile=on"
+	}
+	url := k.name + "://" + servers.Of(t, program).Addr + parameters
+	look, err := kvopen.Store(ctx, url, all.Engines)
+	must(t, err)
+	t.Cleanup(func() { look.Close() })
+	use, err = kvopen.Store(ctx, url, all.Engines)
+	must(t, err)
+	return look, use
+}
+
+func TestForget_RealStoresKeepNoByte(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			look, use := lister(t, k)
+			var ahead atomic.Int64
+			l, err := whole.Open(use, kvmodel.Clock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+			must(t, err)
+			defer func() { must(t, l.DB.Close(ctx)) }()
+
+			liveOn(t, l)
+			if traces := strings.Join(tracesOf(t, look), "\n"); !strings.Contains(traces, "u:Work:BySlug:"+person) {
+				t.Errorf("of someone who is there, this was found:\n%s", traces)
+			}
+			must(t, l.Likes.Purge(ctx, whole.LikeID{User: "u", Work: person}))
+			must(t, l.Works.Purge(ctx, person))
+			wantNoTraces(t, look, "what a Purge has left")
+
+			must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: person, Kind: person, Until: time.Now().Add(48 * time.Hour)}))
+			must(t, l.DB.Flush(ctx))
+			must(t, l.Offers.Delete(ctx, "7"))
+			must(t, l.Tickets.Create(ctx, &whole.Ticket{Text: "next"}))
+			must(t, l.DB.Flush(ctx))
+			ahead.Store(int64(2 * time.Hour))
+			for range 50 {
+				must(t, l.DB.Repair(ctx))
+				if len(tracesOf(t, look)) == 0 {
+					return
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			t.Errorf("after the second cleaning of a Delete there are %q", tracesOf(t, look))
+		})
+	}
 }

@@ -159,15 +159,15 @@ func writes(l *whole.Library) map[string]func() error {
 	}
 }
 
-// Of the processes of a wrecked store, one was repaired, one was building, and one was in the
-// middle of its changes.
+// A wrecked store has processes that died: one was repaired, one was building, one was changing
+// records.
 func (k kind) wrecked(t *testing.T) map[string][]byte {
 	return k.items(t, func(t *testing.T, l *whole.Library, mem *memkv.Store) {
 		furnishAll(t, l)
 		must(t, l.Likes.Rebuild(ctx))
 		powers := k.powers(mem)
 		if powers.Alone {
-			return // There is one process.
+			return
 		}
 		s := alive(mem)
 		dies := libraryIn(t, still{s, powers})

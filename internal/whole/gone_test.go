@@ -24,8 +24,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// A later release has removed something from a model.
-
 type thing struct{ model, kind, name string }
 
 func thingsOf(t *testing.T, model string) (all []thing) {
@@ -85,7 +83,7 @@ func (x thing) isIn(key string, value []byte) bool {
 var passing = []string{"procs", "out", "line", "fixed", "rebuild", "rebuilt", "build"}
 
 func split(t *testing.T, s *memkv.Store, of func(key string, value []byte) bool) (keys [2][]string) {
-	synctest.Wait() // Nobody writes meanwhile.
+	synctest.Wait()
 	items := contents(t, s)
 	for _, key := range slices.Sorted(maps.Keys(items)) {
 		if of(key, items[key]) {
@@ -117,7 +115,7 @@ func live(t *testing.T, l *whole.Library, _ *memkv.Store) {
 func onALived(t *testing.T, k kind, f func(t *testing.T, s *memkv.Store, db *kvmodel.DB), opts ...kvmodel.Option) {
 	items := k.lived(t)
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Hour) // The items were written in an hour from the same time on.
+		time.Sleep(time.Hour) // The items were written within an hour.
 		s := holding(t, items)
 		db, err := kvmodel.Open(k.opened(s), append([]kvmodel.Option{kvmodel.Log(slog.New(slog.DiscardHandler))}, opts...)...)
 		must(t, err)
@@ -163,7 +161,6 @@ func TestDropModel_LeavesNothingOfIt(t *testing.T) {
 	}
 }
 
-// The tombstone of a model with a history stays for good, and that of one without for a day.
 func TestGone_TombstonesGoWithTheHistory(t *testing.T) {
 	onALived(t, kinds[1], func(t *testing.T, s *memkv.Store, db *kvmodel.DB) {
 		must(t, whole.NewBare(db, "Work", kvmodel.Gone{History: true}).Rebuild(ctx))
@@ -200,7 +197,7 @@ func TestGone_RebuildAwaitsProcessesThatStillKeepIt(t *testing.T) {
 	})
 }
 
-// On writtenOn, someone writes a record of Offer at each listing of keys.
+// writtenOn writes a record of Offer at each listing of keys.
 var writtenOn = kind{"redis", func(s kv.Store) kv.Powers {
 	p := kinds[1].powers(s)
 	keys := p.Keys
@@ -233,7 +230,6 @@ func TestDropModel_WhatIsLeftIsAnErrorAndKeepsItsNames(t *testing.T) {
 	}
 }
 
-// A removed thing does not prevent a Rebuild.
 func TestGone_RebuildOnAStoreThatCannotListItsKeysSaysWhatStays(t *testing.T) {
 	var log strings.Builder
 	onALived(t, lossWorlds[0], func(t *testing.T, _ *memkv.Store, db *kvmodel.DB) {

@@ -15,17 +15,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// A harm befalls items of a store, under a running process or before one starts. After each stage
-// of a course, every answer must be the one without the harm, or an error that reports it.
+// A harm befalls items of a store, under a running process or before one starts. After each stage,
+// every answer must be the one without the harm, or an error that reports it.
 type harm struct {
 	kind
-	class   string // of the items
+	class   string
 	name    string
-	running bool                  // a process has used the items
+	running bool
 	hits    func(key string) bool // nil: no item
-	flip    *flip                 // of the items; nil: they are lost
-	says    []error               // that may say what is wrong
-	reach   int                   // how many answers of a hundred may
+	flip    *flip                 // nil: they are lost
+	says    []error               // errors that may report it
+	reach   int                   // percentage of answers that may
 	course  []stage
 }
 
@@ -66,10 +66,9 @@ func (h harm) isSaid(answer string) bool {
 type stage struct {
 	name     string
 	take     func(*play)
-	newcomer bool // looks, too
+	newcomer bool
 }
 
-// The stages of the usual course.
 const (
 	atOnce = iota
 	afterWrites
@@ -89,22 +88,22 @@ type play struct {
 	harm
 	t    *testing.T
 	mem  *memkv.Store
-	all  []*whole.Library // the processes that look; the first is there from the beginning
-	omit map[string]bool  // the changes it leaves out
+	all  []*whole.Library // the processes that look; the first exists from the beginning
+	omit map[string]bool
 	seen
 }
 
 type seen struct {
 	shown   [][]whole.Shown // the answers at each stage, by process
-	refused map[string]bool // the changes that were, with an error that says what is wrong
-	said    error           // by rebuilds
-	errs    []string        // errors that do not report the harm
+	refused map[string]bool // changes refused with an error that reports the harm
+	said    error
+	errs    []string // errors that do not report the harm
 }
 
 func (h harm) play(t *testing.T, items map[string][]byte, omit map[string]bool) seen {
 	p := &play{harm: h, omit: omit, seen: seen{refused: map[string]bool{}}}
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Hour) // The items were written in an hour from the same time on.
+		time.Sleep(time.Hour) // The items were written within an hour.
 		p.t, p.mem = t, holding(t, items)
 		if !h.running {
 			h.befall(t, p.mem)
@@ -129,7 +128,7 @@ func (p *play) enter() *whole.Library {
 	return l
 }
 
-// All leaves out unreadable records, so look asks for them by id, too.
+// All omits unreadable records, so look asks for them by id, too.
 func (p *play) look(newcomer bool) {
 	var shown []whole.Shown
 	ask := func(l *whole.Library) {
@@ -171,7 +170,7 @@ func (p *play) write() {
 	}
 	p.note("flush", l.DB.Flush(ctx))
 	p.note("flush", other.DB.Flush(ctx))
-	time.Sleep(20 * time.Second) // Each looks at what it remembers by then.
+	time.Sleep(20 * time.Second)
 }
 
 func (p *play) rest() {
@@ -206,14 +205,14 @@ func mend(l *whole.Library) error {
 // A limit is the possible cost of a harm. Without one, every answer is right or reports the harm,
 // and a rebuild makes all right.
 type limit struct {
-	from, until int      // stages from and before which something may be missing with no error
+	from, until int      // stages from and before which something may be missing without an error
 	only        []string // in the answers to questions with one of these; none: to all
-	unmended    bool     // a Rebuild cannot make the item again, and an error says so
-	digit       bool     // the item is a number, and no sum notices another digit
+	unmended    bool     // Rebuild cannot make the item again, and reports that
+	digit       bool     // a number without a checksum
 	wide        bool     // all indexes of a model rest on the item
 }
 
-// verdict counts answers: the silently wrong ones, and those that report the harm.
+// verdict counts answers.
 type verdict struct {
 	wrong       []string
 	limited     bool
@@ -256,7 +255,7 @@ func (h harm) judge(v *verdict, want, got whole.Shown) {
 	slices.Sort(v.wrong)
 }
 
-// wanted is what was seen without harm, by kind and omitted changes.
+// wanted has the answers without harm, by kind and omitted changes.
 type wanted map[string]seen
 
 func (h harm) try(t *testing.T, items map[string][]byte, wants wanted, limit limit) (worst, end string) {

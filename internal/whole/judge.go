@@ -1,19 +1,20 @@
 package whole
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// Judge returns the faults of the library once all writers have ended and everything left by dead
-// ones is repaired: answers of indexes that differ from the records, records and answers that
-// differ from the diary, and answers that no reader should have got. Each line begins with the
-// question.
+// Judge returns the faults of the library once all writers have ended and the work of dead ones is
+// repaired: answers that differ from the records, records and answers that differ from the diary,
+// and answers that no reader should have got. Each line begins with the question.
 func (l *Library) Judge(ctx context.Context, d *Diary) ([]string, error) {
 	shown := l.Look(ctx)
 	should, err := l.Should(ctx)
@@ -31,8 +32,8 @@ func (l *Library) Judge(ctx context.Context, d *Diary) ([]string, error) {
 	return append(wrong, last...), nil
 }
 
-// Live records of a timeline are there once, unless it has forgotten any, newer titles above older
-// ones.
+// Live records of a timeline are there once, newer titles above older ones, unless it has forgotten
+// any.
 func (l *Library) judgeTimelines(ctx context.Context, d *Diary, shown Shown) (wrong []string) {
 	works, err := live(ctx, l.Works.Records, WorkIDs)
 	if err != nil {
@@ -71,8 +72,8 @@ func hasForgotten(ctx context.Context, ring *timeline.Ring[Work], size int64) bo
 }
 
 func (d *Diary) judgeOrder(works []*Work, order []string) (wrong []string) {
-	calls := map[string]*Entry{} // that wrote a title, by title
-	moved := map[string]bool{}   // ids with titles that may be older than their entries
+	calls := map[string]*Entry{}
+	moved := map[string]bool{} // ids with titles that may be older than their entries
 	for _, e := range d.entries {
 		if e.What == "make" || e.What == "edit" {
 			calls[e.Token] = e
@@ -157,12 +158,12 @@ func (d *Diary) lastGone(id string) int {
 	return gone
 }
 
-// Each assigned number belongs to one ticket, and there are at most as many tickets as calls. There
-// may be more numbers: a repair leaves the number of a process taken for dead empty.
+// Each assigned number belongs to one ticket, and there are at most as many tickets as calls. A
+// repair leaves the number of a process taken for dead empty.
 func (d *Diary) judgeTickets(shown Shown) (wrong []string) {
 	last, err := strconv.Atoi(shown["Ticket Count"])
 	there := strings.Fields(shown["Ticket All"])
-	there = slices.DeleteFunc(there, func(word string) bool { _, err := strconv.Atoi(word); return err != nil }) // in an error
+	there = slices.DeleteFunc(there, func(word string) bool { _, err := strconv.Atoi(word); return err != nil })
 	asked, tickets, given := 0, len(there), map[string]bool{}
 	for _, e := range d.entries {
 		n, isNumber := strconv.Atoi(e.About)
@@ -188,6 +189,51 @@ func (d *Diary) judgeTickets(shown Shown) (wrong []string) {
 	}
 	if tickets > asked && len(d.entries) > 0 { // an empty diary has no calls
 		wrong = append(wrong, fmt.Sprintf("Ticket Count: %d tickets of %d calls", tickets, asked))
+	}
+	return wrong
+}
+
+// JudgeKeys returns the models that do not return each live record under keys, all keys of the
+// store, exactly once in All and in Each.
+func (l *Library) JudgeKeys(ctx context.Context, keys []string) []string {
+	return slices.Concat(
+		judgeKeys(ctx, "Work", l.Works.Records, keys),
+		judgeKeys(ctx, "Like", l.Likes.Records, keys),
+		judgeKeys(ctx, "Offer", l.Offers.Records, keys),
+		judgeKeys(ctx, "Bid", l.Bids.Records, keys),
+		judgeKeys(ctx, "Ticket", l.Tickets.Records, keys),
+		judgeKeys(ctx, "Piece", l.Pieces.Records, keys),
+		judgeKeys(ctx, "Poll", l.Polls.Records, keys),
+		judgeKeys(ctx, "Vote", l.Votes.Records, keys),
+	)
+}
+
+func judgeKeys[T any, K comparable](ctx context.Context, name string, r *kvmodel.Records[T, K], keys []string) (wrong []string) {
+	var ids []K
+	for _, key := range keys {
+		if text, ok := strings.CutPrefix(key, "r:"+name+":"); ok {
+			id, err := r.IDs().Parse(text)
+			if err != nil {
+				return []string{name + " All: " + err.Error()}
+			}
+			ids = append(ids, id)
+		}
+	}
+	there, err := live(ctx, r, ids)
+	var each, all []*T
+	err = cmp.Or(err, r.Each(ctx, kvmodel.Walk{}, func(v *T) error { each = append(each, v); return nil }))
+	for v, e := range r.All(ctx) {
+		all, err = append(all, v), cmp.Or(err, e)
+	}
+	if err != nil {
+		return []string{name + " All: " + err.Error()}
+	}
+	text := func(v *T) string { return r.IDs().Text(r.ID(v)) }
+	want := those(there, text, func(*T) bool { return true })
+	for question, given := range map[string][]*T{"All": all, "Each": each} {
+		if got := those(given, text, func(*T) bool { return true }); got != want {
+			wrong = append(wrong, fmt.Sprintf("%s All: the keys name %q, and %s gives %q", name, want, question, got))
+		}
 	}
 	return wrong
 }

@@ -31,7 +31,7 @@ func (l *Library) judgeLast(ctx context.Context, d *Diary, shown Shown) ([]strin
 // nil.
 func (d *Diary) lastOf(about string, kinds ...string) *Entry {
 	var last *Entry
-	end := 0 // of the others
+	end := 0
 	for _, e := range d.entries {
 		if e.About != about || !slices.Contains(kinds, e.What) || !e.maybe() {
 			continue
@@ -116,7 +116,7 @@ func (l *Library) judgeEvents(ctx context.Context, d *Diary) (wrong []string) {
 		events(ctx, s, "Glance "+owner, l.Glances, owner, func(v Glance) string { return v.Guest })
 		events(ctx, s, "Notice "+owner, l.Notices, owner, func(v Notice) string { return v.Text })
 		events(ctx, s, "Shot "+owner, l.Shots, owner, func(v Shot) string { return v.Text })
-		var sure []string // newest first
+		var sure []string
 		unsure := 0
 		for _, e := range slices.Backward(calls) {
 			if e.done() {

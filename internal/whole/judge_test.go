@@ -17,7 +17,7 @@ import (
 // napping is a store of a process that sleeps for minutes right before it adds its first ticket.
 type napping struct {
 	kv.Store
-	wakes atomic.Int64 // in nanoseconds; 0: it has not slept yet
+	wakes atomic.Int64 // in nanoseconds; 0: not yet
 }
 
 func (*napping) Powers() kv.Powers { return kv.Powers{} }
@@ -31,8 +31,8 @@ func (n *napping) Do(ctx context.Context, ops []kv.Op) error {
 	return n.Store.Do(ctx, ops)
 }
 
-// A repair gives a number to no one once the process that was to add its record counts as dead.
-// The process takes the next number when it wakes.
+// Repair leaves the number of a process taken for dead empty; the process takes the next one when
+// it wakes.
 func TestJudge_ANumberThatARepairLeavesEmptyIsNoTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem, d := t.Context(), memkv.New(memkv.Options{}), new(Diary)

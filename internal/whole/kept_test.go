@@ -22,7 +22,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// Stores of each kind stand in testdata/kept, as the code wrote them with
+// testdata/kept has stores of each kind, written by
 //
 //	go test ./internal/whole -run TestKept -keep NAME
 var keep = flag.String("keep", "", "write stores with the code as it is, and keep them under this `NAME`")
@@ -47,7 +47,6 @@ func TestKept_StoresAreReadAndWritten(t *testing.T) {
 	}
 }
 
-// kept stands beside a store.
 type kept struct {
 	Written time.Time
 	Cookie  string
@@ -110,13 +109,12 @@ func compare(t *testing.T, k kind, s kv.Store, when string, want whole.Shown) {
 	}
 }
 
-// On memcached, some processes are killed.
 func fill(t *testing.T, k kind, s kv.Store) {
 	for n := range 3 {
 		process(t, k, s, func(l *whole.Library) { steps(l, n, 200) })
 	}
 	process(t, k, s, func(l *whole.Library) {
-		var bids []*whole.Bid // more than a leaf of a board holds
+		var bids []*whole.Bid // more than a leaf holds
 		for i := range 150 {
 			bids = append(bids, &whole.Bid{ID: fmt.Sprint("x", i), Kind: "swap", Price: int64(i * i % 97)})
 		}
@@ -141,10 +139,10 @@ func steps(l *whole.Library, writer, n int) {
 func process(t *testing.T, k kind, s kv.Store, work func(*whole.Library)) {
 	t.Helper()
 	l := libraryIn(t, k.opened(s))
-	defer l.DB.Close(ctx) // if work fails
+	defer l.DB.Close(ctx)
 	work(l)
 	must(t, l.DB.Flush(ctx))
-	time.Sleep(time.Minute) // Recounts of numbers need a while.
+	time.Sleep(time.Minute) // for recounts
 	must(t, l.DB.Close(ctx))
 }
 

@@ -17,8 +17,8 @@ import (
 
 const writing = "writing"
 
-// WriteUntilKilled is the main function of a child process: it opens the library of a tenant in s,
-// reports that it writes, and makes random changes. It returns only after an error.
+// WriteUntilKilled is the main function of a child process: it reports that it writes, and makes
+// random changes in the library of a tenant. It returns only after an error.
 func WriteUntilKilled(ctx context.Context, s kv.Store, tenant string, seed uint64, say io.Writer) error {
 	l, err := Open(s, kvmodel.Tenant(tenant))
 	if err != nil {
@@ -36,8 +36,7 @@ func WriteUntilKilled(ctx context.Context, s kv.Store, tenant string, seed uint6
 	return ctx.Err()
 }
 
-// Kill starts child, whose standard output is written by WriteUntilKilled, and kills it after it
-// has been writing for life.
+// Kill starts child, which runs WriteUntilKilled, and kills it after it has been writing for life.
 func Kill(child *exec.Cmd, life time.Duration) error {
 	var said strings.Builder
 	child.Stderr = &said
@@ -58,16 +57,15 @@ func Kill(child *exec.Cmd, life time.Duration) error {
 	return nil
 }
 
-// Healed is the state of a library after its process was killed.
 type Healed struct {
-	Took  time.Duration // until it was right
-	Wrong []string      // remaining faults when time ran out
+	Took  time.Duration
+	Wrong []string // remaining faults when time ran out
 }
 
 const lookAgain = 3 * time.Second
 
-// Heal opens the library of a tenant in s as the next process, and returns how long it takes until
-// all answers agree with the records. It gives up after limit.
+// Heal opens the library of a tenant as the next process, and measures the time until all answers
+// agree with the records, at most limit.
 func Heal(ctx context.Context, s kv.Store, tenant string, limit time.Duration) (h Healed, err error) {
 	began := time.Now()
 	l, err := Open(s, kvmodel.Tenant(tenant))

@@ -21,7 +21,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
-// childVariable is set in a child that writes until it is killed: the URL of a store and a tenant.
+// childVariable holds, in a child that writes until it is killed, the URL of a store and a tenant.
 const childVariable = "RINGTREE_WHOLE_CHILD"
 
 func beKilled(where string) error {
@@ -57,16 +57,11 @@ func TestLong_WhatAKilledProcessLeavesIsRightAgain(t *testing.T) {
 		})
 	})
 	if !proof.Long() {
-		return // On a server it takes half a minute until a process counts as dead.
+		return // On a server a process counts as dead after half a minute.
 	}
-	for scheme, start := range map[string]func() (*servers.Process, error){
-		"redis":     func() (*servers.Process, error) { return servers.Redis() },
-		"memcached": func() (*servers.Process, error) { return servers.Memcached("-m", "1024") },
-	} {
+	for scheme, server := range map[string][]string{"redis": {"redis-server"}, "memcached": {"memcached", "-m", "1024"}} {
 		t.Run(scheme, func(t *testing.T) {
-			p, err := start()
-			must(t, err)
-			t.Cleanup(p.Stop)
+			p := servers.Of(t, server[0], server[1:]...)
 			eachKilled(t, 40, proof.Rounds(t, 2, 1000), func(string) string { return scheme + "://" + p.Addr })
 		})
 	}
@@ -74,7 +69,6 @@ func TestLong_WhatAKilledProcessLeavesIsRightAgain(t *testing.T) {
 
 const killedAtOnce = 2
 
-// Each round kills a process of one of the tenants. The next process makes everything right.
 func eachKilled(t *testing.T, tenants int, rounds iter.Seq[uint64], url func(tenant string) string) {
 	t.Helper()
 	numbers, writing := make(chan uint64), make(chan bool, killedAtOnce)

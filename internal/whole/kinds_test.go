@@ -1,18 +1,25 @@
 package whole_test
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
+	"net"
 	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
@@ -46,7 +53,7 @@ func asFile(s kv.Store) kv.Powers {
 	return p
 }
 
-// still is a store that outlives its users, with some powers.
+// still outlives its users.
 type still struct {
 	kv.Store
 	powers kv.Powers
@@ -74,7 +81,6 @@ func libraryIn(t *testing.T, s kv.Store) *whole.Library {
 	return l
 }
 
-// calls has a writer make n random calls.
 func calls(l *whole.Library, d *whole.Diary, writer, n int, seed, stream uint64) {
 	w := whole.NewWriter(l, writer, rand.New(rand.NewPCG(seed, stream)), d)
 	for range n {
@@ -113,8 +119,8 @@ func open(t *testing.T, path string, at time.Time) kv.Store {
 	return s
 }
 
-// tap is a store that calls before ahead of each trip, which an error refuses, and after behind it.
-// Either may be nil.
+// tap calls before ahead of each trip, which an error refuses, and after behind it. Either may be
+// nil.
 type tap struct {
 	kv.Store
 	before func(ops []kv.Op) error
@@ -136,7 +142,6 @@ func (t tap) Do(ctx context.Context, ops []kv.Op) error {
 	return err
 }
 
-// distant returns s with trips that take so long.
 func distant(s kv.Store, trip time.Duration) kv.Store {
 	return tap{Store: s, before: func([]kv.Op) error { time.Sleep(trip); return nil }}
 }
@@ -169,4 +174,84 @@ func (d *dying) Do(ctx context.Context, ops []kv.Op) error {
 		_ = d.Store.Do(ctx, ops[i:i+1])
 	}
 	return kv.Unanswered(ops)
+}
+
+func write(t *testing.T, path string, data []byte) {
+	t.Helper()
+	var packed bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	must(t, errors.Join(w.Close(), os.WriteFile(path, packed.Bytes(), 0o644)))
+	t.Logf("%s: %d bytes of %d", path, packed.Len(), len(data))
+}
+
+// TTL is the rest at the time of the dump; 0: none.
+type item struct {
+	Key   string
+	Value []byte
+	TTL   time.Duration
+}
+
+func dump(t *testing.T, path string, now time.Time) []byte {
+	t.Helper()
+	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
+	must(t, err)
+	defer db.Close()
+	var lines bytes.Buffer
+	err = db.View(func(tx *bolt.Tx) error {
+		return tx.Bucket([]byte("items")).ForEach(func(key, stored []byte) error {
+			it := item{Key: string(key), Value: stored[21:]}
+			if end := int64(binary.BigEndian.Uint64(stored[9:])); end != 0 {
+				if it.TTL = time.Unix(0, end).Sub(now); it.TTL <= 0 {
+					return nil
+				}
+			}
+			return json.NewEncoder(&lines).Encode(it)
+		})
+	})
+	must(t, err)
+	return lines.Bytes()
+}
+
+func load(t *testing.T, s kv.Store, lines []byte) {
+	t.Helper()
+	for in := json.NewDecoder(bytes.NewReader(lines)); ; {
+		var it item
+		if err := in.Decode(&it); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		_, err := kv.One(ctx, s, kv.OpSet(it.Key, it.Value).For(it.TTL))
+		must(t, err)
+	}
+}
+
+type wire struct {
+	t *testing.T
+	net.Conn
+	in *bufio.Reader
+}
+
+func dial(t *testing.T, addr string) *wire {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return &wire{t, conn, bufio.NewReader(conn)}
+}
+
+func (w *wire) send(format string, args ...any) {
+	w.t.Helper()
+	_, err := fmt.Fprintf(w, format, args...)
+	must(w.t, err)
+}
+
+func (w *wire) line() string {
+	w.t.Helper()
+	line, err := w.in.ReadString('\n')
+	must(w.t, err)
+	return strings.TrimRight(line, "\r\n")
 }

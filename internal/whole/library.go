@@ -23,17 +23,16 @@ func Open(s kv.Store, opts ...kvmodel.Option) (*Library, error) {
 	return In(db), nil
 }
 
-// In returns the library in a DB.
 func In(db *kvmodel.DB) *Library { return &Library{Models: New(db), DB: db} }
 
-// Touch changes every counter of every work, so that boards catch up with them. Counts of a work's
-// views today remain when it is deleted and created again.
+// Touch changes every counter of every work, so that boards catch up. Counts of a work's views
+// today remain when it is deleted and created again.
 func (l *Library) Touch(ctx context.Context, d *Diary) {
 	w := NewWriter(l, 0, nil, d)
 	w.name, w.own = "touch", ""
 	r, err := l.read(ctx)
 	if err != nil {
-		return // the next reader reports it
+		return
 	}
 	for _, v := range r.works {
 		if v.Views+r.today[v.ID] > 0 {
@@ -44,8 +43,7 @@ func (l *Library) Touch(ctx context.Context, d *Diary) {
 	}
 }
 
-// NewBare returns the model of that name in db, as in a release that keeps nothing but the records
-// and knows what is gone.
+// NewBare returns the model in a release that keeps only the records, and knows what is gone.
 func NewBare(db *kvmodel.DB, model string, gone kvmodel.Gone) kvmodel.Model {
 	text := kvmodel.StringKey[string]()
 	switch model {

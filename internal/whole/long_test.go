@@ -45,9 +45,9 @@ type long struct {
 }
 
 const (
-	longKeys = 20_000 // that the store keeps, without those that are used often
-	longUses = 64     // of a key that is
-	longLife = 32     // rounds between the creation of something and its deletion
+	longKeys = 20_000
+	longUses = 64
+	longLife = 32 // in rounds
 )
 
 func newLong(t *testing.T) *long {
@@ -127,9 +127,9 @@ type forgetful struct {
 	kv.Store
 
 	mu   sync.Mutex
-	used recency.List // of *use, the last used first
+	used recency.List // of *use
 	at   map[string]*recency.Element
-	kept map[string]bool // those that stay
+	kept map[string]bool
 }
 
 type use struct {
@@ -159,7 +159,6 @@ func (f *forgetful) Do(ctx context.Context, ops []kv.Op) error {
 		forgotten = append(forgotten, kv.OpDelete(u.key))
 	}
 	if len(forgotten) > 0 {
-		// It only answers whether they were there.
 		_ = f.Store.Do(ctx, forgotten)
 	}
 	return err
@@ -175,7 +174,7 @@ func (f *forgetful) note(op *kv.Op) {
 	e := f.at[op.Key]
 	switch {
 	case e == nil && (op.Kind == kv.Get || op.Kind == kv.Delete):
-		return // It was there a moment ago or it never was.
+		return
 	case e == nil:
 		e = f.used.PushFront(&use{key: op.Key})
 		f.at[op.Key] = e
@@ -189,7 +188,6 @@ func (f *forgetful) note(op *kv.Op) {
 	case !u.stays():
 		f.used.MoveToFront(e)
 	default:
-		// A key that stays is not among those that go.
 		f.used.Remove(e)
 		delete(f.at, op.Key)
 		f.kept[op.Key] = true

@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// Look asks the library every possible question.
 func (l *Library) Look(ctx context.Context) Shown {
 	s := Shown{}
 	l.lookAtRecords(ctx, s)
@@ -39,8 +38,7 @@ func ticketID(t *Ticket) string {
 	return fmt.Sprint(t.ID)
 }
 
-// The likes of a work are shown apart, since they are no part of its record, and maintained times
-// by the day.
+// The likes of a work are no part of its record.
 func (l *Library) lookAtRecords(ctx context.Context, s Shown) {
 	records(ctx, s, "Work", l.Works.Records, workID, func(w *Work, err error) {
 		s.say("Work Likes "+w.ID, err, w.Likes)
@@ -119,7 +117,6 @@ func (l *Library) lookByValue(ctx context.Context, s Shown) {
 	l.lookAtLists(ctx, s)
 }
 
-// Browse pages through every list and its values.
 func (l *Library) Browse(ctx context.Context) { l.lookAtLists(ctx, Shown{}) }
 
 func (l *Library) lookAtLists(ctx context.Context, s Shown) {

@@ -33,7 +33,7 @@ var losses = matrix{
 // spared are records, items that nothing else implies, and those with tests of their own.
 var spared = []string{"r", "n", "h", "ids", "built", "rebuild", "rebuilt", "procs", "out", "line", "fixed", "build", "seq", "qh", "session", "sessions", "generation", "limit", "rescued", "recovery", "turn"}
 
-// Nothing else in the store shows that these keys existed: see docs/memcached.md.
+// Nothing else in the store shows that these keys existed (docs/memcached.md).
 var lossLimits = map[string]limit{
 	"u":                   {until: rebuilt}, // Find does not find the record
 	"l first segment":     {until: rebuilt}, // a list of one segment looks empty
@@ -96,7 +96,7 @@ func node(tail string, value []byte) string {
 	return tail
 }
 
-// listedClass begins a line of docs/internals/keys.md, which lists every class.
+// listedClass begins a line of docs/internals/keys.md.
 var listedClass = regexp.MustCompile("(?m)^\\| `([a-z0-9]+)(:[A-Z]+)+`")
 
 func TestLosses_TakeAKeyOfEveryClass(t *testing.T) {
@@ -131,8 +131,8 @@ func TestLosses_ARebuildNeedsNoOneToNoticeBefore(t *testing.T) {
 	}.try(t, items, wanted{}, limit{})
 }
 
-// The items of a board over a counter about a record follow from the counter. So a page that meets
-// the entry shows the record, and has the loss repaired.
+// The items of a member follow from the counter: a page that meets the entry shows the record and
+// has the loss repaired.
 func TestLosses_APageShowsAMemberWhoseOwnRecordIsLost(t *testing.T) {
 	items := lossWorlds[0].furnished(t)
 	harm{
@@ -141,7 +141,6 @@ func TestLosses_APageShowsAMemberWhoseOwnRecordIsLost(t *testing.T) {
 	}.try(t, items, wanted{}, limit{until: afterWrites, only: []string{"odd ranks"}})
 }
 
-// The records that would enter a tree again are none, or some.
 func TestRebuild_MakesTheRootOfATreeAgain(t *testing.T) {
 	for _, k := range kinds {
 		for name, left := range map[string]int{"with a record": 1, "without any": 0} {
@@ -190,8 +189,6 @@ func (h *halved) Accept(context.Context) ([]string, error) {
 	return []string{"two"}, nil
 }
 
-// After the loss is accepted and the models are rebuilt, every index has the remaining records, and
-// no ticket is hidden behind the numbers of lost ones.
 func TestMatrix_OfLosses_HalfOfAllKeysLost_RebuildFindsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	items := lossWorlds[0].furnished(t)
@@ -245,13 +242,14 @@ func (p *play) rebuildTheRest() {
 	}
 }
 
-// Counts of entries still count lost records, and a lost part of an enumeration may have named any.
+// Counts of entries still include lost records, and a lost part of an enumeration may have named
+// any.
 func wantAllThatIsLeft(t *testing.T, l *whole.Library) (should, shown whole.Shown) {
 	t.Helper()
 	should, err := l.Should(ctx)
 	must(t, err)
 	shown = l.Look(ctx)
-	lost := map[string]bool{} // models
+	lost := map[string]bool{}
 	for question, want := range should {
 		if model, rest, _ := strings.Cut(question, " "); rest == "All" && shown[question] != want {
 			t.Logf("not listed any more: %s of %q, %q are left", question, want, shown[question])

@@ -38,7 +38,7 @@ func (s serverLoss) befall(t *testing.T, p *servers.Process) {
 	}
 }
 
-// A rebuild waits a minute of real time for what may be on its way to real servers, so go test tries none.
+// On real servers a rebuild waits a minute for writes in flight, so go test tries none.
 func TestMatrix_OfLostServers_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 	servers.Need(t, "memcached")
 	t.Parallel()
@@ -65,14 +65,14 @@ func (s serverLoss) try(t *testing.T, found *sheet) {
 
 	fresh := libraryIn(t, open())
 	if s.how == "flushed" {
-		l = libraryIn(t, open()) // A process that runs notices it within 15 seconds.
+		l = libraryIn(t, open()) // A running process notices it within 15 seconds.
 	}
 	said := 0
 	for i, name := range []string{"a process that ran", "a fresh process"} {
 		l := []*whole.Library{l, fresh}[i]
 		for question, answer := range l.Look(ctx) {
 			var v verdict
-			right, asked := want[question] // or it was not there before
+			right, asked := want[question]
 			v.add(question, right, answer, asked, whole.SaysLoss(answer))
 			for _, wrong := range v.wrong {
 				t.Errorf("%s, %s", name, wrong)
@@ -100,9 +100,7 @@ func twoServers(t *testing.T, args ...string) (two []*servers.Process, open func
 	t.Helper()
 	var addrs []string
 	for range 2 {
-		p, err := servers.Memcached(args...)
-		must(t, err)
-		t.Cleanup(p.Stop)
+		p := servers.Of(t, "memcached", args...)
 		two, addrs = append(two, p), append(addrs, p.Addr)
 	}
 	return two, func() kv.Store {

@@ -14,10 +14,10 @@ type matrix struct {
 	name   string // its part of docs/reliability-matrices.md
 	items  func(kind, *testing.T) map[string][]byte
 	class  func(key string, value []byte) string
-	spared []string                        // classes
-	flips  func(value []byte) [tries]*flip // nil: it is lost
-	says   []error                         // that may say what is wrong
-	reach  int                             // how many answers of a hundred may
+	spared []string
+	flips  func(value []byte) [tries]*flip // nil: lost
+	says   []error                         // errors that may report it
+	reach  int                             // percentage of answers that may
 	limits map[string]limit                // by class, see limitOf
 	first  []string                        // the classes and processes that go test tries
 }

@@ -79,7 +79,7 @@ func (c manyChanges) round(rng *rand.Rand) (failed [][]string) {
 	for i := range tickets {
 		tickets[i] = &whole.Ticket{Text: whole.Texts[rng.IntN(2)]}
 		if rng.IntN(4) == 0 {
-			tickets[i].ID = 7 // No new one may have a number.
+			tickets[i].ID = 7 // A new ticket must not have a number.
 		}
 	}
 	note(c.change(len(tickets), func() error { return c.l.Tickets.CreateMulti(ctx, tickets) }, func(i int) error { return c.l.Tickets.Create(ctx, tickets[i]) }))
@@ -105,7 +105,7 @@ func (c manyChanges) round(rng *rand.Rand) (failed [][]string) {
 
 var version = regexp.MustCompile(`"Version":\d+`)
 
-// Revisions and the order in which records came may differ.
+// Revisions and the order of creation may differ.
 func unordered(l *whole.Library) whole.Shown {
 	shown := l.Look(ctx)
 	for question, answer := range shown {
@@ -153,7 +153,7 @@ func TestMulti_OnAFileDoesAndRefusesWhatSingleCallsDo(t *testing.T) {
 	}
 }
 
-// Each process supposes that the next numbers are its own, and loses transactions to the other.
+// Each process expects the next numbers to be its own, and loses transactions to the other.
 func TestMulti_NumbersOfTwoProcessesAreConsecutive(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	open := func() *whole.Library { return libraryIn(t, still{mem, kv.PowersOf(mem)}) }

@@ -15,9 +15,9 @@ import (
 type observed struct {
 	mu     sync.Mutex
 	begun  map[kvmodel.Work]int
-	under  map[kvmodel.Work]int // verbs that have begun and not ended
+	under  map[kvmodel.Work]int // verbs in progress
 	trips  map[kvmodel.Work]int
-	strays []string // trips for nobody, or under another verb than they say
+	strays []string // trips under no verb, or another verb than they say
 }
 
 func (o *observed) hooks() kvmodel.Hooks {
@@ -65,7 +65,7 @@ func TestObserve_EveryTripSaysWhoHasAsked(t *testing.T) {
 				w.Step(t.Context())
 			}
 			l.Look(t.Context())
-			if kv.PowersOf(store).Atomic != nil { // Otherwise a Rebuild waits for other processes to end.
+			if kv.PowersOf(store).Atomic != nil {
 				for _, m := range l.All() {
 					succeed(t, m.Rebuild(t.Context()))
 				}

@@ -2,8 +2,6 @@ package whole
 
 import "time"
 
-// Piece is a record that is counted, in all and by its tags, may share its rank, and has a
-// place from A to Z.
 type Piece struct {
 	_     struct{}  `kv:"model,count"`
 	ID    string    `kv:"id"`

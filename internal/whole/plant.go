@@ -11,16 +11,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Plant is a kind of fault that only a check finds, with a func to plant it.
+// Plant is a kind of fault that only a check finds.
 type Plant struct {
 	Name string
-	Kind string // the kind reported
-	Lost bool   // a repair can only report it
+	Kind string
+	Lost bool // a repair can only report it
 
 	plant func(p *planting) error
 }
 
-// Planted is a planted fault.
 type Planted struct {
 	ID   string // the affected work, if the fault shows in a record
 	Base string // prefix of the affected keys
@@ -32,8 +31,8 @@ func (p Planted) Has(id, key string) bool {
 	return p.ID != "" && p.ID == id || p.Base != "" && strings.HasPrefix(key, p.Base)
 }
 
-// In plants a fault of the kind in the work id in s, or in the items at its values. other is
-// another work by the same author. No other fault may be planted in these works.
+// In plants a fault in the work id, or in the items at its values. other is another work by the
+// same author. No other fault may be planted in these works.
 func (k *Plant) In(ctx context.Context, l *Library, s kv.Store, id, other string) (Planted, error) {
 	w, err := l.Works.Get(ctx, id)
 	if err != nil {
@@ -80,7 +79,6 @@ func (p *planting) damage(key string) error {
 	return p.do(kv.OpSet(key, value))
 }
 
-// If there are no such keys, it records an error.
 func (p *planting) keys(begin, end string) (all []string) {
 	err := kv.PowersOf(p.s).Keys(p.ctx, begin, func(keys []string) error {
 		for _, key := range keys {
@@ -103,7 +101,7 @@ func (p *planting) keys(begin, end string) (all []string) {
 	return all
 }
 
-// If several writers begin a tree, each creates a root, and all but one stay empty.
+// Writers that begin a tree together each create a root, and all but one stay empty.
 func (p *planting) leaf() string {
 	size := func(key string) int { return len(p.get(key)) }
 	return slices.MaxFunc(p.keys(p.at(p.board())+":", ":key0"), func(a, b string) int { return cmp.Compare(size(a), size(b)) })
@@ -122,7 +120,6 @@ func (p *planting) board() string  { return "rank:Work:TopPriceByAuthor:" + p.w.
 
 func (p *planting) segment() string { return p.keys(p.ring()+"#s0", "")[0] }
 
-// Plants are kinds of faults in the items of works.
 var Plants = []Plant{
 	{"a claim that is lost", "missing entry", false, func(p *planting) error {
 		return p.do(kv.OpDelete(p.at(p.claim())))

@@ -235,7 +235,7 @@ func differences(want, got whole.Shown) []string {
 	return slices.DeleteFunc(want.Differences(got), func(line string) bool { return strings.HasPrefix(line, "Offer ") })
 }
 
-// Every method must be known to write or to read, and those that write are refused.
+// tryVerbs requires every method to be known, and those that write to be refused.
 func tryVerbs(t *testing.T, v verbs) {
 	t.Helper()
 	of := reflect.TypeOf(v.of)

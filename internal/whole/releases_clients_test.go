@@ -21,14 +21,13 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// Sixteen clients write through two releases, of which only the newer has the indexes.
-// Each change is looked for through an index of the newer as soon as it was answered,
-// and all of them when no one writes any more: an index either shows it, or says
-// ErrNeedsRebuild.
+// Sixteen clients write through two releases, of which only the newer has the indexes. Each
+// acknowledged change is looked for through an index of the newer, at once and at the end: the
+// index shows it, or returns ErrNeedsRebuild.
 
 const (
 	clients  = 16
-	settling = time.Minute // after which nothing is under way any more
+	settling = time.Minute
 )
 
 type rollout struct {
@@ -38,10 +37,10 @@ type rollout struct {
 
 	mu    sync.Mutex
 	rng   *rand.Rand
-	codes map[string]string // of all papers that are there, by id
+	codes map[string]string // by id
 
 	asked, refused, missing atomic.Int64
-	answers                 map[string]*verdict // by class
+	answers                 map[string]*verdict
 }
 
 func (r *rollout) random() uint64 {
@@ -89,7 +88,7 @@ type party struct {
 	db     *kvmodel.DB
 	papers *papers
 	byCode *index.Unique[paper, string]
-	looks  []asked // of its other indexes
+	looks  []asked
 }
 
 func (r *rollout) join(newer bool) *party {

@@ -18,8 +18,6 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// What the releases of the table show.
-
 type (
 	boardSpec = ranking.Spec[paper, int64]
 	newsSpec  = timeline.EventsSpec[paper, string]
@@ -111,7 +109,6 @@ func tagged(def string, low bool, options ...index.ListOption) sight {
 	return listed(def, "Tags", "red", func(p *paper) []string { return p.Tags }, func(p *paper) bool { return !low || p.Score < 50 }, options...)
 }
 
-// listed shows the papers in the list of one value.
 func listed(def, field, value string, values func(*paper) []string, fits func(*paper) bool, options ...index.ListOption) sight {
 	return func(p *papers) asked {
 		l := index.NewLists(p, kvmodel.IndexSpec[paper, string]{
@@ -190,7 +187,6 @@ func top(spec ranking.Spec[paper, int64]) sight {
 
 type papersPage func(ctx context.Context, cursor string, n int, keep ...func(*paper) bool) (kvmodel.Listing[paper], error)
 
-// scored shows the scores on the first page of a board of some papers.
 func scored(page papersPage, low bool, score func(paper) (int64, bool)) asked {
 	return asked{
 		show: func(ctx context.Context) (scores []string, err error) {

@@ -21,9 +21,9 @@ const (
 )
 
 type sheet struct {
-	corner        string // what the rows are
+	corner        string
 	rows, columns []string
-	cells         map[[2]string][]string // what was found, by row and column; several worlds may share a place
+	cells         map[[2]string][]string // by row and column; several worlds may share a place
 	unnoticed     int                    // cells in which nothing can be noticed
 }
 

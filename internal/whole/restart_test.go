@@ -17,18 +17,18 @@ import (
 )
 
 type restarted struct {
-	calls   int // of the load while it happened
-	verdict     // of the answers afterward
+	calls int // during the load
+	verdict
 }
 
 const (
 	restartWriters = 4
-	restartTargets = 4                      // each writer likes a work of its own
-	loadTime       = 300 * time.Millisecond // before a restart and after it
+	restartTargets = 4 // each writer likes a work of its own
+	loadTime       = 300 * time.Millisecond
 )
 
-// A server restarts while libraries are written. Afterwards a quiet library must show what it did
-// before, and the others the acknowledged writes, or an error.
+// A server restarts while libraries are written. Afterwards a quiet library must show its answers
+// from before, and the others the acknowledged writes, or an error.
 func restart(t *testing.T, tenant string, open func(tenant string) *whole.Library, server *servers.Process) (found restarted) {
 	t.Helper()
 	quiet := open(tenant)
@@ -75,8 +75,8 @@ func (r *restarted) compare(who string, want, got whole.Shown) {
 type liked struct {
 	mu    sync.Mutex
 	calls int
-	sure  map[string][]string // users whose likes were acknowledged, by work
-	maybe map[string][]string // users whose likes may be there
+	sure  map[string][]string // acknowledged, by work
+	maybe map[string][]string // unacknowledged
 }
 
 func likeUntil(t *testing.T, l *whole.Library, f func()) *liked {
@@ -115,13 +115,13 @@ func (k *liked) write(l *whole.Library, work, name string, stop <-chan struct{})
 		}
 		k.mu.Unlock()
 		if err != nil {
-			// It fails at once, and the servers should not be busy with that.
+			// A refused write fails at once.
 			time.Sleep(time.Millisecond)
 		}
 	}
 }
 
-// All acknowledged likes must be there, and none that no one made, or an error.
+// judge requires all acknowledged likes and none that nobody made, or an error.
 func (k *liked) judge(who string, l *whole.Library, found *restarted) {
 	for work, sure := range k.sure {
 		maybe := k.maybe[work]
@@ -152,7 +152,6 @@ func (k *liked) judge(who string, l *whole.Library, found *restarted) {
 		tell("Count", err, n, nil)
 		v, err := l.Works.Get(ctx, work)
 		if err == nil {
-			// It is in doubt for as long as the process says so.
 			if l.DB.Stats().InDoubt == 0 {
 				tell("number", nil, int(v.Likes), nil)
 			}
@@ -167,7 +166,6 @@ func (k *liked) judge(who string, l *whole.Library, found *restarted) {
 }
 
 func TestLong_ARestartUnderLoadShowsOrIsSaid(t *testing.T) {
-	servers.Need(t, "memcached")
 	two, store := twoServers(t, "-m", "512")
 	open := func(tenant string) *whole.Library {
 		l, err := whole.Open(store(), kvmodel.Tenant(tenant))

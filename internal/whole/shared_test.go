@@ -51,7 +51,7 @@ func (w watching) Do(ctx context.Context, ops []kv.Op) error {
 	return err
 }
 
-// The texts of a record are parts of it, and several may read one answer.
+// The texts of a record share memory with the store's answer, which others may read too.
 func TestWhole_NobodyChangesWhatTheStoreHasAnswered(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds {

@@ -15,8 +15,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Should returns the correct answers of the library's indexes, according to its records. It reads
-// each record by its id, and not through any index.
+// Should returns the correct answers, according to the records. It reads each record by its id, not
+// through an index.
 func (l *Library) Should(ctx context.Context) (Shown, error) {
 	r, err := l.read(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ type truth struct {
 	pieces  []*Piece
 	polls   []*Poll
 	votes   []*Vote
-	today   map[string]int64 // views, by work
+	today   map[string]int64
 	now     time.Time
 }
 

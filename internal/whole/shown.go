@@ -19,7 +19,6 @@ import (
 // Shown is the answers of a library: a text for each question.
 type Shown map[string]string
 
-// NeedsRebuild is the answer of an index with an ErrNeedsRebuild.
 const NeedsRebuild = "needs a rebuild"
 
 // If something stored is damaged, say shows the values and the error.
@@ -80,7 +79,7 @@ func list[T any, K comparable](ctx context.Context, s Shown, name string, l *ind
 	sayAll(s, name+" Page", pages(ctx, l, 3), id, true)
 }
 
-// Values with equal counts are sorted, since their order on a page is random.
+// The order of values with equal counts is random, so they are sorted.
 func values(ctx context.Context, s Shown, name string, v *ranking.Values[string], words []string) {
 	text := func(item *ranking.Value[string]) string { return fmt.Sprint(item.Value, "=", item.Count) }
 	sayAll(s, name+" Page", pages(ctx, v, 2), text, true)
@@ -123,7 +122,7 @@ func pages[T any](ctx context.Context, l kvmodel.Lister[T], n int) iter.Seq2[*T,
 
 const atOnce = 7
 
-// Records with equal scores are sorted by id, since their order on the board is random.
+// The order of records with equal scores is random, so they are sorted by id.
 func board[T any, K comparable, S cmp.Ordered](ctx context.Context, s Shown, name string, b *ranking.Board[T, K, S], id func(*T) K) {
 	boardBy(ctx, s, name, b, id, func(score S) S { return score })
 }

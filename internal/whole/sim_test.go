@@ -1,7 +1,6 @@
 package whole_test
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -11,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,14 +21,132 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// In a run, some processes change everything at the same time on a simulated store, where some die
-// and some requests go astray. After all have ended, the dead are repaired, and every answer of the
-// library must be the one that its records imply.
-
 const (
 	runProcesses = 4
 	runCalls     = 300 // by all processes
 )
+
+// A trial has four processes change everything at the same time on a simulated store, where faults
+// strike some ops. After the repair, every answer must be the one that the records imply, or report
+// a loss.
+type trial struct {
+	world     int
+	powers    kvtest.Powers
+	rng       *rand.Rand
+	calls     int           // by each process
+	pause     time.Duration // after every eighth call, at most
+	unlimited bool          // calls of a sleeping process go on when it wakes
+	at        map[int]fault // by the number of an op of all processes
+
+	sim     *kvtest.Sim
+	diary   *whole.Diary
+	count   int
+	struck  map[string]int // ops by the name of the fault
+	last    string
+	dead    bool
+	until   time.Time
+	outage  func(*trial, kvtest.Moment) kvtest.Fault
+	victims map[string]*victim
+}
+
+type fault struct {
+	name   string
+	times  int
+	pause  time.Duration
+	strike func(*trial, kvtest.Moment) kvtest.Fault
+}
+
+type victim struct {
+	clock  kvtest.Clock
+	wrong  bool
+	cancel atomic.Pointer[context.CancelFunc]
+}
+
+func newTrial(world int, rng *rand.Rand) *trial {
+	return &trial{
+		world: world, powers: worlds[world].powers, rng: rng, calls: runCalls / runProcesses, pause: 2 * time.Second,
+		at: map[int]fault{}, diary: new(whole.Diary), struck: map[string]int{}, victims: map[string]*victim{},
+	}
+}
+
+// usualOps are about the ops of a trial, without the repair.
+var usualOps = []int{9000, 6000, 450}
+
+func (r *trial) add(f fault) { r.at[1+r.rng.IntN(usualOps[r.world]*2/3)] = f }
+
+func (r *trial) decide(m kvtest.Moment) kvtest.Fault {
+	if !strings.HasPrefix(m.Client, "p") {
+		return kvtest.None
+	}
+	r.count++
+	f, struck := r.at[r.count]
+	switch {
+	case struck:
+		r.struck[f.name]++
+		r.last = f.name
+		return f.strike(r, m)
+	case time.Now().Before(r.until):
+		r.struck[r.last]++
+		return r.outage(r, m)
+	}
+	return kvtest.None
+}
+
+// run returns the answer of Judge.
+func (r *trial) run(t *testing.T, seed uint64) (wrong []string) {
+	world := kvtest.World{Powers: r.powers, Slow: 0.001, MaxSteps: 2_000_000, Fault: r.decide}
+	kvtest.Simulate(t, seed, world, func(sim *kvtest.Sim) {
+		r.sim = sim
+		open := false
+		for n := range runProcesses {
+			v := new(victim)
+			r.victims[fmt.Sprint("p", n)] = v
+			sim.Go(fmt.Sprint("p", n), func(store kv.Store) {
+				open = !r.work(store, v, n, rand.New(rand.NewPCG(seed, uint64(n)))) || open
+			})
+		}
+		sim.Wait()
+		r.until = time.Time{}
+		touch := r.dead || open
+		sim.Do("fixer", func(store kv.Store) { repair(store, r.diary, touch) })
+		sim.Wait()
+		l, err := whole.Open(asIn(sim.Store(), r.powers))
+		must(t, err)
+		wrong, err = l.Judge(ctx, r.diary)
+		must(t, err)
+		wrong = append(wrong, l.JudgeKeys(ctx, sim.Store().Keys())...)
+		must(t, l.DB.Close(ctx))
+	})
+	return wrong
+}
+
+// work reports whether the process has ended well.
+func (r *trial) work(store kv.Store, v *victim, n int, rng *rand.Rand) bool {
+	l, err := whole.Open(store, kvmodel.Clock(v.clock.Now))
+	if err != nil {
+		panic(err)
+	}
+	w := whole.NewWriter(l, n, rng, r.diary)
+	w.Within = func(ctx context.Context) (context.Context, context.CancelFunc) {
+		cancel := func() {}
+		if !r.unlimited {
+			ctx, cancel = context.WithTimeout(ctx, 10*time.Second)
+		}
+		ctx, end := context.WithCancel(ctx)
+		v.cancel.Store(&end)
+		return ctx, func() { end(); cancel() }
+	}
+	for range r.calls {
+		w.Step(ctx)
+		if rng.IntN(8) == 0 {
+			time.Sleep(time.Duration(rng.IntN(int(r.pause/time.Millisecond))) * time.Millisecond)
+		}
+	}
+	closing, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	_ = l.DB.Flush(closing)
+	return l.DB.Close(closing) == nil
+}
 
 type limits struct {
 	calls  int // by each process
@@ -36,8 +154,8 @@ type limits struct {
 }
 
 type outcome struct {
-	wrong []string // wrong answers
-	tale  string   // printed if an answer is wrong
+	wrong []string
+	tale  string // printed if an answer is wrong
 	tally map[string]int
 }
 
@@ -50,110 +168,39 @@ var worlds = []struct {
 	{"embedded", kvtest.AllPowers},
 }
 
-type mishap struct {
-	what  string
-	at    int // the number of an op of all processes
-	fault kvtest.Fault
-	who   string // the process that dies
-}
+var evicted = fault{name: "evicted", strike: func(r *trial, _ kvtest.Moment) kvtest.Fault {
+	if keys := slices.DeleteFunc(slices.Sorted(slices.Values(r.sim.Store().Keys())), func(key string) bool { return !mayGo(key) }); len(keys) > 0 {
+		r.sim.Evict(keys[r.count%len(keys)])
+	}
+	return kvtest.None
+}}
 
-func mishaps(rng *rand.Rand, powers kvtest.Powers) []mishap {
-	kinds := []mishap{
-		{what: "late", fault: kvtest.Late}, {what: "lost", fault: kvtest.Lost},
-		{what: "mute", fault: kvtest.Mute}, {what: "unsent", fault: kvtest.Unsent},
-		{what: "evicted"},
+// run has one process killed, and one to three other faults of faults and evicted. Every second run
+// with transactions runs them twice.
+func run(t *testing.T, seed uint64, lim limits) (out outcome) {
+	r := newTrial(int(seed%uint64(len(worlds))), rand.New(rand.NewPCG(seed, 99)))
+	r.powers.Again = r.powers.Atomic && seed%2 == 0
+	r.calls = lim.calls
+	script := []fault{faults[0]}
+	for range 1 + r.rng.IntN(3) {
+		script = append(script, append([]fault{evicted}, faults[1:5]...)[r.rng.IntN(5)])
 	}
-	most := 9000
-	if powers.Atomic {
-		most = 500
+	for _, f := range script[:min(len(script), lim.faults)] {
+		r.add(f)
 	}
-	all := []mishap{{what: "killed", at: 1 + rng.IntN(most/2), who: fmt.Sprint("p", rng.IntN(runProcesses))}}
-	for range 1 + rng.IntN(3) {
-		m := kinds[rng.IntN(len(kinds))]
-		m.at = 1 + rng.IntN(most/2)
-		all = append(all, m)
+	out.wrong = r.run(t, seed)
+	out.tally = maps.Clone(r.struck)
+	out.tally["calls"] = r.diary.Calls()
+	out.tally["ops"] = r.sim.Step()
+	out.tally["runs "+worlds[r.world].name] = 1
+	if len(out.wrong) > 0 {
+		out.tale = storyOf(r.diary, out.wrong)
 	}
-	return all
+	return out
 }
 
 func mayGo(key string) bool {
 	return strings.HasPrefix(key, "qh:") || strings.HasPrefix(key, "seq:") || strings.HasSuffix(key, ":edge")
-}
-
-// Every second run with transactions runs them twice.
-func run(t *testing.T, seed uint64, lim limits) (out outcome) {
-	powers := worlds[seed%uint64(len(worlds))].powers
-	powers.Again = powers.Atomic && seed%2 == 0
-	script := mishaps(rand.New(rand.NewPCG(seed, 99)), powers)
-	script = script[:min(len(script), lim.faults)]
-	out.tally = map[string]int{}
-	count, dead := 0, false
-	world := kvtest.World{Powers: powers, Slow: 0.001, MaxSteps: 1_000_000}
-	var sim *kvtest.Sim
-	world.Fault = func(m kvtest.Moment) kvtest.Fault {
-		if !strings.HasPrefix(m.Client, "p") {
-			return kvtest.None
-		}
-		count++
-		for _, mishap := range script {
-			if count != mishap.at {
-				continue
-			}
-			switch {
-			case mishap.who != "":
-				sim.CrashAt(mishap.who, sim.Step()+1)
-				dead = true
-			case mishap.fault != kvtest.ByRate:
-				out.tally[mishap.what]++
-				return mishap.fault
-			default:
-				keys := slices.DeleteFunc(slices.Sorted(slices.Values(sim.Store().Keys())), func(key string) bool { return !mayGo(key) })
-				if len(keys) > 0 {
-					sim.Evict(keys[count%len(keys)])
-					out.tally[mishap.what]++
-				}
-			}
-		}
-		return kvtest.None
-	}
-	kvtest.Simulate(t, seed, world, func(s *kvtest.Sim) {
-		sim = s
-		d, wrong := judged(t, sim, powers, func(n int, d *whole.Diary) worker {
-			return worker{n: n, rng: rand.New(rand.NewPCG(seed, uint64(n))), diary: d, calls: lim.calls}
-		}, func() bool { return dead })
-		if dead {
-			out.tally["killed"]++
-		}
-		out.wrong = wrong
-		out.tally["calls"] += d.Calls()
-		out.tally["ops"] += sim.Step()
-		out.tally["runs "+worlds[seed%uint64(len(worlds))].name]++
-		if len(wrong) > 0 {
-			out.tale = storyOf(d, wrong)
-		}
-	})
-	return out
-}
-
-// judged lets processes work, repairs what they have left, and returns the answer of Judge. It calls
-// anyDead when all have ended.
-func judged(t *testing.T, sim *kvtest.Sim, powers kvtest.Powers, process func(n int, d *whole.Diary) worker, anyDead func() bool) (*whole.Diary, []string) {
-	d, open := new(whole.Diary), false
-	for n := range runProcesses {
-		k := process(n, d)
-		sim.Go(fmt.Sprint("p", n), func(store kv.Store) { open = !k.work(store) || open })
-	}
-	sim.Wait()
-	touch := anyDead() || open
-	sim.Do("fixer", func(store kv.Store) { repair(store, d, touch) })
-	sim.Wait()
-	l, err := whole.Open(asIn(sim.Store(), powers))
-	must(t, err)
-	wrong, err := l.Judge(ctx, d)
-	must(t, err)
-	wrong = append(wrong, l.JudgeKeys(ctx, sim.Store().Keys())...)
-	must(t, l.DB.Close(ctx))
-	return d, wrong
 }
 
 func asIn(s kv.Store, powers kvtest.Powers) kv.Store {
@@ -165,40 +212,10 @@ func asIn(s kv.Store, powers kvtest.Powers) kv.Store {
 	return still{s, own}
 }
 
-type worker struct {
-	n, calls int
-	rng      *rand.Rand
-	diary    *whole.Diary
-
-	pause  time.Duration // after every eighth call, at most; 0: 2 seconds
-	clock  *kvtest.Clock // nil: a right one
-	within func(context.Context) (context.Context, context.CancelFunc)
-}
-
-func (k worker) work(store kv.Store) bool {
-	clock := cmp.Or(k.clock, new(kvtest.Clock))
-	l, err := whole.Open(store, kvmodel.Clock(clock.Now))
-	if err != nil {
-		panic(err)
-	}
-	w := whole.NewWriter(l, k.n, k.rng, k.diary)
-	w.Within = k.within
-	for range k.calls {
-		w.Step(ctx)
-		if k.rng.IntN(8) == 0 {
-			time.Sleep(time.Duration(k.rng.IntN(int(cmp.Or(k.pause, 2*time.Second)/time.Millisecond))) * time.Millisecond)
-		}
-	}
-	closing, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
-	_ = l.DB.Flush(closing)
-	return l.DB.Close(closing) == nil
-}
-
 // repair starts after all others, and stays until everything is repaired. With keys on several
-// servers, a dead process may have left an entry without a line, so Size and Count are too high
-// until two pages, a minute apart, have found it (docs/lists.md). A board over a counter may lack a
-// dead process's last counts until the counter changes: touch changes it.
+// servers, a dead process may have left an entry without a line: Size and Count are too high until
+// two pages, a minute apart, have found it (docs/lists.md). A board over a counter may lack a dead
+// process's last counts until the counter changes, which touch does.
 func repair(store kv.Store, d *whole.Diary, touch bool) {
 	l, err := whole.Open(store)
 	if err != nil {
@@ -272,8 +289,7 @@ func runSeeds(t *testing.T) iter.Seq[uint64] {
 	}
 }
 
-// TestLong_EverythingIsAsTheRecordsSay goes on after a failed run, and prints the number of
-// failures of each kind.
+// It continues after a failed run, and prints the number of failures of each kind.
 func TestLong_EverythingIsAsTheRecordsSay(t *testing.T) {
 	full := limits{calls: runCalls / runProcesses, faults: 9}
 	tally, classes := map[string]int{}, map[string]int{}

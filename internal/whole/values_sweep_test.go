@@ -15,9 +15,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// In the sweep, two processes change the tags of the same few posts on a simulated store, and one
-// of them is killed somewhere. Then a third repairs, and the values must be those of the records,
-// with their counts.
+// Two processes change the tags of a few posts on a simulated store, and one is killed. Then a
+// third repairs, and the values must be those of the records, with their counts.
 
 var sweepTags = []string{"go", "kv", "sea", "tex"}
 
@@ -54,7 +53,6 @@ func changePosts(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, as postsAs) {
 			tags = append(tags, sweepTags[rng.IntN(len(sweepTags))])
 		}
 		limited, cancel := context.WithTimeout(ctx, 10*time.Second)
-		// The end of the run checks whether it succeeded.
 		switch rng.IntN(5) {
 		case 0:
 			_ = p.Delete(limited, id)

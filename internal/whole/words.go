@@ -2,7 +2,6 @@ package whole
 
 import "fmt"
 
-// The values of the library's records, except free ones.
 var (
 	Authors = []string{"ann", "bob", "cy"}
 	Tags    = []string{"blue", "green", "red"}
@@ -12,19 +11,16 @@ var (
 	Owners  = []string{"o1", "o2"}
 	Texts   = []string{"no", "yes"}
 	Mottos  = []string{"m1", "m2"}
-	Titles  = []string{"", "moss", "rain", "Rainbow", "réd"} // in order
+	Titles  = []string{"", "moss", "rain", "Rainbow", "réd"}
 
-	// WorkIDs, OfferIDs, PieceIDs and PollIDs are the ids of all works, offers, pieces and polls.
 	WorkIDs  = Numbered("w", 12)
 	OfferIDs = Numbered("f", 6)
 	PieceIDs = Numbered("p", 6)
 	PollIDs  = Numbered("q", 2)
 )
 
-// Shelves is the number of shelves in a room, from 0.
 const Shelves = 2
 
-// Numbered returns n ids that begin with name.
 func Numbered(name string, n int) []string {
 	ids := make([]string, n)
 	for i := range ids {

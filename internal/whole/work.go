@@ -4,7 +4,6 @@ import "time"
 
 //go:generate go tool kvgen
 
-// Work is a record with an index of nearly every class.
 type Work struct {
 	_      struct{}  `kv:"model,version=2,history=5"`
 	ID     string    `kv:"id"`
@@ -19,9 +18,9 @@ type Work struct {
 	Grade  float64   `kv:"ranking,order=low,ties=shared,scale=2"`
 	Taken  time.Time `kv:"ranking,name=Archive"`
 	Views  int64     `kv:"counter; ranking; ranking,per=day,keep=3"`
-	Likes  int64     `kv:"counter; ranking"` // how many Likes there are of it
+	Likes  int64     `kv:"counter; ranking"`
 	Frame  string    // since version 2
-	Marks  []string  // of the changes that were carried out
+	Marks  []string
 
 	Version int64     `kv:"version"`
 	Created time.Time `kv:"created"`
@@ -41,13 +40,11 @@ func (w *Work) Upgrade(from int) error {
 //kv:ranking,name=Front
 func (w *Work) Weight() int64 { return w.Price + 10*w.Likes }
 
-// Like is an edge whose number is kept in the work.
 type Like struct {
 	User string `kv:"id; list"`
 	Work string `kv:"id; list; count=Work.Likes"`
 }
 
-// Offer is a record that ends.
 type Offer struct {
 	ID    string    `kv:"id"`
 	Code  string    `kv:"unique"`
@@ -55,14 +52,13 @@ type Offer struct {
 	Until time.Time `kv:"expires"`
 }
 
-// Bid is a record in rankings, of which there are more than one node holds.
+// Bid is in rankings of more than one node.
 type Bid struct {
 	ID    string `kv:"id"`
 	Kind  string
 	Price int64 `kv:"ranking; ranking,by=Kind"`
 }
 
-// Ticket is a record whose ids are numbers in order.
 type Ticket struct {
 	ID   int64  `kv:"id,seq"`
 	Text string `kv:"list"`

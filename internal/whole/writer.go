@@ -12,9 +12,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Writer is a process that makes random changes of every class. Most works are shared by all
-// writers. One is a writer's own: nobody else creates it, deletes it, counts its views or likes it,
-// so the writer knows what to read after its writes.
+// Writer makes random changes of every class. Most works are shared by all writers. Nobody but its
+// writer creates, deletes, views or likes a writer's own work, so the writer knows what to read
+// after its writes.
 type Writer struct {
 	name  string
 	l     *Library
@@ -22,12 +22,12 @@ type Writer struct {
 	diary *Diary
 	calls int
 
-	own      string // id of its own work
+	own      string
 	likes    map[string]bool
 	unclear  bool // an edge of its own work may or may not exist
 	latePush bool // an event of its own may still arrive
 
-	// Within limits a call. If it is nil, a call may take 10 seconds.
+	// Within limits a call; nil: to 10 seconds.
 	Within func(context.Context) (context.Context, context.CancelFunc)
 }
 
@@ -43,7 +43,6 @@ func NewWriter(l *Library, n int, rng *rand.Rand, d *Diary) *Writer {
 
 const callTime = 10 * time.Second
 
-// Step makes one random call.
 func (w *Writer) Step(ctx context.Context) {
 	within := w.Within
 	if within == nil {
@@ -249,7 +248,7 @@ func (w *Writer) unlike(ctx context.Context) {
 	w.liked(ctx, v, err, false)
 }
 
-// liked asserts that the writer reads its own writes.
+// liked requires that the writer reads its own writes.
 func (w *Writer) liked(ctx context.Context, v *Like, err error, is bool) {
 	if v.Work != w.own {
 		return
@@ -275,8 +274,8 @@ func (w *Writer) readLikes(ctx context.Context) {
 	if n, err := list.Count(ctx); err == nil && n != len(w.likes) {
 		w.diary.blame(w.name, "Count of the likes of %s: want %d, got %d", w.own, len(w.likes), n)
 	}
-	// If the answer to an addition was missing, Likes is in doubt until it has been recounted, and
-	// Stats reports that (docs/lists.md). Size and Count are not affected.
+	// If an addition was not answered, Likes is in doubt until it has been recounted, and Stats
+	// reports that. Size and Count are not affected.
 	doubts := w.l.DB.Stats().InDoubt
 	v, err := w.l.Works.Get(ctx, w.own)
 	doubts += w.l.DB.Stats().InDoubt
@@ -383,7 +382,7 @@ func (w *Writer) push(ctx context.Context) {
 	}
 }
 
-// read asserts that listings show only records that belong there, once.
+// read requires that listings show only records that belong there, once.
 func (w *Writer) read(ctx context.Context) {
 	author, tag := pick(w, Authors), pick(w, Tags)
 	seen := map[string]bool{}

@@ -15,7 +15,6 @@ import (
 
 const testPages = 1000
 
-// said is what a peer answered to one question.
 type said struct {
 	Question string
 	Answer   any
@@ -78,8 +77,7 @@ func interview(t *testing.T, p Peer) (all []said) {
 	return append(all, ask(t, ctx, p)...)
 }
 
-// ask asks p about everything. Times of changes are left out, and the ids of pages
-// that a peer has numbered itself.
+// ask leaves out times of changes, and the ids of pages that a peer has numbered itself.
 func ask(t *testing.T, ctx context.Context, p Peer) (all []said) {
 	t.Helper()
 	say := func(question string, answer any, err error) {

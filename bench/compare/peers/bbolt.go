@@ -40,7 +40,6 @@ func key(numbers ...int64) []byte {
 	return k
 }
 
-// part returns the nth number of a key.
 func part(k []byte, n int) int64 { return int64(binary.BigEndian.Uint64(k[8*n:])) }
 
 func (b bboltPeer) Load(_ context.Context, n int) error {
@@ -87,7 +86,6 @@ func (b bboltPeer) Load(_ context.Context, n int) error {
 
 func (b bboltPeer) Close() error { return b.db.Close() }
 
-// put stores p, and moves it in the orders from the position of old.
 func put(tx *bbolt.Tx, old, p *Page) error {
 	data, err := msgpack.Marshal(p)
 	if err != nil {

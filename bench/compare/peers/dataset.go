@@ -11,10 +11,9 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// A data set has more than its pages.
 const (
 	Owners     = 1000 // with Kept visits each
-	Topic      = 1    // the topic that users follow
+	Topic      = 1
 	TopicUsers = 2000 // users who may follow it; those with even numbers do
 )
 
@@ -41,7 +40,6 @@ func word(i int64) string { return words[i%int64(len(words))] }
 // spread permutes 1..n, to numbers from 0; prime must not divide n.
 func spread(i int64, n int, prime int64) int64 { return i * prime % int64(n) }
 
-// MakeBody returns a text of about a KiB.
 func MakeBody(seed uint64) string {
 	r := rand.New(rand.NewPCG(seed, 7))
 	var b strings.Builder
@@ -51,7 +49,6 @@ func MakeBody(seed uint64) string {
 	return b.String()
 }
 
-// inOrder returns the numbers of the pages in the order of their changes.
 func inOrder(n int) []int64 {
 	order := make([]int64, n)
 	for i := range int64(n) {
@@ -60,7 +57,6 @@ func inOrder(n int) []int64 {
 	return order
 }
 
-// batches yields the pages in the order of their changes, size at once.
 func batches(n, size int) iter.Seq[[]Page] {
 	return func(yield func([]Page) bool) {
 		for some := range slices.Chunk(inOrder(n), size) {
@@ -98,7 +94,6 @@ func followers() iter.Seq[int64] {
 	}
 }
 
-// tablesOf returns the data set. tags converts tags to their stored form.
 func tablesOf(n int, tags func([]string) any) []place.Table {
 	order := inOrder(n)
 	return []place.Table{

@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// footprint and follower are GORM's other tables.
 type footprint struct {
 	Owner   int64 `gorm:"primaryKey;autoIncrement:false;index:latest,priority:1"`
 	Visitor int64 `gorm:"primaryKey;autoIncrement:false"`
@@ -33,7 +32,7 @@ func (g gormPeer) Load(ctx context.Context, n int) error {
 		return err
 	}
 	return g.Fill(ctx, "", tablesOf(n, func(tags []string) any {
-		text, _ := json.Marshal(tags) // It cannot fail.
+		text, _ := json.Marshal(tags)
 		return string(text)
 	}))
 }

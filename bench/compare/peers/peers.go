@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// Page is the record of every workload, with GORM's tags.
 type Page struct {
 	ID        int64     `gorm:"primaryKey"`
 	Slug      string    `gorm:"uniqueIndex;not null"`
@@ -28,26 +27,24 @@ func (p *Page) Page() *Page { return p }
 // Row is a page in a peer's own form, so that none pays for conversions.
 type Row interface{ Page() *Page }
 
-// Visit is a footprint: Visitor was at someone's page at the time At.
-type Visit struct{ Visitor, At int64 } // in microseconds since 1970
+type Visit struct{ Visitor, At int64 }
 
 // Peer must be safe for concurrent use.
 type Peer interface {
-	// Load fills an empty peer with a data set of n pages.
 	Load(ctx context.Context, n int) error
 	Close() error
 
 	Get(ctx context.Context, id int64) (Row, error)
 	Newest(ctx context.Context, at string, limit int) ([]Row, error) // by UpdatedAt, from "" or a link on
-	Link(ctx context.Context, offset int) (at string, err error)     // to the pages after the newest offset ones, found once
-	Top(ctx context.Context, limit int) ([]Row, error)               // by Views
-	Rank(ctx context.Context, id int64) (int, error)                 // by Views, 1 is the top
-	Update(ctx context.Context, id int64, body string) error         // and UpdatedAt becomes now
-	View(ctx context.Context, id int64) error                        // adds 1 to Views
-	Insert(ctx context.Context, p *Page) error                       // without an ID; ErrTaken if its slug is
+	Link(ctx context.Context, offset int) (at string, err error)     // to the pages after the newest offset ones
+	Top(ctx context.Context, limit int) ([]Row, error)
+	Rank(ctx context.Context, id int64) (int, error)         // by Views, 1 is the top
+	Update(ctx context.Context, id int64, body string) error // and UpdatedAt becomes now
+	View(ctx context.Context, id int64) error
+	Insert(ctx context.Context, p *Page) error // without an ID; ErrTaken if its slug is
 
-	Visit(ctx context.Context, owner int64, v Visit) error                  // keeps each visitor once, the last 30
-	Visits(ctx context.Context, owner int64, limit int) ([]Visit, error)    // newest first
+	Visit(ctx context.Context, owner int64, v Visit) error // keeps each visitor once, the last 30
+	Visits(ctx context.Context, owner int64, limit int) ([]Visit, error)
 	Follow(ctx context.Context, topic, user int64) error                    // no effect if it exists
 	Unfollow(ctx context.Context, topic, user int64) error                  // no effect if it does not exist
 	Followers(ctx context.Context, topic int64, limit int) ([]int64, error) // in any order
@@ -56,13 +53,11 @@ type Peer interface {
 	Flush(ctx context.Context) error
 }
 
-// ErrTaken means that another page has the slug.
 var ErrTaken = errors.New("the slug is taken")
 
-// Kept is the number of visits kept for an owner.
 const Kept = 30
 
-// All are the peers, ringtree's stores last.
+// All has ringtree's stores last.
 var All = []place.Kind[Peer]{
 	{Name: "gorm-postgres", Server: place.Postgres, Durable: place.Nothing, Open: place.Over(place.GormPostgres("gorm"), onGorm)},
 	{Name: "gorm-sqlite-full", Durable: place.Nothing, File: "gorm-full", Open: place.Over(place.GormSQLite("gorm-full.db", "FULL"), onGorm)},
@@ -78,7 +73,6 @@ var All = []place.Kind[Peer]{
 	{Name: "ringtree-memcached", Server: place.Memcached, Durable: place.Everything, Open: onStore("memcached://%memcached")},
 }
 
-// A link to pages older than t is its microseconds since 1970.
 func momentLink(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 
 func momentOf(link string) (time.Time, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// pgxPeer uses handwritten SQL. pgx prepares each statement once for a connection.
+// pgx prepares each statement once for a connection.
 type pgxPeer struct{ pool *pgxpool.Pool }
 
 func onPgx(pool *pgxpool.Pool) Peer { return &pgxPeer{pool} }

@@ -81,7 +81,6 @@ func (r *ringtree) loadViews(ctx context.Context, n int) error {
 	return nil
 }
 
-// atOnce calls f with 0..n-1, many at a time.
 func atOnce(many, n int, f func(int) error) error {
 	errs := make([]error, many)
 	var running sync.WaitGroup
@@ -96,7 +95,6 @@ func atOnce(many, n int, f func(int) error) error {
 	return errors.Join(errs...)
 }
 
-// id is shorter than generated ids.
 func id(n int64) string { return strconv.FormatInt(n, 36) }
 
 func newRecord(p *Page) *model.Page {

@@ -31,7 +31,6 @@ func slugKey(slug string) string   { return "slug:" + slug }
 func visitsKey(owner int64) string { return "visits:" + number(owner) }
 func topicKey(topic int64) string  { return "topic:" + number(topic) }
 
-// all sends commands in one flight.
 func (r rueidisPeer) all(ctx context.Context, commands ...rueidis.Completed) error {
 	for _, answer := range r.DoMulti(ctx, commands...) {
 		if err := answer.Error(); err != nil {
@@ -41,7 +40,6 @@ func (r rueidisPeer) all(ctx context.Context, commands ...rueidis.Completed) err
 	return nil
 }
 
-// set returns the commands that store p and its place by update.
 func (r rueidisPeer) set(p *Page) ([]rueidis.Completed, error) {
 	data, err := msgpack.Marshal(p)
 	id := number(p.ID)
@@ -108,7 +106,6 @@ func (r rueidisPeer) Get(ctx context.Context, id int64) (Row, error) {
 	return decodePage(page, views)
 }
 
-// decodePages returns the pages of an MGET, with their scores.
 func decodePages(answer rueidis.RedisResult, views func(i int) (float64, error)) ([]Row, error) {
 	values, err := answer.ToArray()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// truth is a peer that is plainly right: slices that it searches and sorts.
+// truth is a peer that is plainly right: it searches and sorts slices.
 type truth struct {
 	pages   []Page
 	visits  map[int64][]Visit
@@ -28,7 +28,6 @@ func (t *truth) Load(_ context.Context, n int) error {
 	return nil
 }
 
-// pages returns the addresses of ps.
 func pages(ps []Page) []Row {
 	all := make([]Row, len(ps))
 	for i := range ps {

@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// OwnCPU returns the CPU time of this process.
 func OwnCPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -51,7 +50,6 @@ func CPU(pid int) (used time.Duration) {
 	return used
 }
 
-// Written returns how many bytes this process has written, 0 if unknown.
 func Written() int64 {
 	text, _ := os.ReadFile("/proc/self/io")
 	for line := range strings.Lines(string(text)) {

@@ -12,10 +12,8 @@ import (
 	"github.com/ringtree/ringtree/bench/internal/sqlite"
 )
 
-// Gorm is a database by GORM.
 type Gorm struct{ *gorm.DB }
 
-// GormPostgres opens GORM on an empty database of PostgreSQL.
 func GormPostgres(name string) Opener[Gorm] {
 	return func(ctx context.Context, p Place) (Gorm, error) {
 		dsn, err := p.NewDatabase(ctx, name)
@@ -26,7 +24,6 @@ func GormPostgres(name string) Opener[Gorm] {
 	}
 }
 
-// GormSQLite opens GORM on a file of SQLite, with a connection for each client.
 func GormSQLite(file, synchronous string) Opener[Gorm] {
 	return func(_ context.Context, p Place) (Gorm, error) {
 		g, err := openGorm(sqlite.Gorm(sqlite.DSN(filepath.Join(p.Dir, file), synchronous)))
@@ -43,13 +40,12 @@ func GormSQLite(file, synchronous string) Opener[Gorm] {
 	}
 }
 
-// openGorm leaves GORM's defaults.
 func openGorm(dialect gorm.Dialector) (Gorm, error) {
 	db, err := gorm.Open(dialect, &gorm.Config{Logger: logger.Discard, TranslateError: true})
 	return Gorm{db}, err
 }
 
-// Fill runs schema and fills tables, faster than GORM does.
+// Fill is faster than GORM.
 func (g Gorm) Fill(ctx context.Context, schema string, tables []Table) error {
 	pool, err := g.DB.DB()
 	if err != nil {
@@ -68,7 +64,6 @@ func (g Gorm) Fill(ctx context.Context, schema string, tables []Table) error {
 	})
 }
 
-// Close closes the database.
 func (g Gorm) Close() error {
 	pool, err := g.DB.DB()
 	if err != nil {
@@ -77,5 +72,4 @@ func (g Gorm) Close() error {
 	return pool.Close()
 }
 
-// Flush has nothing to wait for.
 func (g Gorm) Flush(context.Context) error { return nil }

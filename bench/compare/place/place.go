@@ -4,14 +4,19 @@ package place
 
 import (
 	"context"
+	"errors"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"unsafe"
 )
 
 type Place struct {
-	Dir                        string // for files
+	Dir                        string
 	Postgres, Redis, Memcached string // HOST:PORT of empty servers
-	PostgresDir                string // PostgreSQL's data
+	PostgresDir                string
 	Pids                       map[string]int
 }
 
@@ -20,22 +25,18 @@ func (p Place) Fill(url string) string {
 	return strings.NewReplacer("%s", p.Dir, "%redis", p.Redis, "%memcached", p.Memcached).Replace(url)
 }
 
-// Clients is the maximum number of clients.
 const Clients = 32
 
-// Kind is a peer with the interface T.
 type Kind[T any] struct {
 	Name    string
-	Server  string // the program of its server; "" means none
+	Server  string // the program of its server, or ""
 	Durable string // the loss in a crash of the machine or the server
 	File    string // prefix of its file names, in the folder of a place
 	Open    Opener[T]
 }
 
-// Opener opens a database, or a peer, in a place.
 type Opener[T any] func(context.Context, Place) (T, error)
 
-// Over returns the opener of a peer over a database.
 func Over[D, T any](open Opener[D], peer func(D) T) Opener[T] {
 	return func(ctx context.Context, at Place) (p T, err error) {
 		db, err := open(ctx, at)
@@ -46,7 +47,6 @@ func Over[D, T any](open Opener[D], peer func(D) T) Opener[T] {
 	}
 }
 
-// The losses of a peer in a crash, least first.
 const (
 	Nothing    = "nothing"
 	LastWrites = "the last writes"
@@ -66,4 +66,50 @@ func Files[T any](k Kind[T], at Place) []string {
 		return all
 	}
 	return nil
+}
+
+// Read brings files into the page cache as far as there is room, and returns how many of their
+// bytes are there.
+func Read(files []string) (cached, size int64, err error) {
+	var errs []error
+	for _, name := range files {
+		c, s, err := read(name)
+		cached, size = cached+c, size+s
+		if !errors.Is(err, os.ErrNotExist) { // Servers remove files.
+			errs = append(errs, err)
+		}
+	}
+	return cached, size, errors.Join(errs...)
+}
+
+func read(name string) (cached, size int64, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer f.Close()
+	if size, err = io.Copy(io.Discard, f); err != nil || size == 0 {
+		return 0, size, err
+	}
+	cached, err = resident(f, size)
+	return cached, size, err
+}
+
+func resident(f *os.File, size int64) (int64, error) {
+	data, err := syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		return 0, err
+	}
+	defer syscall.Munmap(data)
+	page := int64(os.Getpagesize())
+	in := make([]byte, (size+page-1)/page)
+	_, _, failed := syscall.Syscall(syscall.SYS_MINCORE, uintptr(unsafe.Pointer(&data[0])), uintptr(size), uintptr(unsafe.Pointer(&in[0])))
+	if failed != 0 {
+		return 0, failed
+	}
+	n := int64(0)
+	for _, there := range in {
+		n += int64(there & 1)
+	}
+	return min(n*page, size), nil
 }

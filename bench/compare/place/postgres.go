@@ -13,7 +13,6 @@ func (p Place) dsn(database string) (string, error) {
 	return "host=" + host + " port=" + port + " user=" + postgresUser + " sslmode=disable dbname=" + database, err
 }
 
-// NewDatabase creates a database, and returns its connection string.
 func (p Place) NewDatabase(ctx context.Context, name string) (string, error) {
 	admin, err := p.dsn("postgres")
 	if err != nil {

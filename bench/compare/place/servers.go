@@ -20,7 +20,6 @@ import (
 	"github.com/ringtree/ringtree/internal/proof/servers"
 )
 
-// The servers, by their programs.
 const (
 	Postgres  = "postgres"
 	Redis     = "redis-server"
@@ -51,7 +50,7 @@ func Program(name string) (string, error) {
 	return found[len(found)-1], nil
 }
 
-// Start starts a server and sets its address in at. stop ends it and removes its data.
+// Start sets the address of a server in at. stop ends it and removes its data.
 func Start(server string, at *Place) (stop func(), err error) {
 	if at.Pids == nil {
 		at.Pids = map[string]int{}
@@ -62,7 +61,6 @@ func Start(server string, at *Place) (stop func(), err error) {
 	case Redis:
 		return at.started(Redis, &at.Redis)(servers.Redis())
 	case Memcached:
-		// Room for a million pages.
 		args := []string{"-m", "8192", "-c", "1024"}
 		if os.Getuid() == 0 {
 			args = append(args, "-u", "nobody")
@@ -84,8 +82,7 @@ func (p *Place) started(server string, addr *string) func(*servers.Process, erro
 
 const postgresUser = "compare"
 
-// startPostgres starts PostgreSQL, durable and configured as its documentation advises, in a new
-// folder.
+// startPostgres configures PostgreSQL as its documentation advises, durable, in a new folder.
 func startPostgres(at *Place) (stop func(), err error) {
 	who, err := ordinaryUser()
 	if err != nil {

@@ -12,14 +12,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
-// Database is a database of ringtree in a place.
 type Database struct {
 	*kvmodel.DB
 	url     string
 	options []kvmodel.Option
 }
 
-// Ringtree opens the database in the store at url, with values filled in by [Place.Fill].
+// Ringtree fills in url by [Place.Fill].
 func Ringtree(url string, options ...kvmodel.Option) Opener[*Database] {
 	return func(ctx context.Context, p Place) (*Database, error) {
 		d := &Database{url: p.Fill(url), options: options}
@@ -27,7 +26,6 @@ func Ringtree(url string, options ...kvmodel.Option) Opener[*Database] {
 	}
 }
 
-// Close closes the database.
 func (d *Database) Close() error { return d.DB.Close(context.Background()) }
 
 func (d *Database) open(ctx context.Context, url string) error {
@@ -38,8 +36,8 @@ func (d *Database) open(ctx context.Context, url string) error {
 	return err
 }
 
-// Load fills the database with load. A file is not synced meanwhile; if another file was filled in
-// the same way, it is copied instead. opened is called whenever the database is opened.
+// Load does not sync a file. If another file was filled in the same way, it is copied instead.
+// opened is called whenever the database is opened.
 func (d *Database) Load(ctx context.Context, opened func(), load func() error) error {
 	file, isFile := strings.CutPrefix(d.url, "bolt:")
 	if !isFile {

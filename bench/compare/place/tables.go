@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Table is a table with its rows.
 type Table struct {
 	name    string
 	columns []string

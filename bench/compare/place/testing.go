@@ -2,7 +2,6 @@ package place
 
 import "testing"
 
-// StartAll starts the installed servers, until t ends.
 func StartAll(t testing.TB) Place {
 	t.Helper()
 	var at Place

@@ -13,18 +13,17 @@ import (
 	"github.com/ringtree/ringtree/examples/conduit"
 )
 
-// said is the answer of a site to one question.
 type said struct {
 	Question string
 	Answer   any
 }
 
-// The answers of ringtree in memory are those of the app's own tests.
+// The app's own tests hold the answers of ringtree in memory.
 func TestSites_AllGiveTheSameAnswers(t *testing.T) {
 	wantSame(t, All, interview)
 }
 
-// wantSame wants the answers in an interview of ringtree in memory from all kinds.
+// wantSame wants the answers of ringtree in memory from all kinds.
 func wantSame[T any](t *testing.T, kinds []place.Kind[T], interview func(*testing.T, place.Kind[T], place.Place) []said, opts ...cmp.Option) {
 	t.Helper()
 	at := place.StartAll(t)
@@ -43,8 +42,8 @@ func wantSame[T any](t *testing.T, kinds []place.Kind[T], interview func(*testin
 	}
 }
 
-// interview opens a site, fills it, and asks for pages of all kinds before and after changes of
-// all kinds.
+// interview opens a site, fills it, and asks for pages of all kinds before and after changes of all
+// kinds.
 func interview(t *testing.T, kind place.Kind[Site], at place.Place) (all []said) {
 	t.Helper()
 	ctx := t.Context()
@@ -88,7 +87,6 @@ func interview(t *testing.T, kind place.Kind[Site], at place.Place) (all []said)
 	return append(all, ask(t, ctx, s, d)...)
 }
 
-// ask asks s for many pages.
 func ask(t *testing.T, ctx context.Context, s Site, d *Data) (all []said) {
 	t.Helper()
 	say := func(question string, answer any, err error) {
@@ -115,7 +113,7 @@ func ask(t *testing.T, ctx context.Context, s Site, d *Data) (all []said) {
 	return all
 }
 
-// withoutTimes returns an answer without its times, and without the random part of a slug.
+// withoutTimes also removes the random part of a slug.
 func withoutTimes(answer any) any {
 	article := func(v *conduit.ArticleView) {
 		v.CreatedAt, v.UpdatedAt = time.Time{}, time.Time{}

@@ -57,7 +57,6 @@ func pairs(n int, next func() [2]int) (all [][2]int) {
 // popular returns one of 0..n-1, low ones more often: the first hundredth one time in twenty.
 func popular(rng *rand.Rand, n int) int { return int(float64(n) * math.Pow(rng.Float64(), 1.5)) }
 
-// Popular returns an article, preferring new ones.
 func (d *Data) Popular(rng *rand.Rand) int {
 	return len(d.Articles) - 1 - popular(rng, len(d.Articles))
 }
@@ -83,7 +82,6 @@ func comment(n int) string {
 
 var letters = []rune("abcdefghij klmnop qrst uvw xyz, etaoin shrdlu. 東京検索")
 
-// Body returns a text of about 2 KiB.
 func Body(seed int) string {
 	rng := rand.New(rand.NewPCG(uint64(seed), 7))
 	text := make([]rune, 2000)
@@ -93,5 +91,4 @@ func Body(seed int) string {
 	return string(text)
 }
 
-// made returns the time of the loaded article, comment or other thing number n.
 func made(n int) time.Time { return time.Unix(1_700_000_000+int64(n), 0).UTC() }

@@ -13,7 +13,6 @@ import (
 // Forum is a link site, [forum], on a peer. It must be safe for concurrent use. A reader is the
 // number of a user, -1 for a guest.
 type Forum interface {
-	// Load fills the empty site.
 	Load(ctx context.Context, d *Threads) error
 	Close() error
 
@@ -28,7 +27,6 @@ type Forum interface {
 	Comment(ctx context.Context, reader, story, parent int, text string) error // parent -1: on the story
 	Submit(ctx context.Context, reader int, n forum.NewStory) error
 
-	// Flush returns when all writes are visible.
 	Flush(ctx context.Context) error
 }
 
@@ -72,7 +70,7 @@ func NewThreads(n int) *Threads {
 		tag := popular(rng, Tags)
 		d.Stories = append(d.Stories, Post{popular(rng, d.Users), [2]int{tag, (tag + 1 + popular(rng, Tags/2)) % Tags}})
 	}
-	latest := make([]int, len(d.Stories)) // comment of each story
+	latest := make([]int, len(d.Stories))
 	for i := range latest {
 		latest[i] = -1
 	}

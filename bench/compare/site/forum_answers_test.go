@@ -14,12 +14,11 @@ import (
 	"github.com/ringtree/ringtree/examples/forum"
 )
 
-// The answers of ringtree in memory are those of the forum's own tests.
+// The forum's own tests hold the answers of ringtree in memory.
 func TestForums_AllGiveTheSameAnswers(t *testing.T) {
 	wantSame(t, Forums, interviewForum, cmpopts.EquateEmpty())
 }
 
-// interviewForum opens a forum, fills it, and asks for pages before and after changes of all kinds.
 func interviewForum(t *testing.T, kind place.Kind[Forum], at place.Place) (all []said) {
 	t.Helper()
 	ctx := t.Context()
@@ -64,7 +63,6 @@ func own(is bool) error {
 	return nil
 }
 
-// askForum asks f for all pages.
 func askForum(t *testing.T, ctx context.Context, f Forum, d *Threads) (all []said) {
 	t.Helper()
 	say := func(question string, page *forum.Page, err error) {

@@ -12,14 +12,14 @@ import (
 	"github.com/ringtree/ringtree/examples/forum"
 )
 
-// sqlForum is the forum in handwritten SQL, with an index for each page of the site, and the
-// numbers of stories, comments and users in columns.
+// sqlForum is handwritten SQL, with an index for each page of the site, and the numbers of stories,
+// comments and users in columns.
 type sqlForum struct {
 	database
 	lock string // added to a query for rows to be changed
 }
 
-// forumOnPgx locks the rows that it reads to change them. SQLite has one writer.
+// SQLite has one writer, so only PostgreSQL locks the rows that it reads to change them.
 func forumOnPgx(d database) Forum    { return sqlForum{d, " FOR UPDATE"} }
 func forumOnSQLite(d database) Forum { return sqlForum{d, ""} }
 
@@ -99,7 +99,6 @@ func (s sqlForum) Load(ctx context.Context, d *Threads) error {
 	)
 }
 
-// wordsOf returns the words of a title, each once.
 func wordsOf(title string) []string {
 	words := strings.Fields(strings.ToLower(title))
 	slices.Sort(words)
@@ -145,7 +144,6 @@ func (r *storyRow) story() *forum.Story {
 	return &r.Story
 }
 
-// stories queries the stories of a page.
 func stories(p *forum.Page, reader int, where string, args ...any) query {
 	return query{storyViews + where, append([]any{of(reader)}, args...), func(scan func(...any) error) error {
 		var r storyRow
@@ -173,7 +171,6 @@ func (r *commentRow) view() forum.CommentView {
 	return forum.CommentView{Comment: &r.Comment, Vote: r.vote}
 }
 
-// remarks queries the comments of a page, with their stories.
 func remarks(p *forum.Page, reader int, where string, args ...any) query {
 	return query{commentViews + where, append([]any{of(reader)}, args...), func(scan func(...any) error) error {
 		var r commentRow

@@ -63,7 +63,6 @@ func onGorm(g place.Gorm) Site { return gormSite{g} }
 
 func (g gormSite) Load(ctx context.Context, d *Data) error { return g.Fill(ctx, schema, tablesOf(d)) }
 
-// page returns the newest articles of scope, as viewer sees them.
 func (g gormSite) page(ctx context.Context, viewer int, scope func(*gorm.DB) *gorm.DB) (*conduit.ArticlePage, error) {
 	db := g.WithContext(ctx)
 	var total int64
@@ -106,7 +105,6 @@ func (g gormSite) views(ctx context.Context, viewer int, found []gormArticle) ([
 	return views, nil
 }
 
-// follows returns which authors viewer follows.
 func (g gormSite) follows(ctx context.Context, viewer int, authors []int64) (map[int64]bool, error) {
 	var found []gormFollow
 	err := g.WithContext(ctx).Where("reader = ? AND author IN ?", of(viewer), authors).Find(&found).Error

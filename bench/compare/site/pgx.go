@@ -50,7 +50,6 @@ func eachRow(rows pgx.Rows, f func(scan func(...any) error) error) error {
 	return rows.Err()
 }
 
-// taken returns errTaken for a unique violation.
 func taken(err error) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "23505" {
 		return errTaken

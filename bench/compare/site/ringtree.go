@@ -57,13 +57,12 @@ func (r *ringtree) load(ctx context.Context, d *Data) error {
 		r.Flush(ctx))
 }
 
-// nextMillisecond waits: articles of one millisecond are in no particular order in a timeline.
+// Articles of one millisecond are in no particular order in a timeline.
 func nextMillisecond() {
 	for now := time.Now().UnixMilli(); time.Now().UnixMilli() == now; time.Sleep(50 * time.Microsecond) {
 	}
 }
 
-// create creates n records, 500 at once.
 func create[T any](ctx context.Context, createMulti func(context.Context, []*T) error, n int, record func(i int) *T) error {
 	all := make([]*T, n)
 	for i := range all {

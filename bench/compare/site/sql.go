@@ -20,14 +20,12 @@ type database interface {
 	write(ctx context.Context, statements ...query) error
 	// change runs f in a transaction.
 	change(ctx context.Context, f func(tx transaction) error) error
-	// load runs the schema, and fills tables with rows.
 	load(ctx context.Context, schema string, tables ...place.Table) error
 	close() error
 }
 
 type transaction interface {
 	exec(ctx context.Context, sql string, args ...any) (affected int64, err error)
-	// get scans the row of a query, and reports whether there is one.
 	get(ctx context.Context, sql string, args []any, to ...any) (bool, error)
 }
 
@@ -38,11 +36,10 @@ type query struct {
 	row  func(scan func(...any) error) error
 }
 
-// errTaken means that a unique value is taken.
 var errTaken = errors.New("taken")
 
-// sqlSite is the app in handwritten SQL, with an index for each page, and an article's favorites
-// and tags in columns too.
+// sqlSite is handwritten SQL, with an index for each page, and an article's favorites and tags in
+// columns too.
 type sqlSite struct{ database }
 
 func onSQL(d database) Site { return sqlSite{d} }
@@ -98,7 +95,6 @@ func (s sqlSite) Load(ctx context.Context, d *Data) error {
 func (s sqlSite) Close() error                { return s.close() }
 func (s sqlSite) Flush(context.Context) error { return nil }
 
-// of returns the id of a viewer.
 func of(viewer int) int64 { return int64(viewer) + 1 }
 
 const (
@@ -123,7 +119,7 @@ func (p *profile) fill(to *conduit.Profile) {
 	}
 }
 
-// scanArticle returns an article without its body; more are further columns.
+// scanArticle leaves out the body; more are further columns.
 func scanArticle(scan func(...any) error, more ...any) (v conduit.ArticleView, err error) {
 	var tags string
 	var made, edited int64
@@ -264,7 +260,6 @@ func (s sqlSite) publish(ctx context.Context, viewer int, slug string, n conduit
 	return v, s.write(ctx, append(statements, oneArticle(v, viewer, slug))...)
 }
 
-// slugOf returns the slug of a title, as the app does.
 func slugOf(title string) string {
 	return strings.Join(strings.Fields(strings.ToLower(title)), "-")
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// The subjects of the queries.
 const (
 	id, slug, ann, tag, title = "p07", "slug07", "ann", "go", "On trees"
 	pages                     = 3
@@ -211,7 +210,6 @@ func slugs(posts []*Post) (all []string) {
 	return all
 }
 
-// Fill creates the records of package before's tables.
 func Fill(ctx context.Context, m *Models) error {
 	err := m.Users.CreateMulti(ctx, []*User{{ID: ann, Name: "Ann"}, {ID: "bob", Name: "Bob"}})
 	for i := range 20 * pages {

@@ -9,7 +9,6 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// The subjects of the queries.
 const (
 	id, slug, ann, tag, title = "p07", "slug07", "ann", "go", "On trees"
 	pages                     = 3
@@ -199,7 +198,6 @@ func slugs(posts []Post) (all []string) {
 	return all
 }
 
-// Fill creates the tables.
 func Fill(db *gorm.DB) error {
 	if err := db.AutoMigrate(&User{}, &Post{}, &PostTag{}, &Comment{}, &Like{}); err != nil {
 		return err

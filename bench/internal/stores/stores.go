@@ -6,13 +6,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Outliving is a store that its users do not close.
+// Outliving is not closed by its users.
 type Outliving struct{ kvmodel.Store }
 
-// Powers returns the powers of the store.
 func (o Outliving) Powers() kv.Powers { return kv.PowersOf(o.Store) }
 
-// Close does nothing.
 func (Outliving) Close() error { return nil }
 
 // With is a store with some of its powers.
@@ -21,5 +19,4 @@ type With struct {
 	Has kv.Powers
 }
 
-// Powers returns Has.
 func (w With) Powers() kv.Powers { return w.Has }

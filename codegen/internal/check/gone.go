@@ -26,12 +26,11 @@ func recallGone(p *model.Package, old *lock) {
 	}
 }
 
-// noteGone notes a former feature, unless m has it again.
 func noteGone(m *model.Model, kind, name string) {
 	isTotal := m.Total && name == model.TotalName
 	switch kind {
 	case "index":
-		if name == model.TotalName { // Its numbers are those of a counter.
+		if name == model.TotalName {
 			m.Gone.Counters = with(m.Gone.Counters, name, isTotal)
 		}
 		has := isTotal || slices.ContainsFunc(m.Indexes, func(x *model.Index) bool { return x.Stored == name || x.Values && x.ValuesStored() == name })

@@ -25,23 +25,22 @@ const lockComment = `# What this package stores, as of the last run of kvgen. Ke
 // Lines are sorted, for readable diffs.
 type lock struct {
 	path   string
-	models []*lockedModel // sorted by name
+	models []*lockedModel
 }
 
 type lockedModel struct {
 	name    string
-	source  *model.Model // nil in a lock read from a file
+	source  *model.Model
 	version int
-	items   map[string][]lockedItem // by their words
+	items   map[string][]lockedItem
 	line    int
 }
 
-// lockWords are the words of the items, in the order of the file. An id has them in the order of the
-// key, and gone the kind and name of each former feature; those of events are the options that
-// determine their keys, and that of a history is the number of kept bodies, as "keep".
+// lockWords are in the order of the file. The items of an id are in the order of the key; gone has
+// the kind and name of each former feature, events the options that determine their keys, and
+// history the number of kept bodies, as "keep".
 var lockWords = []string{"id", "field", "index", "events", "counter", "history", "gone"}
 
-// lockedItem is a stored name with its form.
 type lockedItem struct {
 	name, form string
 	line       int       // in a lock read from a file

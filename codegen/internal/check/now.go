@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// lockOf returns the lock of p, according to its source.
 func lockOf(p *model.Package) *lock {
 	l := &lock{path: filepath.Join(p.Dir, output.LockName)}
 	// Problems with types are reported when the codecs are written.
@@ -26,7 +25,6 @@ func lockOf(p *model.Package) *lock {
 	return l
 }
 
-// lockedOf returns the stored data of m.
 func lockedOf(m *model.Model, f *stored.Forms) *lockedModel {
 	w := &fieldWalk{Forms: f, open: map[types.Type]bool{m.Type: true}}
 	w.walk(m.Type, "")
@@ -66,7 +64,6 @@ func lockedOf(m *model.Model, f *stored.Forms) *lockedModel {
 	return k
 }
 
-// eventsKeys returns the options that the keys of events depend on.
 func eventsKeys(e *model.Events) []lockedItem {
 	switch e.Layout {
 	case "ring":
@@ -97,7 +94,6 @@ type fieldWalk struct {
 	open  map[types.Type]bool // types on the path, so that recursion ends
 }
 
-// walk lists a field with older names under each.
 func (w *fieldWalk) walk(t types.Type, prefix string) {
 	for _, f := range w.Fields(t, t.Underlying().(*types.Struct), "", token.NoPos) {
 		for i, name := range f.Names {
@@ -107,7 +103,7 @@ func (w *fieldWalk) walk(t types.Type, prefix string) {
 	}
 }
 
-// form returns the stored form of t: types of one form can read each other's values.
+// Types of one form can read each other's values.
 func (w *fieldWalk) form(t types.Type, name string) string {
 	switch {
 	case stored.IsTime(t) || w.IsTimeLike(t):
@@ -126,7 +122,7 @@ func (w *fieldWalk) form(t types.Type, name string) string {
 		return w.form(u.Elem(), name)
 	case *types.Map:
 		return "map[" + w.form(u.Key(), name) + "]" + w.form(u.Elem(), name+"{}")
-	case interface{ Elem() types.Type }: // slices, arrays
+	case interface{ Elem() types.Type }:
 		return w.listForm(u.Elem(), name)
 	case *types.Struct:
 		return w.structForm(t, name)

@@ -12,17 +12,16 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/problem"
 )
 
-// comparison looks for stored data that would become unreadable if now replaced old.
+// comparison looks for stored data that now would make unreadable.
 type comparison struct {
 	*problem.Reporter
 	old, now *lock
 }
 
-// Lock returns the lock file of p. Unless accept is set, it reports changes that would orphan
-// stored data. It notes former features on the models.
+// Lock returns the lock file of p, and notes former features on the models. Unless accept is set,
+// it reports changes that would orphan stored data.
 func Lock(r *problem.Reporter, p *model.Package, accept bool) output.File {
 	if accept {
-		// Replace an unreadable lock file.
 		recallGone(p, readLock(&problem.Reporter{Fset: r.Fset, Dir: r.Dir}, p.Dir))
 		now := lockOf(p)
 		return output.File{Path: now.path, Text: now.text()}
@@ -34,7 +33,6 @@ func Lock(r *problem.Reporter, p *model.Package, accept bool) output.File {
 	return output.File{Path: now.path, Text: now.text()}
 }
 
-// refuse reports each such change with its remedy. Additions are fine.
 func (c comparison) refuse() {
 	for _, was := range c.old.models {
 		is := c.now.model(was.name)

@@ -19,7 +19,6 @@ type rules struct {
 	model  *model.Model
 }
 
-// Models reports problems of the models of p, each taken as a whole.
 func Models(r *problem.Reporter, s *load.Source, p *model.Package) {
 	for _, m := range p.Models {
 		c := rules{r, s, m}
@@ -42,13 +41,13 @@ var recordMethods = []string{
 
 var hookShapes = []struct {
 	stored.MethodShape
-	form string // for messages
+	form string
 }{
 	{stored.MethodShape{Name: "Upgrade", Params: "int", Results: "error"}, "func(from int) error"},
 	{stored.MethodShape{Name: "Validate", Results: "error"}, "func() error"},
 }
 
-// hooks reports methods that the library would not call because of their signature.
+// The library would not call these methods because of their signature.
 func (c rules) hooks() {
 	methods := types.NewMethodSet(types.NewPointer(c.model.Type))
 	for _, hook := range hookShapes {
@@ -151,7 +150,6 @@ func (c rules) names() {
 	}
 }
 
-// total claims the names that count adds.
 func (c rules) total(taken map[string]string) {
 	if !c.model.Total {
 		return

@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The test reads the files of kvmodel, since an import would make go mod tidy look up what that
-// needs for each app that has kvgen as a tool.
+// An import of kvmodel would burden the go.mod of apps that have kvgen as a tool, so the test reads
+// its files.
 func TestRecordMethods_AreThoseOfRecords(t *testing.T) {
-	// The field that a generated type embeds, and one that is to come.
+	// one is embedded in a generated type
 	want := []string{"Records", "History"}
 	files, err := filepath.Glob("../../../kvmodel/*.go")
 	if err != nil || len(files) == 0 {
@@ -41,7 +41,6 @@ func TestRecordMethods_AreThoseOfRecords(t *testing.T) {
 	}
 }
 
-// isMethodOf reports whether f is a method of pointers to a generic type of that name.
 func isMethodOf(f *ast.FuncDecl, name string) bool {
 	if f.Recv == nil {
 		return false

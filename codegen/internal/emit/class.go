@@ -26,7 +26,6 @@ func (w *printer) class(m *model.Model) {
 	w.Write(codec)
 }
 
-// collection writes the type with the records and indexes of m.
 func (w *printer) collection(m *model.Model) {
 	w.printf("// %s\n", strings.Join(doc(m), "\n// "))
 	w.printf("type %s struct {\n*%s.Records[%s]", m.Collection, w.names.runtime("kvmodel"), w.args(m))
@@ -105,7 +104,6 @@ func (w *printer) made(m *model.Model, all []handle) {
 	w.printf("}\n")
 }
 
-// identity writes how to get and set an id, and make it a key.
 func (w *printer) identity(m *model.Model) {
 	v, typ, id := variable(m), m.Type.Obj().Name(), w.names.typeString(m.IDType)
 	get, set := v+"."+m.ID[0].Name, "id"
@@ -134,8 +132,8 @@ func (w *printer) times(m *model.Model) {
 	}
 }
 
-// guard writes lines that stop compiling when the struct, its tags or its methods change. Struct
-// types are assignable only if their tags are the same; the names of the types say how to fix it.
+// guard writes lines that stop compiling when the struct, its tags or its methods change: the names
+// of the types say how to fix it.
 func (w *printer) guard(m *model.Model) {
 	typ := m.Type.Obj().Name()
 	w.printf("// These lines stop compiling when %s changes: run go generate again.\n", typ)

@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// emit returns the codec of model and of types that are first reached from it.
 func (s *codecSet) emit(model *types.Named) []byte {
 	s.out.Reset()
 	s.model(model)

@@ -8,7 +8,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// call returns the statement that writes or reads (verb) a t at pointer through stream.
+// The statement writes or reads (verb) a t at pointer through stream.
 func (s *codecSet) call(verb string, t types.Type, stream, pointer string, in stored.Place) string {
 	t = types.Unalias(t)
 	if s.IsTimeLike(t) {
@@ -46,7 +46,7 @@ func (s *codecSet) call(verb string, t types.Type, stream, pointer string, in st
 	return ""
 }
 
-// function returns the function that writes or reads a t in a slice, map or pointer.
+// The function writes or reads a t in a slice, map or pointer.
 func (s *codecSet) function(verb string, t types.Type, in stored.Place) string {
 	t = types.Unalias(t)
 	if !s.IsTimeLike(t) && !s.ownNil(verb, t) {
@@ -61,8 +61,8 @@ func (s *codecSet) function(verb string, t types.Type, in stored.Place) string {
 	return fmt.Sprintf("func(%s *%s.%s, v *%s) { %s }", letter, s.runtime(), stream, s.typeName(t, in.Pos), s.call(verb, t, letter, "v", in))
 }
 
-// direct returns the function for t, or "" for an unnamed slice, array, map or pointer. It reports
-// types without a stored form.
+// direct returns "" for an unnamed slice, array, map or pointer. It reports types without a stored
+// form.
 func (s *codecSet) direct(verb string, t types.Type, in stored.Place) string {
 	codec := s.runtime() + "." + verb
 	if stored.IsTime(t) {

@@ -8,18 +8,16 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// The database may keep a record in memory and give each caller a copy. The functions written here
-// copy the data behind slices, maps and pointers.
+// The database keeps a record in memory and gives each caller a copy, which must not share data.
 
 type copying int
 
 const (
-	plainly copying = iota // a shallow copy is enough
-	deeply                 // shared data must be copied
-	never                  // only the type itself could do it
+	plainly copying = iota
+	deeply
+	never // only the type itself could do it
 )
 
-// copyingOf returns how to copy a t. within has the types on the path.
 func (s *codecSet) copyingOf(t types.Type, within ...types.Type) copying {
 	t = types.Unalias(t)
 	for _, outer := range within {
@@ -64,7 +62,6 @@ func (s *codecSet) copyingOf(t types.Type, within ...types.Type) copying {
 	return never
 }
 
-// copyModel returns the codec's field for copies, if they can be made.
 func (s *codecSet) copyModel(model *types.Named) string {
 	switch s.copyingOf(model) {
 	case plainly:

@@ -12,14 +12,14 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// codecSet writes the codecs of the models of a package and, once each, of all types they reach.
-// The output depends only on the types and their order.
+// codecSet writes the codecs of the models of a package and, once each, of all types they reach, in
+// their order.
 type codecSet struct {
 	*stored.Forms
-	names   map[string]string // helper names by type
+	names   map[string]string
 	imports *imports
-	parts   []codecPart // named parts, in the order of writing
-	done    int         // number of parts written
+	parts   []codecPart // in the order of writing
+	done    int
 	out     bytes.Buffer
 }
 
@@ -33,9 +33,9 @@ type codecPart struct {
 type part int
 
 const (
-	streamPart part = iota // the functions that write and read it
-	fieldsPart             // the function that knows its fields
-	copyPart               // the function that makes a copy independent
+	streamPart part = iota
+	fieldsPart
+	copyPart
 )
 
 func newCodecSet(f *stored.Forms, names *imports) *codecSet {
@@ -50,7 +50,6 @@ func (s *codecSet) codecOf(t types.Type, place string, pos token.Pos) string {
 	return base
 }
 
-// fieldsOf schedules the function for the fields of t, and returns its name.
 func (s *codecSet) fieldsOf(t types.Type, place string, pos token.Pos) string {
 	base := s.helper(t, place)
 	s.need(codecPart{t, base, pos, fieldsPart})
@@ -68,8 +67,7 @@ func (s *codecSet) codecName(model *types.Named) string {
 	return english.Uncapital(s.helper(model, "")) + "Codec"
 }
 
-// helper returns the base name of the functions for t, with a number if an identifier made of it is
-// in use.
+// helper adds a number if an identifier made of the name is in use.
 func (s *codecSet) helper(t types.Type, place string) string {
 	key := types.TypeString(t, nil)
 	if name := s.names[key]; name != "" {
@@ -97,7 +95,7 @@ func identifiers(name string) []string {
 	return []string{"write" + name, "read" + name, "read" + name + "Field", "copy" + name, lower + "Fields", lower + "Codec"}
 }
 
-// mangled returns a name for t in an identifier: Page, GeoPoint, PairStringSliceInt.
+// mangled returns GeoPoint, PairStringSliceInt.
 func mangled(t types.Type, home *types.Package) string {
 	switch t := types.Unalias(t).(type) {
 	case *types.Basic:
@@ -123,7 +121,7 @@ func mangled(t types.Type, home *types.Package) string {
 	return "Value"
 }
 
-// typeName returns t as written in the package. It reports a t that the package cannot name.
+// It reports a t that the package cannot name.
 func (s *codecSet) typeName(t types.Type, pos token.Pos) string {
 	s.checkNameable(t, pos)
 	return s.imports.typeString(t)
@@ -134,7 +132,7 @@ func (s *codecSet) checkNameable(t types.Type, pos token.Pos) {
 	case *types.Map:
 		s.checkNameable(t.Key(), pos)
 		s.checkNameable(t.Elem(), pos)
-	case interface{ Elem() types.Type }: // pointers, slices, arrays
+	case interface{ Elem() types.Type }:
 		s.checkNameable(t.Elem(), pos)
 	case *types.Named:
 		obj := t.Obj()

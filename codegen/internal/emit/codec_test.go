@@ -172,14 +172,12 @@ func TestCodecSet_Emit_EmbeddedMarshallerDoesNotSpeakForTheWhole(t *testing.T) {
 	}
 }
 
-// testPackage is a package to write codecs for.
 type testPackage struct {
 	*types.Package
 	fset  *token.FileSet
 	files []*ast.File
 }
 
-// newPackage type-checks sources as the package at path, as far as they go.
 func newPackage(t *testing.T, path string, sources ...string) *testPackage {
 	t.Helper()
 	p := &testPackage{fset: token.NewFileSet()}
@@ -199,8 +197,6 @@ func newPackage(t *testing.T, path string, sources ...string) *testPackage {
 	return p
 }
 
-// exported is shared, since it asks the go command just once what the packages that tests import
-// export.
 var exported = sync.OnceValue(func() types.Importer {
 	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", samplePath+"/...", "go/scanner", "net", "text/scanner")
 	out, err := list.Output()
@@ -219,7 +215,6 @@ func (p *testPackage) named(name string) *types.Named {
 	return p.Scope().Lookup(name).Type().(*types.Named)
 }
 
-// firstStruct returns the name of the first type of the source.
 func (p *testPackage) firstStruct() string {
 	for _, decl := range p.files[0].Decls {
 		if gen, ok := decl.(*ast.GenDecl); ok && gen.Tok == token.TYPE {
@@ -247,7 +242,6 @@ func (p *testPackage) set(models ...string) *codecSet {
 	return newCodecSet(&stored.Forms{Reporter: &problem.Reporter{Fset: p.fset}, Pkg: p.Package, Writes: writes}, newImports(p.Package, taken))
 }
 
-// generate returns the file of the codecs of the named models.
 func (p *testPackage) generate(t *testing.T, set *codecSet, models ...string) string {
 	t.Helper()
 	var body bytes.Buffer

@@ -19,7 +19,6 @@ func receiverName(typ string) string {
 	return first
 }
 
-// composite returns the literal of a key with the parts of v.
 func composite(typ string, parts []model.Part, v string) string {
 	return typ + "{" + each(parts, func(p model.Part) string { return p.Name + ": " + p.Expr(v) }) + "}"
 }
@@ -36,7 +35,6 @@ func each[T any](items []T, text func(T) string) string {
 	return strings.Join(texts, ", ")
 }
 
-// condition returns the spec's field for the condition of x, if any, after before.
 func condition(x *model.Index, before string) string {
 	c, typ, v := x.Condition(), x.Model.Type.Obj().Name(), variable(x.Model)
 	switch {
@@ -48,7 +46,6 @@ func condition(x *model.Index, before string) string {
 	return fmt.Sprintf("%sIf: func(%s *%s) bool { return %s.%s },", before, v, typ, v, c.Name)
 }
 
-// keyExpr returns the expression that makes keys of a t.
 func keyExpr(t types.Type, names *imports) string {
 	kvmodel := names.runtime("kvmodel")
 	typ := names.typeString(t)

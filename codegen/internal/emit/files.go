@@ -1,5 +1,5 @@
-// Package emit is the last step: it prints models and decides nothing. Types that cannot be stored
-// are found here, while codecs are written.
+// Package emit is the last step: it prints models and decides nothing. It also reports types that
+// cannot be stored.
 package emit
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// Files returns kv.go, and a file beside each one with models, by path. It reports types that
-// cannot be stored.
+// Files returns kv.go, and a file beside each one with models. It reports types that cannot be
+// stored.
 func Files(r *problem.Reporter, p *model.Package) []output.File {
 	if len(p.Models) == 0 {
 		return nil
@@ -46,7 +46,6 @@ func Files(r *problem.Reporter, p *model.Package) []output.File {
 	return files
 }
 
-// takenNames returns names that generated code must not reuse.
 func takenNames(p *model.Package) map[string]bool {
 	taken := map[string]bool{"Models": true, "New": true}
 	for _, name := range p.Declared {
@@ -64,7 +63,6 @@ func takenNames(p *model.Package) map[string]bool {
 	return taken
 }
 
-// locals returns the variables in generated code.
 func locals(p *model.Package) []string {
 	names := []string{"a", "b", "c", "d", "k", "m", "r", "v", "w", "id", "db", "enc", "dec", "name"}
 	for _, m := range p.Models {
@@ -109,4 +107,16 @@ func (w *printer) file(path, pkg string) output.File {
 		return output.File{Path: path, Text: b.Bytes(), Fault: fmt.Errorf("generated code that does not parse, a bug in kvgen: %w", err)}
 	}
 	return output.File{Path: path, Text: text}
+}
+
+// Program returns a command that inspects databases with the models of p. dir is its directory in
+// the module.
+func Program(p *model.Package, name, dir string) ([]byte, error) {
+	names := newImports(p.Types, map[string]bool{"main": true, "db": true})
+	inspect, kvmodel := names.runtime("inspect"), names.runtime("kvmodel")
+	models := names.add(p.Path, p.Name)
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "// Command %s looks into the app's database: go run %s help\npackage main\n\n%s\n", name, dir, names.decl())
+	fmt.Fprintf(&b, "func main() {\n%s.Main(func(db *%s.DB) []%[2]s.Model { return %s.New(db).All() })\n}\n", inspect, kvmodel, models)
+	return format.Source(b.Bytes())
 }

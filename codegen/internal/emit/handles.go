@@ -7,15 +7,13 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// handle is a field of a collection: its name, type and expression, its description, and the trips
-// of using it.
 type handle struct {
 	name, typ, make, line, read string
 
-	reads string // what the method of a ranking reads, for the plan
+	reads string
 
-	// parts, if any, are the fields of a handle that is a struct, the first embedded. They are made
-	// in order, in c, the collection.
+	// parts are the fields of a handle that is a struct, the first embedded. They are made in
+	// order, in c, the collection.
 	parts []handle
 }
 
@@ -76,7 +74,6 @@ var batches = map[string]batch{
 	"every":   {"Every", "rankings follow before the reply"},
 }
 
-// tally returns the counter that rankings follow.
 func tally(c *model.Counter) string {
 	of := "Tally"
 	switch {
@@ -106,8 +103,7 @@ func counterLine(c *model.Counter) string {
 	return text
 }
 
-// counterTrips returns the trips of using c. A ranking that follows before the reply takes six, and
-// one more to find out its owner.
+// A ranking that follows before the reply takes six trips, and one more to find out its owner.
 func counterTrips(c *model.Counter) string {
 	if c.List != nil {
 		return "Get 1"

@@ -15,25 +15,23 @@ import (
 
 const module = "github.com/ringtree/ringtree/"
 
-// imports names the packages imported by the generated files of a package, each by one unique name.
+// imports gives each package imported by the generated files one unique name.
 type imports struct {
 	own    *types.Package
-	taken  map[string]bool   // the names in use
-	names  map[string]string // by path
+	taken  map[string]bool
+	names  map[string]string
 	plain  map[string]string // the packages' own names, by path
-	needed map[string]bool   // the paths needed by the current file
-	locals []string          // the names of variables
-	hidden []types.Object    // types of the package hidden by a variable
+	needed map[string]bool
+	locals []string
+	hidden []types.Object // types of the package hidden by a variable
 }
 
 func newImports(own *types.Package, taken map[string]bool) *imports {
 	return &imports{own: own, taken: maps.Clone(taken), names: map[string]string{}, plain: map[string]string{}, needed: map[string]bool{}}
 }
 
-// runtime imports a package of the library and returns its name.
 func (im *imports) runtime(dir string) string { return im.add(module+dir, path.Base(dir)) }
 
-// add imports a package and returns its name in the file.
 func (im *imports) add(importPath, name string) string {
 	im.needed[importPath] = true
 	if known, ok := im.names[importPath]; ok {

@@ -17,7 +17,6 @@ func makeUnique(x *model.Index, n *imports) string {
 	return n.runtime("index") + ".NewUnique(r, " + indexSpec(x, n) + heldFor(x, n) + ")"
 }
 
-// heldFor returns the argument for how long a record holds its values.
 func heldFor(x *model.Index, n *imports) string {
 	if x.For == 0 {
 		return ""
@@ -27,7 +26,6 @@ func heldFor(x *model.Index, n *imports) string {
 		n.runtime("index"), durationExpr(x.For, t), v, x.Model.Type.Obj().Name(), t, x.Model.Created)
 }
 
-// durationExpr returns d in the largest unit that fits.
 func durationExpr(d time.Duration, t string) string {
 	unit, name := time.Nanosecond, "Nanosecond"
 	for larger, its := range map[time.Duration]string{time.Second: "Second", time.Minute: "Minute", time.Hour: "Hour"} {
@@ -65,7 +63,6 @@ func listsLine(x *model.Index) string {
 	return text
 }
 
-// withValues returns the handle of a list and its values.
 func withValues(x *model.Index, lists handle, n *imports) handle {
 	name := lists.name
 	lists.name = "Lists"
@@ -89,7 +86,7 @@ func valuesLine(x *model.Index) string {
 	return line
 }
 
-// phrase describes the key of x: "a Slug", "a value among Tags".
+// phrase returns "a Slug", "a value among Tags".
 func phrase(x *model.Index) string {
 	what := english.List(labels(x.Parts))
 	if x.Many {
@@ -106,7 +103,6 @@ func labels(parts []model.Part) []string {
 	return names
 }
 
-// generic returns an index type of the library for the records, the types between, and the values.
 func generic(x *model.Index, names *imports, pkg, name string, between ...types.Type) string {
 	args := names.typeString(x.Model.Type)
 	for _, t := range append(between, x.Value) {
@@ -189,4 +185,25 @@ func values(x *model.Index, typ, v string) string {
 		return fmt.Sprintf("[]%s{%s}", typ, composite("", x.Parts, v))
 	}
 	return fmt.Sprintf("[]%s{%s}", typ, x.Parts[0].Expr(v))
+}
+
+func byExpr(x *model.Index, by *model.By, n *imports) string {
+	typ, v, value := x.Model.Type.Obj().Name(), variable(x.Model), n.typeString(by.Value)
+	field, result, expr, limit := "Value", value, by.Parts[0].Expr(v), ""
+	switch {
+	case by.Many:
+		field, result = "Values", "[]"+value
+		limit = fmt.Sprintf("\nField: %q,%s", by.Parts[0].Name, maxExpr(x))
+	case by.Group != "":
+		expr = composite(value, by.Parts, v)
+	}
+	return fmt.Sprintf("%s.By[%s, %s]{\nKey: %s,\n%s: func(%s *%s) %s { return %s },%s\n}",
+		n.runtime("kvmodel"), typ, value, keyExpr(by.Value, n), field, v, typ, result, expr, limit)
+}
+
+func byLine(by *model.By) string {
+	if by.Many {
+		return ", per value among " + english.List(labels(by.Parts))
+	}
+	return ", per " + english.List(labels(by.Parts))
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// doc returns the comment on the collection: its access plan.
 func doc(m *model.Model) []string {
 	held := "and the indexes kept over them"
 	if len(m.Indexes) == 0 {
@@ -47,7 +46,6 @@ func children(m *model.Model) string {
 	return english.List(all) + " are deleted, too"
 }
 
-// trips returns the cost of the verbs before the reply.
 func trips(m *model.Model) string {
 	create, update, listing, again := 2, map[int]bool{2: true}, "", ""
 	switch {
@@ -96,7 +94,7 @@ func oneOf(numbers map[int]bool) string {
 }
 
 // firstTrips returns the cost of the first record in a list, a timeline or a ranking of one value,
-// if that is more than create, which has deepest trips of indexes before the commit.
+// if that is more than create. deepest is the trips of indexes before the commit.
 func firstTrips(m *model.Model, create, deepest int) string {
 	var words []string
 	most := 0

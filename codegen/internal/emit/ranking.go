@@ -83,8 +83,8 @@ func scoreOrder(x *model.Index, n *imports) string {
 	}
 }
 
-// rankingEntering: the entries of a ranking by a counter are written after the reply; the trip is
-// for a journal line.
+// The entries of a ranking by a counter are written after the reply; the trip is for a journal
+// line.
 func rankingEntering(x *model.Index) (trips, first int) {
 	switch {
 	case len(x.Followed()) > 0:
@@ -119,8 +119,7 @@ func rankingLine(x *model.Index) string {
 	return text
 }
 
-// readsLine describes the fields that the method of x reads. It is for the plan alone: generated
-// code does not depend on bodies of functions.
+// readsLine is for the plan alone: generated code does not depend on bodies.
 func readsLine(x *model.Index) string {
 	r := x.Ranking
 	if r == nil || r.IsText() || !x.Parts[0].Method || len(x.Model.Counters) == 0 {

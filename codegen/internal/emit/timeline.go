@@ -41,14 +41,13 @@ func makeTimeline(x *model.Index, n *imports) string {
 	return fmt.Sprintf("%s.NewRing(r, %s)", timeline, b.String())
 }
 
-// standsByOwner reports whether x is on the slice of its owners. Then a change of one owner does
-// not move the record in the rings of others.
+// If x is on the slice of its owners, a change of one owner does not move the record in the rings
+// of others.
 func standsByOwner(x *model.Index) bool {
 	by := x.Ring.By
 	return by != nil && by.Many && by.Parts[0].Name == x.Parts[0].Name
 }
 
-// holdsExpr returns whether p of v is a value for timeline.Text, in Go.
 func holdsExpr(p model.Part, v string) string {
 	switch u := p.Type.Underlying().(type) {
 	case *types.Basic:
@@ -101,7 +100,6 @@ func timelineLine(x *model.Index) string {
 	return fmt.Sprintf("%s; newest %d%s", what, x.Ring.Shape.Size, keptLine(x))
 }
 
-// keptLine describes the size to which the ring can grow without a rebuild.
 func keptLine(x *model.Index) string {
 	if kept := x.Ring.Shape.Stored(); kept > x.Ring.Shape.Size {
 		return fmt.Sprintf(" (it keeps %d)", kept)

@@ -4,10 +4,10 @@ import "github.com/ringtree/ringtree/codegen/internal/model"
 
 // emission is the printed form of a word's indexes.
 type emission struct {
-	typ  func(*model.Index, *imports) string // the type of its handle
-	make func(*model.Index, *imports) string // the expression that makes it from r, the records
-	line func(*model.Index) string           // its description, for the comment
-	read string                              // the trips of reading it, for the plan
+	typ  func(*model.Index, *imports) string
+	make func(*model.Index, *imports) string
+	line func(*model.Index) string
+	read string // the trips of reading it
 
 	listing bool // it has pages of records
 
@@ -16,7 +16,6 @@ type emission struct {
 	entering func(*model.Index) (trips, first int)
 }
 
-// alike is for indexes whose first entry costs no more.
 func alike(*model.Index) (trips, first int) { return 1, 1 }
 
 var emissions = map[string]emission{

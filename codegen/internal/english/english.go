@@ -12,7 +12,6 @@ import (
 // List joins words: a, b and c.
 func List(words []string) string { return join(words, " and ") }
 
-// Or joins words: a, b or c.
 func Or(words []string) string { return join(words, " or ") }
 
 func join(words []string, link string) string {
@@ -49,8 +48,7 @@ func Nearest(wrong string, words []string) string {
 	return best
 }
 
-// distance returns how many letters to change, add, drop or swap with the next one to turn a into
-// b.
+// distance counts letters to change, add, drop or swap with the next one.
 func distance(a, b string) int {
 	var last, row []int
 	next := make([]int, len(b)+1)
@@ -74,7 +72,6 @@ func distance(a, b string) int {
 	return next[len(b)]
 }
 
-// Article puts "a" or "an" before name.
 func Article(name string) string {
 	first, _ := utf8.DecodeRuneInString(name)
 	if strings.ContainsRune("AEIOaeio", unicode.ToLower(first)) {
@@ -83,7 +80,6 @@ func Article(name string) string {
 	return "a " + name
 }
 
-// Capital returns name with a capital first letter.
 func Capital(name string) string {
 	r, size := utf8.DecodeRuneInString(name)
 	return string(unicode.ToUpper(r)) + name[size:]

@@ -79,14 +79,14 @@ func read(r *problem.Reporter, p *packages.Package) *Source {
 	}
 	for _, path := range tests {
 		file, err := parser.ParseFile(r.Fset, path, nil, parser.SkipObjectResolution)
-		if err == nil && file.Name.Name == s.Name { // go vet reports files with faults.
+		if err == nil && file.Name.Name == s.Name {
 			s.tests = append(s.tests, file)
 		}
 	}
 	return s
 }
 
-// collect returns the handwritten files of s, nil if none concerns kvgen.
+// collect returns nil if no handwritten file concerns kvgen.
 func (s *Source) collect(r *problem.Reporter, paths []string) map[string][]byte {
 	s.generated = len(output.In(s.Dir)) > 0
 	s.aside = slices.DeleteFunc(s.aside, func(path string) bool {
@@ -112,7 +112,7 @@ func (s *Source) collect(r *problem.Reporter, paths []string) map[string][]byte 
 
 func mentions(text []byte) bool { return bytes.Contains(text, []byte("kv:")) }
 
-// parse adds the file to s, or reports its first fault of syntax.
+// parse reports the first fault of syntax.
 func (s *Source) parse(r *problem.Reporter, path string, text []byte) {
 	file, err := parser.ParseFile(r.Fset, path, text, parser.ParseComments|parser.SkipObjectResolution)
 	var faults scanner.ErrorList

@@ -14,11 +14,10 @@ import (
 // A package that declares one of these names of Go changes its meaning in generated code.
 var predeclared = []string{"any", "bool", "byte", "error", "false", "int64", "len", "nil", "string", "true"}
 
-// nameTable maps the top-level names of a package to their owners, as a message continues after
-// "but".
+// nameTable maps top-level names to their owners, as a message continues after "but".
 type nameTable map[string]string
 
-// nameDrafts names the drafts and their key types, and reports names that are taken.
+// It reports names that are taken.
 func (s *Source) nameDrafts(r *problem.Reporter) {
 	t := nameTable{}
 	for name, pos := range s.Declared() {
@@ -72,7 +71,6 @@ func (d *Draft) ownNames(r *problem.Reporter) names {
 	return n
 }
 
-// nameID names the key type of an id of several fields.
 func (d *Draft) nameID(r *problem.Reporter, t nameTable) {
 	var parts []*Tagged
 	for _, t := range d.Tags {
@@ -93,7 +91,7 @@ func (d *Draft) nameID(r *problem.Reporter, t nameTable) {
 	d.keys = append(d.keys, &KeyDecl{name, group{}, "the id of " + english.Article(d.Names.Model), parts})
 }
 
-// nameGroups names key types like their groups, with the model's name before it if that is taken.
+// The model's name comes before the group's if that is taken.
 func (d *Draft) nameGroups(r *problem.Reporter, t nameTable) {
 	var groups []group
 	members := map[group][]*Tagged{}

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Reads returns the names that a method selects from its receiver, also by other methods that it
-// calls. sure is false if it may read any field: the receiver is used in another way, or a body is
-// missing. Bodies need not compile.
+// Reads returns the names that a method selects from its receiver, also by other methods. sure is
+// false if it may read any field: the receiver is used in another way, or a body is missing. Bodies
+// need not compile.
 func (s *Source) Reads(name, method string) (names []string, sure bool) {
 	r := reading{bodies: s.methods(name)}
 	sure = r.method(method)
@@ -29,7 +29,7 @@ func (s *Source) methods(name string) map[string]*ast.FuncDecl {
 type reading struct {
 	bodies map[string]*ast.FuncDecl
 	names  []string
-	seen   []string // methods
+	seen   []string
 }
 
 func (r *reading) method(name string) (sure bool) {

@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// scan finds the drafts of s, and reports misplaced tags.
 func (s *Source) scan(r *problem.Reporter) {
 	for _, path := range s.aside {
 		s.scanAside(r, path)
@@ -135,7 +134,6 @@ func fieldNames(field *ast.Field) []string {
 	return names
 }
 
-// scanMethods adds the tagged methods in f to their models.
 func (s *Source) scanMethods(r *problem.Reporter, f *sourceFile) {
 	docs := map[*ast.CommentGroup]bool{}
 	for _, decl := range f.Syntax.Decls {
@@ -176,7 +174,6 @@ func (s *Source) addMethod(r *problem.Reporter, fn *ast.FuncDecl, text tag.Text)
 	s.Drafts[i].Tags = append(s.Drafts[i].Tags, t)
 }
 
-// constraintOf returns the build constraint of f, or "".
 func constraintOf(f *sourceFile) string {
 	for _, group := range f.Syntax.Comments {
 		if group.Pos() > f.Syntax.Package {

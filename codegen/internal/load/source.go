@@ -13,17 +13,17 @@ import (
 // Source is the handwritten part of a package. Generated code may be missing, stale or broken.
 type Source struct {
 	Name, Path, Dir string
-	Module          string // the directory of its module
+	Module          string
 	goVersion       string
 	Files           []*sourceFile // in the build, sorted by name
-	tests           []*ast.File   // of the package; generated code must not take their names either
+	tests           []*ast.File   // generated code must not take their names either
 	aside           []string      // excluded from the build: tests and other systems' files
-	generated       bool          // Dir has generated files
+	generated       bool
 
 	Drafts []*Draft
 	Types  *types.Package
-	Faults []types.Error     // errors of the type checker
-	Absent map[string]string // errors of packages that could not be loaded, by path
+	Faults []types.Error
+	Absent map[string]string // by path, of packages that could not be loaded
 }
 
 func (s *Source) Named(name string) *types.Named {
@@ -35,7 +35,7 @@ func (s *Source) Named(name string) *types.Named {
 	return named
 }
 
-// Declared returns the top-level names of s, with those of its tests.
+// Declared includes the names in tests.
 func (s *Source) Declared() map[string]token.Pos {
 	found := map[string]token.Pos{}
 	files := slices.Clone(s.tests)
@@ -85,7 +85,6 @@ func (s *Source) Methods(name string) map[string]token.Pos {
 	return found
 }
 
-// receiver returns the type of the method fn, or "" for a function.
 func receiver(fn *ast.FuncDecl) string {
 	if fn.Recv == nil || len(fn.Recv.List) == 0 {
 		return ""

@@ -17,9 +17,9 @@ import (
 // checker type-checks packages with models and imports their dependencies.
 type checker struct {
 	fset    *token.FileSet
-	sources map[string]*Source // by import path
+	sources map[string]*Source
 	others  map[string]*types.Package
-	absent  map[string]string // the error of a package that could not be loaded
+	absent  map[string]string
 }
 
 // check type-checks each package after those it imports.
@@ -34,7 +34,6 @@ func (c *checker) check(found []*Source) error {
 	return nil
 }
 
-// importOthers loads packages without models from the compiler's export data.
 func (c *checker) importOthers(found []*Source) error {
 	wanted := map[string]bool{}
 	for _, s := range found {
@@ -82,7 +81,7 @@ func (c *checker) Import(path string) (*types.Package, error) {
 }
 
 // typecheck checks only declarations that models use: types, constants, signatures of methods, and
-// the coming key types. Errors elsewhere do not matter.
+// the coming key types.
 func (c *checker) typecheck(s *Source) {
 	if s.Types != nil {
 		return
@@ -101,7 +100,7 @@ func (c *checker) typecheck(s *Source) {
 		},
 	}
 	checker := types.NewChecker(&config, c.fset, s.Types, nil)
-	_ = checker.Files(s.trimmed()) // Relevant faults are in s.Faults.
+	_ = checker.Files(s.trimmed())
 	s.promiseCodecs()
 }
 
@@ -154,7 +153,6 @@ func irrelevant(decl ast.Decl) bool {
 	return true
 }
 
-// keyDecls declares the key types to be generated.
 func (d *Draft) keyDecls() []ast.Decl {
 	var decls []ast.Decl
 	for _, k := range d.keys {
@@ -173,7 +171,7 @@ func (d *Draft) keyDecls() []ast.Decl {
 	return decls
 }
 
-// codecMethods are generated for every model; their parameters are of package msgpack.
+// codecMethods are generated for every model.
 var codecMethods = []struct{ name, param string }{
 	{"EncodeMsgpack", "Encoder"},
 	{"DecodeMsgpack", "Decoder"},

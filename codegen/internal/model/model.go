@@ -11,13 +11,12 @@ import (
 	"time"
 )
 
-// Package is a Go package with models.
 type Package struct {
 	Name, Path, Dir string
-	Module          string // the directory of its module
+	Module          string
 	Types           *types.Package
-	Declared        []string // its handwritten top-level names
-	Models          []*Model // sorted by name
+	Declared        []string
+	Models          []*Model
 }
 
 func (p *Package) Has(t *types.TypeName) bool {
@@ -25,31 +24,31 @@ func (p *Package) Has(t *types.TypeName) bool {
 }
 
 type Model struct {
-	Name       string // Page
+	Name       string // such as Page
 	Stored     string // the name in keys: Page, or the value of was=
-	Collection string // the generated type: Pages
+	Collection string // such as Pages
 	Version    int
 	Type       *types.Named
-	File       string // the file that declares the struct
-	ID         []Part // one, or several for an edge
+	File       string
+	ID         []Part // several for an edge
 	IDType     types.Type
 	If         *Condition // of the indexes without their own
-	Indexes    []*Index   // in source order
-	Keys       []Key      // key types to generate
-	Events     *Events    // for a model without an id; nil otherwise
+	Indexes    []*Index
+	Keys       []Key
+	Events     *Events // for a model without an id
 
 	Sequential bool // ids are numbers that are given in order
-	Total      bool // how many records there are is kept
-	History    int  // how many bodies are kept; 0: none
+	Total      bool // the number of records is kept
+	History    int  // number of bodies; 0: none
 	Forget     bool // a deletion takes the history along
 	Relaxed    bool // a change need not wait for the disk
 	Counters   []*Counter
 	Children   []*Index // lists of records that are deleted with one of the model
-	Gone       Gone     // former features, according to kvgen.lock
+	Gone       Gone
 
-	Private []string // the stored names, including older ones, of masked fields
+	Private []string // stored names, including older ones, of masked fields
 
-	// The fields filled in by the library, or "".
+	// filled in by the library, or ""
 	VersionField, Created, Updated, Expires string
 
 	Pos     token.Pos
@@ -73,12 +72,11 @@ type Key struct {
 
 type Part struct {
 	Name   string
-	Stored string // the field's name in stored records; for a method, Name()
+	Stored string // in stored records; for a method, Name()
 	Type   types.Type
 	Method bool
 }
 
-// Expr returns the part of the record v, in Go.
 func (p Part) Expr(v string) string {
 	if p.Method {
 		return v + "." + p.Name + "()"
@@ -88,36 +86,34 @@ func (p Part) Expr(v string) string {
 
 func (p Part) Label() string { return strings.TrimPrefix(p.Expr(""), ".") }
 
-// Condition is the bool field or method that selects records.
 type Condition struct {
 	Name   string
 	Method bool
 }
 
-// Expr returns the condition of the record v, in Go.
 func (c *Condition) Expr(v string) string { return Part{Name: c.Name, Method: c.Method}.Expr(v) }
 
 type Index struct {
 	Model  *Model
 	Word   string // of the tag: unique
-	Group  string // the fields' common group, "" for a single field
-	Name   string // BySlug
+	Group  string
+	Name   string // such as BySlug
 	Stored string // the name in keys: BySlug, or the value of was=
 	Def    string // definition of its entries; they must be rebuilt when it changes
-	Parts  []Part // the parts of its value
+	Parts  []Part
 	Value  types.Type
 	Many   bool       // a record has a slice of values
-	Max    int        // maximum number of values of a record; 0: the library decides
-	If     *Condition // selects its records; nil: the model's condition
+	Max    int        // values of a record; 0: the library decides
+	If     *Condition // nil: the model's condition
 
 	Field   string        // that a form shows a taken value with; "": its own
-	For     time.Duration // how long a unique value is held after the creation; 0: as long as the record has it
-	Hot     int           // how many segments a list starts with at least; 0: the library decides
-	Parent  *Model        // whose deletion takes the records of a list along; nil: none does
+	For     time.Duration // time a unique value is held after the creation; 0: while the record has it
+	Hot     int           // initial segments of a list; 0: the library decides
+	Parent  *Model        // whose deletion takes the records of a list along
 	Values  bool          // a list also has its values, with their counts
-	Numbers []*Number     // that follow a list
-	Ring    *Ring         // of a timeline
-	Ranking *Ranking      // of a ranking
+	Numbers []*Number
+	Ring    *Ring
+	Ranking *Ranking
 
 	Pos token.Pos
 }
@@ -125,7 +121,6 @@ type Index struct {
 // ValuesStored returns the name in keys of the values of the list x, and of their counter.
 func (x *Index) ValuesStored() string { return x.Stored + valuesSuffix }
 
-// ValuesOf returns the list whose values are stored as name, if any.
 func ValuesOf(name string) (list string, ok bool) { return strings.CutSuffix(name, valuesSuffix) }
 
 const valuesSuffix = ".Values"
@@ -135,11 +130,10 @@ func (x *Index) Counted() bool {
 	return slices.ContainsFunc(x.Numbers, func(n *Number) bool { return n.Of == nil && n.If == nil })
 }
 
-// Number makes a counter follow a list.
 type Number struct {
 	Counter *Counter
-	Of      *Part      // what a record adds; nil: 1
-	If      *Condition // which records add; nil: all
+	Of      *Part      // the amount of a record; nil: 1
+	If      *Condition // the records that add; nil: all
 	Pos     token.Pos
 }
 
@@ -174,14 +168,12 @@ func (x *Index) Several() bool {
 	return x.Many
 }
 
-// Condition returns nil if x holds all records.
 func (x *Index) Condition() *Condition {
 	return cmp.Or(x.If, x.Model.If)
 }
 
 // Followed returns the counters that the ranking x follows: the one it ranks by or, for a method,
-// those of of=, by default all. If there are none, the score depends on the record alone, as a text
-// does.
+// those of of=, by default all.
 func (x *Index) Followed() []*Counter {
 	if x.Ranking.IsText() {
 		return nil
@@ -216,10 +208,10 @@ func (x *Index) Unread() (unread, unnamed []string) {
 
 // By describes the owners of rings or boards: the values of a field, a method or a group.
 type By struct {
-	Group string // of the fields, "" for a single one
+	Group string
 	Parts []Part
 	Value types.Type
-	Many  bool // a record has a slice of values
+	Many  bool
 }
 
 func (b *By) Name() string { return cmp.Or(b.Group, b.Parts[0].Name) }
@@ -233,22 +225,21 @@ type Ring struct {
 // RingShape is the number of places in a ring, and in one key.
 type RingShape struct{ Size, Segment int }
 
-// Stored returns the number of places stored, a power of two.
 func (s RingShape) Stored() int { return 1 << bits.Len(uint(s.Size-1)) }
 
 type Ranking struct {
 	By     *By    // nil: one for all records
 	Per    string // hour, day, week or month; "": no periods
-	Keep   int    // number of periods
+	Keep   int
 	Low    bool
-	Ties   string   // newest, oldest, shared or dense; "": records with equal scores stand in no order
-	Kind   string   // of its stored scores: int, uint, float, decimal N, time, words, words LOCALE
-	Locale string   // in whose order texts stand; "": that of no language
-	Scale  int      // the decimals that count; -1: scores are as they are
-	Counts bool     // it ranks by a counter
+	Ties   string // newest, oldest, shared or dense; "": no order
+	Kind   string // of its stored scores: int, uint, float, decimal N, time, words, words LOCALE
+	Locale string // "": the order of no language
+	Scale  int    // the decimals that count; -1: scores are as they are
+	Counts bool
 	Of     []string // the fields of the counters that a method reads; nil: any
-	Reads  []string // the fields that a method reads
-	Known  bool     // these are all
+	Reads  []string
+	Known  bool // Reads is complete
 }
 
 // ByTime reports whether creation times break ties.
@@ -265,9 +256,9 @@ func TextKind(locale string) string { return strings.TrimSpace(textKind + " " + 
 // Counter is a number kept beside each record.
 type Counter struct {
 	Model  *Model
-	Name   string // of its handle
-	Stored string // the name in keys
-	Field  string // shows it in a record
+	Name   string
+	Stored string
+	Field  string
 	Type   types.Type
 	Batch  string // when rankings follow it
 	List   *Index // that it follows; nil: it is plain
@@ -276,7 +267,6 @@ type Counter struct {
 	Pos token.Pos
 }
 
-// Followers returns the rankings that follow c.
 func (c *Counter) Followers() []*Index {
 	var found []*Index
 	for _, x := range c.Model.Indexes {

@@ -33,8 +33,6 @@ func TestChange_UnwritableDirectoryIsNamedAndLeftAsItWas(t *testing.T) {
 	}
 }
 
-// asNobody calls f on a thread that has no right to write where only the
-// superuser may; the thread ends with it.
 func asNobody(f func()) {
 	done := make(chan struct{})
 	go func() {

@@ -11,7 +11,6 @@ import (
 	"strings"
 )
 
-// problem is one complaint; its place is only a file if a line would not help.
 type problem struct {
 	place   token.Position // only the file if a line would not help
 	message string
@@ -24,7 +23,7 @@ type Reporter struct {
 	problems []problem
 }
 
-// Err returns the problems by place, a line of file:line:col: message each, or nil.
+// Err returns a line of file:line:col: message for each problem, by place, or nil.
 func (r *Reporter) Err() error {
 	if len(r.problems) == 0 {
 		return nil
@@ -63,14 +62,12 @@ func (r *Reporter) Report(place token.Position, format string, args ...any) {
 	r.problems = append(r.problems, problem{place, fmt.Sprintf(format, args...)})
 }
 
-// Place returns pos relative to Dir.
 func (r *Reporter) Place(pos token.Pos) token.Position {
 	p := r.Fset.Position(pos)
 	p.Filename = Shorten(r.Dir, p.Filename)
 	return p
 }
 
-// Shorten returns file relative to dir if that is shorter.
 func Shorten(dir, file string) string {
 	rel, err := filepath.Rel(dir, file)
 	if err != nil || len(rel) >= len(file) {

@@ -23,14 +23,14 @@ type builder struct {
 	source  *load.Source
 	draft   *load.Draft
 	model   *model.Model
-	tags    map[*types.Var]string // by the fields of the struct
-	stored  []*types.Var          // the fields that are stored in records
+	tags    map[*types.Var]string
+	stored  []*types.Var
 	numbers []pendingNumber
 
 	parents []pendingParent
 }
 
-// pendingNumber is a count or sum clause. Its counter is looked up when all models are known.
+// A pendingNumber is resolved when all models are known.
 type pendingNumber struct {
 	*model.Number
 	word          string
@@ -43,12 +43,12 @@ type pendingNumber struct {
 type meaning struct {
 	use func(b *builder, m member, c tag.Clause)
 
-	settle func(b *builder, x *model.Index, c tag.Clause) // sets the options specific to x; nil: none
-	name   func(x *model.Index) string                    // the default name
-	def    func(x *model.Index) string                    // the definition of the entries, without the condition
+	settle func(b *builder, x *model.Index, c tag.Clause)
+	name   func(x *model.Index) string
+	def    func(x *model.Index) string // the definition of the entries, without the condition
 }
 
-// member returns the tagged field or method, or false after reporting a problem.
+// member returns false after reporting a problem.
 func (b *builder) member(t *load.Tagged) (member, bool) {
 	if t.Site == tag.OnModel {
 		return member{model.Part{Name: "_", Type: types.NewStruct(nil, nil)}, t}, true

@@ -10,13 +10,11 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// useGroup makes m a part of a key for by=.
 func (b *builder) useGroup(m member, c tag.Clause) {
 	b.needStored(m, c)
 	b.join(&model.Index{Model: b.model, Word: c.Word, Pos: m.at(c)}, m, c)
 }
 
-// byOf returns the value of by=: a field, a group or a method; nil without it.
 func (b *builder) byOf(c tag.Clause) *model.By {
 	name := c.Get("by")
 	if key := b.draft.Group(name); key != nil && b.field(name) == nil {
@@ -35,12 +33,11 @@ func (b *builder) byOf(c tag.Clause) *model.By {
 		by.Value, by.Many = s.Elem(), true
 	}
 	if part.Method {
-		b.model.Methods[name] = part.Type // Add it to the guard.
+		b.model.Methods[name] = part.Type
 	}
 	return by
 }
 
-// byPart returns the stored field or the method called name, or nil.
 func (b *builder) byPart(name string) *model.Part {
 	if f := b.field(name); f != nil {
 		part := b.part(f)
@@ -69,7 +66,7 @@ func (b *builder) namesBy(o tag.Option, misfit func(types.Type) string, at token
 	return true
 }
 
-// keyMethod returns the result type of a method without parameters, or nil.
+// keyMethod returns nil if the method has parameters.
 func (b *builder) keyMethod(name string) types.Type {
 	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(b.model.Type), true, b.source.Types, name)
 	f, ok := obj.(*types.Func)
@@ -79,7 +76,7 @@ func (b *builder) keyMethod(name string) types.Type {
 	return f.Signature().Results().At(0).Type()
 }
 
-// byNames returns values for by=, without methods: a type may have many.
+// byNames leaves out methods: a type may have many.
 func (b *builder) byNames() []string { return append(b.fieldNames(), b.draft.Groups()...) }
 
 func byDef(by *model.By) string { return " by " + valuesDef(by.Parts, by.Value, by.Many) }

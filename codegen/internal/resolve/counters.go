@@ -24,7 +24,7 @@ func (b *builder) useNumber(m member, c tag.Clause) {
 	b.needStored(m, c)
 	n := &model.Number{Of: b.byPart(c.Get("of")), If: b.condition(c.Get("if")), Pos: m.at(c)}
 	if n.Of != nil && n.Of.Method {
-		b.model.Methods[n.Of.Name] = n.Of.Type // The guard will hold it.
+		b.model.Methods[n.Of.Name] = n.Of.Type
 	}
 	if c.Word == "sum" && n.Of == nil {
 		b.At(n.Pos, "sum=%s needs of=, the field or method to add up: write sum=%[1]s,of=Value", c.Value)
@@ -56,7 +56,7 @@ func resolveNumber(r *problem.Reporter, p *model.Package, n pendingNumber) {
 	}
 }
 
-// findCounter returns Model.Field, or nil, and the names of all counters.
+// findCounter looks up Model.Field. names are those of all counters.
 func findCounter(p *model.Package, name string) (found *model.Counter, names []string) {
 	for _, m := range p.Models {
 		for _, c := range m.Counters {

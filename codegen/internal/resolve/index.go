@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// useIndex adds an index, for a group at its first member.
 func (b *builder) useIndex(m member, c tag.Clause, meaning meaning) {
 	if c.Word != "ranking" || !b.countsOn(m.Name) {
 		b.needStored(m, c)
@@ -38,7 +37,7 @@ func (b *builder) useIndex(m member, c tag.Clause, meaning meaning) {
 	b.model.Indexes = append(b.model.Indexes, x)
 }
 
-// join makes x the index of c's group, and reports whether m is the first member of a valid group.
+// join reports whether m is the first member of a valid group.
 func (b *builder) join(x *model.Index, m member, c tag.Clause) bool {
 	key := b.draft.KeyOf(c)
 	if x.Many || stored.KeyStruct(m.Type) != nil {

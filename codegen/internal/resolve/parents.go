@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// pendingParent is a with= of a list. Its model is looked up when all are known.
+// A pendingParent is resolved when all models are known.
 type pendingParent struct {
 	list *model.Index
 	name string

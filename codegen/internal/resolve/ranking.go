@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// periodsStored is how many periods fit into the maximum TTL of stores, five years.
+// periodsStored fit into the maximum TTL of stores, five years.
 var periodsStored = map[string]int{"hour": 5*365*24 - 1, "day": 5*365 - 1, "week": 5*365/7 - 1, "month": 5*12 - 2}
 
 const periodsKept = 2
@@ -30,8 +30,7 @@ func (b *builder) settleRanking(x *model.Index, c tag.Clause) {
 	}
 }
 
-// settleReads settles which counters a method reads: those of of=, and for the plan the fields
-// found in its body.
+// A method reads the counters of of= and, for the plan, the fields found in its body.
 func (b *builder) settleReads(x *model.Index, c tag.Clause) {
 	if x.Parts[0].Method {
 		names, sure := b.source.Reads(b.draft.Name, x.Parts[0].Name)
@@ -91,8 +90,7 @@ func (b *builder) settlePeriod(x *model.Index, c tag.Clause) {
 	}
 }
 
-// scoreKind returns the kind of the stored scores: changing it requires a rebuild. Unsigned
-// integers of up to 32 bits are stored as signed ones.
+// Unsigned integers of up to 32 bits are stored as signed ones.
 func scoreKind(r *model.Ranking, t types.Type) string {
 	if stored.IsTime(t) {
 		return "time"
@@ -112,7 +110,6 @@ func scoreKind(r *model.Ranking, t types.Type) string {
 	return "int"
 }
 
-// rankingName returns TopViews or, for texts, TitleAZ.
 func rankingName(x *model.Index) string {
 	subject := english.Capital(x.Parts[0].Name)
 	name := "Top" + subject
@@ -131,8 +128,8 @@ func rankingName(x *model.Index) string {
 	return name
 }
 
-// rankingDef leaves out what needs no rebuild: the reading order, shared ranks and the number of
-// periods.
+// rankingDef leaves out options that need no rebuild: the reading order, shared ranks and the
+// number of periods.
 func rankingDef(x *model.Index) string {
 	text := fmt.Sprintf("ranking %s %s", x.Parts[0].Stored, x.Ranking.Kind)
 	if len(x.Followed()) > 0 {

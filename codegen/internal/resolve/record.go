@@ -2,9 +2,11 @@ package resolve
 
 import (
 	"cmp"
+	"go/token"
 	"time"
 
 	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/problem"
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
@@ -31,7 +33,7 @@ func (b *builder) useID(m member, c tag.Clause) {
 	}
 }
 
-// fill returns the use of a word for a field that the library fills in: it notes the name in place.
+// fill notes the name of a field that the library fills in.
 func fill(place func(*model.Model) *string) func(b *builder, m member, c tag.Clause) {
 	return func(b *builder, m member, c tag.Clause) {
 		b.needStored(m, c)
@@ -43,7 +45,6 @@ func fill(place func(*model.Model) *string) func(b *builder, m member, c tag.Cla
 	}
 }
 
-// useSkip reports other clauses beside the -.
 func (b *builder) useSkip(m member, c tag.Clause) {
 	if len(m.tagged.Clauses) > 1 {
 		b.At(m.at(c), "- leaves %s out of the record, so no other clause is allowed with it", m.Name)
@@ -90,4 +91,24 @@ func (b *builder) useEvents(m member, c tag.Clause) {
 		By: *by, Once: b.option(c, "once"), Keep: c.Number("keep", eventsKept), Layout: cmp.Or(c.Get("layout"), "append"),
 	}
 	b.model.Events.TTL, _ = time.ParseDuration(c.Get("ttl"))
+}
+
+func (b *builder) usePrivate(m member, c tag.Clause) {
+	switch {
+	case b.says(m.Name, "id"):
+		b.At(m.at(c), "private is not allowed on %s: an id is part of keys, which nothing masks", m.Name)
+	case b.countsOn(m.Name):
+		b.At(m.at(c), "private is not allowed on %s: a counter is stored outside the record, and nothing masks it", m.Name)
+	default:
+		b.needStored(m, c)
+	}
+}
+
+// settlePrivate looks at types, not clauses: the word may stand in structs within a record.
+func settlePrivate(p *model.Package) {
+	// Problems with types are reported when the codecs are written.
+	f := &stored.Forms{Reporter: &problem.Reporter{Fset: token.NewFileSet()}, Pkg: p.Types, Writes: p.Has}
+	for _, m := range p.Models {
+		m.Private = f.Private(m.Type)
+	}
 }

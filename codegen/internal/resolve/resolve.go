@@ -17,7 +17,6 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// Package returns the package declared by s, and reports its problems.
 func Package(r *problem.Reporter, s *load.Source) *model.Package {
 	p := &model.Package{Name: s.Name, Path: s.Path, Dir: s.Dir, Module: s.Module, Types: s.Types, Declared: slices.Collect(maps.Keys(s.Declared()))}
 	var numbers []pendingNumber
@@ -42,7 +41,6 @@ func Package(r *problem.Reporter, s *load.Source) *model.Package {
 	return p
 }
 
-// build reports whether the types of the model are known.
 func (b *builder) build() bool {
 	d := b.draft
 	named := b.resolved()
@@ -92,7 +90,6 @@ func (b *builder) useTag(t *load.Tagged) {
 	}
 }
 
-// checkOptions reports options of c that name nothing suitable.
 func (b *builder) checkOptions(t *load.Tagged, c tag.Clause) bool {
 	ok := true
 	for _, o := range c.Options {

@@ -8,8 +8,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// resolved returns the type of the draft. If that of a stored field is unknown, it reports this and
-// returns nil.
+// If the type of a stored field is unknown, resolved reports this and returns nil.
 func (b *builder) resolved() *types.Named {
 	d := b.draft
 	named := b.source.Named(d.Name)
@@ -34,7 +33,6 @@ func (b *builder) resolved() *types.Named {
 	return named
 }
 
-// valid reports whether t, found at pos, is known, and else reports a problem.
 func (b *builder) valid(t types.Type, pos token.Pos, what string) bool {
 	place, invalid := unknown(t, pos, map[types.Type]bool{})
 	if invalid {
@@ -68,7 +66,7 @@ func (b *builder) cause(pos, end token.Pos) string {
 	return ""
 }
 
-// unknown reports whether t depends on an unknown type, and where.
+// unknown also returns where.
 func unknown(t types.Type, pos token.Pos, seen map[types.Type]bool) (token.Pos, bool) {
 	if seen[t] {
 		return pos, false
@@ -98,7 +96,7 @@ func unknown(t types.Type, pos token.Pos, seen map[types.Type]bool) (token.Pos, 
 			return at, true
 		}
 		return unknown(t.Elem(), pos, seen)
-	case interface{ Elem() types.Type }: // pointers, slices, arrays, channels
+	case interface{ Elem() types.Type }:
 		return unknown(t.Elem(), pos, seen)
 	}
 	return pos, false

@@ -2,7 +2,6 @@ package resolve
 
 import "github.com/ringtree/ringtree/codegen/internal/model"
 
-// meanings are the effects of the grammar's words on a model.
 var meanings = map[string]meaning{
 	"id":       {use: (*builder).useID},
 	"unique":   {name: bySubject, def: uniqueDef, settle: (*builder).settleUnique},

@@ -10,10 +10,10 @@ import (
 
 // Access decides which users may change records, and which fields.
 type Access struct {
-	Owner    string   // the field with the name of the only permitted user; "": Author or Owner
-	Anyone   bool     // every user may
-	ReadOnly bool     // no user may
-	Fields   []string // fields of forms; nil: all possible ones
+	Owner    string // the field with the name of the only permitted user; "": Author or Owner
+	Anyone   bool
+	ReadOnly bool
+	Fields   []string // of forms; nil: all possible ones
 }
 
 var owners = []string{"Author", "Owner"}
@@ -42,7 +42,7 @@ func (s *pages) access(a Access) error {
 	return nil
 }
 
-// texts returns the fields that may hold a user's name.
+// texts are the fields that may hold a user's name.
 func (s *pages) texts() []string {
 	var all []string
 	for f := range s.each() {
@@ -53,9 +53,8 @@ func (s *pages) texts() []string {
 	return all
 }
 
-// signsIn returns the field with a password, or "".
 func (s *pages) signsIn() string {
-	names := slices.Clone(s.model.Private) // including those of embedded structs
+	names := slices.Clone(s.model.Private)
 	for f := range s.each() {
 		names = append(names, f.Name())
 	}

@@ -24,7 +24,6 @@ func (s *pages) each() iter.Seq2[*types.Var, string] {
 	}
 }
 
-// findPrivate collects the names of private fields; the model has their stored names.
 func (s *pages) findPrivate() {
 	for f, tag := range s.each() {
 		if slices.Contains(s.model.Private, stored.NameOf(f, tag)) {
@@ -128,7 +127,6 @@ func (s *pages) ask(shown field, name, value string, t types.Type) {
 	}
 }
 
-// kind is the form control of a type.
 type kind int
 
 const (

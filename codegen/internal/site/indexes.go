@@ -12,24 +12,22 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// route is an address served from an index.
 type route struct {
 	Route, Title, Tab, Expr string
 
 	Number string // the type of the number in the address, or ""
-	part   part   // the part of the records it shows
+	part   part
 }
 
-// part is a selection of records. The first available one becomes the page of a model.
+// The first available part becomes the page of a model.
 type part int
 
 const (
 	newestOf part = iota
 	allOf
-	someOf // such as those seen this week
+	someOf
 )
 
-// linked are the links of a record to listings with the same value.
 type linked struct{ Before, Route, Values string }
 
 func (s *pages) indexes() error {
@@ -68,8 +66,8 @@ func (s *pages) indexes() error {
 	return nil
 }
 
-// public reports whether pages of x reveal no private field. In a model with private fields, a
-// method may return one, unless the field for its problems is not private.
+// public reports whether pages of x reveal no private field. A method may return one, unless the
+// field for its problems is not private.
 func (s *pages) public(x *model.Index) bool {
 	parts := x.Parts
 	by := byOf(x)
@@ -98,7 +96,6 @@ func (s *pages) trashList(x *model.Index, by *model.By) {
 
 func (s *pages) way(x *model.Index) string { return "/" + s.Records + "/" + snake(x.Name, '-') }
 
-// label returns "Top views", "Title A–Z".
 func label(x *model.Index) string {
 	words := strings.Fields(snake(x.Name, ' '))
 	for i, word := range words {
@@ -121,7 +118,7 @@ func (s *pages) wholeOf(x *model.Index) route {
 	return r
 }
 
-// byOf returns the value that selects a listing, nil if there is one listing.
+// byOf returns nil if there is one listing.
 func byOf(x *model.Index) *model.By {
 	switch {
 	case x.Ring != nil:
@@ -132,7 +129,7 @@ func byOf(x *model.Index) *model.By {
 	return &model.By{Group: x.Group, Parts: x.Parts, Value: x.Value, Many: x.Many}
 }
 
-// valuedOf returns the route for records with a value, if that is a text or a number.
+// It is a text or a number.
 func (s *pages) valuedOf(x *model.Index, by *model.By) (r route, ok bool) {
 	if len(by.Parts) != 1 {
 		return route{}, false

@@ -18,7 +18,6 @@ const (
 	entriesMark = "// kvgen scaffold adds entries above this line."
 )
 
-// Join returns site.go with the pages of m.
 func Join(path string, m *model.Model) (output.File, error) {
 	old, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

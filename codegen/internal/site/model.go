@@ -15,7 +15,7 @@ import (
 
 // pages is the data for the pages of a model. Expressions are about a record in the variable Var.
 type pages struct {
-	Package, Path    string // of the models
+	Package, Path    string
 	Type, Collection string
 	One              string // prefix of names: recipeBook
 	Var              string
@@ -23,30 +23,30 @@ type pages struct {
 	Record, Records  string // prefixes of paths: recipe-book, recipe-books
 
 	ID, IDType, IDText string // its field, the type of that, and its text
-	NewID              string // for the id in a form; "" if people choose ids, or they are numbers
-	IDField            string // in a form, for an id that people choose
+	NewID              string // "" if people choose ids, or they are numbers
+	IDField            string // for an id that people choose
 	TitleExpr          string
-	When               string // the field for the age in lists
+	When               string
 
-	Forms                  bool   // whether there are forms
-	Author                 string // the field with the name of the author
+	Forms                  bool
+	Author                 string
 	AuthorText, AuthorUser string
 	AuthorShown, Owned     bool // whether pages show it, and whether only that user may change the record
 
 	Trash, TrashList string
-	Hits             string // the counter of its views
+	Hits             string
 	Listings, Finds  []route
 	Left             []string // the indexes without a page
-	Fields           []field  // of forms
-	Facts            []fact   // on pages
+	Fields           []field
+	Facts            []fact
 	Areas            []string
 	Links            []linked
 
 	model   *model.Model
-	private []string // the names of its private fields
+	private []string
 	chosen  []string // the fields of forms; nil: all known ones
-	known   []string // the possible fields of forms
-	hidden  []string // fields left out of forms, with the reason
+	known   []string
+	hidden  []string // from forms, with the reason
 }
 
 // field is part of forms, fact of pages.
@@ -177,7 +177,6 @@ func as(want string, t types.Type, expr string) string {
 	return want + "(" + expr + ")"
 }
 
-// digits returns expr, an integer, as a text.
 func digits(t types.Type, expr string) string {
 	if t.Underlying().(*types.Basic).Info()&types.IsUnsigned != 0 {
 		return "strconv.FormatUint(" + as("uint64", t, expr) + ", 10)"
@@ -185,7 +184,6 @@ func digits(t types.Type, expr string) string {
 	return "strconv.FormatInt(" + as("int64", t, expr) + ", 10)"
 }
 
-// variable returns a name for a record.
 func variable(name string) string {
 	short := strings.ToLower(name[:1])
 	if slices.Contains(taken, short) {
@@ -199,7 +197,6 @@ func variable(name string) string {
 
 var taken = []string{"v", "s", "f"}
 
-// snake returns the words of a name in lower case, with sep between.
 func snake(name string, sep rune) string {
 	var b strings.Builder
 	all := []rune(name)

@@ -21,12 +21,11 @@ import (
 //go:embed files
 var files embed.FS
 
-// Site describes a new site.
 type Site struct {
-	Name    string // of its directory
+	Name    string
 	Module  string
-	Version string // of ringtree
-	Templ   string // the version of templ
+	Version string
+	Templ   string
 	Replace string // the directory of ringtree; "": found by the go command
 }
 
@@ -48,7 +47,6 @@ func (s Site) Files() ([]output.File, error) {
 	return all, err
 }
 
-// named returns the path of an embedded file in a site.
 func named(name string) string {
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "files/site/"), ".tmpl")
 	if name == "gitignore" || name == "gitattributes" {
@@ -67,7 +65,7 @@ func fill(name string, data any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// finish returns the file in its final form, and any generated from it.
+// finish also returns any file generated from it.
 func finish(name string, text []byte) ([]output.File, error) {
 	switch path.Ext(name) {
 	case ".go":
@@ -102,7 +100,6 @@ func finishTempl(name string, text []byte) ([]output.File, error) {
 	}, in(name, err)
 }
 
-// in adds the name of the file to err, if any.
 func in(name string, err error) error {
 	if err == nil {
 		return nil

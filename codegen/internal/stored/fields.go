@@ -17,11 +17,10 @@ type Field struct {
 	Type  types.Type
 	Place Place
 
-	private bool // the word is on it, or on its embedding field
+	private bool // on it, or on its embedding field
 }
 
-// Place is where a type is used: a name for it if it has none, and the nearest field of the user's
-// package, for messages.
+// Place is a type's name for messages, if it has none, and the nearest field of the user's package.
 type Place struct {
 	Name string
 	Pos  token.Pos
@@ -42,7 +41,6 @@ func (s *Forms) refuseEmpty(t types.Type, pos token.Pos) {
 	s.At(pos, "%s has no exported fields and no marshaling of its own: nothing of it would be stored", Describe(t, s.Pkg))
 }
 
-// hidesData reports whether st has fields, but none exported.
 func hidesData(st *types.Struct) bool {
 	hides := false
 	for f := range st.Fields() {
@@ -84,8 +82,7 @@ func (c *fieldCollector) collect(st *types.Struct, path string, pos token.Pos, p
 	}
 }
 
-// inlined reports whether the fields of f, an embedded struct, are stored like the root's, and adds
-// them.
+// inlined adds the fields of f, an embedded struct, if they are stored like the root's.
 func (c *fieldCollector) inlined(f *types.Var, path string, pos token.Pos, private bool) bool {
 	st, ok := f.Type().Underlying().(*types.Struct)
 	if !ok {
@@ -192,6 +189,39 @@ func Says(tag, word string) bool {
 		if name, _, _ := strings.Cut(head, "="); strings.TrimSpace(name) == word {
 			return true
 		}
+	}
+	return false
+}
+
+// Private returns the stored names, also older ones, of fields of the record t that are private or
+// have private fields within.
+func (s *Forms) Private(t types.Type) []string {
+	var names []string
+	for _, f := range s.Fields(t, t.Underlying().(*types.Struct), "", token.NoPos) {
+		if f.private || holdsPrivate(f.Type, map[types.Type]bool{}) {
+			names = append(names, f.Names...)
+		}
+	}
+	return names
+}
+
+func holdsPrivate(t types.Type, seen map[types.Type]bool) bool {
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		for i := range u.NumFields() {
+			f, tag := u.Field(i), u.Tag(i)
+			if InRecord(f, tag) && (Says(tag, "private") || holdsPrivate(f.Type(), seen)) {
+				return true
+			}
+		}
+	case *types.Map:
+		return holdsPrivate(u.Key(), seen) || holdsPrivate(u.Elem(), seen)
+	case interface{ Elem() types.Type }:
+		return holdsPrivate(u.Elem(), seen)
 	}
 	return false
 }

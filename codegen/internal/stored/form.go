@@ -10,8 +10,7 @@ import (
 
 const MsgpackPath = "github.com/vmihailenco/msgpack/v5"
 
-// Forms determines the stored form of types, and reports those without at the nearest field of the
-// package.
+// Forms reports types without a stored form at the nearest field of the package.
 type Forms struct {
 	*problem.Reporter
 	Pkg *types.Package
@@ -47,7 +46,6 @@ var ownForms = []struct {
 	{"Text", MethodShape{"MarshalText", "", "[]byte error"}, MethodShape{"UnmarshalText", "[]byte", "error"}},
 }
 
-// MethodShape is a method by name, parameter types and result types.
 type MethodShape struct{ Name, Params, Results string }
 
 func hasMethod(t *types.Named, want MethodShape) bool {

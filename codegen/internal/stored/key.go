@@ -7,7 +7,6 @@ import (
 
 const MaxParts = 4
 
-// ScalarKey returns the kvmodel function that makes keys of a t, if any.
 func ScalarKey(t types.Type) (string, bool) {
 	b, ok := t.Underlying().(*types.Basic)
 	if _, param := types.Unalias(t).(*types.TypeParam); !ok || param {
@@ -47,7 +46,7 @@ func KeyStruct(t types.Type) *types.Struct {
 	return s
 }
 
-// KeyKind returns the kind of keys of a t, as in the lock file: changing it moves every key.
+// KeyKind is in the lock file: changing it moves every key.
 func KeyKind(t types.Type) string {
 	if s, ok := t.Underlying().(*types.Slice); ok {
 		t = s.Elem()

@@ -15,7 +15,7 @@ import (
 // the tag's text.
 type Clause struct {
 	Word    string
-	Value   string // the text after the word's "=", or ""
+	Value   string
 	Options []Option
 	Offset  int
 
@@ -107,11 +107,10 @@ func parseClause(text string, offset int, site Site) (Clause, *Fault) {
 	return c, nil
 }
 
-// parseOption returns the options of c and the one in text.
 func parseOption(c Clause, text string, offset int, site Site) ([]Option, *Fault) {
 	name, value, valued, at := parseWord(text, offset)
 	if last := len(c.Options) - 1; last >= 0 && token.IsExported(name) && !valued {
-		if takes, _ := c.word.option(c.Options[last].Name); takes.list { // another value of the option before
+		if takes, _ := c.word.option(c.Options[last].Name); takes.list {
 			c.Options[last].Value += "," + name
 			return c.Options, nil
 		}

@@ -16,14 +16,13 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// operand is what may follow an "=".
 type operand struct {
 	form     string // for messages; "": no value allowed
 	optional bool
-	wrong    func(string) string // returns a complaint about a value; nil accepts all
+	wrong    func(string) string // nil accepts all
 }
 
-// fault returns the complaint about a value, or "".
+// "": the value is valid
 func (o operand) fault(name, value string, valued bool) string {
 	switch {
 	case !valued && (o.form == "" || o.optional):

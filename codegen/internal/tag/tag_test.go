@@ -145,7 +145,7 @@ func TestParse_FaultyClauseLeavesTheOthers(t *testing.T) {
 func TestOfField_FindsTextAndPlaces(t *testing.T) {
 	for _, c := range []struct {
 		literal, text string
-		at            []int // of each byte of the text, and of its end
+		at            []int
 	}{
 		{"`kv:\"id\"`", "id", []int{5, 6, 7}},
 		{"`json:\"x,omitempty\" kv:\"id\" xml:\"y\"`", "id", []int{24, 25, 26}},
@@ -193,8 +193,8 @@ func TestOfField_MalformedIsAFault(t *testing.T) {
 	}
 }
 
-// FuzzTag parses any text on any site: every fault lies within the text, and a
-// tag that is accepted says the same when it is written out again.
+// Every fault lies within the text, and an accepted tag means the same when it is written out
+// again.
 func FuzzTag(f *testing.F) {
 	for _, text := range []string{
 		"id,seq", "unique=SitePath,name=BySite,if=Live,was=Old", "list,hot=4; count=Story.Points",
@@ -226,7 +226,6 @@ func FuzzTag(f *testing.F) {
 	})
 }
 
-// written returns the text of clauses.
 func written(clauses []Clause) string {
 	var parts []string
 	for _, c := range clauses {

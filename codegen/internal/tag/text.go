@@ -12,8 +12,8 @@ import (
 // Text is the text of a kv tag, with the position of each byte.
 type Text struct {
 	Text  string
-	start token.Pos // of the literal or comment with the text
-	at    []int     // offset of each byte of Text, and of its end, from start; nil: Text begins there
+	start token.Pos
+	at    []int // offset of each byte of Text, and of its end, from start; nil: Text begins there
 }
 
 func (t Text) Pos(offset int) token.Pos {
@@ -87,7 +87,6 @@ func (t Text) within(i int, quoted string) Text {
 	return Text{inner, t.start, at}
 }
 
-// unquote returns the text of a string literal, and the offsets in lit of its bytes and its end.
 func unquote(lit string) (string, []int) {
 	quote := lit[0]
 	body := lit[1 : len(lit)-1]

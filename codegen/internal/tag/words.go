@@ -49,9 +49,9 @@ type option struct {
 // Reference is the kind of name that an option takes; the functions complain about unsuitable
 // types.
 type Reference struct {
-	Field     func(types.Type) string // a field; the function returns a complaint about an unsuitable type
-	Condition bool                    // a bool field or method
-	By        func(types.Type) string // a field, a group of fields or a method, with the same check
+	Field     func(types.Type) string
+	Condition bool
+	By        func(types.Type) string
 }
 
 var (

@@ -9,24 +9,21 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Clock advances only by a millisecond each time it is read, so that no two things have the same
-// time. It is a clock for kvmodel.Clock.
+// Clock is for kvmodel.Clock. It advances by a millisecond each time it is read, so that no two
+// things have the same time.
 type Clock struct{ ms atomic.Int64 }
 
-// Now returns the time, of a day in 2027.
 func (c *Clock) Now() time.Time { return time.UnixMilli(1_800_000_000_000 + c.ms.Add(1)) }
 
-// Pass lets time pass.
 func (c *Clock) Pass(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 
-// Cost is the cost of a call before its reply, in a process that has made it before: seconds ago,
-// with something new since, or a minute ago.
+// Cost is the cost of a call before its reply, in a process that has made it seconds ago, with
+// something new since, or a minute ago.
 type Cost struct {
 	Again, New, Later kvmodel.Cost
 	Commits           int // for Again, on a store with transactions
 }
 
-// Measure makes call a few times. db is the app's database.
 func Measure(ctx context.Context, call Call, db *kvmodel.DB, clock *Clock) (c Cost, err error) {
 	ctx, commits := context.WithValue(ctx, commitsKey{}, new(atomic.Int64)), 0
 	once := func(news bool, wait time.Duration) (cost kvmodel.Cost) {
@@ -80,7 +77,6 @@ func commitsOf(ctx context.Context) int {
 // Committing is a store whose transactions Measure counts.
 type Committing struct{ kvmodel.Store }
 
-// Powers returns the powers of the underlying store.
 func (c Committing) Powers() kv.Powers {
 	powers := kv.PowersOf(c.Store)
 	if begin := powers.Atomic; begin != nil {

@@ -11,8 +11,8 @@ import (
 
 // Call is a call of an endpoint. It can be repeated, one at a time.
 type Call struct {
-	Endpoint string // as the API writes it
-	With     string // the special condition of the call
+	Endpoint string
+	With     string
 
 	// Most is the maximum number of trips of the call on a server, in a process that has made it
 	// seconds ago, and New the maximum with something new since; 0 means Most.
@@ -38,18 +38,17 @@ func Calls(ctx context.Context, app *conduit.App) ([]Call, error) {
 // site is an app with some members; bob follows all of them.
 type site struct {
 	app *conduit.App
-	ids map[string]string // of the members, by their names
-	n   int               // number of generated texts
+	ids map[string]string
+	n   int
 
 	first *conduit.ArticleView // by ann; bob likes it
-	other *conduit.ArticleView // another
+	other *conduit.ArticleView
 	note  *conduit.CommentView // by bob on the first
 	guest *conduit.Account
 }
 
 var members = []string{"ann", "bob", "cid", "dot", "eve", "fay", "gus", "hal"}
 
-// each is the number of articles by each member.
 const each = 20
 
 func (s *site) fill(ctx context.Context) error {
@@ -89,13 +88,11 @@ func person(name string) conduit.NewUser {
 	return conduit.NewUser{Username: name, Email: name + "@example.com", Password: "secret"}
 }
 
-// fresh returns a text that is new.
 func (s *site) fresh(text string) string {
 	s.n++
 	return fmt.Sprintf("%s %04d", text, s.n)
 }
 
-// article returns a new article.
 func (s *site) article(tags ...string) conduit.NewArticle {
 	return conduit.NewArticle{Title: s.fresh("Rings"), Description: "What they are for", Body: "A ring keeps the newest.", TagList: tags}
 }
@@ -109,7 +106,6 @@ func (s *site) publish(ctx context.Context, name string) (err error) {
 	return last(s.app.Article(ctx, "", s.other.Slug))
 }
 
-// arrive sets s.guest to a new user whom the process has read before.
 func (s *site) arrive(ctx context.Context) (err error) {
 	if s.guest, err = s.app.Register(ctx, person(s.fresh("guest"))); err != nil {
 		return err
@@ -117,7 +113,6 @@ func (s *site) arrive(ctx context.Context) (err error) {
 	return last(s.app.Profile(ctx, "", s.guest.Username))
 }
 
-// comment makes s.note.
 func (s *site) comment(ctx context.Context) (err error) {
 	s.note, err = s.app.AddComment(ctx, s.ids["bob"], s.first.Slug, s.fresh("Nice."))
 	return err
@@ -193,5 +188,4 @@ func (s *site) calls() []Call {
 	}
 }
 
-// last returns the error of a call.
 func last[T any](_ T, err error) error { return err }

@@ -16,7 +16,6 @@ const wellMade = `<h1>Well made</h1><p style="color: #555">Text, <a href="#end">
 <h3 id="end">End</h3><div style="overflow-x: auto" tabindex="0"><p style="width: 3000px">Wide</p></div>
 <p style="font-size: 24px; color: #888">Large</p><ul><li>Item</li></ul><h2>Again</h2>`
 
-// frame is a page to which an audit has no objection.
 const frame = `<!doctype html><html lang="en"><title>Test</title><meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,"><main>%s</main></html>`
 
@@ -36,7 +35,6 @@ func TestAudit_FindsNothingOnAGoodPage(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong behind a page fails the test of it.
 func TestTab_ReportsErrorsInTheBackground(t *testing.T) {
 	for body, want := range map[string]string{
 		`<script>console.error("oh", 1)</script>`:       `console error: ["oh" 1]`,

@@ -1,6 +1,6 @@
-// Package browser drives the installed Chromium in tests: it acts like a visitor of a site, and
-// looks for obstacles for visitors with a keyboard, a screen reader, poor sight or a phone. All
-// tests of a process share one browser.
+// Package browser drives the installed Chromium in tests: it acts like a visitor, and looks for
+// obstacles for visitors with a keyboard, a screen reader, poor sight or a phone. All tests of a
+// process share one browser.
 package browser
 
 import (
@@ -17,8 +17,7 @@ import (
 
 const program = "chromium"
 
-// patience is the time limit of one step in the browser. It is long because a busy machine is not
-// the page's fault.
+// patience limits one step. It is long because a busy machine is not the page's fault.
 const patience = 2 * time.Minute
 
 var flags = map[string]any{
@@ -28,10 +27,9 @@ var flags = map[string]any{
 	"host-resolver-rules": "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost",
 }
 
-// launch starts a browser, or opens a tab in that of parent.
 func launch(parent context.Context, options ...chromedp.ContextOption) (ctx context.Context, end func(), err error) {
 	ctx, stop := chromedp.NewContext(parent, options...)
-	// The context itself must not have a deadline: it lasts as long as the tab.
+	// The context has no deadline: it lasts as long as the tab.
 	late := time.AfterFunc(patience, stop)
 	defer late.Stop()
 	if err := chromedp.Do(ctx); err != nil {
@@ -41,14 +39,12 @@ func launch(parent context.Context, options ...chromedp.ContextOption) (ctx cont
 	return ctx, func() {
 		bounded, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		// A browser that is only stopped leaves files behind. One that does not end when asked is
-		// stopped anyway.
+		// A killed browser leaves files behind, so it is asked to end first.
 		_ = chromedp.Cancel(bounded)
 		stop()
 	}, nil
 }
 
-// Each new visitor has a browser context of the common browser.
 var common struct {
 	start sync.Once
 	ctx   context.Context
@@ -72,7 +68,7 @@ func start(t testing.TB) context.Context {
 	return common.ctx
 }
 
-// End ends the browser, if a test has started it. It is for TestMain.
+// End ends the browser, if any. Call it in TestMain.
 func End() {
 	if common.end != nil {
 		common.end()

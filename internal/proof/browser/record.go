@@ -15,8 +15,8 @@ import (
 
 type record struct {
 	mu       sync.Mutex
-	shown    string            // URL of the current document
-	asked    map[string]string // URL of each request, by its id
+	shown    string
+	asked    map[string]string // URLs by request id
 	problems []string
 }
 
@@ -44,7 +44,6 @@ func (p *Tab) hear(event any) {
 		p.shown = e.URL
 	case *page.EventJavascriptDialogOpening:
 		p.complain("dialog: %s", e.Message)
-		// A closed tab no longer has a dialog, so the error does not matter.
 		go func() {
 			_ = chromedp.Do(p.ctx, command(page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{}))
 		}()
@@ -80,7 +79,6 @@ func (p *Tab) complain(format string, args ...any) {
 	p.problems = append(p.problems, fmt.Sprintf("browser: "+format+" (on "+p.shown+")", args...))
 }
 
-// Where returns the URL of the current document.
 func (p *Tab) Where() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -32,27 +32,26 @@ var (
 )
 
 // Tab is a page in the browser, as a visitor of one site sees it. Tests find links, buttons and
-// fields by the names that screen readers announce, or by the beginning of such a name. So a
-// passing test also proves that the names exist.
+// fields by the beginning of the names that screen readers announce, so a passing test proves that
+// the names exist.
 //
 // Each exported method is a step. If it takes longer than patience, it fails the test and reports
-// the condition it waited for. At the end, the test also fails for each console error, failed
-// script, dialog, refused file and request to another host.
+// the condition it waited for. The test also fails for each console error, failed script, dialog,
+// refused file and request to another host.
 type Tab struct {
 	t      testing.TB
 	ctx    context.Context
-	site   string // URL without path and query
-	status int    // of the current document
+	site   string
+	status int
 	record
 }
 
-// Open opens an empty tab for a new visitor of a site, without cookies.
+// Open opens an empty tab for a new visitor, without cookies.
 func Open(t testing.TB, site string) *Tab {
 	t.Helper()
 	return open(t, start(t), site, chromedp.WithNewBrowserContext())
 }
 
-// Another opens another tab for the same visitor.
 func (p *Tab) Another() *Tab {
 	p.t.Helper()
 	return open(p.t, p.ctx, p.site)
@@ -73,7 +72,6 @@ func open(t testing.TB, parent context.Context, site string, options ...chromedp
 	return p
 }
 
-// Status returns the status of the current document.
 func (p *Tab) Status() int { return p.status }
 
 func (p *Tab) fail(format string, args ...any) {
@@ -97,8 +95,8 @@ func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.V
 	})
 }
 
-// Eval stores the value of an expression in into, unless into is nil. It works even if the page's
-// own scripts are off.
+// Eval stores the value of an expression in into, unless that is nil. It works even if the page's
+// scripts are off.
 func (p *Tab) Eval(expression string, into any) {
 	p.t.Helper()
 	if err := p.eval(expression, into); err != nil {
@@ -135,7 +133,6 @@ func (p *Tab) await(what, expression string, into any) {
 }
 
 func named(function string, args ...string) string {
-	// strings can always be encoded
 	list, _ := json.Marshal(args)
 	return fmt.Sprintf("%s.%s(...%s)", names, function, list)
 }
@@ -159,7 +156,6 @@ func (p *Tab) has(text string) bool {
 	return strings.Contains(p.Text("body"), strings.Join(strings.Fields(text), " "))
 }
 
-// WantText reports each text that the page does not show. The test continues.
 func (p *Tab) WantText(wants ...string) {
 	p.t.Helper()
 	for _, want := range wants {
@@ -169,7 +165,6 @@ func (p *Tab) WantText(wants ...string) {
 	}
 }
 
-// WithoutText reports each text that the page shows. The test continues.
 func (p *Tab) WithoutText(wants ...string) {
 	p.t.Helper()
 	for _, want := range wants {
@@ -200,13 +195,11 @@ func (p *Tab) Open(path string) {
 	p.load("open "+path, chromedp.Navigate(p.site+path))
 }
 
-// Reload reloads the page.
 func (p *Tab) Reload() {
 	p.t.Helper()
 	p.load("reload", chromedp.Reload())
 }
 
-// Back acts like the browser's Back button.
 func (p *Tab) Back() {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -218,7 +211,7 @@ func (p *Tab) Back() {
 	p.Wait("the page to be complete", "document.readyState === 'complete'")
 }
 
-// click waits until nothing covers the control of that name.
+// click waits until nothing covers the control.
 func (p *Tab) click(kind, name string) chromedp.Action[chromedp.Void] {
 	p.t.Helper()
 	var at struct{ X, Y float64 }
@@ -226,20 +219,18 @@ func (p *Tab) click(kind, name string) chromedp.Action[chromedp.Void] {
 	return chromedp.MouseClickXY(at.X, at.Y)
 }
 
-// Follow clicks the link or button with the name, and waits until the target page has loaded.
+// Follow clicks a link or button, and waits until the target page has loaded.
 func (p *Tab) Follow(name string) {
 	p.t.Helper()
 	p.load(fmt.Sprintf("follow %q", name), p.click("control", name))
 }
 
-// Submit clicks the button with the name, which sends a form, and waits until the resulting page
-// has loaded.
+// Submit clicks a button that sends a form, and waits until the resulting page has loaded.
 func (p *Tab) Submit(name string) {
 	p.t.Helper()
 	p.load(fmt.Sprintf("submit %q", name), p.click("button", name))
 }
 
-// Fill replaces the content of the field with the label by text.
 func (p *Tab) Fill(label, text string) {
 	p.t.Helper()
 	write := command(input.InsertText, input.InsertTextParams{Text: text})
@@ -249,13 +240,11 @@ func (p *Tab) Fill(label, text string) {
 	p.do("fill", p.click("field", label), chromedp.Evaluate[chromedp.Void]("document.activeElement.select()"), write)
 }
 
-// Enter presses Enter, and waits until the target page has loaded.
 func (p *Tab) Enter() {
 	p.t.Helper()
 	p.load("enter", chromedp.KeyEvent(kb.Enter))
 }
 
-// Press presses a key of package kb.
 func (p *Tab) Press(key string) {
 	p.t.Helper()
 	p.do("press", chromedp.KeyEvent(key))
@@ -280,13 +269,11 @@ func (p *Tab) SetColors(scheme string) {
 	}}))
 }
 
-// SetScripts turns the scripts of later pages on or off.
 func (p *Tab) SetScripts(on bool) {
 	p.t.Helper()
 	p.do("scripts", command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on}))
 }
 
-// Screenshot returns the whole page as a PNG.
 func (p *Tab) Screenshot() []byte {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -298,8 +285,7 @@ func (p *Tab) Screenshot() []byte {
 	return picture
 }
 
-// Audit returns a sentence for each obstacle that the page, in its current width and colors, has
-// for visitors with a keyboard, a screen reader, poor sight or a narrow screen.
+// Audit returns a sentence for each obstacle on the page, in its current width and colors.
 func (p *Tab) Audit() (complaints []string) {
 	p.t.Helper()
 	p.Eval("("+audits+")("+names+")", &complaints)

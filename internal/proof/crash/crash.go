@@ -1,8 +1,7 @@
 // Package crash tests whether a store loses acknowledged writes when its process is killed.
 //
-// A program that uses it starts itself again as a child. The child opens the store and calls
-// [Write], which writes until it is killed and reports each acknowledged write. The parent calls
-// [Kill], which kills one child after another and checks the remaining data.
+// A program starts itself again as a child, which opens the store and calls [Write]. The parent
+// calls [Kill], which kills one child after another and checks the data.
 package crash
 
 import (
@@ -27,24 +26,21 @@ const (
 	maxLife = 250 * time.Millisecond
 )
 
-// Report is the result of Kill.
 type Report struct {
 	Kills int
-	Acked int      // acknowledged writes
-	Lost  []string // acknowledged but missing
+	Acked int
+	Lost  []string
 	Torn  []string // incomplete, changed, or never written
 
-	Steps []Step // the acknowledged writes, in order for each writer
+	Steps []Step // acknowledged, in order for each writer
 }
 
-// Step is an acknowledged write.
 type Step struct {
 	Writer, N    int
-	Begun, Ended time.Time // on the child's clock
+	Begun, Ended time.Time // by the child's clock
 }
 
-// Err returns an error if anything was lost or torn, or if no write was acknowledged, since that
-// proves nothing.
+// Err returns an error if anything was lost or torn, or nothing was acknowledged.
 func (r Report) Err() error {
 	switch {
 	case len(r.Lost)+len(r.Torn) > 0:
@@ -56,8 +52,8 @@ func (r Report) Err() error {
 	return nil
 }
 
-// Write writes to s with several writers, and reports each write to acks once s has acknowledged
-// it. It returns only when every writer has failed.
+// Write writes to s with several writers, and reports each acknowledged write to acks. It returns
+// when every writer has failed.
 func Write(s kv.Store, acks io.Writer) error {
 	var running sync.WaitGroup
 	var errs [writers]error
@@ -114,11 +110,10 @@ func payload(w, n int) []byte {
 	return value
 }
 
-// Kill starts the given number of children, one after another, and kills each at a random moment:
-// every other one after its first write, however long its start takes, and the others perhaps
-// during the start. Then it opens the store and compares it with the acknowledged writes. child
-// returns the command of a program that calls Write with its standard output; open opens the store
-// once the child is dead.
+// Kill starts children one after another and kills each at a random moment: every other one after
+// its first write, the others perhaps during the start. Then it compares the store with the
+// acknowledged writes. child returns the command of a program that calls Write with its standard
+// output; open opens the store once the child is dead.
 func Kill(times int, seed uint64, child func() *exec.Cmd, open func() (kv.Store, error)) (Report, error) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var report Report
@@ -141,7 +136,6 @@ func Kill(times int, seed uint64, child func() *exec.Cmd, open func() (kv.Store,
 	return report, nil
 }
 
-// life begins with the first write if writes is set.
 func killOne(cmd *exec.Cmd, life time.Duration, writes bool) ([]Step, error) {
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -159,7 +153,6 @@ func killOne(cmd *exec.Cmd, life time.Duration, writes bool) ([]Step, error) {
 	}
 	killer := time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
 	steps := readAcks(acks)
-	// The child should have been killed; it is an error if it ended earlier.
 	if err := cmd.Wait(); killer.Stop() || ended != nil {
 		return nil, fmt.Errorf("the child ended by itself: %w: %.500s", err, said.Bytes())
 	}
@@ -180,8 +173,8 @@ func readAcks(from io.Reader) (steps []Step) {
 	return steps
 }
 
-// CheckMoment returns an error if s, restored as of a moment, does not match the store of r at that
-// moment: every write acknowledged by then, and none that began later.
+// CheckMoment returns an error unless s, restored as of a moment, has every write acknowledged by
+// then, and none that began later.
 func (r *Report) CheckMoment(ctx context.Context, s kv.Store, at time.Time) error {
 	var least, limit [writers]int
 	for _, step := range r.Steps {
@@ -245,12 +238,11 @@ func (r *Report) compare(w int, found found, acked int, twins bool) {
 	}
 }
 
-// Steps start at 1.
 func latest(slot, n int) int {
 	return max(n-((n-slot)%slots+slots)%slots, 0)
 }
 
-// found holds the values of a writer's slots; nil for an empty one.
+// found has the values of a writer's slots; nil for an empty one.
 type found struct{ items, twins [][]byte }
 
 func read(ctx context.Context, s kv.Store, w int) (f found, err error) {

@@ -11,22 +11,21 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Outage is the outage that callers saw when a master died.
+// Outage is a failover as callers saw it.
 type Outage struct {
-	Back        time.Duration // from the kill until all slots accepted a write again
-	Calls       int           // calls from before the kill until then
-	Unavailable int           // calls that ended in ErrUnavailable
-	Unclear     int           // calls that ended in ErrUnclear
-	Other       int           // calls that ended in any other error
-	Late        int           // calls that ended more than a second past their deadline
-	Latest      time.Duration // the longest time a call took past its deadline
+	Back        time.Duration // until all slots accepted a write again
+	Calls       int           // calls begun until then
+	Unavailable int
+	Unclear     int
+	Other       int
+	Late        int // calls that ended more than a second past their deadline
+	Latest      time.Duration
 }
 
 const callTime = time.Second
 
 // KillMaster ends the first master with kill -9 while 16 clients of store work on keys of all
-// slots, and returns the outage they saw. It fails if the cluster does not accept writes again
-// within limit.
+// slots. It fails if the cluster does not accept writes again within limit.
 func (c *Cluster) KillMaster(store kv.Store, limit time.Duration) (Outage, error) {
 	l := &load{store: store}
 	_, back, err := c.killMaster(func(client, n int) { l.call(fmt.Sprintf("load:%d:%d", client, n%100)) }, store, limit, 0)
@@ -34,8 +33,8 @@ func (c *Cluster) KillMaster(store kv.Store, limit time.Duration) (Outage, error
 	return l.outage, err
 }
 
-// killMaster ends the first master with kill -9 while 16 clients call f. It returns when the cluster
-// has accepted writes of store again, and another rest has passed.
+// killMaster ends the first master while 16 clients call f. It returns when the cluster has
+// accepted writes of store again, and another rest has passed.
 func (c *Cluster) killMaster(f func(client, n int), store kv.Store, limit, rest time.Duration) (master *Process, back time.Duration, err error) {
 	masters := c.Masters()
 	if len(masters) == 0 {
@@ -124,11 +123,11 @@ func (l *load) call(key string) {
 
 // Failover is the fate of the writes in progress when a master died.
 type Failover struct {
-	Back    time.Duration // from the kill until all slots accepted a write again
-	Stored  int           // acknowledged writes
-	Unclear int           // unacknowledged writes that may have been carried out
-	Said    int           // acknowledged writes with keys that are ErrLost
-	Lost    int           // acknowledged writes that are gone
+	Back    time.Duration // until all slots accepted a write again
+	Stored  int
+	Unclear int // unacknowledged writes that may have been carried out
+	Said    int // acknowledged writes with keys that are ErrLost
+	Lost    int // acknowledged writes that are gone
 }
 
 // LoseMaster ends the first master with kill -9 while 16 clients of store write, each under its own
@@ -154,7 +153,7 @@ type writes struct {
 	store kv.Store
 
 	mu    sync.Mutex
-	keys  []string // of acknowledged writes
+	keys  []string
 	found Failover
 }
 
@@ -192,7 +191,6 @@ func (w *writes) look() error {
 			}
 			drops = append(drops, kv.OpDelete(keys[i]))
 		}
-		// they only take up memory
 		_ = w.store.Do(context.Background(), drops)
 	}
 	return nil

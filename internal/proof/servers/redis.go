@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// Redis starts a redis-server that keeps its data in memory only. More args are command-line
-// options, such as "--maxmemory", "10mb".
+// Redis starts a redis-server that keeps its data in memory only. args are command-line options.
 func Redis(args ...string) (*Process, error) {
 	ports, err := FreePorts(1)
 	if err != nil {
@@ -23,7 +22,7 @@ func Redis(args ...string) (*Process, error) {
 }
 
 // RedisTLS starts a redis-server that accepts only TLS, with these PEM files. A client must show a
-// certificate of the authority ca, unless more args say otherwise.
+// certificate of the authority ca, unless args say otherwise.
 func RedisTLS(cert, key, ca string, args ...string) (*Process, error) {
 	ports, err := FreePorts(1)
 	if err != nil {
@@ -64,7 +63,6 @@ func started(p *Process) (*Process, error) {
 	return p, nil
 }
 
-// Cluster is a Redis Cluster of six nodes: three masters, three replicas.
 type Cluster struct {
 	nodes []*Process
 }
@@ -77,7 +75,7 @@ const (
 const slots = 16384
 
 // RedisCluster starts a Redis Cluster and returns when all its nodes agree and every master has its
-// replica. A master that dies is replaced after two to four seconds.
+// replica. A dead master is replaced after two to four seconds.
 func RedisCluster() (*Cluster, error) {
 	ports, err := FreePorts(2 * clusterNodes)
 	if err != nil {
@@ -174,7 +172,7 @@ func (c *Cluster) await(as func(*Process) (bool, error)) error {
 	return nil
 }
 
-// Addrs returns the addresses of all nodes, including killed ones.
+// Addrs includes killed nodes.
 func (c *Cluster) Addrs() []string {
 	var addrs []string
 	for _, node := range c.nodes {
@@ -183,7 +181,7 @@ func (c *Cluster) Addrs() []string {
 	return addrs
 }
 
-// Masters returns the numbers of the nodes that answer and are masters now, in the order of Addrs.
+// Masters returns the numbers of the nodes that are masters now, in the order of Addrs.
 func (c *Cluster) Masters() []int {
 	var masters []int
 	for i, node := range c.nodes {
@@ -195,13 +193,11 @@ func (c *Cluster) Masters() []int {
 	return masters
 }
 
-// Node returns the node with that number.
 func (c *Cluster) Node(i int) *Process { return c.nodes[i] }
 
 // Kill ends a node like a crash. Node(i).Start brings it back.
 func (c *Cluster) Kill(i int) { c.nodes[i].Kill() }
 
-// Stop ends all nodes and removes their files.
 func (c *Cluster) Stop() {
 	for _, node := range c.nodes {
 		node.Stop()

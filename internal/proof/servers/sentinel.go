@@ -13,14 +13,14 @@ import (
 // Group is a Redis master with a replica, and three sentinels that promote the replica when most of
 // them have not reached the master for a second.
 type Group struct {
-	Name      string // of the master
+	Name      string
 	Master    *Process
 	Replica   *Process
 	Sentinels []*Process
 }
 
-// RedisGroup starts a group and returns when all know each other. More args are options of the
-// master and the replica.
+// RedisGroup starts a group and returns when all know each other. args are options of the master
+// and the replica.
 func RedisGroup(args ...string) (*Group, error) {
 	ports, err := FreePorts(5)
 	if err != nil {
@@ -84,7 +84,6 @@ func (g *Group) await() error {
 	return errors.New("the sentinels did not agree within two minutes")
 }
 
-// Addrs returns the addresses of the sentinels.
 func (g *Group) Addrs() (addrs []string) {
 	for _, s := range g.Sentinels {
 		addrs = append(addrs, s.Addr)
@@ -103,7 +102,6 @@ func (g *Group) Failover() (err error) {
 	return err
 }
 
-// Stop ends all servers and removes their files.
 func (g *Group) Stop() {
 	for _, p := range append(g.Sentinels, g.Replica, g.Master) {
 		if p != nil {

@@ -1,8 +1,7 @@
-// Package servers starts the real servers that tests and benchmarks run against, on free ports of
-// the loopback address, and stops them.
+// Package servers starts real servers for tests and benchmarks, on free ports of the loopback
+// address.
 //
-// A test that needs one calls [Need] first. If the program is not installed, the test is skipped;
-// with RINGTREE_SERVERS=required in the environment, as `make test` sets it, the test fails.
+// A test that needs one calls [Need] first.
 package servers
 
 import (
@@ -18,8 +17,8 @@ import (
 	"time"
 )
 
-// Need ends the test unless program is installed. The test is skipped, or fails if servers are
-// required.
+// Need skips the test unless program is installed. With RINGTREE_SERVERS=required in the
+// environment, as `make test` sets it, the test fails.
 func Need(t testing.TB, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err == nil {
@@ -31,7 +30,34 @@ func Need(t testing.TB, program string) {
 	t.Skipf("not tested: %s is not installed", program)
 }
 
-// Process is a server on the loopback address.
+// Of starts a server that ends with the test: redis-server or memcached. See [Need].
+func Of(t testing.TB, program string, args ...string) *Process {
+	t.Helper()
+	Need(t, program)
+	start := Redis
+	if program == "memcached" {
+		start = Memcached
+	}
+	p, err := start(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Stop)
+	return p
+}
+
+// EachStore runs f with the URL of an empty store of each kind.
+func EachStore(t *testing.T, f func(t *testing.T, url string)) {
+	for name, url := range map[string]func(t *testing.T) string{
+		"memory":    func(*testing.T) string { return "mem:" },
+		"file":      func(t *testing.T) string { return "bolt:" + t.TempDir() + "/test.db?durability=unsynced" },
+		"memcached": func(t *testing.T) string { return "memcached://" + Of(t, "memcached").Addr + "?volatile=on" },
+		"redis":     func(t *testing.T) string { return "redis://" + Of(t, "redis-server").Addr },
+	} {
+		t.Run(name, func(t *testing.T) { f(t, url(t)) })
+	}
+}
+
 type Process struct {
 	Addr string // 127.0.0.1:port
 
@@ -42,7 +68,7 @@ type Process struct {
 	mu     sync.Mutex
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when cmd has ended
-	output *bytes.Buffer // output of cmd; valid once exited is closed
+	output *bytes.Buffer
 }
 
 func start(program, addr string, args ...string) (*Process, error) {
@@ -70,7 +96,6 @@ func (p *Process) Start() error {
 	}
 	p.exited = make(chan struct{})
 	go func(cmd *exec.Cmd, exited chan struct{}) {
-		// The exit status of a killed server means nothing.
 		_ = cmd.Wait()
 		close(exited)
 	}(p.cmd, p.exited)
@@ -92,7 +117,6 @@ func (p *Process) await(limit time.Duration) error {
 	return fmt.Errorf("%s on %s did not listen within %v: %s", p.program, p.Addr, limit, p.output)
 }
 
-// Pid returns the server's process id.
 func (p *Process) Pid() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,9 +135,8 @@ func (p *Process) kill() {
 	<-p.exited
 }
 
-// Stop ends the server, waits for it and removes its files. It may be called on a server that has
-// ended. It does not ask for an orderly shutdown, which takes memcached a second, and a Redis
-// master as long as a replica is behind.
+// Stop kills the server, if it runs, and removes its files. An orderly shutdown would take
+// memcached a second, and a Redis master as long as a replica is behind.
 func (p *Process) Stop() {
 	p.Kill()
 	if p.dir != "" {
@@ -136,9 +159,8 @@ func FreePorts(n int) ([]string, error) {
 	return ports, nil
 }
 
-// Memcached starts a memcached of 64 MB that listens only on a free port of the loopback address.
-// It refuses writes when it is full (-M), as indexes require. Later args override earlier ones, so
-// "-m", "2" makes it small.
+// Memcached starts a memcached of 64 MB on a free port. It refuses writes when it is full (-M), as
+// indexes require. Later args override earlier ones.
 func Memcached(args ...string) (*Process, error) {
 	return MemcachedThatEvicts(append([]string{"-M"}, args...)...)
 }

@@ -1,12 +1,10 @@
-// Package before has the model Work of package whole as an earlier release of an app
-// had it.
+// Package before has the model Work as an earlier release of an app had it.
 package before
 
 import "time"
 
 //go:generate go tool kvgen
 
-// Work is a work before it had a frame.
 type Work struct {
 	_      struct{}  `kv:"model,history=5"`
 	ID     string    `kv:"id"`
@@ -22,7 +20,7 @@ type Work struct {
 	Taken  time.Time `kv:"ranking,name=Archive"`
 	Views  int64     `kv:"counter; ranking; ranking,per=day,keep=3"`
 	Likes  int64     `kv:"counter; ranking"`
-	Marks  []string  // of the changes that were carried out
+	Marks  []string
 
 	Version int64     `kv:"version"`
 	Created time.Time `kv:"created"`

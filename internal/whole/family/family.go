@@ -3,7 +3,6 @@ package family
 
 //go:generate go tool kvgen
 
-// Parent is a record with an index of every class.
 type Parent struct {
 	_      struct{} `kv:"model,count,history=5"`
 	ID     string   `kv:"id"`
@@ -15,7 +14,7 @@ type Parent struct {
 	Note   string   `kv:"timeline,name=Notes,ring=60,shards=2"`
 	Price  int64    `kv:"ranking; ranking,by=Author"`
 	Views  int64    `kv:"counter; ranking; ranking,per=day,keep=3"`
-	Sons   int64    `kv:"counter; ranking"` // how many Children there are of it
+	Sons   int64    `kv:"counter; ranking"`
 }
 
 // Weight ranks a parent by a field and a counter.
@@ -23,7 +22,6 @@ type Parent struct {
 //kv:ranking
 func (p *Parent) Weight() int64 { return p.Price + 10*p.Sons }
 
-// Child is deleted with its parent.
 type Child struct {
 	_      struct{} `kv:"model,plural=Children"`
 	ID     string   `kv:"id"`

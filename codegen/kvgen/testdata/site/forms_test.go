@@ -13,14 +13,12 @@ import (
 	"testing"
 )
 
-// A shape is what matters of a model for its forms. The models Shape0, Shape1 and so on have those
-// in shapes, which TestMatrix_OfForms writes beside this file.
+// TestMatrix_OfForms writes shapes beside this file, for the models Shape0, Shape1 and so on.
 type shape struct {
 	id                                       string // text, chosen or seq
 	versioned, unique, owned, private, trash bool
 }
 
-// pages are the pages of a model, and their visitors.
 type pages struct {
 	*testing.T
 	shape
@@ -29,26 +27,25 @@ type pages struct {
 	made            int
 }
 
-// A reply is the answer to a request.
 type reply struct {
-	path   string // that was asked for
+	path   string
 	status int
-	to     string // the address that it leads to
+	to     string // of a redirect
 	body   string
 }
 
-// A sentForm is a form of a page, with the fields that a browser would send.
+// A sentForm has the fields that a browser would send.
 type sentForm struct {
 	action string
 	fields url.Values
 }
 
-// An attempt is the result of a form that was sent: the answer, the text that was typed into it,
-// and the record that has it already, or must stay as it was.
+// An attempt is the result of a form that was sent: the answer, the text typed into it, and the
+// record that has it already, or must stay as it was.
 type attempt struct {
 	got    reply
 	text   string
-	at     string // the address of the record; "" if there is none
+	at     string // the address of the record, or ""
 	before string // all that is seen of it
 
 	then *visitor // who sends the form again that an answer keeps the text in; nil: nobody
@@ -93,7 +90,6 @@ var (
 	anyTag    = regexp.MustCompile(`<[^>]*>`)
 )
 
-// formsOf returns the forms of a page that are posted.
 func formsOf(page string) (all []sentForm) {
 	for _, form := range formTag.FindAllStringSubmatch(page, -1) {
 		f := sentForm{attrs(form[1])["action"], url.Values{}}
@@ -118,7 +114,6 @@ func attrs(tag string) map[string]string {
 	return all
 }
 
-// formWith returns the form of a page that has the text in it.
 func formWith(page, text string) (sentForm, bool) {
 	all := formsOf(page)
 	i := slices.IndexFunc(all, func(f sentForm) bool { return f.fields.Get("text") == text })
@@ -136,7 +131,6 @@ func shown(page string) string {
 
 func with(fields url.Values, name, value string) url.Values { fields.Set(name, value); return fields }
 
-// next returns a title that no record has.
 func (m *pages) next() string {
 	m.made++
 	return fmt.Sprintf("%s %d", strings.Trim(m.record, "/"), m.made)
@@ -155,10 +149,9 @@ func (m *pages) form(v *visitor, path, action string) url.Values {
 	return nil
 }
 
-// edit returns the form by which ann can change the record at an address.
 func (m *pages) edit(at string) url.Values { m.Helper(); return m.form(m.ann, at+"/edit", at+"/edit") }
 
-// blank returns the form of a new record as it is sent by someone who has typed a title and a text.
+// blank returns the form of a new record with a title and a text.
 func (m *pages) blank(v *visitor, text string) url.Values {
 	title, fields := m.next(), m.form(v, m.records+"/new", m.records+"/new")
 	for name, value := range map[string]string{
@@ -172,7 +165,6 @@ func (m *pages) blank(v *visitor, text string) url.Values {
 	return fields
 }
 
-// make makes a record of ann's, and returns its address.
 func (m *pages) make() string {
 	m.Helper()
 	got := m.ann.post(m.records+"/new", m.blank(m.ann, "Hours of work."))
@@ -188,14 +180,14 @@ func (m *pages) state(at string) string {
 	return fmt.Sprint(m.edit(at), shown(m.ann.get(at).body))
 }
 
-// send has a visitor send fields to change the record at an address.
+// send changes the record at an address.
 func (m *pages) send(v *visitor, at, text string, fields url.Values) attempt {
 	m.Helper()
 	before := m.state(at)
 	return attempt{got: v.post(at+"/edit", with(fields, "text", text)), text: text, at: at, before: before}
 }
 
-// add has a visitor send the form of a new record, while the one at an address has to stay.
+// add sends the form of a new record, while the one at an address has to stay.
 func (m *pages) add(v *visitor, at, name, value string) attempt {
 	m.Helper()
 	a := attempt{text: typed, at: at}
@@ -215,8 +207,8 @@ func (m *pages) raw(text, kind, body string) attempt {
 	return attempt{got: m.ann.send("POST", at+"/edit", kind, body), text: text, at: at, before: before}
 }
 
-// again sends the form of an answer that keeps the text once more. If it makes a record, that
-// gets a title and an id of its own.
+// again sends an answer's form once more. If it makes a record, that gets a title and an id of its
+// own.
 func (m *pages) again(a attempt) string {
 	m.Helper()
 	f, _ := formWith(a.got.body, a.text)
@@ -233,7 +225,7 @@ func (m *pages) again(a attempt) string {
 	return fmt.Sprintf(", then LOST: status %d\n%s", got.status, shown(got.body))
 }
 
-// verdict says what became of the text that was typed, and of the record that was there before.
+// verdict is the fate of the typed text, and of the record that existed before.
 func (m *pages) verdict(a attempt) string {
 	m.Helper()
 	leads := a.got.status == 303
@@ -254,7 +246,7 @@ func (m *pages) verdict(a attempt) string {
 	return fmt.Sprintf("LOST: status %d, and the page has no form with the text:\n%s", a.got.status, shown(a.got.body))
 }
 
-// beside returns a, and asserts that its answer has a problem beside a field.
+// beside requires the answer of a to have a problem beside a field.
 func (m *pages) beside(field string, a attempt) attempt {
 	m.Helper()
 	if !strings.Contains(a.got.body, `id="`+field+`-error"`) {
@@ -263,7 +255,7 @@ func (m *pages) beside(field string, a attempt) attempt {
 	return a
 }
 
-// A cell is a way to send a form, and the verdict it has to lead to; "" where it does not fit.
+// A cell is a way to send a form, and the required verdict; "" where it does not fit.
 type cell struct {
 	name string
 	try  func(m *pages) attempt
@@ -281,12 +273,10 @@ func isUnique(s shape) bool { return s.unique }
 func isChosen(s shape) bool { return s.id == "chosen" }
 func isGone(s shape) bool   { return !s.trash }
 
-// body is a cell with a body that ann sends.
 func body(name, text, kind, body, want string) cell {
 	return cell{name, func(m *pages) attempt { return m.raw(text, kind, body) }, always(want)}
 }
 
-// cells are what is done to each model.
 var cells = []cell{
 	body("too long", "", urlencoded, "text="+strings.Repeat("a", 4_000_000), "refused 413"),
 	body("malformed", "", urlencoded, "as-seen=SEEN&text=%zz", "refused 400"),
@@ -330,7 +320,7 @@ var cells = []cell{
 		return a
 	}, always("kept 403, then saved")},
 
-	{"sent twice", func(m *pages) attempt { // It makes one, unless numbers are all that tells records from each other.
+	{"sent twice", func(m *pages) attempt { // It makes one, unless only numbers distinguish records.
 		fields := m.blank(m.ann, typed)
 		at := m.ann.post(m.records+"/new", fields).to
 		a := attempt{text: typed, at: at, before: m.state(at), got: m.ann.post(m.records+"/new", fields)}
@@ -357,9 +347,9 @@ var cells = []cell{
 		case s.id == "text":
 			return "kept 409, then saved"
 		case s.id == "seq" && !s.unique:
-			return "saved" // Nothing shows that it is the same form. Both records are there.
+			return "saved" // Nothing shows that it is the same form.
 		case s.id == "chosen":
-			return "kept 422" // The id is taken, and says so.
+			return "kept 422"
 		}
 		return "kept 409"
 	}},
@@ -448,8 +438,8 @@ var cells = []cell{
 
 func lastOf(path string) string { return path[strings.LastIndex(path, "/")+1:] }
 
-// setPrivate sends a private field, which no form has. It is unique, so the second record could
-// not be made if the first had it.
+// setPrivate sends a private field, which no form has. It is unique, so the second record could not
+// be made if the first had it.
 func (m *pages) setPrivate() attempt {
 	if page := m.ann.get(m.records + "/new").body; strings.Contains(strings.ToLower(page), "pin") {
 		m.Errorf("%s: the form asks for a private field", m)
@@ -486,7 +476,6 @@ func TestForms_LoseNothingThatIsTyped(t *testing.T) {
 
 func (m *pages) String() string { return fmt.Sprintf("%s, %+v", m.record, m.shape) }
 
-// fill tries a cell, and checks the verdict.
 func (m *pages) fill(c cell) {
 	want := c.want(m.shape)
 	if want == "" {
