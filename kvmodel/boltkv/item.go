@@ -10,9 +10,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// item is the value of a key. Its encoding is a mark, 8 bytes of version, 8 bytes of expiry, 4
-// bytes of checksum and the value; numbers are big-endian. The checksum covers the key and
-// everything else.
+// item is the value of a key. Its encoding is a mark, 8 bytes of version, 8 bytes of expiry unless
+// the mark says that it never expires, 4 bytes of checksum and the value; numbers are big-endian.
+// The checksum covers the key and everything else.
 type item struct {
 	value   []byte
 	version kv.Version
@@ -22,38 +22,59 @@ type item struct {
 }
 
 const (
-	itemMark   = 0xe4
-	itemHeader = 1 + 8 + 8 + 4
+	expiringMark = 0xe4
+	lastingMark  = 0xe5
+
+	versionEnd = 1 + 8
+	expiryEnd  = versionEnd + 8
+	sumSize    = 4
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func (it *item) encode(key string) []byte {
-	buf := make([]byte, itemHeader, itemHeader+len(it.value))
-	buf[0] = itemMark
+	buf := make([]byte, versionEnd, expiryEnd+sumSize+len(it.value))
+	buf[0] = lastingMark
 	binary.BigEndian.PutUint64(buf[1:], uint64(it.version))
-	binary.BigEndian.PutUint64(buf[9:], uint64(it.expires))
-	buf = append(buf, it.value...)
-	binary.BigEndian.PutUint32(buf[17:], sumOf(key, buf))
-	return buf
+	if it.expires != 0 {
+		buf[0] = expiringMark
+		buf = binary.BigEndian.AppendUint64(buf, uint64(it.expires))
+	}
+	sum := crc32.Update(sumOf(key, buf), castagnoli, it.value)
+	return append(binary.BigEndian.AppendUint32(buf, sum), it.value...)
 }
 
-func sumOf[K string | []byte](key K, buf []byte) uint32 {
-	sum := crc32.Update(0, castagnoli, []byte(key))
-	sum = crc32.Update(sum, castagnoli, buf[:17])
-	return crc32.Update(sum, castagnoli, buf[itemHeader:])
+func sumOf[K string | []byte](key K, head []byte) uint32 {
+	return crc32.Update(crc32.Update(0, castagnoli, []byte(key)), castagnoli, head)
 }
 
 // decode returns the item in buf. The value shares buf's memory.
 func decode(key, buf []byte) item {
-	if len(buf) < itemHeader || buf[0] != itemMark || binary.BigEndian.Uint32(buf[17:]) != sumOf(key, buf) {
+	head := headOf(buf)
+	if head == nil {
+		return damagedItem(key, buf, "it is no item")
+	}
+	value := buf[len(head)+sumSize:]
+	if binary.BigEndian.Uint32(buf[len(head):]) != crc32.Update(sumOf(key, head), castagnoli, value) {
 		return damagedItem(key, buf, "its sum does not fit")
 	}
-	return item{
-		version: kv.Version(binary.BigEndian.Uint64(buf[1:])),
-		expires: int64(binary.BigEndian.Uint64(buf[9:])),
-		value:   buf[itemHeader:],
+	it := item{version: kv.Version(binary.BigEndian.Uint64(head[1:])), value: value}
+	if len(head) == expiryEnd {
+		it.expires = int64(binary.BigEndian.Uint64(head[versionEnd:]))
 	}
+	return it
+}
+
+// headOf returns the part of an encoded item before its checksum, nil if it is cut off or has
+// another mark.
+func headOf(buf []byte) []byte {
+	switch {
+	case len(buf) >= versionEnd+sumSize && buf[0] == lastingMark:
+		return buf[:versionEnd]
+	case len(buf) >= expiryEnd+sumSize && buf[0] == expiringMark:
+		return buf[:expiryEnd]
+	}
+	return nil
 }
 
 // damagedItem returns a placeholder for a damaged item. Its version is made up, so that a reader

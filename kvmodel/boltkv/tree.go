@@ -90,12 +90,13 @@ func (t *tree) set(key, buf []byte) {
 }
 
 func (t *tree) unlist(key []byte) {
-	it, ok := t.find(key)
-	if !ok {
+	buf := t.items.Get(key)
+	if buf == nil {
 		return
 	}
+	it := decode(key, buf)
 	t.count(key, -1)
-	t.grown -= len(key) + itemHeader + len(it.value)
+	t.grown -= len(key) + len(buf)
 	if it.expires != 0 {
 		must(t.expiry().Delete(expiryKey(it.expires, key)))
 	}
