@@ -105,6 +105,7 @@ type Store struct {
 
 	// Owned by the mover.
 	scrub  scrub
+	packer packer
 	filter atomic.Pointer[bloom.Filter] // of the keys in the tree; nil: none
 
 	carrying   atomic.Bool // the mover waits for a commit, which must not wait for the mover

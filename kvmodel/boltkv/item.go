@@ -12,33 +12,43 @@ import (
 
 // item is the value of a key. Its encoding is a mark, 8 bytes of version, 8 bytes of expiry unless
 // the mark says that it never expires, 4 bytes of checksum and the value; numbers are big-endian.
-// The checksum covers the key and everything else.
+// The checksum covers the key and everything else. A packed value is its length, a varint, and a
+// block: see pack.go.
 type item struct {
 	value   []byte
+	packed  bool // value is packed
+	own     bool // value is this item's own memory
 	version kv.Version
 	expires int64 // nanoseconds since 1970; 0 means never
 
 	damaged error // not nil: the other fields are unknown, and version is made up
 }
 
+// The mark of an item is 0xe4 with these bits.
 const (
-	expiringMark = 0xe4
-	lastingMark  = 0xe5
-
-	versionEnd = 1 + 8
-	expiryEnd  = versionEnd + 8
-	sumSize    = 4
+	itemMark    = 0xe4
+	isLasting   = 1
+	isPacked    = 2
+	itemFlags   = isLasting | isPacked
+	versionEnd  = 1 + 8
+	expiryEnd   = versionEnd + 8
+	sumSize     = 4
+	leastPacked = 32 // A shorter value is not worth the time.
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func (it *item) encode(key string) []byte {
 	buf := make([]byte, versionEnd, expiryEnd+sumSize+len(it.value))
-	buf[0] = lastingMark
+	buf[0] = itemMark
 	binary.BigEndian.PutUint64(buf[1:], uint64(it.version))
-	if it.expires != 0 {
-		buf[0] = expiringMark
+	if it.expires == 0 {
+		buf[0] |= isLasting
+	} else {
 		buf = binary.BigEndian.AppendUint64(buf, uint64(it.expires))
+	}
+	if it.packed {
+		buf[0] |= isPacked
 	}
 	sum := crc32.Update(sumOf(key, buf), castagnoli, it.value)
 	return append(binary.BigEndian.AppendUint32(buf, sum), it.value...)
@@ -48,33 +58,61 @@ func sumOf[K string | []byte](key K, head []byte) uint32 {
 	return crc32.Update(crc32.Update(0, castagnoli, []byte(key)), castagnoli, head)
 }
 
-// decode returns the item in buf. The value shares buf's memory.
+// decode returns the item in buf, perhaps packed. The value shares buf's memory.
 func decode(key, buf []byte) item {
-	head := headOf(buf)
-	if head == nil {
-		return damagedItem(key, buf, "it is no item")
+	end := versionEnd
+	if len(buf) > 0 && buf[0]&isLasting == 0 {
+		end = expiryEnd
 	}
-	value := buf[len(head)+sumSize:]
-	if binary.BigEndian.Uint32(buf[len(head):]) != crc32.Update(sumOf(key, head), castagnoli, value) {
+	if len(buf) < end+sumSize || buf[0]&^itemFlags != itemMark {
+		return damagedItem(key, buf, "it is not an item")
+	}
+	it := item{version: kv.Version(binary.BigEndian.Uint64(buf[1:])), value: buf[end+sumSize:], packed: buf[0]&isPacked != 0}
+	if binary.BigEndian.Uint32(buf[end:]) != crc32.Update(sumOf(key, buf[:end]), castagnoli, it.value) {
 		return damagedItem(key, buf, "its sum does not fit")
 	}
-	it := item{version: kv.Version(binary.BigEndian.Uint64(head[1:])), value: value}
-	if len(head) == expiryEnd {
-		it.expires = int64(binary.BigEndian.Uint64(head[versionEnd:]))
+	if end == expiryEnd {
+		it.expires = int64(binary.BigEndian.Uint64(buf[versionEnd:]))
 	}
 	return it
 }
 
-// headOf returns the part of an encoded item before its checksum, nil if it is cut off or has
-// another mark.
-func headOf(buf []byte) []byte {
-	switch {
-	case len(buf) >= versionEnd+sumSize && buf[0] == lastingMark:
-		return buf[:versionEnd]
-	case len(buf) >= expiryEnd+sumSize && buf[0] == expiringMark:
-		return buf[:expiryEnd]
+// pack packs the value with p if that saves an eighth of it, and reports whether it did.
+func (it *item) pack(p *packer, key []byte) bool {
+	if it.packed || it.damaged != nil || len(it.value) < leastPacked {
+		return false
 	}
-	return nil
+	packed := p.pack(binary.AppendUvarint(p.room[:0], uint64(len(it.value))), key, it.value)
+	p.room = packed
+	if len(packed) > len(it.value)-len(it.value)/8 {
+		return false
+	}
+	it.value, it.packed = packed, true
+	return true
+}
+
+// unpack returns it with a plain value.
+func (it item) unpack(key []byte) item {
+	if !it.packed {
+		return it
+	}
+	n, size := binary.Uvarint(it.value)
+	if size > 0 && n <= kv.MaxValue {
+		var ok bool
+		if it.value, ok = unpack(key, it.value[size:], int(n)); ok {
+			it.packed, it.own = false, true
+			return it
+		}
+	}
+	return damagedItem(key, nil, "it cannot be unpacked")
+}
+
+// take returns the value as memory of the caller's own.
+func (it *item) take() []byte {
+	if it.own {
+		return it.value
+	}
+	return append([]byte{}, it.value...)
 }
 
 // damagedItem returns a placeholder for a damaged item. Its version is made up, so that a reader

@@ -1,7 +1,6 @@
 package boltkv
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -42,7 +41,7 @@ func (s *Store) fromTree(key string) (it item, ok bool) {
 	}
 	defer func() { _ = tx.Rollback() }()
 	it, ok = s.tree(tx).get([]byte(key))
-	it.value = bytes.Clone(it.value)
+	it.value, it.own = it.take(), true
 	return it, ok
 }
 
@@ -50,7 +49,8 @@ func held(key string, buf []byte) (item, bool) {
 	if buf == nil {
 		return item{}, false
 	}
-	return decode([]byte(key), buf), true
+	it := decode([]byte(key), buf)
+	return it.unpack([]byte(key)), true
 }
 
 type live struct {

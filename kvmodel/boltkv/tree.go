@@ -30,7 +30,7 @@ func (t *tree) get(key []byte) (it item, ok bool) {
 	if broken := onPage(func() { it, ok = t.find(key) }); broken != nil {
 		return damagedItem(key, nil, broken.Error()), true
 	}
-	return it, ok
+	return it.unpack(key), ok
 }
 
 func (t *tree) find(key []byte) (item, bool) {
@@ -80,6 +80,9 @@ func (t *tree) set(key, buf []byte) {
 	if buf == nil || it.hasExpired(t.now()) {
 		must(t.items.Delete(key))
 		return
+	}
+	if it.pack(&t.packer, key) {
+		buf = it.encode(string(key))
 	}
 	must(t.items.Put(key, buf))
 	t.grown += len(key) + len(buf)
