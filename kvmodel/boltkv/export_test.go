@@ -1,6 +1,7 @@
 package boltkv
 
 import (
+	"crypto/rand"
 	"sync/atomic"
 	"time"
 
@@ -48,4 +49,11 @@ func (s *Store) Rests() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.moving == nil && len(s.filling.items) <= int(carried)
+}
+
+// Noise returns n random bytes, which cannot be packed.
+func Noise(n int) []byte {
+	buf := make([]byte, n)
+	_, _ = rand.Read(buf)
+	return buf
 }

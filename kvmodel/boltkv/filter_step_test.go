@@ -33,7 +33,7 @@ func largeFile(t *testing.T, n int) (path string) {
 	path = filepath.Join(t.TempDir(), "store.db")
 	s := need(Open(path, Options{Durability: Unsynced}))
 	for i := range n {
-		need(kv.One(t.Context(), s, kv.OpSet(largeKey(i), make([]byte, 100_000))))
+		need(kv.One(t.Context(), s, kv.OpSet(largeKey(i), Noise(100_000))))
 	}
 	must(s.Close())
 	return path

@@ -47,7 +47,7 @@ func shipToFullDisk(path string) error {
 	}
 	const n, limit = 50, 100_000
 	for i := range n {
-		if _, err := kv.One(context.Background(), s, kv.OpSet(keyAt(i), make([]byte, 10_000))); err != nil {
+		if _, err := kv.One(context.Background(), s, kv.OpSet(keyAt(i), boltkv.Noise(10_000))); err != nil {
 			return err
 		}
 	}

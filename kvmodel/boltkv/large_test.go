@@ -35,7 +35,7 @@ func openLimited(t *testing.T, path string) *Store {
 // sets returns n sets that begin with name, of values of some bytes.
 func sets(name string, n, bytes int) (ops []kv.Op) {
 	for i := range n {
-		ops = append(ops, kv.OpSet(fmt.Sprint(name, i), make([]byte, bytes)))
+		ops = append(ops, kv.OpSet(fmt.Sprint(name, i), Noise(bytes)))
 	}
 	return ops
 }
@@ -263,7 +263,7 @@ func TestMove_FillsThePagesOfARunAndLeavesRoomInOthers(t *testing.T) {
 			for from := 0; from < items; from += atOnce {
 				var ops []kv.Op
 				for i := from; i < from+atOnce; i++ {
-					ops = append(ops, kv.OpSet(fmt.Sprintf("key%06d", order.number(i)), make([]byte, 80)))
+					ops = append(ops, kv.OpSet(fmt.Sprintf("key%06d", order.number(i)), Noise(80)))
 				}
 				must(s.Do(t.Context(), ops))
 				for s.moved() != nil { // A move takes what one commit wrote.
