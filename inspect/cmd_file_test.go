@@ -2,6 +2,7 @@ package inspect_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"os"
 	"path/filepath"
@@ -86,7 +87,9 @@ func TestBackup_AStoreWithoutAFileRefuses(t *testing.T) {
 func TestCompact_TheFileIsSmallerAndHoldsTheSame(t *testing.T) {
 	_, path := appFile(t)
 	s := boltStore(t, "bolt:"+path)
-	for _, op := range []kv.Op{kv.OpSet("large", make([]byte, 500_000)), kv.OpDelete("large")} {
+	large := make([]byte, 500_000)
+	_, _ = rand.Read(large)
+	for _, op := range []kv.Op{kv.OpSet("large", large), kv.OpDelete("large")} {
 		_, err := kv.One(t.Context(), s, op)
 		must(t, err)
 		must(t, s.Close())

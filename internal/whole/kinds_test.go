@@ -196,23 +196,37 @@ type item struct {
 
 func dump(t *testing.T, path string, now time.Time) []byte {
 	t.Helper()
+	items := itemsIn(t, path, now)
+	s := open(t, path, now)
+	var lines bytes.Buffer
+	for _, it := range items {
+		r, err := kv.One(ctx, s, kv.OpGet(it.Key))
+		it.Value = r.Value
+		must(t, errors.Join(err, json.NewEncoder(&lines).Encode(it)))
+	}
+	must(t, s.Close())
+	return lines.Bytes()
+}
+
+// itemsIn returns the items of a closed store without their values.
+func itemsIn(t *testing.T, path string, now time.Time) (all []item) {
+	t.Helper()
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
 	must(t, err)
-	defer db.Close()
-	var lines bytes.Buffer
 	err = db.View(func(tx *bolt.Tx) error {
 		return tx.Bucket([]byte("items")).ForEach(func(key, stored []byte) error {
-			it := item{Key: string(key), Value: stored[21:]}
-			if end := int64(binary.BigEndian.Uint64(stored[9:])); end != 0 {
-				if it.TTL = time.Unix(0, end).Sub(now); it.TTL <= 0 {
+			it := item{Key: string(key)}
+			if expires := stored[0]&1 == 0; expires {
+				if it.TTL = time.Unix(0, int64(binary.BigEndian.Uint64(stored[9:]))).Sub(now); it.TTL <= 0 {
 					return nil
 				}
 			}
-			return json.NewEncoder(&lines).Encode(it)
+			all = append(all, it)
+			return nil
 		})
 	})
-	must(t, err)
-	return lines.Bytes()
+	must(t, errors.Join(err, db.Close()))
+	return all
 }
 
 func load(t *testing.T, s kv.Store, lines []byte) {

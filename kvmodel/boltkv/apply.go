@@ -49,7 +49,7 @@ func read(it item, ok bool) kv.Result {
 	if it.damaged != nil {
 		return kv.Result{Err: it.damaged, Version: it.version}
 	}
-	return kv.Result{Value: append([]byte{}, it.value...), Version: it.version}
+	return kv.Result{Value: it.take(), Version: it.version}
 }
 
 func mayChange(op *kv.Op, it item, ok bool) error {

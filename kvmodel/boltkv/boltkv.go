@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -98,12 +99,12 @@ type Store struct {
 
 	// Owned by the mover.
 	scrub  scrub
+	packer packer
 	filter atomic.Pointer[bloom.Filter] // of the keys in the tree; nil: none
 
 	carrying   atomic.Bool // the mover waits for a commit, which must not wait for the mover
 	woken      chan struct{}
 	moverEnded chan struct{}
-	fills      bool                     // fill the pages of the tree, since items come in order
 	commitTree func(*bolt.Tx) error     // replaced in tests
 	beginRead  func() (*bolt.Tx, error) // replaced in tests
 
@@ -313,6 +314,9 @@ func (s *Store) end() error {
 	if err == nil { // Not every system can remove an open file.
 		err = s.removeLogs()
 	}
+	if err == nil {
+		trim(s.path, s.db)
+	}
 	if err == nil && s.last != nil {
 		s.last()
 	}
@@ -320,6 +324,12 @@ func (s *Store) end() error {
 		return fmt.Errorf("boltkv: close %s: %w", s.path, err)
 	}
 	return nil
+}
+
+// trim cuts off the end of the file, which bbolt allocates in advance. Not every system can do that
+// to a mapped file; it then stays as large as it is.
+func trim(path string, db *bolt.DB) {
+	_ = db.View(func(tx *bolt.Tx) error { return os.Truncate(path, tx.Size()) })
 }
 
 func (s *Store) empty() error {

@@ -69,5 +69,6 @@ func (s *Store) copyTo(path string) (err error) {
 	if broken := onPage(func() { err = bolt.Compact(to, s.db, compactTx) }); broken != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, broken)
 	}
+	trim(path, to)
 	return cmp.Or(err, to.Sync())
 }

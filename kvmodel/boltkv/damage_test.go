@@ -144,7 +144,7 @@ func TestStore_Sweep_ExpiredItemsOfADamagedPageHoldNothingUp(t *testing.T) {
 	path, clock := filepath.Join(t.TempDir(), "store.db"), newClock()
 	s := openAt(t, path, Options{Now: clock.Now})
 	for i := range 400 {
-		one(t, s, kv.OpSet(keyAt(i), bytes.Repeat([]byte("VALUE"), 100)).For(time.Duration(i+1)*time.Second))
+		one(t, s, kv.OpSet(keyAt(i), append([]byte("VALUE"), Noise(500)...)).For(time.Duration(i+1)*time.Second))
 	}
 	must(s.Close())
 	cleared := clearPages(path, func(page []byte) bool {

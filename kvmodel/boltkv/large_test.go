@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -30,7 +32,7 @@ func openLimited(t *testing.T, path string) *Store {
 
 func sets(name string, n, bytes int) (ops []kv.Op) {
 	for i := range n {
-		ops = append(ops, kv.OpSet(fmt.Sprint(name, i), make([]byte, bytes)))
+		ops = append(ops, kv.OpSet(fmt.Sprint(name, i), Noise(bytes)))
 	}
 	return ops
 }
@@ -225,4 +227,65 @@ func TestStore_Do_OnADamagedPageWritersOfAFullTableGoOn(t *testing.T) {
 		t.Error("nothing is left in the log")
 	}
 	_ = s.Close()
+}
+
+// fullness returns the number of items in a closed store, and the part of their pages that they
+// fill.
+func fullness(path string) (items int, full float64) {
+	db := need(bolt.Open(path, 0, &bolt.Options{ReadOnly: true}))
+	defer db.Close()
+	must(db.View(func(tx *bolt.Tx) error {
+		stats := tx.Bucket(itemsBucket).Stats()
+		items, full = stats.KeyN, float64(stats.LeafInuse)/float64(stats.LeafAlloc)
+		return nil
+	}))
+	return items, full
+}
+
+func TestMove_FillsThePagesOfARunAndLeavesRoomInOthers(t *testing.T) {
+	const items, atOnce = 20_000, 500
+	shuffled := rand.New(rand.NewPCG(1, 1)).Perm(items)
+	for name, order := range map[string]struct {
+		number      func(i int) int
+		least, most float64
+	}{
+		"in order":  {func(i int) int { return i }, .9, 1},
+		"at random": {func(i int) int { return shuffled[i] }, .6, .85},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "store.db")
+			s := need(openWith(path, Options{Durability: Unsynced}, func(s *Store) { s.limits.turn, s.limits.tick = 1, time.Hour }))
+			for from := 0; from < items; from += atOnce {
+				var ops []kv.Op
+				for i := from; i < from+atOnce; i++ {
+					ops = append(ops, kv.OpSet(fmt.Sprintf("key%06d", order.number(i)), Noise(80)))
+				}
+				must(s.Do(t.Context(), ops))
+				for s.moved() != nil { // A move takes what one commit wrote.
+					time.Sleep(time.Millisecond)
+				}
+			}
+			must(s.Close())
+			if n, full := fullness(path); n != items || full < order.least || full > order.most {
+				t.Errorf("%d items fill %.2f of their pages, want %v to %v", n, full, order.least, order.most)
+			}
+		})
+	}
+}
+
+func TestClose_CutsOffTheEndOfTheFileThatHasNoPages(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s := need(Open(path, Options{Durability: Unsynced}))
+	must(errors.Join(s.Do(t.Context(), sets("key", 3000, 1000)), s.Close()))
+	db := need(bolt.Open(path, 0, &bolt.Options{ReadOnly: true}))
+	var used int64
+	must(errors.Join(db.View(func(tx *bolt.Tx) error { used = tx.Size(); return nil }), db.Close()))
+	if got := need(os.Stat(path)).Size(); got != used {
+		t.Errorf("the file has %d bytes, and its pages %d", got, used)
+	}
+	s = need(Open(path, Options{}))
+	must(errors.Join(s.Do(t.Context(), sets("more", 3000, 1000)), s.Close()))
+	if n, _ := fullness(path); n != 6000 {
+		t.Errorf("%d items after another run, want 6000", n)
+	}
 }

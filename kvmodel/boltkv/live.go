@@ -57,7 +57,8 @@ func held(key string, buf []byte) (item, bool) {
 	if buf == nil {
 		return item{}, false
 	}
-	return decode(bytesOf(key), buf), true
+	it := decode(bytesOf(key), buf)
+	return it.unpack(bytesOf(key)), true
 }
 
 type live struct {

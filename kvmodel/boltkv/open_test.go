@@ -36,7 +36,7 @@ func fillWith(t *testing.T, s kv.Store, n int) {
 	t.Helper()
 	var ops []kv.Op
 	for i := range n {
-		ops = append(ops, kv.OpSet(keyAt(i), bytes.Repeat([]byte{byte(i)}, 500)))
+		ops = append(ops, kv.OpSet(keyAt(i), Noise(500)))
 	}
 	must(s.Do(t.Context(), ops))
 }

@@ -80,6 +80,7 @@ func buildAt(path string, fill func(*builder) error) (err error) {
 	if err := b.end(); err != nil {
 		return err
 	}
+	trim(path, db)
 	return db.Sync()
 }
 
@@ -89,12 +90,6 @@ type builder struct {
 }
 
 func (b *builder) add(r commitlog.Record) error {
-	if r.Items != b.fills {
-		if err := b.flush(); err != nil {
-			return err
-		}
-		b.fills = r.Items
-	}
 	b.point = point{max(b.seq, r.Seq), max(b.time, r.Time), max(b.version, r.Version)}
 	if err := decodeChanges(r.Body, b.set); err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)

@@ -122,7 +122,7 @@ func fillUp(path string) error {
 
 func fillUntilRefused(s kv.Store) (stored int, err error) {
 	for ; stored < 1000; stored++ {
-		if _, err := kv.One(context.Background(), s, kv.OpAdd(keyAt(stored), make([]byte, 10_000))); err != nil {
+		if _, err := kv.One(context.Background(), s, kv.OpAdd(keyAt(stored), Noise(10_000))); err != nil {
 			return stored, err
 		}
 	}

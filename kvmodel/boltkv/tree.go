@@ -17,15 +17,12 @@ type tree struct {
 	items  *bolt.Bucket
 	added  int64 // items added by the transaction, minus items removed
 	passed int64 // the same, in the part the scrub has read
+	grown  int   // bytes of items added by the transaction, minus those removed
 	swept  int   // expired items removed
 }
 
 func (s *Store) tree(tx *bolt.Tx) *tree {
-	t := &tree{Store: s, tx: tx, items: tx.Bucket(itemsBucket)}
-	if s.fills {
-		t.items.FillPercent = 1
-	}
-	return t
+	return &tree{Store: s, tx: tx, items: tx.Bucket(itemsBucket)}
 }
 
 // get returns a damaged item if the tree is unreadable there.
@@ -33,7 +30,7 @@ func (t *tree) get(key []byte) (it item, ok bool) {
 	if broken := onPage(func() { it, ok = t.find(key) }); broken != nil {
 		return damagedItem(key, nil, broken.Error()), true
 	}
-	return it, ok
+	return it.unpack(key), ok
 }
 
 func (t *tree) find(key []byte) (item, bool) {
@@ -82,7 +79,11 @@ func (t *tree) set(key, buf []byte) {
 		must(t.items.Delete(key))
 		return
 	}
+	if it.pack(&t.packer, key) {
+		buf = it.encode(string(key), nil)
+	}
 	must(t.items.Put(key, buf))
+	t.grown += len(key) + len(buf)
 	t.count(key, 1)
 	if it.expires != 0 {
 		must(t.expiry().Put(expiryKey(it.expires, key), nil))
@@ -90,11 +91,13 @@ func (t *tree) set(key, buf []byte) {
 }
 
 func (t *tree) unlist(key []byte) {
-	it, ok := t.find(key)
-	if !ok {
+	buf := t.items.Get(key)
+	if buf == nil {
 		return
 	}
+	it := decode(key, buf)
 	t.count(key, -1)
+	t.grown -= len(key) + len(buf)
 	if it.expires != 0 {
 		must(t.expiry().Delete(expiryKey(it.expires, key)))
 	}
@@ -105,6 +108,15 @@ func (t *tree) count(key []byte, by int64) {
 	if t.scrub.hasPassed(key) {
 		t.passed += by
 	}
+}
+
+// fill sets how full bbolt leaves the pages that it splits. A page that grows by a few items is
+// halved, since more will come at random. One that grows by many is part of a run of keys in order,
+// which leaves no room.
+func (t *tree) fill() {
+	stats := t.tx.Stats()
+	grown := float64(max(t.grown, 0)) / float64(max(stats.GetNodeCount(), 1)) / float64(t.tx.DB().Info().PageSize)
+	t.items.FillPercent = 1 - bolt.DefaultFillPercent/(1+grown)
 }
 
 func (t *tree) expiry() *bolt.Bucket { return t.tx.Bucket(expiryBucket) }
