@@ -189,7 +189,7 @@ func (p *purge) dropTombstone() error {
 	}
 	op := kv.OpDrop(p.Key(p.id), rec.Version)
 	if p.Numbers != nil {
-		op = p.Store(rec, &envelope.Envelope{Model: p.Version, Rev: rec.Rev, Deleted: true, Tries: rec.Envelope.Tries})
+		op = p.Store(rec, rec.Envelope.Tombstone(p.Version))
 	}
 	p.Db.Recent.Drop(p.Key(p.id))
 	_, err = kv.One(p.ctx, p.s, op)

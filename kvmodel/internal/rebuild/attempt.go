@@ -411,7 +411,6 @@ func unlessCorrupt(all *[]error, err error) error {
 // keepMarks stores the marks of moves in rec.
 func (b *building) keepMarks(ctx context.Context, s kv.Store, rec *plug.Seen, moves []*plug.Move) error {
 	env := *rec.Envelope
-	env.Marks = slices.Clone(env.Marks)
 	changed := b.fencing
 	for i, mv := range moves {
 		if mv != nil && mv.Mark != nil {

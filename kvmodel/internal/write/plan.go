@@ -123,13 +123,13 @@ func (c *change) nextEnvelope(rec *plug.Seen, v plug.Record) (*envelope.Envelope
 	if env.Rev > envelope.MaxRev {
 		return nil, fmt.Errorf("%w: rev %d", codec.ErrCorrupt, env.Rev)
 	}
-	env.Tries = envelope.AddTry(rec.Envelope, env.Rev, c.nonce)
+	env.AddTry(rec.Envelope, c.nonce)
 	if v == nil {
 		c.markChildren(env, rec)
 		return env, nil
 	}
 	if rec.Envelope.Live() {
-		env.Marks = slices.Clone(rec.Envelope.Marks)
+		env.CopyMarks(rec.Envelope)
 		// an older release that rewrites a newer record keeps its version
 		env.Model = max(c.Version, rec.Envelope.Model)
 	}
