@@ -3,6 +3,7 @@ package ranking_test
 import (
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -19,7 +20,7 @@ type song struct {
 type songs struct {
 	*kvmodel.Records[song, string]
 	db        *kvmodel.DB
-	plays     *kvmodel.Tally
+	plays     *tally.Tally
 	TopStars  *ranking.Boards[song, string, int64, string]
 	TopPlays  *ranking.Boards[song, string, int64, string]
 	PlaysADay *ranking.Boards[song, string, int64, string]

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
@@ -30,7 +31,7 @@ var _ kvmodel.Lister[Value[string]] = (*Values[string])(nil)
 // NewValues returns the values of the lists described by spec, counted by count, and plugs them
 // into records. The lists must already be plugged in. Records that expire must not have such
 // values, since nothing counts them down.
-func NewValues[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], count *kvmodel.Derived) *Values[V] {
+func NewValues[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], count *tally.Derived) *Values[V] {
 	t := &valueTree{count: count}
 	plugValues(records, t, spec.Name, spec.Def, plug.Untyped(spec.Places))
 	return &Values[V]{t, spec.Key}

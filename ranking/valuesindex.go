@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
@@ -146,7 +146,7 @@ func (x *valuesIndex) recountOthers(ctx context.Context, s kv.Store, met []strin
 	if err != nil {
 		return err
 	}
-	left, err := x.count.Recount(ctx, s, others, kvmodel.RecountRounds, func(string) error { return nil })
+	left, err := x.count.Recount(ctx, s, others, tally.RecountRounds, func(string) error { return nil })
 	if left > 0 {
 		err = fmt.Errorf("counters of %d values: %w", left, err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
@@ -15,7 +15,7 @@ import (
 // valueTree is an untyped tree of the values of a list, scored by their numbers of records. A value
 // is in the tree while its number is not 0. It follows the numbers as a board does: see [counted].
 type valueTree struct {
-	count   *kvmodel.Derived
+	count   *tally.Derived
 	db      plug.DB
 	ready   func(context.Context) error
 	title   string
@@ -25,7 +25,7 @@ type valueTree struct {
 	ahead   ahead.Memory // of first pages
 }
 
-var _ kvmodel.SureFollower = (*valueTree)(nil)
+var _ tally.SureFollower = (*valueTree)(nil)
 
 func (v *valueTree) begin(db plug.DB, model, name string, ready func(context.Context) error) {
 	v.db, v.ready, v.title = db, ready, model+"."+name
