@@ -3,6 +3,7 @@ package index
 import (
 	"fmt"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -34,13 +35,13 @@ func (d direction) inOrder(ahead, behind string) (next, prev string) {
 // parseCursor returns the direction of a page of n items and its start position, nil for the
 // beginning.
 func parseCursor(name, cursor string, n int) (d direction, position []byte, err error) {
-	if err := kvmodel.CheckPage(name, n); err != nil {
+	if err := plug.CheckPage(name, n); err != nil {
 		return onward, nil, err
 	}
 	if cursor == "" {
 		return onward, nil, nil
 	}
-	b, err := kvmodel.ParseCursor(name, cursor)
+	b, err := plug.ParseCursor(name, cursor)
 	if err != nil {
 		return onward, nil, err
 	}
@@ -51,5 +52,5 @@ func parseCursor(name, cursor string, n int) (d direction, position []byte, err 
 }
 
 func encodeCursor(name string, d direction, position []byte) string {
-	return kvmodel.Cursor(name, append([]byte{byte(d)}, position...))
+	return plug.Cursor(name, append([]byte{byte(d)}, position...))
 }

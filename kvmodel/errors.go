@@ -24,10 +24,10 @@ import (
 // Errors of data classes and index classes, in addition to the errors of a store.
 var (
 	// ErrInvalid: the record's own Validate refused it, or a field cannot be stored.
-	ErrInvalid = core.ErrInvalid
+	ErrInvalid = plug.ErrInvalid
 
 	// ErrBadCursor: the cursor comes from another listing.
-	ErrBadCursor = errors.New("bad cursor")
+	ErrBadCursor = plug.ErrBadCursor
 
 	// ErrNeedsRebuild: the index is not complete: it is new, or a part was lost.
 	ErrNeedsRebuild = plug.ErrNeedsRebuild

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -111,7 +112,7 @@ func TestRecords_Before_RefusesWhatIsNoPageOfIt(t *testing.T) {
 	must(t, err)
 	_, err = r.Before(5).Page(ctx, l.Next, 2)
 	wantErr(t, err, kvmodel.ErrBadCursor)
-	_, err = r.Before(0).Page(ctx, kvmodel.Cursor("Ticket.Before 0", []byte("?x")), 2)
+	_, err = r.Before(0).Page(ctx, plug.Cursor("Ticket.Before 0", []byte("?x")), 2)
 	wantErr(t, err, kvmodel.ErrBadCursor)
 	_, err = r.Before(0).Page(ctx, "", 0)
 	wantErr(t, err, kvmodel.ErrInvalid)
@@ -120,7 +121,7 @@ func TestRecords_Before_RefusesWhatIsNoPageOfIt(t *testing.T) {
 	wantErr(t, err, kv.ErrBadOp)
 
 	// A made-up position is harmless.
-	far := kvmodel.Cursor("Ticket.Before 0", []byte{'<', 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x1f})
+	far := plug.Cursor("Ticket.Before 0", []byte{'<', 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x1f})
 	l, err = r.Before(0).Page(ctx, far, 2)
 	if diff := cmp.Diff([]int64{9, 8}, ticketIDs(l.Items)); diff != "" {
 		t.Errorf("from far above: %v (-want +got)\n%s", err, diff)

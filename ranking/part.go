@@ -202,7 +202,7 @@ func (p part) from(ctx context.Context, rank, n int) (found keytree.Part, err er
 	if rank < 1 {
 		return found, r.failure(fmt.Errorf("%w: rank %d", kvmodel.ErrInvalid, rank))
 	}
-	if err := kvmodel.CheckPage(r.name, n); err != nil || r.tree == nil {
+	if err := plug.CheckPage(r.name, n); err != nil || r.tree == nil {
 		return found, err
 	}
 	s, done := r.look(ctx, r.db.Store(), rank-1, n)
@@ -217,7 +217,7 @@ func (p part) around(ctx context.Context, id string, n int) (found keytree.Part,
 		return found, err
 	}
 	defer r.close()
-	if err := kvmodel.CheckPage(r.name, n); err != nil {
+	if err := plug.CheckPage(r.name, n); err != nil {
 		return found, err
 	}
 	if r.tree == nil {
@@ -233,7 +233,7 @@ func (p part) numbered(ctx context.Context, page, n int) (found keytree.Part, to
 		return found, 0, err
 	}
 	defer r.close()
-	if err := kvmodel.CheckNumber(r.name, page, n); err != nil || r.tree == nil {
+	if err := plug.CheckNumber(r.name, page, n); err != nil || r.tree == nil {
 		return found, 0, err
 	}
 	errs := kv.Together(ctx, r.db.Store(),

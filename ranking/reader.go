@@ -7,7 +7,6 @@ import (
 
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
@@ -48,11 +47,11 @@ func (r *reader) close() {
 // before them.
 func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want) (l keytree.Listing, next, prev string, err error) {
 	var at []byte
-	if err := kvmodel.CheckPage(r.name, n); err != nil {
+	if err := plug.CheckPage(r.name, n); err != nil {
 		return l, "", "", err
 	}
 	if cursor != "" {
-		if at, err = kvmodel.ParseCursor(r.listing, cursor); err != nil {
+		if at, err = plug.ParseCursor(r.listing, cursor); err != nil {
 			return l, "", "", err
 		}
 	}
@@ -83,7 +82,7 @@ func (r *reader) cursor(at []byte) string {
 	if at == nil {
 		return ""
 	}
-	return kvmodel.Cursor(r.listing, at)
+	return plug.Cursor(r.listing, at)
 }
 
 func (r *reader) count(ctx context.Context) (int, error) {

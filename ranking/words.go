@@ -18,7 +18,7 @@ import (
 func (v *Values[V]) Words(ctx context.Context, cursor string, n int, keep ...func(*Value[V]) bool) (kvmodel.Listing[Value[V]], error) {
 	var none kvmodel.Listing[Value[V]]
 	p := &wordPage[V]{Values: v, n: n, keep: keep}
-	err := kvmodel.CheckPage(p.name(), n)
+	err := plug.CheckPage(p.name(), n)
 	if err == nil && cursor != "" {
 		err = p.start(cursor)
 	}
@@ -114,7 +114,7 @@ func (p *wordPage[V]) name() string { return p.tree.title + " words" }
 
 // start sets the position to the value in cursor.
 func (p *wordPage[V]) start(cursor string) error {
-	b, err := kvmodel.ParseCursor(p.name(), cursor)
+	b, err := plug.ParseCursor(p.name(), cursor)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (p *wordPage[V]) start(cursor string) error {
 }
 
 func (p *wordPage[V]) cursor(direction byte, at V) string {
-	return kvmodel.Cursor(p.name(), append([]byte{direction}, p.key.Text(at)...))
+	return plug.Cursor(p.name(), append([]byte{direction}, p.key.Text(at)...))
 }
 
 func (p *wordPage[V]) listing(ctx context.Context) (l kvmodel.Listing[Value[V]], err error) {

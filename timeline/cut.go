@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -56,7 +57,7 @@ func (p position) encode() []byte {
 
 // parsePosition parses a cursor of the listing called name, with cuts in n lanes.
 func parsePosition(name, cursor string, n int) (position, error) {
-	b, err := kvmodel.ParseCursor(name, cursor)
+	b, err := plug.ParseCursor(name, cursor)
 	if err != nil {
 		return position{}, err
 	}

@@ -31,9 +31,6 @@ import (
 // MaxTries limits the attempts at a step that others can disturb.
 const MaxTries = 8
 
-// ErrInvalid is package kvmodel's ErrInvalid.
-var ErrInvalid = errors.New("invalid")
-
 var recordKey = kv.NewClass("r", 2) // model, id text
 
 // Model is a data class without its types: it reads and writes records by the text of their ids.
@@ -169,7 +166,7 @@ func (m *Model) Failure(id string, err error) error {
 	}
 	what := m.Name + " " + kv.Quote(id)
 	if len(id) > plug.MaxID {
-		what = m.Name + " " + Briefly(id)
+		what = m.Name + " " + plug.Briefly(id)
 	}
 	switch e := err.(type) {
 	case *TakenError:
@@ -291,7 +288,7 @@ func (m *Model) InTurn(ctx context.Context, id string, f func(id string) error) 
 
 // EmptyID returns the error for a record without an id.
 func (m *Model) EmptyID() error {
-	return fmt.Errorf("%s: %w: the id or a part of it is empty", m.Name, ErrInvalid)
+	return fmt.Errorf("%s: %w: the id or a part of it is empty", m.Name, plug.ErrInvalid)
 }
 
 // A process writes a model only while no other can mark an index as complete that it does not know.
@@ -380,7 +377,7 @@ type validator interface{ Validate() error }
 func Validate(v plug.Record) error {
 	if v, ok := v.(validator); ok {
 		if err := v.Validate(); err != nil {
-			return fmt.Errorf("%w: %w", ErrInvalid, err)
+			return fmt.Errorf("%w: %w", plug.ErrInvalid, err)
 		}
 	}
 	return nil

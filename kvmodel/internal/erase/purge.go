@@ -22,7 +22,7 @@ func Purge(ctx context.Context, m *core.Model, id string, empty bool) error {
 	ctx, end := m.Db.Begin(ctx, "Purge")
 	defer end()
 	if empty {
-		return m.Failure(id, fmt.Errorf("%w: the id or a part of it is empty", core.ErrInvalid))
+		return m.Failure(id, fmt.Errorf("%w: the id or a part of it is empty", plug.ErrInvalid))
 	}
 	ctx, cancel := m.Db.Patient(ctx)
 	defer cancel()

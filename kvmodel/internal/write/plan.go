@@ -60,7 +60,7 @@ func (c *change) plan(rec *plug.Seen) (*plan, error) {
 		return nil, kv.ErrNotFound
 	}
 	if c.Numbers != nil && c.next == nil && rec.Version == 0 {
-		return nil, fmt.Errorf("%w: only Create assigns numbers", core.ErrInvalid)
+		return nil, fmt.Errorf("%w: only Create assigns numbers", plug.ErrInvalid)
 	}
 	if v != nil {
 		if !c.touches {
@@ -147,9 +147,9 @@ func (c *change) nextEnvelope(rec *plug.Seen, v plug.Record) (*envelope.Envelope
 func checkExpiry(m *core.Model, at time.Time) error {
 	switch now := m.Db.Now(); {
 	case !at.After(now):
-		return fmt.Errorf("%w: it expires at %v, which is past", core.ErrInvalid, at.UTC())
+		return fmt.Errorf("%w: it expires at %v, which is past", plug.ErrInvalid, at.UTC())
 	case at.Sub(now) > kv.MaxTTL:
-		return fmt.Errorf("%w: it expires at %v, which is more than %v ahead", core.ErrInvalid, at.UTC(), kv.MaxTTL)
+		return fmt.Errorf("%w: it expires at %v, which is more than %v ahead", plug.ErrInvalid, at.UTC(), kv.MaxTTL)
 	}
 	return nil
 }
