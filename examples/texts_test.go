@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ringtree/ringtree/examples"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/timeline"
 )
@@ -24,7 +25,7 @@ func TestErrors_OfCursorsNameTheIndexAndTheBeginningOfTheCursor(t *testing.T) {
 	defer done()
 	long := strings.Repeat("x", 500)
 	archived := timeline.WithArchive(m.Bulletins.Newest, func(b *examples.Bulletin) int64 { return b.ID }, m.Bulletins.Before)
-	other := kvmodel.Cursor("another", nil)
+	other := plug.Cursor("another", nil)
 	for index, page := range map[string]func(cursor string) error{
 		"Story.Newest":                   func(c string) error { return second(m.Stories.Newest.Page(ctx, c, 5)) },
 		"Story.NewestByAuthor":           func(c string) error { return second(m.Stories.NewestByAuthor.Of("ann").Page(ctx, c, 5)) },

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -23,7 +24,7 @@ func (n *number[K]) Get(ctx context.Context, id K) (int64, error) {
 	if err != nil {
 		return 0, n.failure(id, err)
 	}
-	if counts[0] == kvmodel.NoNumber {
+	if counts[0] == tally.None {
 		return 0, nil
 	}
 	return counts[0], nil
@@ -41,7 +42,7 @@ func (n *number[K]) failure(id K, err error) error {
 // Boards that rank by it follow.
 type Counter[K comparable] struct {
 	number[K]
-	tally *kvmodel.Tally
+	tally *tally.Tally
 }
 
 // NewCounter returns the counter of this name in the schema of records.

@@ -3,6 +3,7 @@ package index
 import (
 	"fmt"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -30,13 +31,13 @@ func (d direction) inOrder(ahead, behind string) (next, prev string) {
 }
 
 func parseCursor(name, cursor string, n int) (d direction, position []byte, err error) {
-	if err := kvmodel.CheckPage(name, n); err != nil {
+	if err := plug.CheckPage(name, n); err != nil {
 		return onward, nil, err
 	}
 	if cursor == "" {
 		return onward, nil, nil
 	}
-	b, err := kvmodel.ParseCursor(name, cursor)
+	b, err := plug.ParseCursor(name, cursor)
 	if err != nil {
 		return onward, nil, err
 	}
@@ -47,5 +48,5 @@ func parseCursor(name, cursor string, n int) (d direction, position []byte, err 
 }
 
 func encodeCursor(name string, d direction, position []byte) string {
-	return kvmodel.Cursor(name, append([]byte{byte(d)}, position...))
+	return plug.Cursor(name, append([]byte{byte(d)}, position...))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -21,13 +22,13 @@ import (
 // A derived number follows the lists of an index: their lengths, or the sum of a number over their
 // records. A change adds its share in the trip of its commit, so that it counts at the reply, and
 // takes it back if it does not commit. Without Atomic, an answer may be missing or the process may
-// die; then the number is in doubt: see [kvmodel.Derived].
+// die; then the number is in doubt: see [tally.Derived].
 //
 // A record's share, if not always 1, is the note of its entries, so the numbers can be recounted
 // from the lists. A change of the note is a change of place.
 
 type figure struct {
-	*kvmodel.Derived
+	*tally.Derived
 	def string                      // its part of the definition of the lists
 	of  func(rec plug.Record) int64 // share of a record; nil: 1
 	at  int
@@ -36,7 +37,7 @@ type figure struct {
 // Counted makes a counter of another model follow the lists: the derived count of the record whose
 // id is the list's value. The records must not expire, since nothing would count them down.
 func Counted(model, counter string) ListOption {
-	return following(figure{def: " counted in " + model + "." + counter}, func(db *kvmodel.DB, _, _ string) *kvmodel.Derived {
+	return following(figure{def: " counted in " + model + "." + counter}, func(db *kvmodel.DB, _, _ string) *tally.Derived {
 		return db.Derived(model, counter)
 	})
 }
@@ -51,25 +52,25 @@ func CountedIf[T any](model, counter, name string, counts func(*T) bool) ListOpt
 		}
 		return 0
 	}
-	return following(f, func(db *kvmodel.DB, _, _ string) *kvmodel.Derived { return db.Derived(model, counter) })
+	return following(f, func(db *kvmodel.DB, _, _ string) *tally.Derived { return db.Derived(model, counter) })
 }
 
 // Summed is Counted for a sum: each record adds its result of the func, up to MaxSummand. name is
 // part of the definition of the lists.
 func Summed[T any](model, counter, name string, of func(*T) int64) ListOption {
 	f := figure{def: fmt.Sprintf(" summed in %s.%s of %s", model, counter, name), of: plug.Untyped(of)}
-	return following(f, func(db *kvmodel.DB, _, _ string) *kvmodel.Derived { return db.Sum(model, counter) })
+	return following(f, func(db *kvmodel.DB, _, _ string) *tally.Derived { return db.Sum(model, counter) })
 }
 
 // ForValues is Counted in a count of its own, for ranking.NewValues. It does not change the
 // definition of the lists: that of the values determines whether the numbers are right.
 func ForValues() ListOption {
-	return following(figure{}, func(db *kvmodel.DB, model, list string) *kvmodel.Derived {
+	return following(figure{}, func(db *kvmodel.DB, model, list string) *tally.Derived {
 		return db.Derived(model, plug.ValuesName(list))
 	})
 }
 
-func following(f figure, derived func(db *kvmodel.DB, model, list string) *kvmodel.Derived) ListOption {
+func following(f figure, derived func(db *kvmodel.DB, model, list string) *tally.Derived) ListOption {
 	return func(o *listOptions) {
 		if f.of != nil {
 			f.at, o.parts = o.parts, o.parts+1
@@ -153,7 +154,7 @@ type counted struct {
 	i int
 }
 
-func (l counted) Members(ctx context.Context, s kv.Store, place string) (m kvmodel.Members, err error) {
+func (l counted) Members(ctx context.Context, s kv.Store, place string) (m tally.Members, err error) {
 	m.N, m.Sum, err = l.logs.Digest(ctx, s, place, l.figures[l.i].share)
 	return m, err
 }
@@ -306,7 +307,7 @@ func (l *lists) Undo(ctx context.Context, s kv.Store, added *plug.Added, places 
 	}
 	l.add(ctx, s, added, back)
 	for _, share := range back {
-		l.figures[share.Number].Tell(ctx, s, share.Place, 0, kvmodel.NoNumber)
+		l.figures[share.Number].Tell(ctx, s, share.Place, 0, tally.None)
 	}
 	return cmp.Or(l.eachFollowed(ctx, s, places), l.putInDoubt(added))
 }
@@ -360,7 +361,7 @@ func (l *lists) recount(ctx context.Context, s kv.Store, places []string, reache
 }
 
 func (l *lists) recountOne(ctx context.Context, s kv.Store, f *figure, places []string, reached func(place string) error) error {
-	first, rounds := len(l.total) > 0 && !l.host.Built(), kvmodel.RecountRounds
+	first, rounds := len(l.total) > 0 && !l.host.Built(), tally.RecountRounds
 	if first {
 		rounds = firstRounds
 	}

@@ -143,7 +143,7 @@ func (l *list) numbered(ctx context.Context, page, n int) (items []plug.Record, 
 	defer end()
 	ctx, cancel := l.host.DB().Patient(ctx)
 	defer cancel()
-	err = kvmodel.CheckNumber(l.name, page, n)
+	err = plug.CheckNumber(l.name, page, n)
 	if err == nil {
 		err = l.host.Ready(ctx)
 	}

@@ -262,8 +262,8 @@ func TestList_Page_RefusesACursorThatIsNotItsOwn(t *testing.T) {
 	for name, cursor := range map[string]string{
 		"no cursor":          "hello",
 		"cut":                p.Next[:len(p.Next)-2],
-		"no direction":       kvmodel.Cursor(`Book.ByAuthor "knuth"`, nil),
-		"a direction beyond": kvmodel.Cursor(`Book.ByAuthor "knuth"`, []byte("?x")),
+		"no direction":       plug.Cursor(`Book.ByAuthor "knuth"`, nil),
+		"a direction beyond": plug.Cursor(`Book.ByAuthor "knuth"`, []byte("?x")),
 	} {
 		_, err := b.ByAuthor.Of("knuth").Page(ctx, cursor, 10)
 		if !errors.Is(err, kvmodel.ErrBadCursor) {
@@ -279,7 +279,7 @@ func TestList_Page_RefusesACursorThatIsNotItsOwn(t *testing.T) {
 		}
 	}
 	// a valid cursor is only a position
-	forged := kvmodel.Cursor(`Book.ByAuthor "knuth"`, []byte("<zzz"))
+	forged := plug.Cursor(`Book.ByAuthor "knuth"`, []byte("<zzz"))
 	if _, err := b.ByAuthor.Of("knuth").Page(ctx, forged, 10); err != nil {
 		t.Errorf("a cursor to an id that is not there: %v", err)
 	}

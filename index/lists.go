@@ -13,6 +13,7 @@ import (
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -110,7 +111,7 @@ func newLogs(db plug.DB, o listOptions) *memberlog.Logs {
 func (l *Lists[T, K, V]) Spec() kvmodel.IndexSpec[T, V] { return l.spec }
 
 // Derived returns a count of all records in the lists, nil if none follows them.
-func (l *Lists[T, K, V]) Derived() *kvmodel.Derived {
+func (l *Lists[T, K, V]) Derived() *tally.Derived {
 	for _, f := range l.all.figures {
 		if f.of == nil {
 			return f.Derived

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -148,8 +149,8 @@ func TestSequence_Page_GoesBothWays(t *testing.T) {
 		if diff := cmp.Diff([]int64{2, 4, 18, 20, 22}, numbersOf(p)); diff != "" || p.Next != "" || p.Prev != "" {
 			t.Errorf("kept (-want +got)\n%s, next %q, previous %q", diff, p.Next, p.Prev)
 		}
-		for _, cursor := range []string{"x", kvmodel.Cursor("sequence Ticket", nil), kvmodel.Cursor("sequence Ticket", []byte("><"))} {
-			if p, err := ts.InOrder.Page(ctx, cursor, 3); cursor != kvmodel.Cursor("sequence Ticket", []byte("><")) && !errors.Is(err, kvmodel.ErrBadCursor) {
+		for _, cursor := range []string{"x", plug.Cursor("sequence Ticket", nil), plug.Cursor("sequence Ticket", []byte("><"))} {
+			if p, err := ts.InOrder.Page(ctx, cursor, 3); cursor != plug.Cursor("sequence Ticket", []byte("><")) && !errors.Is(err, kvmodel.ErrBadCursor) {
 				t.Errorf("%q: got %v, %v; want ErrBadCursor", cursor, p, err)
 			}
 		}

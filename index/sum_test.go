@@ -11,6 +11,7 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -49,10 +50,10 @@ type figures [3]int64
 
 func figuresIn(t testing.TB, ctx context.Context, db *kvmodel.DB, s kv.Store, story string) (all figures) {
 	t.Helper()
-	for i, d := range []*kvmodel.Derived{db.Derived("Story", "Votes"), db.Derived("Story", "Against"), db.Sum("Story", "Score")} {
+	for i, d := range []*tally.Derived{db.Derived("Story", "Votes"), db.Derived("Story", "Against"), db.Sum("Story", "Score")} {
 		counts, err := d.Counts(ctx, s, []string{story})
 		must(t, err)
-		if counts[0] != kvmodel.NoNumber {
+		if counts[0] != tally.None {
 			all[i] = counts[0]
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/ringtree/ringtree/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -91,7 +92,7 @@ func (t *total) count(ctx context.Context, s kv.Store) (n int, err error) {
 		return 0, err
 	}
 	for i, number := range numbers {
-		if number == kvmodel.NoNumber {
+		if number == tally.None {
 			bare |= 1 << i
 		}
 		n += int(max(number, 0))

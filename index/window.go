@@ -12,6 +12,7 @@ import (
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -90,7 +91,7 @@ func (l listWindow) auditCounts(ctx context.Context, s kv.Store, base, place str
 			return wrong, err
 		}
 		says := counts[0]
-		if says == kvmodel.NoNumber {
+		if says == tally.None {
 			says = 0
 		}
 		if says != live[i] {

@@ -152,7 +152,7 @@ type Page struct {
 // Page returns the first n entries of an index at a value, or of data of no model. Texts are masked
 // if the index is over a private field.
 func (in *Inspector) Page(ctx context.Context, index, value string, n int) (Page, error) {
-	if err := kvmodel.CheckPage(index, n); err != nil {
+	if err := plug.CheckPage(index, n); err != nil {
 		return Page{}, err
 	}
 	m, w, err := in.window(index)

@@ -2,8 +2,8 @@ package kvmodel
 
 import (
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
-	"github.com/ringtree/ringtree/kvmodel/internal/tally"
 )
 
 // Counters are numbers of a record that change too often to be part of it, so each has its own key,
@@ -18,32 +18,8 @@ type CounterOf[T any] struct {
 	Set     func(*T, int64)
 }
 
-// Tally is one counter of a model, with the indexes that follow it.
-type Tally = tally.Tally
-
-// Derived is a count of the members of lists, or a sum over them.
-type Derived = tally.Derived
-
-// NoNumber stands for the number of what has none.
-const NoNumber = tally.None
-
-// RecountRounds is how often a rebuild tries to count a [Derived] again.
-const RecountRounds = tally.RecountRounds
-
-// Members are the members of a list at one moment.
-type Members = tally.Members
-
-// Counter counts something for each record of a model, as a [Tally] does.
+// Counter counts something for each record of a model.
 type Counter = tally.Counter
-
-// Follower is an index over a [Counter], such as a board of the most viewed records.
-type Follower = tally.Follower
-
-// SureFollower is an index that misses no number of a [Derived].
-type SureFollower = tally.SureFollower
-
-// CounterKey returns the key of a model's counter for the record with the id text id.
-func CounterKey(model, counter, id string) string { return tally.Key(model, counter, id) }
 
 func newCounters[T any](db *DB, model string, all []CounterOf[T]) []core.Counter {
 	var counters []core.Counter

@@ -12,6 +12,8 @@ import (
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/release"
+	"github.com/ringtree/ringtree/internal/tally"
+	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/internal/erase"
 	"github.com/ringtree/ringtree/kvmodel/internal/format"
@@ -21,9 +23,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/recent"
 	"github.com/ringtree/ringtree/kvmodel/internal/repair"
 	"github.com/ringtree/ringtree/kvmodel/internal/sides"
-	"github.com/ringtree/ringtree/kvmodel/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel/internal/turns"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -41,11 +41,11 @@ type DB struct {
 
 	mu      sync.Mutex // never held during a trip
 	models  []*class
-	owners  map[string]repair.Owner // of journal lines, by name
-	gone    map[string]bool         // names that journal lines may hold although this release removed them
-	tallies map[[2]string]*Tally    // by model and counter
-	derived map[[2]string]*Derived  // by model and counter
-	windows []plug.Window           // on stored data without a model
+	owners  map[string]repair.Owner      // of journal lines, by name
+	gone    map[string]bool              // names that journal lines may hold although this release removed them
+	tallies map[[2]string]*tally.Tally   // by model and counter
+	derived map[[2]string]*tally.Derived // by model and counter
+	windows []plug.Window                // on stored data without a model
 	intents []*intent.Intent
 }
 
@@ -118,8 +118,8 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		watch:   newWatch(inner.Alone),
 		owners:  make(map[string]repair.Owner),
 		gone:    make(map[string]bool),
-		tallies: make(map[[2]string]*Tally),
-		derived: make(map[[2]string]*Derived),
+		tallies: make(map[[2]string]*tally.Tally),
+		derived: make(map[[2]string]*tally.Derived),
 		outages: &outages{log: o.log, away: make(map[string]bool)},
 	}
 	if powers.Outages != nil {
@@ -346,7 +346,7 @@ func (db *DB) SideBySide(ctx context.Context, works ...func(context.Context) err
 }
 
 // Tally returns the model's counter of that name, the same one in every call.
-func (db *DB) Tally(model, counter string) *Tally {
+func (db *DB) Tally(model, counter string) *tally.Tally {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	of := [2]string{model, counter}
@@ -357,14 +357,16 @@ func (db *DB) Tally(model, counter string) *Tally {
 }
 
 // Derived returns the model's derived count of that name, the same one in every call.
-func (db *DB) Derived(model, counter string) *Derived {
+func (db *DB) Derived(model, counter string) *tally.Derived {
 	return db.derive(model, counter, tally.NewDerived)
 }
 
 // Sum is Derived for a sum, which may be negative.
-func (db *DB) Sum(model, counter string) *Derived { return db.derive(model, counter, tally.NewSum) }
+func (db *DB) Sum(model, counter string) *tally.Derived {
+	return db.derive(model, counter, tally.NewSum)
+}
 
-func (db *DB) derive(model, counter string, make func(_ tally.Base, model, counter string) *Derived) *Derived {
+func (db *DB) derive(model, counter string, make func(_ tally.Base, model, counter string) *tally.Derived) *tally.Derived {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	of := [2]string{model, counter}
@@ -383,7 +385,7 @@ func (db *DB) tallyBase() tally.Base {
 	}
 }
 
-func (db *DB) deriveds() []*Derived {
+func (db *DB) deriveds() []*tally.Derived {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return slices.Collect(maps.Values(db.derived))

@@ -108,7 +108,7 @@ func (e *each) from() (at enumeration.Reached, err error) {
 	if e.From == "" {
 		return at, nil
 	}
-	position, err := ParseCursor(e.name(), e.From)
+	position, err := plug.ParseCursor(e.name(), e.From)
 	if err != nil {
 		return at, err
 	}
@@ -122,5 +122,5 @@ func (e *each) from() (at enumeration.Reached, err error) {
 func (e *each) name() string { return e.Model.Name + ".Each" }
 
 func (e *each) cursor(at enumeration.Reached) string {
-	return Cursor(e.name(), append(binary.AppendUvarint(nil, uint64(at.Number)), at.Key...))
+	return plug.Cursor(e.name(), append(binary.AppendUvarint(nil, uint64(at.Number)), at.Key...))
 }

@@ -12,22 +12,22 @@ import (
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/internal/format"
 	"github.com/ringtree/ringtree/kvmodel/internal/intent"
 	"github.com/ringtree/ringtree/kvmodel/internal/rebuild"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Errors of data classes and index classes, in addition to the errors of a store.
 var (
 	// ErrInvalid: the record's own Validate refused it, or a field cannot be stored.
-	ErrInvalid = core.ErrInvalid
+	ErrInvalid = plug.ErrInvalid
 
 	// ErrBadCursor: the cursor comes from another listing.
-	ErrBadCursor = errors.New("bad cursor")
+	ErrBadCursor = plug.ErrBadCursor
 
 	// ErrNeedsRebuild: the index is not complete: it is new, or a part was lost.
 	ErrNeedsRebuild = plug.ErrNeedsRebuild

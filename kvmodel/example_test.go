@@ -11,6 +11,7 @@ import (
 
 	"github.com/ringtree/ringtree/examples"
 	"github.com/ringtree/ringtree/examples/wiki"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -680,8 +681,8 @@ func ExampleTrip() {
 
 // The cursors of your own listing are opaque, too, and belong only to it.
 func ExampleCursor() {
-	cursor := kvmodel.Cursor("Search", []byte("20"))
-	position, err := kvmodel.ParseCursor("Search", cursor)
+	cursor := plug.Cursor("Search", []byte("20"))
+	position, err := plug.ParseCursor("Search", cursor)
 	fmt.Println(string(position), err)
 	// Output: 20 <nil>
 }
@@ -697,7 +698,7 @@ func ExampleNumberedOf() {
 // A search engine used by the app is a listing like the others.
 func ExampleCheckPage() {
 	search := func(n int) error {
-		if err := kvmodel.CheckPage("Search", n); err != nil {
+		if err := plug.CheckPage("Search", n); err != nil {
 			return err
 		}
 		return nil // and ask it
@@ -707,8 +708,8 @@ func ExampleCheckPage() {
 }
 
 func ExampleCheckNumber() {
-	fmt.Println(kvmodel.CheckNumber("Search", 1, 10))
-	fmt.Println(kvmodel.HTTPStatus(kvmodel.CheckNumber("Search", 0, 10)))
+	fmt.Println(plug.CheckNumber("Search", 1, 10))
+	fmt.Println(kvmodel.HTTPStatus(plug.CheckNumber("Search", 0, 10)))
 	// Output:
 	// <nil>
 	// 422

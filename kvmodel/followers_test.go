@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -70,9 +70,9 @@ func TestDerived_FollowersLearnOfAChangeOnceTheStoreAnswers(t *testing.T) {
 
 type changing struct{ looks uint64 }
 
-func (c *changing) Members(context.Context, kv.Store, string) (kvmodel.Members, error) {
+func (c *changing) Members(context.Context, kv.Store, string) (tally.Members, error) {
 	c.looks++
-	return kvmodel.Members{N: 1, Sum: min(c.looks, 2)}, nil
+	return tally.Members{N: 1, Sum: min(c.looks, 2)}, nil
 }
 
 func (*changing) Mend(context.Context, kv.Store, string) (bool, error) { return false, nil }

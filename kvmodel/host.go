@@ -10,8 +10,8 @@ import (
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -129,7 +129,6 @@ func (h host) Each(ctx context.Context, f func([]*plug.Seen) error) error {
 
 func (h host) Keep(ctx context.Context, s kv.Store, rec *plug.Seen, mark []byte) error {
 	env := *rec.Envelope
-	env.Marks = slices.Clone(env.Marks)
 	env.SetMark(h.Index.Name(), mark)
 	env.Rev++
 	_, err := kv.One(ctx, s, h.m.Store(rec, &env))

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -221,8 +222,8 @@ func TestIndexSpec_Places_HoldsEachValueOnceAndNoEmptyOne(t *testing.T) {
 
 func TestCursor_IsGoodForItsListingOnly(t *testing.T) {
 	place := []byte("\x00place\xff")
-	cursor := kvmodel.Cursor("Page.Newest", place)
-	got, err := kvmodel.ParseCursor("Page.Newest", cursor)
+	cursor := plug.Cursor("Page.Newest", place)
+	got, err := plug.ParseCursor("Page.Newest", cursor)
 	if err != nil || string(got) != string(place) {
 		t.Fatalf("place %q came back as %q, %v", place, got, err)
 	}
@@ -236,7 +237,7 @@ func TestCursor_IsGoodForItsListingOnly(t *testing.T) {
 
 func TestCursor_CutOrTamperedIsRefused(t *testing.T) {
 	const listing = "Page.Newest"
-	cursor := kvmodel.Cursor(listing, []byte("place"))
+	cursor := plug.Cursor(listing, []byte("place"))
 	for n := range len(cursor) {
 		wantBadCursor(t, listing, cursor[:n])
 		for _, c := range []byte("Az0_-") {
@@ -252,7 +253,7 @@ func TestCursor_CutOrTamperedIsRefused(t *testing.T) {
 
 func wantBadCursor(t *testing.T, listing, cursor string) {
 	t.Helper()
-	got, err := kvmodel.ParseCursor(listing, cursor)
+	got, err := plug.ParseCursor(listing, cursor)
 	wantErr(t, err, kvmodel.ErrBadCursor)
 	if err == nil {
 		t.Errorf("cursor %q was taken for place %q", cursor, got)

@@ -83,7 +83,7 @@ func (d downwardOf[T]) Page(ctx context.Context, cursor string, n int, keep ...f
 func (d *downward) page(ctx context.Context, cursor string, n int, keep func(plug.Record) bool) (found []plug.Record, next, prev string, err error) {
 	ctx, end := d.m.Db.Begin(ctx, "Before")
 	defer end()
-	if err := CheckPage(d.m.Name, n); err != nil {
+	if err := plug.CheckPage(d.m.Name, n); err != nil {
 		return nil, "", "", err
 	}
 	if d.wrong != nil {
@@ -173,12 +173,12 @@ func (d *downward) cursor(w numberWalk) string {
 	if w.ended() {
 		return ""
 	}
-	return Cursor(d.name, binary.AppendUvarint([]byte{byte('=' + w.step)}, uint64(w.at)))
+	return plug.Cursor(d.name, binary.AppendUvarint([]byte{byte('=' + w.step)}, uint64(w.at)))
 }
 
 // resume returns the walk of cursor: '<' leads down and '>' up.
 func (d *downward) resume(cursor string, top int64) (numberWalk, error) {
-	b, err := ParseCursor(d.name, cursor)
+	b, err := plug.ParseCursor(d.name, cursor)
 	if err != nil {
 		return numberWalk{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -101,7 +102,7 @@ func TestRecords_Before_RefusesWhatIsNoPageOfIt(t *testing.T) {
 	must(t, err)
 	_, err = r.Before(5).Page(ctx, l.Next, 2)
 	wantErr(t, err, kvmodel.ErrBadCursor)
-	_, err = r.Before(0).Page(ctx, kvmodel.Cursor("Ticket.Before 0", []byte("?x")), 2)
+	_, err = r.Before(0).Page(ctx, plug.Cursor("Ticket.Before 0", []byte("?x")), 2)
 	wantErr(t, err, kvmodel.ErrBadCursor)
 	_, err = r.Before(0).Page(ctx, "", 0)
 	wantErr(t, err, kvmodel.ErrInvalid)
@@ -110,7 +111,7 @@ func TestRecords_Before_RefusesWhatIsNoPageOfIt(t *testing.T) {
 	wantErr(t, err, kv.ErrBadOp)
 
 	// A made-up position is harmless.
-	far := kvmodel.Cursor("Ticket.Before 0", []byte{'<', 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x1f})
+	far := plug.Cursor("Ticket.Before 0", []byte{'<', 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x1f})
 	l, err = r.Before(0).Page(ctx, far, 2)
 	wantSame(t, []int64{9, 8}, ticketIDs(l.Items), "from far above: %v", err)
 }

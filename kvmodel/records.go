@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/internal/erase"
 	"github.com/ringtree/ringtree/kvmodel/internal/rebuild"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 

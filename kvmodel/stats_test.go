@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )

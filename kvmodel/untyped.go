@@ -11,12 +11,13 @@ import (
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/erase"
 	"github.com/ringtree/ringtree/kvmodel/internal/revisions"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/internal/write"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -69,7 +70,7 @@ func (u untyped) CheckID(id string) error     { return u.m.Parses(id) }
 func (u untyped) Key(id string) string        { return u.m.Key(id) }
 func (u untyped) HistoryKey(id string) string { return revisions.Key(u.m.Name, id) }
 
-func (u untyped) CounterKey(counter, id string) string { return CounterKey(u.m.Name, counter, id) }
+func (u untyped) CounterKey(counter, id string) string { return tally.Key(u.m.Name, counter, id) }
 
 // State reads the head, the built item and, if indexes are being built, the progress.
 func (u untyped) State(ctx context.Context) (st plug.State, err error) {

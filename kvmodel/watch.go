@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/times"
+	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/internal/erase"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -30,8 +31,8 @@ type counted struct {
 }
 
 var (
-	_ plug.Index       = (*counted)(nil)
-	_ kvmodel.Follower = (*counted)(nil)
+	_ plug.Index     = (*counted)(nil)
+	_ tally.Follower = (*counted)(nil)
 )
 
 func newCounted(c *core, counter kvmodel.Counter, batch Batch) *counted {
@@ -221,7 +222,7 @@ func (f *counted) look(ctx context.Context, s kv.Store, by string, at time.Time,
 	for i, rec := range recs {
 		to[i] = stateOf(by, rec)
 		if !f.scored {
-			to[i].Score, to[i].In = keytree.FromInt(counts[i]).WithTie(to[i].Score.Tie()), to[i].In && counts[i] != kvmodel.NoNumber
+			to[i].Score, to[i].In = keytree.FromInt(counts[i]).WithTie(to[i].Score.Tie()), to[i].In && counts[i] != tally.None
 		}
 	}
 	return to, nil
@@ -243,7 +244,7 @@ func (c *core) inPeriod(ctx context.Context, s kv.Store, ids []string, at time.T
 	counts := make([]int64, len(ids))
 	for i, r := range results {
 		if r.Err != nil {
-			counts[i] = kvmodel.NoNumber
+			counts[i] = tally.None
 			continue
 		}
 		if counts[i], err = kv.ParseNumber(r.Value); err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -126,12 +127,12 @@ func openTied(s kv.Store, batch ranking.Batch, stock, others ranking.Ties, opts 
 
 type counter struct {
 	s         kv.Store
-	followers []kvmodel.Follower
+	followers []tally.Follower
 }
 
 func (c *counter) key(id string) string { return "views:" + id }
 
-func (c *counter) Follow(f kvmodel.Follower) { c.followers = append(c.followers, f) }
+func (c *counter) Follow(f tally.Follower) { c.followers = append(c.followers, f) }
 
 func (c *counter) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
 	keys := make([]string, len(ids))
@@ -141,7 +142,7 @@ func (c *counter) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64
 	results, err := kv.GetAll(ctx, s, keys...)
 	counts := make([]int64, len(ids))
 	for i, r := range results {
-		if counts[i] = kvmodel.NoNumber; r.Err == nil {
+		if counts[i] = tally.None; r.Err == nil {
 			counts[i], _ = strconv.ParseInt(string(r.Value), 10, 64)
 		}
 	}

@@ -198,7 +198,7 @@ func (p part) from(ctx context.Context, rank, n int) (found keytree.Part, err er
 	if rank < 1 {
 		return found, r.failure(fmt.Errorf("%w: rank %d", kvmodel.ErrInvalid, rank))
 	}
-	if err := kvmodel.CheckPage(r.name, n); err != nil || r.tree == nil {
+	if err := plug.CheckPage(r.name, n); err != nil || r.tree == nil {
 		return found, err
 	}
 	s, done := r.look(ctx, r.db.Store(), rank-1, n)
@@ -213,7 +213,7 @@ func (p part) around(ctx context.Context, id string, n int) (found keytree.Part,
 		return found, err
 	}
 	defer r.close()
-	if err := kvmodel.CheckPage(r.name, n); err != nil {
+	if err := plug.CheckPage(r.name, n); err != nil {
 		return found, err
 	}
 	if r.tree == nil {
@@ -229,7 +229,7 @@ func (p part) numbered(ctx context.Context, page, n int) (found keytree.Part, to
 		return found, 0, err
 	}
 	defer r.close()
-	if err := kvmodel.CheckNumber(r.name, page, n); err != nil || r.tree == nil {
+	if err := plug.CheckNumber(r.name, page, n); err != nil || r.tree == nil {
 		return found, 0, err
 	}
 	errs := kv.Together(ctx, r.db.Store(),
@@ -299,11 +299,11 @@ func (r *reader) close() {
 
 func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want) (l keytree.Listing, next, prev string, err error) {
 	var at []byte
-	if err := kvmodel.CheckPage(r.name, n); err != nil {
+	if err := plug.CheckPage(r.name, n); err != nil {
 		return l, "", "", err
 	}
 	if cursor != "" {
-		if at, err = kvmodel.ParseCursor(r.listing, cursor); err != nil {
+		if at, err = plug.ParseCursor(r.listing, cursor); err != nil {
 			return l, "", "", err
 		}
 	}
@@ -333,7 +333,7 @@ func (r *reader) cursor(at []byte) string {
 	if at == nil {
 		return ""
 	}
-	return kvmodel.Cursor(r.listing, at)
+	return plug.Cursor(r.listing, at)
 }
 
 func (r *reader) count(ctx context.Context) (int, error) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -26,8 +27,8 @@ func (t *talk) heat() float64 { return math.Sqrt(t.Born) + float64(10*t.Votes+t.
 type talks struct {
 	*kvmodel.Records[talk, string]
 	db           *kvmodel.DB
-	votes, views *kvmodel.Tally
-	fans         *kvmodel.Derived
+	votes, views *tally.Tally
+	fans         *tally.Derived
 	Front        *ranking.Board[talk, string, float64]
 	ByTopic      *ranking.Boards[talk, string, float64, string]
 	Top          *ranking.Board[talk, string, int64]
@@ -95,7 +96,7 @@ func (m *talks) shows(t *testing.T, l kvmodel.Lister[talk], want ...string) {
 	}
 }
 
-func (m *talks) count(t *testing.T, tally *kvmodel.Tally, id string, delta int64) {
+func (m *talks) count(t *testing.T, tally *tally.Tally, id string, delta int64) {
 	t.Helper()
 	if _, err := tally.Add(ctx, id, delta); err != nil {
 		t.Fatal(err)
@@ -164,7 +165,7 @@ func TestDerived_NotifiesFollowersAfterATransaction(t *testing.T) {
 // gathered.
 func missed(t *testing.T, s kv.Store, id string, n int64) {
 	t.Helper()
-	if _, err := kv.Next(ctx, s, kvmodel.CounterKey("Talk", "Votes", kv.JoinText(id)), 0, n); err != nil {
+	if _, err := kv.Next(ctx, s, tally.Key("Talk", "Votes", kv.JoinText(id)), 0, n); err != nil {
 		t.Fatal(err)
 	}
 }

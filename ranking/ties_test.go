@@ -16,6 +16,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -36,7 +37,7 @@ func (r *runner) merit() int64 { return r.Points + r.Cheers }
 type runners struct {
 	*kvmodel.Records[runner, string]
 	db     *kvmodel.DB
-	cheers *kvmodel.Tally
+	cheers *tally.Tally
 	boards []*tiedBoard
 	aDay   *ranking.Boards[runner, string, int64, string]
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
@@ -31,7 +32,7 @@ var _ kvmodel.Lister[Value[string]] = (*Values[string])(nil)
 
 // NewValues returns the values of the lists described by spec, counted by count, and plugs them
 // into records. The lists must already be plugged in. The records must not expire.
-func NewValues[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], count *kvmodel.Derived) *Values[V] {
+func NewValues[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], count *tally.Derived) *Values[V] {
 	t := &valueTree{count: count}
 	plugValues(records, t, spec.Name, spec.Def, plug.Untyped(spec.Places))
 	return &Values[V]{t, spec.Key}
@@ -163,7 +164,7 @@ func (v *Values[V]) Stats() Stats { return v.tree.reader().stats() }
 func (v *Values[V]) Words(ctx context.Context, cursor string, n int, keep ...func(*Value[V]) bool) (kvmodel.Listing[Value[V]], error) {
 	l := kvmodel.Listing[Value[V]]{Items: []*Value[V]{}}
 	from, back, err := v.wordAt(cursor)
-	if err = cmp.Or(kvmodel.CheckPage(v.wordsName(), n), err); err != nil {
+	if err = cmp.Or(plug.CheckPage(v.wordsName(), n), err); err != nil {
 		return kvmodel.Listing[Value[V]]{}, err
 	}
 	ctx, end := v.tree.db.Begin(ctx, "Words")
@@ -216,7 +217,7 @@ const (
 func (v *Values[V]) wordsName() string { return v.tree.title + " words" }
 
 func (v *Values[V]) wordCursor(direction byte, at V) string {
-	return kvmodel.Cursor(v.wordsName(), append([]byte{direction}, v.key.Text(at)...))
+	return plug.Cursor(v.wordsName(), append([]byte{direction}, v.key.Text(at)...))
 }
 
 // wordAt returns nil for the beginning. back: the page is before from.
@@ -224,7 +225,7 @@ func (v *Values[V]) wordAt(cursor string) (from *V, back bool, err error) {
 	if cursor == "" {
 		return nil, false, nil
 	}
-	b, err := kvmodel.ParseCursor(v.wordsName(), cursor)
+	b, err := plug.ParseCursor(v.wordsName(), cursor)
 	if err != nil {
 		return nil, false, err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
@@ -19,7 +19,7 @@ import (
 // valueTree has the values of a list, scored by their numbers of records, while these are not 0. It
 // follows the numbers as a board does: see [counted].
 type valueTree struct {
-	count   *kvmodel.Derived
+	count   *tally.Derived
 	db      plug.DB
 	ready   func(context.Context) error
 	title   string
@@ -29,7 +29,7 @@ type valueTree struct {
 	ahead   ahead.Memory
 }
 
-var _ kvmodel.SureFollower = (*valueTree)(nil)
+var _ tally.SureFollower = (*valueTree)(nil)
 
 func (v *valueTree) begin(db plug.DB, model, name string, ready func(context.Context) error) {
 	v.db, v.ready, v.title = db, ready, model+"."+name
@@ -399,7 +399,7 @@ func (x *valuesIndex) recountOthers(ctx context.Context, s kv.Store, met []strin
 	if err != nil {
 		return err
 	}
-	left, err := x.count.Recount(ctx, s, others, kvmodel.RecountRounds, func(string) error { return nil })
+	left, err := x.count.Recount(ctx, s, others, tally.RecountRounds, func(string) error { return nil })
 	if left > 0 {
 		err = fmt.Errorf("counters of %d values: %w", left, err)
 	}

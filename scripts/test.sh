@@ -18,7 +18,7 @@ part() { # name command...
 beside() { for module in bench adapters/*; do (cd "$module" && "$@") || return; done; }
 
 # Goroutines really meet in these. Those that wait the longest, for a server or a disk, come first.
-raced=(./kvmodel/{rediskv,boltkv,memcachekv,memkv,nearkv,kvsession,kv,internal/work,internal/sides} ./internal/contact)
+raced=(./kvmodel/{rediskv,boltkv,memcachekv,memkv,nearkv,kvsession,kv,internal/sides} ./internal/{work,contact})
 
 all=$(go list ./...)
 rest=$(grep -vxFf <(go list "${raced[@]}") <<<"$all")

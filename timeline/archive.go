@@ -62,7 +62,7 @@ func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ..
 	ctx, end := a.ring.core.host.Begin(ctx, "Page")
 	defer end()
 	none := kvmodel.Listing[T]{Items: []*T{}}
-	if err := kvmodel.CheckPage(a.ring.title(), n); err != nil || a.ring.hasNoOwner() {
+	if err := plug.CheckPage(a.ring.title(), n); err != nil || a.ring.hasNoOwner() {
 		return none, err
 	}
 	at := stop[M]{part: inRing}
@@ -302,7 +302,7 @@ func (a *archived[T, M]) cursor(at stop[M]) string {
 	// marks are numbers, texts and times, so this cannot fail
 	mark, _ := json.Marshal(at.below)
 	at.position.mark = append(rest, mark...)
-	return kvmodel.Cursor(a.name(), at.position.encode())
+	return plug.Cursor(a.name(), at.position.encode())
 }
 
 func (a *archived[T, M]) parse(cursor string) (at stop[M], err error) {

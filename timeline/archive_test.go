@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -328,10 +329,10 @@ func TestWithArchive_RefusesBadCursorsAndSizes(t *testing.T) {
 		"no records":        {"", 0, kvmodel.ErrInvalid},
 		"no cursor":         {"x", 5, kvmodel.ErrBadCursor},
 		"one of the ring":   {ring.Next, 5, kvmodel.ErrBadCursor},
-		"only a position":   {kvmodel.Cursor("Post.Newest  and on", []byte{'d', 1, 0}), 5, kvmodel.ErrBadCursor},
-		"an unknown part":   {kvmodel.Cursor("Post.Newest  and on", []byte{'d', 1, 0, 'x', 0, '1'}), 5, kvmodel.ErrBadCursor},
-		"a cursor too long": {kvmodel.Cursor("Post.Newest  and on", []byte{'d', 1, 0, 'r', 9, '1'}), 5, kvmodel.ErrBadCursor},
-		"no mark":           {kvmodel.Cursor("Post.Newest  and on", []byte{'d', 1, 0, 'r', 0}), 5, kvmodel.ErrBadCursor},
+		"only a position":   {plug.Cursor("Post.Newest  and on", []byte{'d', 1, 0}), 5, kvmodel.ErrBadCursor},
+		"an unknown part":   {plug.Cursor("Post.Newest  and on", []byte{'d', 1, 0, 'x', 0, '1'}), 5, kvmodel.ErrBadCursor},
+		"a cursor too long": {plug.Cursor("Post.Newest  and on", []byte{'d', 1, 0, 'r', 9, '1'}), 5, kvmodel.ErrBadCursor},
+		"no mark":           {plug.Cursor("Post.Newest  and on", []byte{'d', 1, 0, 'r', 0}), 5, kvmodel.ErrBadCursor},
 	} {
 		if _, err := list.Page(ctx, test.cursor, test.n); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)

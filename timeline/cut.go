@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -53,7 +54,7 @@ func (p position) encode() []byte {
 }
 
 func parsePosition(name, cursor string, n int) (position, error) {
-	b, err := kvmodel.ParseCursor(name, cursor)
+	b, err := plug.ParseCursor(name, cursor)
 	if err != nil {
 		return position{}, err
 	}

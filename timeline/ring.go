@@ -132,7 +132,7 @@ func (r *Ring[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*
 func (r *ring) pageAt(ctx context.Context, cursor string, n int, keep func(plug.Record) bool) (page, error) {
 	ctx, end := r.core.host.Begin(ctx, "Page")
 	defer end()
-	if err := kvmodel.CheckPage(r.title(), n); err != nil || r.hasNoOwner() {
+	if err := plug.CheckPage(r.title(), n); err != nil || r.hasNoOwner() {
 		return page{}, err
 	}
 	var p position
@@ -248,7 +248,7 @@ func (r *ring) cursor(p *position) string {
 	if p == nil {
 		return ""
 	}
-	return kvmodel.Cursor(r.name, p.encode())
+	return plug.Cursor(r.name, p.encode())
 }
 
 func (r *ring) parse(cursor string) (position, error) {

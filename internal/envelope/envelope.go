@@ -18,16 +18,12 @@ type Envelope struct {
 	Model   int    // version of the model when the body was written
 	Rev     uint64 // raised by every change, never lowered
 	Deleted bool
-	Expires int64 // Unix milliseconds; 0: never
-	Tries   []Try // the last changes, newest last, without fences
-	Marks   []mark
+	Expires int64     // Unix milliseconds; 0: never
 	Lost    []Touched // of a deleted record: places that may still name it
 	Body    []byte
 
-	room struct { // inline space for most records
-		tries [keptTries]Try
-		marks [3]mark
-	}
+	tries [keptTries]Try // the last changes, newest first, without fences
+	marks []byte         // encoded, since most readers need none; immutable; nil: none
 }
 
 // Try is one change of a record. After an unclear answer it shows whether a change was carried out,
@@ -91,48 +87,103 @@ func (e *Envelope) TTL(now time.Time, tombstone time.Duration) time.Duration {
 	return min(max(time.UnixMilli(e.Expires).Sub(now), time.Second), kv.MaxTTL)
 }
 
+// Tries returns the last changes of e, newest first.
+func (e *Envelope) Tries() []Try {
+	if e == nil {
+		return nil
+	}
+	n := 0
+	for n < keptTries && e.tries[n] != (Try{}) {
+		n++
+	}
+	return e.tries[:n]
+}
+
+// AddTry sets the tries of e to this change and the last few of old.
+func (e *Envelope) AddTry(old *Envelope, nonce uint64) {
+	e.tries = [keptTries]Try{{e.Rev, nonce}}
+	copy(e.tries[1:], old.Tries())
+}
+
 // HasTry reports whether the change with nonce was carried out. sure is false if e has seen too
 // many changes since base to know.
 func (e *Envelope) HasTry(nonce, base uint64) (did, sure bool) {
 	if e == nil {
 		return false, base == 0
 	}
-	for _, t := range e.Tries {
+	tries := e.Tries()
+	for _, t := range tries {
 		if t.Nonce == nonce {
 			return true, true
 		}
 	}
-	return false, len(e.Tries) < keptTries || e.Tries[0].Rev <= base
+	return false, len(tries) < keptTries || tries[keptTries-1].Rev <= base
+}
+
+// Tombstone returns the deleted record after the live one of e, with the rev and the tries of e.
+func (e *Envelope) Tombstone(model int) *Envelope {
+	return &Envelope{Model: model, Rev: e.Rev, Deleted: true, tries: e.tries}
 }
 
 // Mark returns the data of index in the record, or nil.
-func (e *Envelope) Mark(index string) []byte {
-	if e == nil {
+func (e *Envelope) Mark(index string) (value []byte) {
+	if e == nil || e.marks == nil {
 		return nil
 	}
-	for _, m := range e.Marks {
+	readMarks(&wire.Reader{Rest: e.marks}, func(m mark) {
 		if string(m.index) == index {
-			return m.value
+			value = m.value
 		}
-	}
-	return nil
+	})
+	return value
 }
 
-func (e *Envelope) SetMark(index string, value []byte) {
-	for i := range e.Marks {
-		if string(e.Marks[i].index) == index {
-			e.Marks[i].value = value
-			return
+func readMarks(r *wire.Reader, f func(mark)) {
+	for range r.Few("marks", 2, MaxIndexes) {
+		m := mark{r.Bytes("mark"), r.Bytes("mark")}
+		if len(m.index) == 0 {
+			r.Fail("mark")
 		}
+		f(m)
 	}
-	e.Marks = append(e.Marks, mark{[]byte(index), value})
+}
+
+// CopyMarks gives e the marks of old.
+func (e *Envelope) CopyMarks(old *Envelope) { e.marks = old.marks }
+
+// SetMark sets the data of index in the record.
+func (e *Envelope) SetMark(index string, value []byte) {
+	all := e.allMarks()
+	if i := slices.IndexFunc(all, func(m mark) bool { return string(m.index) == index }); i >= 0 {
+		all[i].value = value
+	} else {
+		all = append(all, mark{[]byte(index), value})
+	}
+	e.setMarks(all)
 }
 
 // DropMark removes the data of index, and reports whether there was any.
 func (e *Envelope) DropMark(index string) bool {
-	before := len(e.Marks)
-	e.Marks = slices.DeleteFunc(e.Marks, func(m mark) bool { return string(m.index) == index })
-	return len(e.Marks) < before
+	if e.Mark(index) == nil {
+		return false
+	}
+	e.setMarks(slices.DeleteFunc(e.allMarks(), func(m mark) bool { return string(m.index) == index }))
+	return true
+}
+
+func (e *Envelope) allMarks() (all []mark) {
+	if e.marks != nil {
+		readMarks(&wire.Reader{Rest: e.marks}, func(m mark) { all = append(all, m) })
+	}
+	return all
+}
+
+func (e *Envelope) setMarks(all []mark) {
+	e.marks = binary.AppendUvarint(nil, uint64(len(all)))
+	for _, m := range all {
+		e.marks = wire.AppendText(e.marks, m.index)
+		e.marks = wire.AppendText(e.marks, m.value)
+	}
 }
 
 // DropLost removes the places that is accepts from e.Lost, and reports whether there were any.
@@ -149,24 +200,6 @@ func (e *Envelope) DropLost(is func(index, place string) bool) (dropped bool) {
 	return dropped
 }
 
-// AddTry returns the last few of old's tries followed by this change.
-func AddTry(old *Envelope, rev, nonce uint64) []Try {
-	tries := make([]Try, 0, keptTries)
-	if old != nil {
-		tries = append(tries, old.Tries[max(0, len(old.Tries)-keptTries+1):]...)
-	}
-	return append(tries, Try{rev, nonce})
-}
-
-// most returns an upper bound for the encoded size, without lost places.
-func (e *Envelope) most() int {
-	most := 64 + len(e.Tries)*(binary.MaxVarintLen64+8) + len(e.Body)
-	for _, m := range e.Marks {
-		most += 2*binary.MaxVarintLen32 + len(m.index) + len(m.value)
-	}
-	return most
-}
-
 // Encode appends e to dst.
 func (e *Envelope) Encode(dst []byte) []byte {
 	state := byte(stateLive)
@@ -174,21 +207,21 @@ func (e *Envelope) Encode(dst []byte) []byte {
 		state = stateDeleted
 	}
 	begin := len(dst)
-	dst = slices.Grow(dst, e.most())
+	dst = slices.Grow(dst, 128+len(e.marks)+len(e.Body)) // and Lost
 	dst = append(dst, envelopeFormat, state)
 	dst = binary.AppendUvarint(dst, uint64(e.Model))
 	dst = binary.AppendUvarint(dst, e.Rev)
 	dst = binary.AppendUvarint(dst, uint64(e.Expires))
-	dst = binary.AppendUvarint(dst, uint64(len(e.Tries)))
-	for _, t := range e.Tries {
+	tries := e.Tries()
+	dst = binary.AppendUvarint(dst, uint64(len(tries)))
+	for _, t := range slices.Backward(tries) {
 		dst = binary.AppendUvarint(dst, e.Rev-t.Rev)
 		dst = binary.BigEndian.AppendUint64(dst, t.Nonce)
 	}
-	dst = binary.AppendUvarint(dst, uint64(len(e.Marks)))
-	for _, m := range e.Marks {
-		dst = wire.AppendText(dst, m.index)
-		dst = wire.AppendText(dst, m.value)
+	if e.marks == nil {
+		dst = append(dst, 0)
 	}
+	dst = append(dst, e.marks...)
 	dst = AppendTouched(dst, e.Lost)
 	return frame.End(append(dst, e.Body...), begin)
 }
@@ -221,19 +254,15 @@ func (e *Envelope) Decode(data []byte) error {
 	e.Model = int(r.Number("model version", 1<<31-1))
 	e.Rev = r.Number("rev", MaxRev)
 	e.Expires = int64(r.Number("expiry", 1<<62))
-	e.Tries = e.room.tries[:0]
-	for range r.Few("tries", 9, keptTries) {
-		back := r.Number("try", e.Rev)
-		e.Tries = append(e.Tries, Try{e.Rev - back, r.Uint64()})
-	}
-	e.Marks = e.room.marks[:0]
-	for range r.Few("marks", 2, MaxIndexes) {
-		m := mark{r.Bytes("mark"), r.Bytes("mark")}
-		if len(m.index) == 0 {
-			r.Fail("mark")
+	for i := r.Few("tries", 9, keptTries) - 1; i >= 0; i-- {
+		e.tries[i] = Try{e.Rev - r.Number("try", e.Rev), r.Uint64()}
+		if e.tries[i].Rev == 0 {
+			r.Fail("try")
 		}
-		e.Marks = append(e.Marks, m)
 	}
+	rest := r.Rest
+	readMarks(&r, func(mark) {})
+	e.marks = rest[:len(rest)-len(r.Rest)]
 	e.Lost = ReadTouched(&r)
 	if e.Body = r.Rest; e.Deleted && len(e.Body) > 0 {
 		r.Fail("body of a deleted record")

@@ -15,19 +15,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
-var unexported = cmp.Options{cmp.AllowUnexported(mark{}), cmpopts.IgnoreFields(Envelope{}, "room"), cmpopts.EquateEmpty()}
+var unexported = cmp.Options{cmp.AllowUnexported(Envelope{}), cmpopts.EquateEmpty()}
 
 var (
 	liveForm = Envelope{
 		Model: 2, Rev: 1_760_000_000_001, Expires: 1_760_000_060_000,
-		Tries: []Try{{1_760_000_000_000, 0x0102030405060708}, {1_760_000_000_001, 0xfffefdfcfbfaf9f8}},
-		Marks: []mark{{[]byte("Newest"), []byte{7, 0}}},
 		Body:  []byte("body"),
+		tries: [keptTries]Try{{1_760_000_000_001, 0xfffefdfcfbfaf9f8}, {1_760_000_000_000, 0x0102030405060708}},
+		marks: []byte("\x01\x06Newest\x02\x07\x00"),
 	}
 	deletedForm = Envelope{
 		Model: 1, Rev: 300, Deleted: true,
-		Tries: []Try{{300, 1}},
 		Lost:  []Touched{{"BySlug", []string{"home", "a%2Fb"}}},
+		tries: [keptTries]Try{{300, 1}},
+		marks: []byte{0},
 	}
 )
 

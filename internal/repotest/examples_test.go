@@ -31,8 +31,7 @@ var withoutExample = map[string]string{
 		timeline.Shape timeline.Spec timeline.Text
 		ranking.Collation ranking.NewBoards ranking.NewValues ranking.Period ranking.Text ranking.Ties`,
 	"index classes of this module call it": `
-		kvmodel.Counter kvmodel.CounterKey kvmodel.Derived kvmodel.Follower kvmodel.Members
-		kvmodel.SureFollower kvmodel.Tally`,
+		kvmodel.Counter`,
 	"it is a part of what an example shows": `
 		kvmodel.Branch kvmodel.Cost kvmodel.IntentStats kvmodel.Option kvmodel.Origin
 		index.Segment timeline.Mark timeline.Segment ranking.Node ranking.Value

@@ -346,12 +346,22 @@ func (c *convoy) start() {
 		r := new(runner)
 		r.next, r.stop = pull(func(yield func(struct{}) bool) {
 			r.yield = yield
+			growStack(0)
 			for c.next(r) {
 			}
 		})
 		c.runners = append(c.runners, r)
 		r.next()
 	}
+}
+
+// growStack makes room for most works while the stack of their coroutine is still empty. Growing it
+// later means copying it, several times.
+//
+//go:noinline
+func growStack(i int) byte {
+	var room [10 << 10]byte
+	return room[i]
 }
 
 // stop ends the works still running, as after a panic.

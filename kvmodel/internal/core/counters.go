@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/internal/wire"
-	"github.com/ringtree/ringtree/kvmodel/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 

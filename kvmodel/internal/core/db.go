@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/recent"
 	"github.com/ringtree/ringtree/kvmodel/internal/repair"
 	"github.com/ringtree/ringtree/kvmodel/internal/turns"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 

@@ -26,11 +26,3 @@ func (e *TakenError) Error() string {
 }
 
 func (e *TakenError) Is(target error) bool { return target == kv.ErrExists }
-
-func Briefly(text string) string {
-	const most = 60
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "..."
-	}
-	return kv.Quote(text)
-}

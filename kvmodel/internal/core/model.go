@@ -21,18 +21,16 @@ import (
 	"github.com/ringtree/ringtree/internal/numbering"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/times"
+	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/handlers"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // MaxTries limits the attempts at a step that others can disturb.
 const MaxTries = 8
-
-var ErrInvalid = errors.New("invalid")
 
 var recordKey = kv.NewClass("r", 2) // model, id text
 
@@ -166,7 +164,7 @@ func (m *Model) Failure(id string, err error) error {
 	}
 	what := m.Name + " " + kv.Quote(id)
 	if len(id) > plug.MaxID {
-		what = m.Name + " " + Briefly(id)
+		what = m.Name + " " + plug.Briefly(id)
 	}
 	switch e := err.(type) {
 	case *TakenError:
@@ -282,7 +280,7 @@ func (m *Model) InTurn(ctx context.Context, id string, f func(id string) error) 
 }
 
 func (m *Model) EmptyID() error {
-	return fmt.Errorf("%s: %w: the id or a part of it is empty", m.Name, ErrInvalid)
+	return fmt.Errorf("%s: %w: the id or a part of it is empty", m.Name, plug.ErrInvalid)
 }
 
 // A process writes a model only while no other can mark an index as complete that it does not know.
@@ -370,7 +368,7 @@ type validator interface{ Validate() error }
 func Validate(v plug.Record) error {
 	if v, ok := v.(validator); ok {
 		if err := v.Validate(); err != nil {
-			return fmt.Errorf("%w: %w", ErrInvalid, err)
+			return fmt.Errorf("%w: %w", plug.ErrInvalid, err)
 		}
 	}
 	return nil

@@ -263,7 +263,7 @@ func (m *Model) DecodeOne(id string, r kv.Result) (*plug.Seen, error) {
 
 // end turns an expired record into a deleted one.
 func (m *Model) end(rec *plug.Seen) {
-	env := &envelope.Envelope{Model: rec.Envelope.Model, Rev: rec.Rev, Deleted: true, Tries: rec.Envelope.Tries}
+	env := rec.Envelope.Tombstone(rec.Envelope.Model)
 	for _, index := range m.Indexes() {
 		if places := Places(index, rec.Value); len(places) > 0 {
 			env.Lost = append(env.Lost, envelope.Touched{Index: index.Name(), Places: places})

@@ -3,7 +3,6 @@ package core
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
@@ -47,7 +46,6 @@ func (m *Model) Stored(env *envelope.Envelope) time.Duration {
 func (m *Model) Store(rec *plug.Seen, env *envelope.Envelope) kv.Op {
 	key := m.Key(rec.ID)
 	if kv.IsHashed(key) && env.Mark(idMark) == nil {
-		env.Marks = slices.Clip(env.Marks) // others may be reading them
 		env.SetMark(idMark, []byte(rec.ID))
 	}
 	return kv.OpReplace(key, rec.Version, env.Encode(nil)).For(m.Stored(env))

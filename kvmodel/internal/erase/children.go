@@ -11,8 +11,8 @@ import (
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/times"
+	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/internal/write"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )

@@ -195,7 +195,7 @@ func eachKey(ctx context.Context, db *core.DB, begin string, f func(keys []strin
 	keys := kv.PowersOf(db.Store).Keys
 	if keys == nil {
 		return fmt.Errorf("%w: this store cannot list its keys, so the keys that begin with %s stay: copy the data you need to another store, or empty this one",
-			core.ErrInvalid, kv.Quote(begin))
+			plug.ErrInvalid, kv.Quote(begin))
 	}
 	return keys(ctx, begin, f)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/internal/write"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -22,7 +22,7 @@ func Purge(ctx context.Context, m *core.Model, id string, empty bool) error {
 	ctx, end := m.Db.Begin(ctx, "Purge")
 	defer end()
 	if empty {
-		return m.Failure(id, fmt.Errorf("%w: the id or a part of it is empty", core.ErrInvalid))
+		return m.Failure(id, fmt.Errorf("%w: the id or a part of it is empty", plug.ErrInvalid))
 	}
 	ctx, cancel := m.Db.Patient(ctx)
 	defer cancel()
@@ -183,7 +183,7 @@ func (p *purge) dropTombstone() error {
 	}
 	op := kv.OpDrop(p.Key(p.id), rec.Version)
 	if p.Numbers != nil {
-		op = p.Store(rec, &envelope.Envelope{Model: p.Version, Rev: rec.Rev, Deleted: true, Tries: rec.Envelope.Tries})
+		op = p.Store(rec, rec.Envelope.Tombstone(p.Version))
 	}
 	p.Db.Recent.Drop(p.Key(p.id))
 	_, err = kv.One(p.ctx, p.s, op)

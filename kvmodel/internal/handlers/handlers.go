@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 

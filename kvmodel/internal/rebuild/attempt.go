@@ -11,11 +11,11 @@ import (
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/internal/build"
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -406,7 +406,6 @@ func unlessCorrupt(all *[]error, err error) error {
 
 func (b *building) keepMarks(ctx context.Context, s kv.Store, rec *plug.Seen, moves []*plug.Move) error {
 	env := *rec.Envelope
-	env.Marks = slices.Clone(env.Marks)
 	changed := b.fencing
 	for i, mv := range moves {
 		if mv != nil && mv.Mark != nil {

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/times"
+	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/internal/build"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
 )
 
 type Build struct {

@@ -101,8 +101,8 @@ func (log Log) Chain(env *envelope.Envelope) []Entry {
 		entries[e.Of] = e
 	}
 	var chain []Entry
-	for i := len(env.Tries) - 1; i >= 0; i-- {
-		e, ok := entries[env.Tries[i]]
+	for _, try := range env.Tries() {
+		e, ok := entries[try]
 		for ok {
 			delete(entries, e.Of)
 			chain = append(chain, e)

@@ -105,7 +105,7 @@ func lastKnown(ctx context.Context, m *core.Model, s kv.Store) (int64, error) {
 
 func createBehind(ctx context.Context, m *core.Model, s kv.Store, v Numbered, last int64, rest *Rest) (n int64, err error) {
 	if m.IdOf(v.Value) != "0" {
-		return last, fmt.Errorf("%s: %w: Create assigns its ids, so a new record must not have one", m.Name, core.ErrInvalid)
+		return last, fmt.Errorf("%s: %w: Create assigns its ids, so a new record must not have one", m.Name, plug.ErrInvalid)
 	}
 	number := func(last int64) string {
 		n = last + 1

@@ -58,7 +58,7 @@ func (c *change) plan(rec *plug.Seen) (*plan, error) {
 		return nil, kv.ErrNotFound
 	}
 	if c.Numbers != nil && c.next == nil && rec.Version == 0 {
-		return nil, fmt.Errorf("%w: only Create assigns numbers", core.ErrInvalid)
+		return nil, fmt.Errorf("%w: only Create assigns numbers", plug.ErrInvalid)
 	}
 	if v != nil {
 		if !c.touches {
@@ -120,13 +120,13 @@ func (c *change) nextEnvelope(rec *plug.Seen, v plug.Record) (*envelope.Envelope
 	if env.Rev > envelope.MaxRev {
 		return nil, fmt.Errorf("%w: rev %d", codec.ErrCorrupt, env.Rev)
 	}
-	env.Tries = envelope.AddTry(rec.Envelope, env.Rev, c.nonce)
+	env.AddTry(rec.Envelope, c.nonce)
 	if v == nil {
 		c.markChildren(env, rec)
 		return env, nil
 	}
 	if rec.Envelope.Live() {
-		env.Marks = slices.Clone(rec.Envelope.Marks)
+		env.CopyMarks(rec.Envelope)
 		// an older release that rewrites a newer record keeps its version
 		env.Model = max(c.Version, rec.Envelope.Model)
 	}
@@ -144,9 +144,9 @@ func (c *change) nextEnvelope(rec *plug.Seen, v plug.Record) (*envelope.Envelope
 func checkExpiry(m *core.Model, at time.Time) error {
 	switch now := m.Db.Now(); {
 	case !at.After(now):
-		return fmt.Errorf("%w: it expires at %v, which is past", core.ErrInvalid, at.UTC())
+		return fmt.Errorf("%w: it expires at %v, which is past", plug.ErrInvalid, at.UTC())
 	case at.Sub(now) > kv.MaxTTL:
-		return fmt.Errorf("%w: it expires at %v, which is more than %v ahead", core.ErrInvalid, at.UTC(), kv.MaxTTL)
+		return fmt.Errorf("%w: it expires at %v, which is more than %v ahead", plug.ErrInvalid, at.UTC(), kv.MaxTTL)
 	}
 	return nil
 }

@@ -6,9 +6,9 @@ import (
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/internal/revisions"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -147,8 +147,8 @@ func (c *change) keepRevision(s kv.Store, p *plan) error {
 		Of: envelope.Try{Rev: p.env.Rev, Nonce: c.nonce}, Number: p.number, At: c.Db.Now(),
 		Model: p.env.Model, Kept: p.value != nil && len(p.env.Body) <= revisions.MaxBytes,
 	}
-	if p.rec.Envelope != nil && len(p.rec.Envelope.Tries) > 0 {
-		e.Prev = p.rec.Envelope.Tries[len(p.rec.Envelope.Tries)-1]
+	if tries := p.rec.Envelope.Tries(); len(tries) > 0 {
+		e.Prev = tries[0]
 	}
 	if e.Kept {
 		e.Body = p.env.Body

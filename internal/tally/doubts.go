@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/times"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 

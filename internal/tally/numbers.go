@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/wire"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
