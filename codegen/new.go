@@ -33,7 +33,7 @@ func (n New) Write() error {
 	if n.Dir == "" {
 		return errors.New("kvgen new needs the directory of the site")
 	}
-	// In a directory reached by a link, .. means what it means in a shell.
+	// In a directory reached by a link, .. has the meaning of a shell.
 	dir, err := filepath.Abs(n.Dir)
 	if err != nil {
 		return err

@@ -2,7 +2,7 @@ package examples
 
 import "time"
 
-// Talk is what people vote for and comment on.
+// Talk is a talk with votes and comments.
 type Talk struct {
 	ID      string `kv:"id"`
 	Votes   int64  `kv:"counter"`

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// User is a person who has signed up.
+// User is an account.
 type User struct {
 	ID     string `kv:"id"`
 	Name   string `kv:"unique"`

@@ -11,7 +11,7 @@ import (
 )
 
 // Name returns the canonical form of a typed name, by the profile UsernameCaseMapped of PRECIS.
-// problem tells the user what is wrong with a name that is empty, has more than most letters, has
+// problem is a message for the user about a name that is empty, has more than most letters, has
 // other characters than letters, digits, - and _, or mixes scripts that are not used together.
 func Name(typed string, most int) (name, problem string) {
 	typed = strings.TrimSpace(typed)

@@ -2,8 +2,7 @@ package guard
 
 import "sync"
 
-// Room limits what stays open for long, such as streams: Most at once, and MostFrom from one
-// address.
+// Room limits long connections, such as streams: Most at once, and MostFrom from one address.
 type Room struct {
 	Most, MostFrom int
 

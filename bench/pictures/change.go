@@ -107,8 +107,8 @@ func holds(op kv.Op) string {
 	return ""
 }
 
-// crash kills the process after each trip of the change, and shows what others see, at once and
-// after their repair.
+// crash kills the process after each trip of the change, and shows the view of others, at once
+// and after their repair.
 func crash(w *world) (templates.Picture, error) {
 	p := templates.StepsPicture{Title: "How a change ends whose process is killed"}
 	for last := 1; last < len(steps); last++ {

@@ -1,9 +1,9 @@
 // Package ashiato is the domain of the sample app: a small community whose members write pages,
 // follow each other and leave footprints.
 //
-// This file is the whole data design. The structs say what is stored. Their tags say how it is
+// This file is the whole data design. The structs are stored. Their tags say how they are
 // found, counted and ordered, and kvgen generates the code for that. The other files, one for each
-// thing there is, say what people may do, as methods of Site.
+// kind of thing, have the actions of members, as methods of Site.
 package ashiato
 
 import (
@@ -14,7 +14,7 @@ import (
 
 //go:generate go tool kvgen
 
-// Member is a person who has signed up, known by a handle.
+// Member is an account, known by a handle.
 type Member struct {
 	ID        string `kv:"id"`
 	Handle    string

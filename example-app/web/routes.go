@@ -15,7 +15,7 @@ type route struct {
 
 // routes lists every page and form. After a form, a comment has the words on its button and its
 // fields. The forms for a page or a comment check the member themselves, so that they can show
-// guests what they typed.
+// guests their text again.
 var routes = []route{
 	{"GET", "/{$}", (*Site).home},              // newest and popular pages; for members, also their feed
 	{"POST", "/drawings", (*Site).setDrawings}, // Hide the drawings, Show the drawings: drawings

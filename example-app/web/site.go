@@ -76,7 +76,7 @@ const (
 //go:embed mark.svg live.js
 var files embed.FS
 
-// New returns a site for app, or what is wrong with c.
+// New returns a site for app, or an error if c is invalid.
 func New(app *ashiato.Site, c Config) (*Site, error) {
 	sessions, err := kvsession.New(app.DB().Store(), kvsession.Options{Keys: c.Keys, Insecure: c.Development})
 	if err != nil {

@@ -138,7 +138,7 @@ func (v *visit) write(f frame, visitor *ashiato.Visitor, body templ.Component) {
 		header.Set("Cache-Control", "no-store")
 	}
 	v.w.WriteHeader(max(v.status, http.StatusOK))
-	// A visitor who has left needs no page.
+	// The visitor has left.
 	_, _ = v.w.Write(page.Bytes())
 }
 

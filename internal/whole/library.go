@@ -43,7 +43,7 @@ func (l *Library) Touch(ctx context.Context, d *Diary) {
 	}
 }
 
-// NewBare returns the model in a release that keeps only the records, and knows what is gone.
+// NewBare returns the model in a release that keeps only the records, and knows gone.
 func NewBare(db *kvmodel.DB, model string, gone kvmodel.Gone) kvmodel.Model {
 	text := kvmodel.StringKey[string]()
 	switch model {

@@ -13,8 +13,8 @@ import (
 )
 
 // Writer makes random changes of every class. Most works are shared by all writers. Nobody but its
-// writer creates, deletes, views or likes a writer's own work, so the writer knows what to read
-// after its writes.
+// writer creates, deletes, views or likes a writer's own work, so the writer knows the results
+// of its writes.
 type Writer struct {
 	name  string
 	l     *Library

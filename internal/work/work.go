@@ -331,7 +331,7 @@ func things(n int) string {
 	return fmt.Sprint(n, " things")
 }
 
-// Recover returns a panic of f as an error about what.
+// Recover returns a panic of f as an error that begins with what.
 func Recover(what string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
