@@ -37,6 +37,8 @@
 //	  frame       bytes with their checksum
 //	  boot        detects that a server has lost its memory
 //	  numbering   numbered keys without a counter
+//	  tally       counters, and counts and sums that follow lists
+//	  work        tasks after replies
 //	  contact     whether the servers of a store answer
 //	  times       time limits of the protocols between processes
 //	  release     the name of the running release
