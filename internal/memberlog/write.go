@@ -305,13 +305,12 @@ func (l *Logs) WriteAll(ctx context.Context, s kv.Store, place string, entries [
 		rows[i] = row{e, hashOf(e.ID)}
 	}
 	slices.SortFunc(rows, func(a, b row) int { return a.compare(&b) })
-	return l.failure(place, l.writeRows(ctx, s, place, rows))
+	return l.failure(place, l.writeRows(ctx, s, place, l.heads.get(place), rows))
 }
 
-// writeRows writes rows, which are in order, to their segments.
-func (l *Logs) writeRows(ctx context.Context, s kv.Store, place string, rows []row) error {
+// writeRows writes rows, which are in order, to their segments according to h, which may be nil.
+func (l *Logs) writeRows(ctx context.Context, s kv.Store, place string, h *head, rows []row) error {
 	var writes []*write
-	h := l.heads.get(place)
 	for len(rows) > 0 {
 		n := len(rows)
 		if h != nil {
@@ -331,7 +330,7 @@ func (l *Logs) writeRows(ctx context.Context, s kv.Store, place string, rows []r
 			err = w.settle(&t)
 		}
 		if errors.Is(err, errApart) {
-			return l.writeRows(ctx, s, place, w.rows)
+			return l.writeRows(ctx, s, place, w.head, w.rows)
 		}
 		return err
 	})...)
