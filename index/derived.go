@@ -63,7 +63,7 @@ func Summed[T any](model, counter, name string, of func(*T) int64) ListOption {
 }
 
 // ForValues is Counted in a count of its own, for ranking.NewValues. It does not change the
-// definition of the lists: that of the values determines whether the numbers are right.
+// definition of the lists: that of the values says whether the numbers are right.
 func ForValues() ListOption {
 	return following(figure{}, func(db *kvmodel.DB, model, list string) *tally.Derived {
 		return db.Derived(model, plug.ValuesName(list))

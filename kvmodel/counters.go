@@ -13,8 +13,8 @@ import (
 // CounterOf is a counter of records of type T. Set stores its value in a loaded record.
 type CounterOf[T any] struct {
 	Name    string
-	Derived bool // it counts the members of lists: see [DB.Derived]
-	Sum     bool // it adds up what these say: see [DB.Sum]
+	Derived bool // counts the members of lists: see [DB.Derived]
+	Sum     bool // adds up a number of each member: see [DB.Sum]
 	Set     func(*T, int64)
 }
 

@@ -399,14 +399,14 @@ func (db *DB) recountDoubtful(ctx context.Context) (bool, error) {
 	return db.inDoubt() == 0, kv.Join(errs...)
 }
 
-// Plug shows w, on stored data without a model, to package inspect.
+// Plug shows package inspect w, a view of stored data without a model.
 func (db *DB) Plug(w plug.Window) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.windows = append(db.windows, w)
 }
 
-// Windows returns the models and the other windows for package inspect.
+// Windows returns the models, and the views given to Plug, for package inspect.
 func (db *DB) Windows() (models []plug.Class, others []plug.Window) {
 	for _, m := range db.allModels() {
 		models = append(models, untyped{m})

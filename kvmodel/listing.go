@@ -15,8 +15,8 @@ type Listing[T any] struct {
 }
 
 // Lister is the common interface of rings, lists, boards and spans. An empty cursor means the
-// beginning. Page skips records that keep refuses and reads on, up to ten times n records, so a
-// short or empty page may have a Next. Only an empty Next is the end.
+// beginning. Page skips a record if a keep returns false, and reads on, up to ten times n records,
+// so a short or empty page may have a Next. Only an empty Next is the end.
 type Lister[T any] interface {
 	Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (Listing[T], error)
 }

@@ -33,8 +33,8 @@ func (m *class) last(ctx context.Context) (int64, error) {
 	return n, m.Failure("the last number", err)
 }
 
-// AcceptLoss makes the numbers still stored count as all that were ever assigned, on a store that
-// has lost some. DB.Accept does so for all models. ErrBadOp if ids are not assigned in order.
+// AcceptLoss continues the numbers after the highest still stored, on a store that has lost some.
+// DB.Accept does so for all models. ErrBadOp if ids are not assigned in order.
 func (r *Records[T, K]) AcceptLoss(ctx context.Context) error { return r.m.acceptLoss(ctx) }
 
 func (m *class) acceptLoss(ctx context.Context) error {
