@@ -331,11 +331,11 @@ func things(n int) string {
 	return fmt.Sprint(n, " things")
 }
 
-// Recover returns a panic of f as an error that begins with what.
-func Recover(what string, f func() error) (err error) {
+// Recover returns a panic of f as an error that begins with name.
+func Recover(name string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s panicked: %v", what, p)
+			err = fmt.Errorf("%s panicked: %v", name, p)
 		}
 	}()
 	return f()

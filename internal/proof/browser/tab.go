@@ -137,10 +137,10 @@ func named(function string, args ...string) string {
 	return fmt.Sprintf("%s.%s(...%s)", names, function, list)
 }
 
-// Wait returns when the expression is true. what describes it in errors.
-func (p *Tab) Wait(what, expression string) {
+// Wait returns when the expression is true. Errors describe it by name.
+func (p *Tab) Wait(name, expression string) {
 	p.t.Helper()
-	p.await("wait for "+what, fmt.Sprintf("%s.holds(%s, %q)", names, expression, expression), nil)
+	p.await("wait for "+name, fmt.Sprintf("%s.holds(%s, %q)", names, expression, expression), nil)
 }
 
 // Text waits for an element that matches a selector, and returns its visible text with single
