@@ -18,25 +18,6 @@ var (
 	ErrBadCursor = errors.New("bad cursor") // kvmodel.ErrBadCursor
 )
 
-// MaxPage is kvmodel.MaxPage, the maximum number of items on a page.
-const MaxPage = 1000
-
-// CheckPage returns an ErrInvalid unless n is a valid number of items for a page.
-func CheckPage(listing string, n int) error {
-	if n < 1 || n > MaxPage {
-		return fmt.Errorf("%s: %w: a page of %d; it has 1 to %d items", listing, ErrInvalid, n, MaxPage)
-	}
-	return nil
-}
-
-// CheckNumber is CheckPage for a page by number.
-func CheckNumber(listing string, page, n int) error {
-	if page < 1 {
-		return fmt.Errorf("%s: %w: page %d; the first is page 1", listing, ErrInvalid, page)
-	}
-	return CheckPage(listing, n)
-}
-
 const cursorFormat = 1
 
 // Cursor returns an opaque text, safe in a URL, for a position in a listing such as "Page.Newest".
