@@ -131,10 +131,15 @@ func prepareAll(ctx context.Context, _ *core.Model, s kv.Store, all []left, errs
 			}
 			continue
 		}
-		for k, l := range all {
-			if mv := l.p.moves[i]; mv != nil {
-				errs[k] = work.FirstError(errs[k], lostIfRaced(index.Prepare(ctx, s, mv)))
-			}
+		eachMove(all, i, errs, func(mv *plug.Move) error { return lostIfRaced(index.Prepare(ctx, s, mv)) })
+	}
+}
+
+// eachMove does step for the moves of all in the ith index.
+func eachMove(all []left, i int, errs []error, step func(*plug.Move) error) {
+	for k, l := range all {
+		if mv := l.p.moves[i]; mv != nil {
+			errs[k] = work.FirstError(errs[k], step(mv))
 		}
 	}
 }
@@ -167,13 +172,8 @@ func putAll(ctx context.Context, _ *core.Model, s kv.Store, all []left, errs []e
 
 func besideAll(ctx context.Context, _ *core.Model, s kv.Store, all []left, errs []error) {
 	for i, index := range all[0].c.indexes {
-		if bulkOf(index, all) != nil {
-			continue
-		}
-		for k, l := range all {
-			if mv := l.p.moves[i]; mv != nil {
-				errs[k] = work.FirstError(errs[k], index.Beside(ctx, s, mv))
-			}
+		if bulkOf(index, all) == nil {
+			eachMove(all, i, errs, func(mv *plug.Move) error { return index.Beside(ctx, s, mv) })
 		}
 	}
 }
