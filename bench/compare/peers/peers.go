@@ -58,20 +58,14 @@ var ErrTaken = errors.New("the slug is taken")
 const Kept = 30
 
 // All has ringtree's stores last.
-var All = []place.Kind[Peer]{
+var All = append([]place.Kind[Peer]{
 	{Name: "gorm-postgres", Server: place.Postgres, Durable: place.Nothing, Open: place.Over(place.GormPostgres("gorm"), onGorm)},
 	{Name: "gorm-sqlite-full", Durable: place.Nothing, File: "gorm-full", Open: place.Over(place.GormSQLite("gorm-full.db", "FULL"), onGorm)},
 	{Name: "gorm-sqlite", Durable: place.LastWrites, File: "gorm-normal", Open: place.Over(place.GormSQLite("gorm-normal.db", "NORMAL"), onGorm)},
 	{Name: "pgx", Server: place.Postgres, Durable: place.Nothing, Open: place.Over(place.Pgx("pgx", "on"), onPgx)},
 	{Name: "bbolt", Durable: place.Nothing, File: "bbolt", Open: openBbolt},
 	{Name: "rueidis", Server: place.Redis, Durable: place.Everything, Open: openRueidis},
-	{Name: "ringtree-file", Durable: place.Nothing, File: "ringtree-synced", Open: onStore("bolt:%s/ringtree-synced.db?durability=synced")},
-	{Name: "ringtree-file-periodic", Durable: place.LastWrites, File: "ringtree-periodic", Open: onStore("bolt:%s/ringtree-periodic.db?durability=periodic")},
-	{Name: "ringtree-memory", Durable: place.Everything, Open: onStore("mem:")},
-	{Name: "ringtree-redis", Server: place.Redis, Durable: place.Everything, Open: onStore("redis://%redis/0")},
-	{Name: "ringtree-redis-near", Server: place.Redis, Durable: place.Everything, Open: onStore("redis://%redis/2?near=256MB")},
-	{Name: "ringtree-memcached", Server: place.Memcached, Durable: place.Everything, Open: onStore("memcached://%memcached")},
-}
+}, place.OnStores("ringtree", 0, 2, onStore)...)
 
 func momentLink(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 

@@ -3,6 +3,7 @@ package place
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -23,6 +24,22 @@ func Ringtree(url string, options ...kvmodel.Option) Opener[*Database] {
 	return func(ctx context.Context, p Place) (*Database, error) {
 		d := &Database{url: p.Fill(url), options: options}
 		return d, d.open(ctx, d.url)
+	}
+}
+
+// OnStores returns the kinds on ringtree's stores. Files begin with name; redis and near are
+// databases of Redis.
+func OnStores[T any](name string, redis, near int, open func(url string) Opener[T]) []Kind[T] {
+	file := func(durability string) Opener[T] {
+		return open(fmt.Sprintf("bolt:%%s/%s-%s.db?durability=%[2]s", name, durability))
+	}
+	return []Kind[T]{
+		{Name: "ringtree-file", Durable: Nothing, File: name + "-synced", Open: file("synced")},
+		{Name: "ringtree-file-periodic", Durable: LastWrites, File: name + "-periodic", Open: file("periodic")},
+		{Name: "ringtree-memory", Durable: Everything, Open: open("mem:")},
+		{Name: "ringtree-redis", Server: Redis, Durable: Everything, Open: open(fmt.Sprintf("redis://%%redis/%d", redis))},
+		{Name: "ringtree-redis-near", Server: Redis, Durable: Everything, Open: open(fmt.Sprintf("redis://%%redis/%d?near=256MB", near))},
+		{Name: "ringtree-memcached", Server: Memcached, Durable: Everything, Open: open("memcached://%memcached")},
 	}
 }
 

@@ -39,7 +39,7 @@ type Site interface {
 }
 
 // All has ringtree's stores last.
-var All = []place.Kind[Site]{
+var All = append([]place.Kind[Site]{
 	{Name: "gorm-postgres", Server: place.Postgres, Durable: place.Nothing, Open: place.Over(place.GormPostgres("gorm_site"), onGorm)},
 	{Name: "gorm-sqlite-full", Durable: place.Nothing, File: "gorm-site-full", Open: place.Over(place.GormSQLite("gorm-site-full.db", "FULL"), onGorm)},
 	{Name: "gorm-sqlite", Durable: place.LastWrites, File: "gorm-site-normal", Open: place.Over(place.GormSQLite("gorm-site-normal.db", "NORMAL"), onGorm)},
@@ -47,25 +47,13 @@ var All = []place.Kind[Site]{
 	{Name: "pgx-async", Server: place.Postgres, Durable: place.LastWrites, Open: place.Over(onPgx("pgx_async_site", "off"), onSQL)},
 	{Name: "sqlite-full", Durable: place.Nothing, File: "sqlite-full", Open: place.Over(onSQLite("sqlite-full.db", "FULL"), onSQL)},
 	{Name: "sqlite", Durable: place.LastWrites, File: "sqlite-normal", Open: place.Over(onSQLite("sqlite-normal.db", "NORMAL"), onSQL)},
-	{Name: "ringtree-file", Durable: place.Nothing, File: "site-synced", Open: onStore("bolt:%s/site-synced.db?durability=synced")},
-	{Name: "ringtree-file-periodic", Durable: place.LastWrites, File: "site-periodic", Open: onStore("bolt:%s/site-periodic.db?durability=periodic")},
-	{Name: "ringtree-memory", Durable: place.Everything, Open: onStore("mem:")},
-	{Name: "ringtree-redis", Server: place.Redis, Durable: place.Everything, Open: onStore("redis://%redis/3")},
-	{Name: "ringtree-redis-near", Server: place.Redis, Durable: place.Everything, Open: onStore("redis://%redis/4?near=256MB")},
-	{Name: "ringtree-memcached", Server: place.Memcached, Durable: place.Everything, Open: onStore("memcached://%memcached")},
-}
+}, place.OnStores("site", 3, 4, onStore)...)
 
 // Forums are the peers with a forum, ringtree's stores last.
-var Forums = []place.Kind[Forum]{
+var Forums = append([]place.Kind[Forum]{
 	{Name: "pgx", Server: place.Postgres, Durable: place.Nothing, Open: place.Over(onPgx("pgx_forum", "on"), forumOnPgx)},
 	{Name: "pgx-async", Server: place.Postgres, Durable: place.LastWrites, Open: place.Over(onPgx("pgx_async_forum", "off"), forumOnPgx)},
 	{Name: "sqlite-full", Durable: place.Nothing, File: "forum-sqlite-full", Open: place.Over(onSQLite("forum-sqlite-full.db", "FULL"), forumOnSQLite)},
 	{Name: "sqlite", Durable: place.LastWrites, File: "forum-sqlite-normal", Open: place.Over(onSQLite("forum-sqlite-normal.db", "NORMAL"), forumOnSQLite)},
-	{Name: "ringtree-file", Durable: place.Nothing, File: "forum-synced", Open: forumOnStore("bolt:%s/forum-synced.db?durability=synced")},
-	{Name: "ringtree-file-periodic", Durable: place.LastWrites, File: "forum-periodic", Open: forumOnStore("bolt:%s/forum-periodic.db?durability=periodic")},
 	{Name: "ringtree-file-relaxed", Durable: place.LastWrites, File: "forum-relaxed", Open: place.Over(forumOnStore("bolt:%s/forum-relaxed.db?durability=synced"), relaxed)},
-	{Name: "ringtree-memory", Durable: place.Everything, Open: forumOnStore("mem:")},
-	{Name: "ringtree-redis", Server: place.Redis, Durable: place.Everything, Open: forumOnStore("redis://%redis/5")},
-	{Name: "ringtree-redis-near", Server: place.Redis, Durable: place.Everything, Open: forumOnStore("redis://%redis/6?near=256MB")},
-	{Name: "ringtree-memcached", Server: place.Memcached, Durable: place.Everything, Open: forumOnStore("memcached://%memcached")},
-}
+}, place.OnStores("forum", 5, 6, forumOnStore)...)
