@@ -99,8 +99,8 @@
 // method that selects its records, instead of the model's; was=, the earlier name
 // under which its entries are stored; and over a slice max=, the maximum number of
 // values of a record, instead of 1,000. Keys are strings, integers, bools, named
-// types of these, and structs of two to four of these; unique and list take slices
-// of keys. Empty values (but not 0 and false) have no entry.
+// types of them, and structs of two to four; unique and list take slices of keys.
+// Empty values (but not 0 and false) have no entry.
 //
 // # The lock file
 //

@@ -99,7 +99,7 @@ func (s *site) serve() string {
 	return server.URL
 }
 
-// After later, visitors who tried too often may try again.
+// later ends the wait of visitors after too many tries.
 func (s *site) later() { s.ahead.Add(int64(time.Hour)) }
 
 // settle waits for the work that continues after an answer.

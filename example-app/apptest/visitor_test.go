@@ -145,7 +145,7 @@ func walk(t *testing.T, s *site, scripts bool) {
 	ann.Submit("Mark all as seen")
 	ann.WantText("ben", "No new visitors")
 
-	// A page with more views moves up, and members see what is around theirs.
+	// A page with more views moves up, and members see the neighbors of theirs.
 	ben.Open("/p/the-figure-two")
 	s.look("clogs", 8)
 	for _, want := range []string{"Clogs", "The figure two"} {
@@ -162,7 +162,7 @@ func walk(t *testing.T, s *site, scripts bool) {
 	ann.Follow("#1")
 	ann.WantText("Nearby ranks")
 
-	// A guest who likes a page logs in as ben first, and comes back.
+	// The like of a guest leads to the login, as ben, and back.
 	guest := newWalker(t, s.url, "ben", scripts)
 	guest.Open("/p/the-figure-two")
 	guest.Submit("Like")
@@ -183,7 +183,7 @@ func walk(t *testing.T, s *site, scripts bool) {
 	}
 	conflict(t, ann)
 
-	// Ann brings back what a page said before, and deletes it only to undo that.
+	// Ann restores an earlier text of a page, deletes the page, and undoes that.
 	ann.Follow("History")
 	ann.WantText("Edit 3", "first", "second", "The page was written.")
 	ann.Follow("Bring back edit 1")
@@ -228,7 +228,7 @@ func live(s *site, ann, ben *walker) {
 	ben.Wait("the new page", "document.querySelector('#newest').innerText.includes('News')")
 }
 
-// The second of two tabs is shown what the first saved, and keeps its own text.
+// The second of two tabs shows the text that the first saved, and keeps its own.
 func conflict(t *testing.T, ann *walker) {
 	ann.Open("/p/snow-at-the-gate")
 	second := ann.another()

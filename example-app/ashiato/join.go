@@ -123,7 +123,7 @@ func (s *Site) HashPassword(ctx context.Context, password string) (string, error
 	return s.passwords.Hash(ctx, password)
 }
 
-// Describe sets what a member says about themselves. It returns Problems with "about".
+// Describe sets the description of a member. It returns Problems with "about".
 func (s *Site) Describe(ctx context.Context, who, about string) error {
 	_, err := s.Models.Members.Update(ctx, who, func(m *Member) error {
 		m.About = lines(about)

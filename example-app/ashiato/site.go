@@ -11,7 +11,7 @@ import (
 )
 
 // A Site performs the actions of people in one database. Methods take the acting member by the id
-// from their session; "" is a guest. It is safe for concurrent use. Its errors are those of kvmodel
+// from their session; "" is a guest. It is safe for concurrent use. It returns the errors of kvmodel
 // and errors.go.
 type Site struct {
 	Models *Models

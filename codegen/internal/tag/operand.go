@@ -113,7 +113,7 @@ func keysType(t types.Type) string {
 	return keyType(t)
 }
 
-// comparableType rejects types whose values timeline.Text cannot distinguish.
+// comparableType rejects types with values that timeline.Text cannot distinguish.
 func comparableType(t types.Type) string {
 	if stored.IsTime(t) || stored.IsBasic(t, types.IsFloat) || keyType(t) == "" {
 		return ""
