@@ -579,7 +579,7 @@ func TestLists_Fit_NamesAListThatComesNearItsLimit(t *testing.T) {
 	*b.ByAuthor.Limits() = tinyLimits
 	some := []plug.Standing{{ID: "b0", Place: "bob"}, {ID: "b1", Place: "ann"}}
 	fit := func() string {
-		unfit, err := b.ByAuthor.Window().(plug.Fitter).Fit(t.Context(), mem, some, 48*time.Hour)
+		unfit, err := b.ByAuthor.Window().(plug.Fitter).Fit(t.Context(), mem, some)
 		must(t, err)
 		return strings.Join(unfit, "\n")
 	}

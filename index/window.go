@@ -117,6 +117,27 @@ func (l listWindow) bare() *memberlog.Logs {
 	return logs
 }
 
+var _ plug.Fitter = listWindow{}
+
+// Tests make it smaller.
+var largeHead = kv.MaxValue / 2
+
+// Fit judges whether the largest list of some records is near its limit.
+func (l listWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing) (unfit []string, err error) {
+	if l.total != nil || len(some) == 0 {
+		return nil, nil
+	}
+	all, err := l.bare().Extents(ctx, s, kv.Texts(some, func(at plug.Standing) string { return l.logs.Key(at.Place) }))
+	if err != nil {
+		return nil, err
+	}
+	most := slices.MaxFunc(all, func(a, b memberlog.Extent) int { return cmp.Compare(a.Members, b.Members) })
+	if most.Head > largeHead {
+		unfit = append(unfit, fmt.Sprintf("a list of about %d members has a head of %d KB, of at most %d KB; list=Group with a second field divides it", most.Members, most.Head>>10, kv.MaxValue>>10))
+	}
+	return unfit, nil
+}
+
 func (l listWindow) placeAt(rec *plug.Seen, base string) (place string, holds bool) {
 	for _, place := range rec.Places {
 		if l.logs.Key(place) == base {

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
@@ -11,7 +10,7 @@ import (
 )
 
 // Doctor looks for risks: in the store and the settings of its servers, the duration of a trip, the
-// warnings of [Inspector.Status], and options of tags that do not fit the data. It writes nothing,
+// warnings of [Inspector.Status], and data that comes near a limit of its tags. It writes nothing,
 // and reads a sample of each model.
 func (in *Inspector) Doctor(ctx context.Context) ([]kv.Finding, error) {
 	st, err := in.Status(ctx)
@@ -118,16 +117,12 @@ func (d *diagnosis) trips(ctx context.Context) error {
 }
 
 const (
-	// fitFrom is the minimum age of a model whose tags are judged.
-	fitFrom = 24 * time.Hour
-
 	standings = 16
 
 	largeRecord = kv.MaxValue / 2
 )
 
 func (d *diagnosis) fits(ctx context.Context) error {
-	var young []string
 	said := len(d.found)
 	for i := range d.in.models {
 		m := &d.in.models[i]
@@ -135,45 +130,34 @@ func (d *diagnosis) fits(ctx context.Context) error {
 		if kv.Failed(err) {
 			return err
 		}
-		age, largest := d.measure(sights)
+		largest := 0
+		for k := range sights {
+			if sights[k].Live() {
+				largest = max(largest, sights[k].Bytes)
+			}
+		}
 		if largest > largeRecord {
 			d.say(kv.Hurts, "%s: a record has %d KB of at most %d KB; move its largest field to a model of its own", m.Name(), largest>>10, kv.MaxValue>>10)
 		}
-		if age < fitFrom {
-			young = append(young, m.Name())
-			continue
-		}
 		for k := range m.windows {
-			if err := d.fit(ctx, m, k, sights, age); err != nil {
+			if err := d.fit(ctx, m, k, sights); err != nil {
 				return err
 			}
 		}
 	}
-	if len(young) > 0 {
-		d.say(kv.Unknown, "whether tags fit the data: no record is older than a day in %s", strings.Join(young, ", "))
-	} else if len(d.found) == said {
+	if len(d.found) == said {
 		d.say(kv.Fine, "tags fit the data")
 	}
 	return nil
 }
 
-func (d *diagnosis) measure(sights []plug.Sight) (age time.Duration, largest int) {
-	for i := range sights {
-		if s := &sights[i]; s.Live() {
-			age = max(age, d.in.db.Now().Sub(madeAt(s)))
-			largest = max(largest, s.Bytes)
-		}
-	}
-	return age, largest
-}
-
-func (d *diagnosis) fit(ctx context.Context, m *model, k int, sights []plug.Sight, age time.Duration) error {
+func (d *diagnosis) fit(ctx context.Context, m *model, k int, sights []plug.Sight) error {
 	f, ok := m.windows[k].(plug.Fitter)
 	if !ok {
 		return nil
 	}
 	name := m.Name() + "." + m.windows[k].Name()
-	unfit, err := f.Fit(ctx, d.in.store, standingsAt(sights, k), age)
+	unfit, err := f.Fit(ctx, d.in.store, standingsAt(sights, k))
 	if kv.Failed(err) {
 		return err
 	}

@@ -411,7 +411,7 @@ func TestBoard_Fit_NamesTiesThatMakeATreeDeep(t *testing.T) {
 			if !ok {
 				continue
 			}
-			unfit, err := f.Fit(t.Context(), mem, some, 48*time.Hour)
+			unfit, err := f.Fit(t.Context(), mem, some)
 			must(t, err)
 			tied := strings.Contains(w.Name(), fmt.Sprint(ranking.Newest)) || strings.Contains(w.Name(), fmt.Sprint(ranking.Oldest))
 			if len(unfit) > 0 && !tied {

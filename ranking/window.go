@@ -340,7 +340,7 @@ var _ plug.Fitter = boardWindow{}
 const fittedMembers = 8
 
 // Fit warns about ties that make a tree deep, judging by some members of one board.
-func (c boardWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, _ time.Duration) ([]string, error) {
+func (c boardWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing) ([]string, error) {
 	if c.text != nil || c.code != c.code.WithTies() || len(some) == 0 {
 		return nil, nil
 	}

@@ -57,10 +57,9 @@ type Ender interface {
 }
 
 type Fitter interface {
-	// Fit returns observations about tag options that do not fit the stored data, each with the
-	// change to make. It judges by the places of some records and the age of their model, and reads
-	// at most a few hundred keys.
-	Fit(ctx context.Context, s kv.Store, some []Standing, age time.Duration) ([]string, error)
+	// Fit returns the limits that the stored data comes near, each with the change to make. It
+	// judges by the places of some records, and reads at most a few hundred keys.
+	Fit(ctx context.Context, s kv.Store, some []Standing) ([]string, error)
 }
 
 type Standing struct{ ID, Place string }
