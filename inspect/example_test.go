@@ -49,17 +49,37 @@ func broken(ctx context.Context) *kvmodel.DB {
 // A tool looks at an app's database without the app's types.
 func ExampleInspector() {
 	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
+	db := broken(ctx)
 	defer db.Close(ctx)
 	in := inspect.New(db)
 
-	record, err := in.Get(ctx, "Page", "home", false)
+	var r inspect.Record
+	r, err := in.Get(ctx, "Page", "rings", false)
 	check(err)
-	fmt.Println(record.Model, record.ID, record.State)
-	// Output: Page home live
+	fmt.Println(r.Model, r.ID, r.State)
+	i := slices.IndexFunc(r.Fields, func(f inspect.Field) bool { return f.Name == "Title" })
+	fmt.Println(r.Fields[i].Text())
+	i = slices.IndexFunc(r.Places, func(p inspect.Place) bool { return len(p.Wrong) > 0 })
+	fmt.Println(r.Places[i].Index, r.Places[i].Value, "is wrong")
+
+	var item inspect.Item
+	item, err = in.Key(ctx, "u:Page:BySlug:home")
+	check(err)
+	fmt.Println(item.Exists, item.Owner)
+
+	var page inspect.Page
+	page, err = in.Page(ctx, "Page.ByAuthor", "ann", 10)
+	check(err)
+	fmt.Println(page.Kind, len(page.Rows))
+	// Output:
+	// Page rings live
+	// "Rings"
+	// BySlug rings is wrong
+	// true Page.BySlug
+	// list 2
 }
 
-// How the database is, for a dashboard.
+// The state of the database, for a dashboard.
 func ExampleStatus() {
 	ctx := context.Background()
 	_, db := furnishedWiki(ctx)
@@ -72,187 +92,56 @@ func ExampleStatus() {
 	// Output: 4 models, 0 warnings
 }
 
-// A check every night, with its faults in a log.
+// A check every night, at a pace that visitors do not notice, and the repair of its faults.
 func ExampleReport() {
 	ctx := context.Background()
 	db := broken(ctx)
 	defer db.Close(ctx)
+	in := inspect.New(db)
 
 	var report inspect.Report
-	report, err := inspect.New(db).Check(ctx, inspect.CheckOptions{})
-	check(err)
-	fmt.Println(report.Well(), report.Counts)
-	// Output: false map[missing entry:1]
-}
-
-// A check of one index, at a pace that visitors do not notice.
-func ExampleCheckOptions() {
-	ctx := context.Background()
-	db := broken(ctx)
-	defer db.Close(ctx)
-
-	report, err := inspect.New(db).Check(ctx, inspect.CheckOptions{
+	report, err := in.Check(ctx, inspect.CheckOptions{
 		Pace:  inspect.Pace{Rate: 10_000},
-		What:  "Page.BySlug",
 		Found: func(f inspect.Fault) { fmt.Println(f.Model, f.Index, f.ID, "has a", f.Kind) },
 	})
 	check(err)
-	fmt.Println(report.Records, "records")
-	// Output:
-	// Page BySlug rings has a missing entry
-	// 2 records
-}
-
-// What a check has found is mended one by one.
-func ExampleRepaired() {
-	ctx := context.Background()
-	db := broken(ctx)
-	defer db.Close(ctx)
-	in := inspect.New(db)
-	report, err := in.Check(ctx, inspect.CheckOptions{})
-	check(err)
+	fmt.Println(report.Well(), report.Counts)
 
 	var repaired inspect.Repaired
-	repaired, err = in.Repair(ctx, report.Faults, inspect.RepairOptions{})
-	check(err)
-	fmt.Println(repaired.Mended, "mended,", len(repaired.Left), "left")
-	// Output: 1 mended, 0 left
-}
-
-// What would be done?
-func ExampleRepairOptions() {
-	ctx := context.Background()
-	db := broken(ctx)
-	defer db.Close(ctx)
-	in := inspect.New(db)
-	report, err := in.Check(ctx, inspect.CheckOptions{})
-	check(err)
-
-	_, err = in.Repair(ctx, report.Faults, inspect.RepairOptions{
-		Dry:  true,
+	repaired, err = in.Repair(ctx, report.Faults, inspect.RepairOptions{
 		Done: func(m inspect.Mended) { fmt.Println(m.ID+":", m.Did) },
 	})
 	check(err)
-	// Output: rings: enter the record again
-}
-
-// What was stopped goes on where it was.
-func ExampleStep() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-
-	place := ""
-	_, err := inspect.New(db).Sizes(ctx, inspect.Pace{Progress: func(s inspect.Step) { place = s.To }})
-	check(err)
-	_ = place // From of the next call
-	fmt.Println(err)
-	// Output: <nil>
-}
-
-// A record of any model.
-func ExampleRecord() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-
-	var r inspect.Record
-	r, err := inspect.New(db).Get(ctx, "Page", "home", false)
-	check(err)
-	fmt.Println(r.ID, r.State, len(r.Places) > 0)
-	// Output: home live true
-}
-
-func ExampleField() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-
-	record, err := inspect.New(db).Get(ctx, "Page", "home", false)
-	check(err)
-	for _, field := range record.Fields {
-		if field.Name == "Title" || field.Name == "Tags" {
-			fmt.Println(field.Name, field.Text())
-		}
-	}
+	fmt.Println(repaired.Mended, "mended,", len(repaired.Left), "left")
 	// Output:
-	// Title "Welcome"
-	// Tags ["start"]
+	// Page BySlug rings has a missing entry
+	// false map[missing entry:1]
+	// rings: enter the record again
+	// 1 mended, 0 left
 }
 
-// Where a record stands in the indexes, and whether it should.
-func ExamplePlace() {
-	ctx := context.Background()
-	db := broken(ctx)
-	defer db.Close(ctx)
-
-	record, err := inspect.New(db).Get(ctx, "Page", "rings", false)
-	check(err)
-	for _, place := range record.Places {
-		if len(place.Wrong) > 0 {
-			fmt.Println(place.Index, place.Value, "is wrong")
-		}
-	}
-	// Output: BySlug rings is wrong
-}
-
-// What one key holds.
-func ExampleItem() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-
-	var item inspect.Item
-	item, err := inspect.New(db).Key(ctx, "u:Page:BySlug:home")
-	check(err)
-	fmt.Println(item.Exists, item.Owner)
-	// Output: true Page.BySlug
-}
-
-// The first of an index.
-func ExamplePage() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-
-	var page inspect.Page
-	page, err := inspect.New(db).Page(ctx, "Page.ByAuthor", "ann", 10)
-	check(err)
-	fmt.Println(page.Kind, len(page.Rows))
-	// Output: list 2
-}
-
-// What takes the most room.
+// The parts of a store with their sizes, and the values of an index with the most keys.
 func ExampleShare() {
 	ctx := context.Background()
 	_, db := furnishedWiki(ctx)
 	defer db.Close(ctx)
+	in := inspect.New(db)
 
-	shares, err := inspect.New(db).Sizes(ctx, inspect.Pace{})
+	done := int64(0)
+	shares, err := in.Sizes(ctx, inspect.Pace{Progress: func(s inspect.Step) { done = s.Done }})
 	check(err)
-	for _, s := range shares {
-		if s.Part == "records" {
-			fmt.Println(s.Model, s.Keys, "records")
-		}
-	}
-	// Output: Page 2 records
+	i := slices.IndexFunc(shares, func(s inspect.Share) bool { return s.Part == "records" })
+	fmt.Println(shares[i].Model, shares[i].Keys, "records,", done > 2)
+
+	authors, err := in.List(ctx, "Page.ByAuthor", 3, inspect.Pace{})
+	check(err)
+	fmt.Println(authors[0].Part)
+	// Output:
+	// Page 2 records, true
+	// l:Page:ByAuthor:ann
 }
 
-// The values of an index with the most keys.
-func ExampleInspector_List() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-
-	authors, err := inspect.New(db).List(ctx, "Page.ByAuthor", 3, inspect.Pace{})
-	check(err)
-	for _, author := range authors {
-		fmt.Println(author.Part, author.Keys > 0)
-	}
-	// Output: l:Page:ByAuthor:ann true
-}
-
-// What a release that is gone has left behind.
+// The data of models that the app no longer has.
 func ExampleLeftover() {
 	ctx := context.Background()
 	store, old := furnishedWiki(ctx)
@@ -264,15 +153,8 @@ func ExampleLeftover() {
 	var leftovers []inspect.Leftover
 	leftovers, err = inspect.New(db).Leftovers(ctx, inspect.Pace{})
 	check(err)
-	for _, l := range leftovers {
-		fmt.Println(l.What, l.Keys > 0)
-	}
-	// Output:
-	// Page true
-	// Page.ByTags.Values true
-	// Page.TitleAZ.words true
-	// Page.TopViews true
-	// Page.TopViewsByAuthor true
+	fmt.Println(leftovers[0].What, leftovers[0].Keys > 0)
+	// Output: Page true
 }
 
 // A user wants to be forgotten.
@@ -280,75 +162,53 @@ func ExampleForgotten() {
 	ctx := context.Background()
 	_, db := furnishedWiki(ctx)
 	defer db.Close(ctx)
+	in := inspect.New(db)
 
-	var forgotten inspect.Forgotten
-	forgotten, err := inspect.New(db).Forget(ctx, "Page", "home", inspect.Pace{})
-	check(err)
-	fmt.Println(forgotten.Model, forgotten.ID, len(forgotten.Traces), "traces")
-	// Output: Page home 0 traces
-}
-
-// Where something that is to be forgotten stands.
-func ExampleTrace() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-
-	traces, err := inspect.New(db).Traces(ctx, "Page", "home", inspect.Pace{})
+	traces, err := in.Traces(ctx, "Page", "home", inspect.Pace{})
 	check(err)
 	i := slices.IndexFunc(traces, func(t inspect.Trace) bool { return t.Owner == "Page.records" })
 	fmt.Println(traces[i].Key, "has", traces[i].What)
-	// Output: r:Page:home has its id
-}
 
-// exported returns an export of a wiki.
-func exported(ctx context.Context) *bytes.Buffer {
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-	var file bytes.Buffer
-	_, err := inspect.New(db).Export(ctx, &file, inspect.Pace{})
+	var forgotten inspect.Forgotten
+	forgotten, err = in.Forget(ctx, "Page", "home", inspect.Pace{})
 	check(err)
-	return &file
+	fmt.Println(forgotten.Model, forgotten.ID, len(forgotten.Traces), "traces")
+	// Output:
+	// r:Page:home has its id
+	// Page home 0 traces
 }
 
-// An export is checked before the store it is from is given up.
-func ExampleVerifyExport() {
-	file := exported(context.Background())
-
-	header, summary, err := inspect.VerifyExport(file)
-	check(err)
-	fmt.Println(header.Models["Page"], summary.Records["Page"])
-	// Output: 1 2
-}
-
-// Two databases become one; of two records with one id the newer one stays.
+// An export is verified, and imported into another database: of two records with one ID, the newer
+// one stays.
 func ExampleImportOptions() {
 	ctx := context.Background()
-	file := exported(ctx)
-	db, m := wiki.InMemory()
-	defer db.Close(ctx)
+	_, here := furnishedWiki(ctx)
+	defer here.Close(ctx)
+	there, m := wiki.InMemory()
+	defer there.Close(ctx)
 	check(m.Pages.Create(ctx, &wiki.Page{ID: "trees", Title: "Trees"}))
 
-	_, err := inspect.New(db).Import(ctx, file, inspect.ImportOptions{Merge: true})
+	differences, err := inspect.New(here).Diff(ctx, inspect.New(there), inspect.Pace{})
+	check(err)
+	i := slices.IndexFunc(differences.First, func(d inspect.Difference) bool { return d.What == "Page home" })
+	fmt.Println(differences.First[i].What, differences.First[i].Says)
+
+	var file bytes.Buffer
+	_, err = inspect.New(here).Export(ctx, &file, inspect.Pace{})
+	check(err)
+	header, summary, err := inspect.VerifyExport(bytes.NewReader(file.Bytes()))
+	check(err)
+	fmt.Println(header.Models["Page"], summary.Records["Page"])
+
+	_, err = inspect.New(there).Import(ctx, &file, inspect.ImportOptions{Merge: true})
 	check(err)
 	n, err := m.Pages.Count(ctx)
 	check(err)
 	fmt.Println(n)
-	// Output: 3
-}
-
-func ExampleDifference() {
-	ctx := context.Background()
-	_, here := furnishedWiki(ctx)
-	defer here.Close(ctx)
-	there, _ := wiki.InMemory()
-	defer there.Close(ctx)
-
-	differences, err := inspect.New(here).Diff(ctx, inspect.New(there), inspect.Pace{})
-	check(err)
-	first := differences.First[0]
-	fmt.Println(first.What, first.Says)
-	// Output: Page home only here
+	// Output:
+	// Page home only here
+	// 1 2
+	// 3
 }
 
 // Once all records are stored by this release, what reads those of earlier ones can go.
@@ -416,32 +276,21 @@ func ExampleMain() {
 	_ = main
 }
 
-// An app that comes back by itself after a loss, where an operator need not see it first.
+// An app that recovers from a loss by itself, and tells its health to a load balancer.
 func ExampleRecover() {
 	ctx := context.Background()
 	_, db := furnishedWiki(ctx)
 	defer db.Close(ctx)
 
-	defer inspect.Recover(ctx, db, inspect.RecoverOptions{Accept: true}).Stop()
-}
-
-// What a load balancer asks the app for.
-func ExampleRecovery() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-
-	recovery := inspect.Recover(ctx, db, inspect.RecoverOptions{})
+	var recovery *inspect.Recovery
+	recovery = inspect.Recover(ctx, db, inspect.RecoverOptions{Accept: true})
 	defer recovery.Stop()
 	_, err := db.Writers(ctx)
 	recovery.Notice(err) // With an ErrLost, it looks at once.
-	fmt.Println(recovery.Health())
-	// Output: ok
-}
-
-func ExampleHealth() {
-	fmt.Println(inspect.Well, inspect.Lost, inspect.Rebuilding)
-	// Output: ok lost rebuilding
+	var health inspect.Health
+	health = recovery.Health()
+	fmt.Println(health, inspect.Lost)
+	// Output: ok lost
 }
 
 // Fields keep their order in JSON.

@@ -40,19 +40,6 @@ func ExampleCard() {
 	}
 }
 
-func ExampleGrouped() {
-	fmt.Println(templates.Grouped(1_234_567))
-	// Output: 1,234,567
-}
-
-func ExampleSpan() {
-	fmt.Println(templates.Span(11, 20, 3456))
-	fmt.Println(templates.Span(1, 10, 0))
-	// Output:
-	// 11–20 of 3,456
-	// 1–10
-}
-
 // Any path that ends in StyleName will do, and clients keep the file for good.
 func ExampleStyle() {
 	mux := http.NewServeMux()
@@ -62,11 +49,6 @@ func ExampleStyle() {
 	mux.ServeHTTP(answer, httptest.NewRequest("GET", "/static/"+templates.StyleName(), nil))
 	fmt.Println(answer.Code, answer.Header().Get("Content-Type"))
 	// Output: 200 text/css; charset=utf-8
-}
-
-func ExampleWalk() {
-	show(templates.Walk(5)) // It has no words.
-	// Output:
 }
 
 func ExampleWriteSVG() {
@@ -116,34 +98,6 @@ func ExampleButton() {
 	// Output: Write
 }
 
-// An edit as readers of a history see it.
-func ExampleChanges() {
-	show(templates.Changed("One cup of tea.", "Two cups of tea."))
-	// Output: One cup Two cups of tea.
-}
-
-func ExampleChange() {
-	show(templates.Changes{{Before: "green", After: "black"}, {Before: " tea", After: " tea"}})
-	// Output: green black tea
-}
-
-func ExampleCompare() {
-	theirs, mine := templates.Compare("green tea", "black tea")
-	fmt.Println(theirs[0].Text, theirs[0].Differs)
-	fmt.Println(mine[0].Text, mine[0].Differs)
-	// Output:
-	// green  true
-	// black  true
-}
-
-func ExamplePiece() {
-	_, mine := templates.Compare("tea", "tea and cake")
-	for _, piece := range mine {
-		fmt.Printf("%q %v\n", piece.Text, piece.Differs)
-	}
-	// Output: "tea and cake" true
-}
-
 // Two people have changed a page at once: the second one decides.
 func ExampleNotice() {
 	theirs, mine := templates.Compare("green tea", "black tea")
@@ -169,19 +123,6 @@ func ExampleFootprints() {
 	// Output: Today F fern looked at Rings new 2 min
 }
 
-func ExampleEmpty() {
-	show(templates.Empty{Words: "No one has written anything yet.", Way: templates.Link{Text: "Write the first page", Href: "/write"}})
-	// Output: No one has written anything yet. Write the first page
-}
-
-func ExampleFacts() {
-	show(templates.Facts{Facts: []templates.Fact{
-		{Before: "rank", Figure: templates.Link{Text: "#12", Href: "/ranking"}, After: "of 3,456"},
-		{Figure: templates.Link{Text: "4", Href: "#comments"}, After: "comments"},
-	}})
-	// Output: rank #12 of 3,456 4 comments
-}
-
 func ExampleFailure() {
 	show(templates.Failure{
 		Title: "There is no such page", Words: "It may have been renamed.", Status: http.StatusNotFound,
@@ -190,33 +131,10 @@ func ExampleFailure() {
 	// Output: There is no such page It may have been renamed. All pages 404
 }
 
-func ExampleFeed() {
-	show(templates.Feed{Rows: []templates.Row{
-		{Title: to("rings"), Meta: []templates.Link{to("fern")}, When: templates.Moment{Words: "2 min"}},
-	}})
-	// Output: 2 min rings fern
-}
-
 // A field that was filled in wrongly says so beside itself.
 func ExampleField() {
 	show(templates.Field{Name: "title", Label: "Title", Required: true, Max: 120, Error: "A page needs a title."})
 	// Output: Title A page needs a title.
-}
-
-func ExampleFigure() {
-	figure := templates.Figure{Value: "4.5", Unit: "stars"}
-	show(templates.Feed{Rows: []templates.Row{{Title: to("rings"), Figure: figure}}})
-	// Output: rings 4.5 stars
-}
-
-func ExampleCounted() {
-	fmt.Println(templates.Counted(1, "view", "views"), templates.Counted(1234, "view", "views"))
-	// Output: {1 view} {1,234 views}
-}
-
-func ExampleTags() {
-	show(templates.Tags{Tags: []templates.Link{to("mornings"), to("paper")}})
-	// Output: mornings paper
 }
 
 func ExampleListPicture() {
@@ -225,26 +143,6 @@ func ExampleListPicture() {
 		Segments: []templates.ListSegment{{Name: "0", Live: 60, Stale: 4}, {Name: "1", Live: 9}},
 	})
 	// Output: The pages with a tag A list of 2 segments with 69 members and 4 stale entries; a segment has room for 64. 0 60 1 9 69 live, full at 64 4 stale sealed One key is full.
-}
-
-// In a .templ file: @templates.Listing(len(rows), pager, empty) { @templates.Feed{Rows: rows} }
-func ExampleListing() {
-	pager := templates.Pager{Back: templates.Link{Text: "Newer", Href: "/feed?before=k3Qz"}}
-	show(templates.Listing(0, pager, templates.Empty{Words: "Nothing here yet."}))
-	// Output: Nothing here yet. ← Newer
-}
-
-func ExampleMark() {
-	show(templates.Mark{}) // It has no words.
-	// Output:
-}
-
-func ExampleAgo() {
-	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	for _, past := range []time.Duration{time.Second, 2 * time.Minute, 3 * time.Hour, 50 * time.Hour, 30 * 24 * time.Hour, 400 * 24 * time.Hour} {
-		fmt.Print(templates.Ago(now, now.Add(-past)).Words, ", ")
-	}
-	// Output: now, 2 min, 3 hr, 2 days, Apr 1, Mar 2025,
 }
 
 func ExampleRingPicture() {
@@ -272,20 +170,6 @@ func ExampleStepsPicture() {
 		{Name: "2", Note: "the change", Now: true, Keys: []templates.StepKey{{Op: "swap", Key: "r:Page:home"}}},
 	}})
 	// Output: A change 2 steps with 2 keys. 1 get r:Page:home the record 2 the change swap r:Page:home
-}
-
-func ExamplePager() {
-	show(templates.Pager{
-		Back:  templates.Link{Text: "Newer", Href: "/?before=k3Qz"},
-		On:    templates.Link{Text: "Older", Href: "/?after=p81A"},
-		Words: templates.Span(11, 20, 3456),
-	})
-	// Output: ← Newer 11–20 of 3,456 Older →
-}
-
-func ExampleSeal() {
-	show(templates.Seal{Name: "fern"})
-	// Output: F
 }
 
 func ExampleSectionHead() {
@@ -391,13 +275,6 @@ func ExampleFormError() {
 	// Output: 405 This address takes no requests of this kind.
 }
 
-// A checkbox, since its Input is of a bool.
-func ExampleInput() {
-	r := recipe{Vegan: true}
-	show(templates.Field{Name: "vegan", Label: "Vegan", Of: templates.Check(&r.Vegan)})
-	// Output: Vegan
-}
-
 // The page of a FormError has its status and its words.
 func ExampleReadForm() {
 	site := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -420,91 +297,6 @@ func ExampleReadForm() {
 	// 400 This form could not be read. Nothing was changed. Go back and send it again.
 }
 
-// typed has a field of an input be filled in, and prints what is wrong with that.
-func typed(in *templates.Input, text string) {
-	form := templates.Form{Fields: []templates.Field{{Name: "field", Of: in}}}
-	if problem := form.Fill(url.Values{"field": {text}})["field"]; problem != "" {
-		fmt.Println(problem)
-	}
-}
-
-func ExampleLine() {
-	r := recipe{}
-	typed(templates.Line(&r.Title), " Miso soup ")
-	fmt.Printf("%q\n", r.Title)
-	// Output: "Miso soup"
-}
-
-func ExampleText() {
-	r := recipe{}
-	typed(templates.Text(&r.Text), "Stir.\r\nDo not boil.")
-	fmt.Printf("%q\n", r.Text)
-	// Output: "Stir.\nDo not boil."
-}
-
-func ExampleWords() {
-	r := recipe{}
-	typed(templates.Words(&r.Tags), "winter, north sea")
-	fmt.Printf("%q\n", r.Tags)
-	// Output: ["winter" "north sea"]
-}
-
-func ExampleCheck() {
-	r := recipe{}
-	typed(templates.Check(&r.Vegan), "on")
-	fmt.Println(r.Vegan)
-	// Output: true
-}
-
-func ExampleNumber() {
-	r := recipe{}
-	typed(templates.Number(&r.Minutes), "10")
-	fmt.Println(r.Minutes)
-	// Output: 10
-}
-
-func ExampleDecimal() {
-	r := recipe{}
-	typed(templates.Decimal(&r.Price), "12.50")
-	typed(templates.Decimal(&r.Price), "NaN")
-	fmt.Println(r.Price)
-	// Output:
-	// “NaN” is not a number.
-	// 12.5
-}
-
-func ExampleTime() {
-	r := recipe{}
-	typed(templates.Time(&r.Since), "2026-11-01T10:00")
-	fmt.Println(r.Since)
-	// Output: 2026-11-01 10:00:00 +0000 UTC
-}
-
-// An id that is there stays: the field is hidden then.
-func ExampleKey() {
-	r := recipe{}
-	typed(templates.Key(&r.Slug), "..")
-	typed(templates.Key(&r.Slug), "soup")
-	typed(templates.Key(&r.Slug), "stew")
-	fmt.Println(r.Slug)
-	// Output:
-	// No address can end in “..”.
-	// soup
-}
-
-func ExampleParseNumber() {
-	fmt.Println(templates.ParseNumber[int8]("12"))
-	fmt.Println(templates.ParseNumber[int8]("128"))
-	// Output:
-	// 12 true
-	// 0 false
-}
-
-func ExampleTimeValue() {
-	fmt.Println(templates.TimeValue(time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC)))
-	// Output: 2026-11-01T10:00
-}
-
 func ExampleValuesOf() {
 	fmt.Print(templates.ValuesOf([]templates.Field{
 		{Name: "version", Type: "hidden", Value: "3"},
@@ -516,11 +308,6 @@ func ExampleValuesOf() {
 func ExampleLinksTo() {
 	fmt.Println(templates.LinksTo("", "/posts/by-tags/", "winter", "north sea"))
 	// Output: [{winter /posts/by-tags/winter} {north sea /posts/by-tags/north%20sea}]
-}
-
-func ExampleTurn() {
-	show(templates.Turn("Newer", "Older", "", "CURSOR", func(cursor string) string { return "/newest?at=" + cursor }))
-	// Output: Older →
 }
 
 func ExampleDays() {
@@ -541,4 +328,101 @@ func ExampleLitSince() {
 	now := templates.RingPicture{Segments: []templates.Segment{{Slots: []templates.Slot{templates.Filled, templates.Filled}}}}
 	fmt.Println(templates.LitSince(now, before).(templates.RingPicture).Lit)
 	// Output: [1]
+}
+
+// Numbers and times as people read them.
+func ExampleGrouped() {
+	fmt.Println(templates.Grouped(1_234_567), templates.Span(11, 20, 3456), templates.Span(1, 10, 0))
+	fmt.Println(templates.Counted(1, "view", "views"), templates.Counted(1234, "view", "views"))
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	for _, past := range []time.Duration{time.Second, 2 * time.Minute, 3 * time.Hour, 50 * time.Hour, 30 * 24 * time.Hour, 400 * 24 * time.Hour} {
+		fmt.Print(templates.Ago(now, now.Add(-past)).Words, ", ")
+	}
+	fmt.Println(templates.TimeValue(now))
+	fmt.Println(templates.ParseNumber[int8]("12"))
+	fmt.Println(templates.ParseNumber[int8]("128"))
+	// Output:
+	// 1,234,567 11–20 of 3,456 1–10
+	// {1 view} {1,234 views}
+	// now, 2 min, 3 hr, 2 days, Apr 1, Mar 2025, 2026-05-01T12:00
+	// 12 true
+	// 0 false
+}
+
+// Small pictures: a logo, its animation, and the seal of a member, which alone has a word.
+func ExampleMark() {
+	show(templates.Mark{})
+	show(templates.Walk(5))
+	show(templates.Seal{Name: "fern"})
+	// Output: F
+}
+
+// An edit as readers of a history see it, and two versions of a text side by side.
+func ExampleCompare() {
+	show(templates.Changed("One cup of tea.", "Two cups of tea."))
+	show(templates.Changes([]templates.Change{{Before: "green", After: "black"}, {Before: " tea", After: " tea"}}))
+	var theirs, mine []templates.Piece
+	theirs, mine = templates.Compare("green tea", "black tea")
+	fmt.Println(theirs[0], mine[0])
+	// Output:
+	// One cup Two cups of tea.
+	// green black tea
+	// {green  true} {black  true}
+}
+
+// In a .templ file: @templates.Listing(len(rows), pager, empty) { @templates.Feed{Rows: rows} }
+func ExampleFeed() {
+	show(templates.Feed{Rows: []templates.Row{
+		{Title: to("rings"), Meta: []templates.Link{to("fern")}, When: templates.Moment{Words: "2 min"}},
+		{Title: to("trees"), Figure: templates.Figure{Value: "4.5", Unit: "stars"}},
+	}})
+	show(templates.Facts{Facts: []templates.Fact{{Before: "rank", Figure: templates.Link{Text: "#12", Href: "/ranking"}, After: "of 3,456"}}})
+	show(templates.Tags{Tags: []templates.Link{to("mornings"), to("paper")}})
+	pager := templates.Pager{
+		Back:  templates.Link{Text: "Newer", Href: "/?before=k3Qz"},
+		On:    templates.Link{Text: "Older", Href: "/?after=p81A"},
+		Words: templates.Span(11, 20, 3456),
+	}
+	empty := templates.Empty{Words: "Nothing here yet.", Way: templates.Link{Text: "Write the first page", Href: "/write"}}
+	show(templates.Listing(0, pager, empty))
+	show(templates.Turn("Newer", "Older", "", "CURSOR", func(cursor string) string { return "/newest?at=" + cursor }))
+	// Output:
+	// 2 min rings fern trees 4.5 stars
+	// rank #12 of 3,456
+	// mornings paper
+	// Nothing here yet. Write the first page ← Newer 11–20 of 3,456 Older →
+	// Older →
+}
+
+// What a visitor typed sets the variable of an input. A key that is there stays: its field is
+// hidden then.
+func ExampleInput() {
+	r := recipe{}
+	for _, typed := range []struct {
+		in   *templates.Input
+		text string
+	}{
+		{templates.Key(&r.Slug), ".."},
+		{templates.Key(&r.Slug), "soup"},
+		{templates.Line(&r.Title), " Miso soup "},
+		{templates.Text(&r.Text), "Stir.\r\nDo not boil."},
+		{templates.Words(&r.Tags), "winter, north sea"},
+		{templates.Number(&r.Minutes), "10"},
+		{templates.Decimal(&r.Price), "NaN"},
+		{templates.Decimal(&r.Price), "12.50"},
+		{templates.Check(&r.Vegan), "on"},
+		{templates.Time(&r.Since), "2026-11-01T10:00"},
+	} {
+		form := templates.Form{Fields: []templates.Field{{Name: "field", Of: typed.in}}}
+		if problem := form.Fill(url.Values{"field": {typed.text}})["field"]; problem != "" {
+			fmt.Println(problem)
+		}
+	}
+	fmt.Printf("%q\n", fmt.Sprint(r))
+	show(templates.Field{Name: "vegan", Label: "Vegan", Of: templates.Check(&r.Vegan)})
+	// Output:
+	// No address can end in “..”.
+	// “NaN” is not a number.
+	// "{soup Miso soup Stir.\nDo not boil. [winter north sea] 10 12.5 true 2026-11-01 10:00:00 +0000 UTC}"
+	// Vegan
 }
