@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -196,4 +197,67 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func readText(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	must(t, err)
+	return string(text)
+}
+
+// onlyMatch returns what the group of an expression matches in text, which it does once.
+func onlyMatch(t *testing.T, text, expression string) string {
+	t.Helper()
+	found := regexp.MustCompile(expression).FindAllStringSubmatch(text, -1)
+	if len(found) != 1 {
+		t.Fatalf("want one match of %s, got %q", expression, found)
+	}
+	return found[0][1]
+}
+
+func TestContainerfile_StartsTheAppAndLetsDbFindItsStore(t *testing.T) {
+	text := readText(t, "Containerfile")
+	var args []string
+	must(t, json.Unmarshal([]byte(onlyMatch(t, text, `(?m)^ENTRYPOINT (.*)$`)), &args))
+	t.Setenv(keyVariable, strings.Repeat("0", 64)) // No directory is made.
+	set, err := parse(args[1:], io.Discard)
+	must(t, err)
+	if want := "0.0.0.0:" + onlyMatch(t, text, `(?m)^EXPOSE (\d+)$`); !set.secure || set.addr != want || set.data != onlyMatch(t, text, `(?m)^VOLUME (\S+)$`) {
+		t.Errorf("want it to serve behind TLS on %s with its data in the volume, got %+v", want, set)
+	}
+	if got := onlyMatch(t, text, `RINGTREE_STORE=(\S+)`); got != set.store {
+		t.Errorf("want db to open %s, got %s", set.store, got)
+	}
+	if args[0] != "/ashiato" {
+		t.Errorf("want the program that was built started, got %s", args[0])
+	}
+}
+
+// look runs db on a store and fails unless it ends with code and says all of wants.
+func look(t *testing.T, store string, code int, args string, wants ...string) {
+	t.Helper()
+	var out, errs strings.Builder
+	got := database(t.Context(), append([]string{"--store", store}, strings.Fields(args)...), strings.NewReader(""), &out, &errs)
+	if got != code {
+		t.Errorf("db %s: want exit code %d, got %d: %s", args, code, got, errs.String())
+	}
+	for _, want := range wants {
+		if !strings.Contains(out.String()+errs.String(), want) {
+			t.Errorf("db %s: want %q, got:\n%s%s", args, want, out.String(), errs.String())
+		}
+	}
+}
+
+func TestDatabase_ShowsWhatTheAppHasWritten(t *testing.T) {
+	store := "bolt:" + filepath.Join(t.TempDir(), "app.db")
+	_, stop := start(t, "-store", store, "-demo", "30", "-tenant", "snow")
+	look(t, store, 0, "status --tenant snow", "through the app, by ", "this one alone has the file", "all is well")
+	look(t, store, 2, "get Member demo-member-1", "the app serves only the tenant snow")
+	wantEnd(t, stop)
+	look(t, store, 0, "status --tenant snow", "Member", "TopViewsPerDay", "FeedItem (events)", "all is well")
+	look(t, store, 0, "get Member demo-member-1 --tenant snow", `"heron"`, "Password   ***")
+	look(t, store, 0, "list Page.Newest 3 --tenant snow", "3 rows of Page.Newest (timeline)")
+	look(t, store, 1, "get Member demo-member-1", "there is none")
+	look(t, store, 0, "help", "example-app db [command]", "or else bolt:example-app/data/app.db")
 }

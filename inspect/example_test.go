@@ -282,14 +282,12 @@ func ExampleRecover() {
 	_, db := furnishedWiki(ctx)
 	defer db.Close(ctx)
 
-	var recovery *inspect.Recovery
-	recovery = inspect.Recover(ctx, db, inspect.RecoverOptions{Accept: true})
+	recovery := inspect.Recover(ctx, db, inspect.RecoverOptions{Accept: true})
 	defer recovery.Stop()
 	_, err := db.Writers(ctx)
 	recovery.Notice(err) // With an ErrLost, it looks at once.
-	var health inspect.Health
-	health = recovery.Health()
-	fmt.Println(health, inspect.Lost)
+	health := func(r *inspect.Recovery) inspect.Health { return r.Health() }
+	fmt.Println(health(recovery), inspect.Lost)
 	// Output: ok lost
 }
 

@@ -50,3 +50,15 @@ func TestReads_FindsWhatAMethodSelectsFromItsReceiver(t *testing.T) {
 		t.Error("a method without a body is taken for one that reads nothing")
 	}
 }
+
+func TestPlural_FollowsTheEnding(t *testing.T) {
+	for name, want := range map[string]string{
+		"Page": "Pages", "Vote": "Votes", "Category": "Categories", "Day": "Days", "Key": "Keys",
+		"Box": "Boxes", "Bus": "Buses", "Quiz": "Quizes", "Match": "Matches", "Wish": "Wishes", "Y": "Ys",
+		"Übung": "Übungs", "URL": "URLs",
+	} {
+		if got := plural(name); got != want {
+			t.Errorf("plural(%q) = %q, want %q", name, got, want)
+		}
+	}
+}

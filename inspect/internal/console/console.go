@@ -7,13 +7,17 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
+
+	"github.com/ringtree/ringtree/templates"
 )
 
 // Console is the input and output of a verb. Several goroutines may use it.
@@ -174,4 +178,73 @@ func (c *Console) Again() {
 		return
 	}
 	c.Say("")
+}
+
+// Number returns n with a comma before every three digits.
+func Number[N ~int | ~int64](n N) string { return templates.Grouped(int64(n)) }
+
+// Size returns a number of bytes as readable text: 412 B, 31 MB.
+func Size[N ~int | ~int64](n N) string {
+	if n < 1000 {
+		return fmt.Sprint(int64(n), " B")
+	}
+	size, unit := float64(n), 0
+	for ; size >= 999.5 && unit < len(units); unit++ {
+		size /= 1000
+	}
+	digits := 0
+	if size < 9.95 {
+		digits = 1
+	}
+	return strconv.FormatFloat(size, 'f', digits, 64) + " " + units[unit-1]
+}
+
+var units = []string{"kB", "MB", "GB", "TB", "PB"}
+
+// Span returns a duration as readable text: 0.4 s, 12 s, 3m20s, 2h5m.
+func Span(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + " s"
+	case d < time.Hour:
+		return d.Round(time.Second).String()
+	}
+	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+}
+
+// Some returns a number of things: 1 record, 3 records.
+func Some[N ~int | ~int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Number(n) + " " + many
+}
+
+// Version is the version of the objects. It increases with changes that programs must follow.
+const Version = 1
+
+// Object writes v, a struct, as an object on one line, with the version and its kind.
+func (c *Console) Object(kind string, v any) {
+	fields, err := JSON(v)
+	if err != nil {
+		c.fail(fmt.Errorf("%s: %w", kind, err))
+		return
+	}
+	rest := bytes.TrimPrefix(fields, []byte("{"))
+	between := ","
+	if rest[0] == '}' {
+		between = ""
+	}
+	fmt.Fprintf(c, `{"v":%d,"type":%q%s%s`+"\n", Version, kind, between, rest)
+}
+
+// JSON returns v as JSON, with readable text.
+func JSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
