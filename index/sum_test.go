@@ -218,20 +218,11 @@ func sweepBallots(t *testing.T, powers kvtest.Powers) {
 	})
 }
 
+// Without an order within a trip, a rebuild does it.
 func TestSweep_AfterACrashAnywhereASumIsWhatTheRecordsAddUpTo(t *testing.T) {
-	sweepBallots(t, kvtest.ServerPowers)
-}
-
-func TestSweep_WhereTripsAreCutARebuildMakesASumWhatTheRecordsAddUpTo(t *testing.T) {
-	sweepBallots(t, kvtest.NoPowers)
-}
-
-func TestSweep_WhereAChangeIsOneTransactionASumIsWhatTheRecordsAddUpTo(t *testing.T) {
-	sweepBallots(t, kvtest.AllPowers)
-}
-
-func TestSweep_WhereTransactionsRunTwiceASumIsWhatTheRecordsAddUpTo(t *testing.T) {
-	sweepBallots(t, kvtest.OptimisticPowers)
+	for _, powers := range everyPower {
+		sweepBallots(t, powers)
+	}
 }
 
 // A recount reads the segments of one list, and the number, but no record that a fold has

@@ -253,6 +253,8 @@ func faults(m kvtest.Moment) kvtest.Fault {
 	return kvtest.ByRate
 }
 
+var everyPower = []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers, kvtest.AllPowers, kvtest.OptimisticPowers}
+
 func TestSweep_AfterACrashAnywhereEveryListIsTheFunctionOfTheRecords(t *testing.T) {
 	sweepBooks(t, kvtest.ServerPowers)
 }

@@ -84,22 +84,11 @@ func checkTotal(sim *kvtest.Sim) {
 
 func openTotalDB(s kv.Store) *kvmodel.DB { return openTotal(s).db }
 
-func sweepTotal(t *testing.T, powers kvtest.Powers) {
-	change := func(_ *kvtest.Sim, s kv.Store, rng *rand.Rand) { changeLeaves(s, rng, 0) }
-	sweepCrash(t, 150, powers, change, openTotalDB, checkTotal)
-}
-
 func TestSweep_AfterACrashAnywhereATotalIsTheNumberOfRecords(t *testing.T) {
-	sweepTotal(t, kvtest.ServerPowers)
-}
-
-func TestSweep_WhereTripsAreCutATotalIsTheNumberOfRecords(t *testing.T) {
-	sweepTotal(t, kvtest.NoPowers)
-}
-
-func TestSweep_WhereAChangeIsOneTransactionATotalIsTheNumberOfRecords(t *testing.T) {
-	sweepTotal(t, kvtest.AllPowers)
-	sweepTotal(t, kvtest.OptimisticPowers)
+	for _, powers := range everyPower {
+		change := func(_ *kvtest.Sim, s kv.Store, rng *rand.Rand) { changeLeaves(s, rng, 0) }
+		sweepCrash(t, 150, powers, change, openTotalDB, checkTotal)
+	}
 }
 
 func TestSweep_ATotalWhoseNumbersAreDroppedIsTheNumberOfRecords(t *testing.T) {

@@ -103,35 +103,6 @@ func TestMixes_AskForEachKindOfPageByItsShare(t *testing.T) {
 	}
 }
 
-func TestRun_BadArgumentsAreNamed(t *testing.T) {
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"W1"}, `unexpected argument "W1"`},
-		{[]string{"-peers", "mysql"}, `there is no "mysql"; there are: gorm-postgres, `},
-		{[]string{"-workloads", "W10"}, `there is no "W10"; there are: W1, `},
-		{[]string{"-clients", "0"}, "-clients 0: want numbers from 1 to 32"},
-		{[]string{"-n", "1000,10"}, "-n 1000,10: want numbers from 1000 to"},
-		{[]string{"-writes", "101"}, "-writes from 0 to 100"},
-		{[]string{"-peers", "sqlite"}, "build with -tags mattn"},
-		{[]string{"-from", "nothing.jsonl"}, "nothing.jsonl"},
-	} {
-		if err := run(t.Context(), test.args, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%q: want an error that says %q, got %v", test.args, test.want, err)
-		}
-	}
-}
-
-func TestRun_NamesAllServersThatAreMissing(t *testing.T) {
-	t.Setenv("PATH", "")
-	err := run(t.Context(), []string{"-peers", "rueidis,ringtree-memcached"}, io.Discard)
-	want := "memcached is not installed: run scripts/setup.sh memcached\nredis-server is not installed: run scripts/setup.sh redis-server"
-	if err == nil || err.Error() != want {
-		t.Errorf("want %q, got %v", want, err)
-	}
-}
-
 func TestRun_StopsItsServersWhenItIsStopped(t *testing.T) {
 	servers.Need(t, "redis-server")
 	t.Setenv("TMPDIR", t.TempDir())
@@ -157,76 +128,6 @@ type writerFunc func([]byte)
 func (f writerFunc) Write(text []byte) (int, error) {
 	f(text)
 	return len(text), nil
-}
-
-func everything() (all []result) {
-	value := 1000.0
-	next := func() spread { value *= 1.001; return spread{value, value, value} }
-	add := func(k kind, w workload, size, clients int, rtt float64) {
-		r := result{
-			Peer: k.name, Durable: k.durable, Workload: w.name, Size: size, Clients: clients, RTT: rtt, Rounds: 3,
-			P50: next(), P99: next(), Ops: next(), CPU: next(), ServerCPU: next().Median, Allocs: next().Median, Kinds: map[string]latency{},
-		}
-		if w.on == onSite {
-			r.Writes = usualWrites
-			for _, v := range slices.Concat(reading, writing) {
-				r.Kinds[v.name] = latency{next().Median, next().Median}
-			}
-		}
-		all = append(all, r)
-	}
-	for _, k := range kinds {
-		for _, w := range workloads {
-			if !k.can(w) {
-				continue
-			}
-			for _, clients := range []int{1, 16} {
-				add(k, w, 100_000, clients, 0)
-				if w.on == onSite && k.server != "" {
-					add(k, w, 100_000, clients, 500)
-				}
-			}
-			if slices.Contains(growing, w.name) && slices.Contains(growers, k.name) {
-				add(k, w, 10_000, 1, 0)
-				add(k, w, 1_000_000, 1, 0)
-			}
-		}
-	}
-	return all
-}
-
-func TestReport_HasANumberOnlyWhereOneWasMeasured(t *testing.T) {
-	if text := report(nil, nil); !strings.Contains(text, "None have been kept yet") || readmeTable(nil) != "" {
-		t.Errorf("want a page without results, got:\n%s", text)
-	}
-	if text := report(&machine{CPU: "A CPU"}, everything()); strings.Contains(text, "NaN") || strings.Contains(text, "| 0 ") {
-		t.Errorf("a number is missing:\n%s", text)
-	}
-	results := slices.DeleteFunc(everything(), func(r result) bool { return r.Peer != "pgx" || r.Workload != "W1" || r.Clients != 1 })
-	text := report(&machine{CPU: "A CPU"}, results)
-	if !strings.Contains(text, "\n| pgx | "+short(results[0].P50.Median)+" | - | - |") || strings.Contains(text, "## Pages\n") || strings.Contains(text, "## Growth") {
-		t.Errorf("want W1 of pgx alone, got:\n%s", text)
-	}
-	of := everything()
-	of = of[slices.IndexFunc(of, func(r result) bool { return r.Workload == "pages" }):][:1]
-	delete(of[0].Kinds, "publish")
-	if text := report(&machine{CPU: "A CPU"}, of); !strings.Contains(text, short(of[0].Kinds["comment"].P50)+" | - |\n") {
-		t.Errorf("want no number of a page that nobody published, got:\n%s", text)
-	}
-}
-
-func TestWritePage_PutsTheTableIntoTheReadme(t *testing.T) {
-	root := t.TempDir()
-	docs, readme := filepath.Join(root, "docs"), filepath.Join(root, "README.md")
-	for _, err := range []error{os.Mkdir(docs, 0o755), os.WriteFile(readme, []byte("before\n"+readmeBegin+"old\n"+readmeEnd+"\nafter\n"), 0o644)} {
-		must(t, err)
-	}
-	must(t, writePage(docs, &machine{}, everything()))
-	text, err := os.ReadFile(readme)
-	must(t, err)
-	if rows := strings.Count(string(text), "\n| "); rows != 1+len(readmePeers) || !strings.HasPrefix(string(text), "before\n") || !strings.HasSuffix(string(text), readmeEnd+"\nafter\n") || strings.Contains(string(text), "old") {
-		t.Errorf("%d rows in:\n%s", rows, text)
-	}
 }
 
 func TestHistogram_QuantilesAreThoseOfASortedList(t *testing.T) {

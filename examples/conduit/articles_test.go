@@ -9,7 +9,6 @@ import (
 
 	"github.com/ringtree/ringtree/examples/conduit"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 var ten = conduit.Part{Limit: 10}
@@ -61,25 +60,6 @@ func TestUpdateArticle_ANewTitleMovesTheSlug(t *testing.T) {
 			t.Fatalf("%+v, %v", x, err)
 		}
 		must(t, done(s.Article(ctx, ann, x.Slug)))
-	})
-}
-
-func TestUpdateArticle_NewTagsMoveItBetweenLists(t *testing.T) {
-	onStores(t, func(t *testing.T, s *site) {
-		s.publish("ann", "Tea", "drinks", "green")
-		s.publish("bob", "Coffee", "drinks")
-		tags := []string{"green", "leaves"}
-		x, err := s.UpdateArticle(t.Context(), s.ids["ann"], "tea", conduit.ArticleChange{TagList: &tags})
-		must(t, err)
-		if diff := cmp.Diff(tags, x.TagList); diff != "" {
-			t.Errorf("tags mismatch (-want +got):\n%s", diff)
-		}
-		for tag, want := range map[string][]string{"drinks": {"Coffee"}, "green": {"Tea"}, "leaves": {"Tea"}, "none": {}} {
-			s.lists("", conduit.Filter{Tag: tag}, ten, len(want), want...)
-		}
-		tags = nil
-		must(t, done(s.UpdateArticle(t.Context(), s.ids["ann"], "tea", conduit.ArticleChange{TagList: &tags})))
-		s.lists("", conduit.Filter{Tag: "green"}, ten, 0)
 	})
 }
 
@@ -183,26 +163,6 @@ func TestFeed_IsOfThoseWhomTheReaderFollows(t *testing.T) {
 		must(t, done(s.Unfollow(ctx, cid, "ann")))
 		feed(ten, 1, "Two")
 	})
-}
-
-func TestFeed_IsOfAnyNumberOfAuthors(t *testing.T) {
-	s := newSite(t, redis{memkv.New(memkv.Options{})})
-	const authors = 70
-	var want []string
-	for i := range authors {
-		name := fmt.Sprint("author", i)
-		s.register(name)
-		must(t, done(s.Follow(t.Context(), s.ids["cid"], name)))
-	}
-	for i := range authors {
-		title := fmt.Sprint("Part ", i)
-		s.publish(fmt.Sprint("author", i*7%authors), title)
-		want = append([]string{title}, want...)
-	}
-	s.flush()
-	p, err := s.Feed(t.Context(), s.ids["cid"], conduit.Part{Limit: 30, Offset: 5})
-	must(t, err)
-	hasTitles(t, p, authors, want[5:35]...)
 }
 
 func TestTags_AreThoseThatArticlesHaveTheCommonestFirst(t *testing.T) {
