@@ -168,10 +168,10 @@ func (c *checking) model(ctx context.Context, m model, index, from string) error
 		return err
 	}
 	b := &batch{checking: c, model: m, index: index, pace: c.o.Pace.begin("check", m.Name(), total)}
-	if err := c.state(m, m.IDs(ctx, from, func(ids []string, to string) error { return b.take(ctx, ids, to) })); err != nil {
+	if err := c.state(m, m.IDs(ctx, from, func(ids []string, to string) error { return b.add(ctx, ids, to) })); err != nil {
 		return err
 	}
-	return b.look(ctx)
+	return b.check(ctx)
 }
 
 // A batch shares the index data that is read and decoded for its records.
@@ -189,7 +189,7 @@ type batch struct {
 
 const batchSize = 5000
 
-func (b *batch) take(ctx context.Context, ids []string, to string) error {
+func (b *batch) add(ctx context.Context, ids []string, to string) error {
 	fresh := ids
 	if !b.o.Quick {
 		fresh = b.listed.fresh(b.model, ids)
@@ -203,10 +203,10 @@ func (b *batch) take(ctx context.Context, ids []string, to string) error {
 	if len(b.ids) < b.o.most(batchSize) {
 		return nil
 	}
-	return b.look(ctx)
+	return b.check(ctx)
 }
 
-func (b *batch) look(ctx context.Context) error {
+func (b *batch) check(ctx context.Context) error {
 	if b.met == 0 {
 		return nil
 	}
@@ -282,7 +282,7 @@ func (c *checking) records(ctx context.Context, m model, index string, ids []str
 		}
 		for k, w := range m.windows {
 			for _, place := range sights[i].Places[k] {
-				c.note(w, place)
+				c.remember(w, place)
 			}
 		}
 	}
@@ -305,7 +305,7 @@ func (c *checking) faultOf(m model, s *plug.Sight, w plug.Wrong) Fault {
 	return f
 }
 
-func (c *checking) note(w plug.Window, place string) {
+func (c *checking) remember(w plug.Window, place string) {
 	for _, base := range w.Bases(place) {
 		if kv.IsHashed(base) {
 			c.places[base] = place
@@ -476,14 +476,14 @@ func (in *Inspector) orphans(ctx context.Context, s kv.Store, a *audit) ([]plug.
 	return nil, nil
 }
 
-// settle is the delay before an apparent fault is checked again, shorter in some tests.
-var settle = time.Second
+// recheckDelay is the delay before an apparent fault is checked again, shorter in some tests.
+var recheckDelay = time.Second
 
 func (c *checking) again(ctx context.Context) error {
 	if len(c.doubts) == 0 {
 		return nil
 	}
-	wait := settle
+	wait := recheckDelay
 	if slices.ContainsFunc(c.doubts, func(f Fault) bool { return f.Kind == plug.PendingEntry }) {
 		wait = times.Settled
 	}

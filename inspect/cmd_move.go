@@ -103,7 +103,7 @@ func importAll(ctx context.Context, c *call) error {
 	}
 	p := c.progress()
 	sum, err := in.Import(ctx, file, c.importOptions(p))
-	return c.took(ctx, p, "imported", sum, err)
+	return c.importEnded(ctx, p, "imported", sum, err)
 }
 
 func (c *call) announce(to, from string) {
@@ -118,7 +118,7 @@ func (c *call) importOptions(p *progress) ImportOptions {
 	return ImportOptions{Pace: p.pace(), Merge: c.mode == "merge", Replace: c.mode == "replace"}
 }
 
-func (c *call) took(ctx context.Context, p *progress, did string, sum Summary, err error) error {
+func (c *call) importEnded(ctx context.Context, p *progress, did string, sum Summary, err error) error {
 	switch {
 	case errors.Is(err, ErrNotEmpty):
 		return fmt.Errorf("%w: %w; --mode merge keeps its data, --mode replace deletes it", errRefused, err)
@@ -186,8 +186,8 @@ func copyAll(ctx context.Context, c *call) (err error) {
 		return c.differences(ctx, func(p Pace) (Differences, error) { return to.diff(ctx, from(p), onlyHere, onlyThere, p) })
 	}
 	p := c.progress()
-	sum, err := to.take(ctx, to.names(), c.importOptions(p), p.pace().begin("copy", "items", 0), from(Pace{Rate: c.rate}))
-	return c.took(ctx, p, "copied", sum, err)
+	sum, err := to.importFrom(ctx, to.names(), c.importOptions(p), p.pace().begin("copy", "items", 0), from(Pace{Rate: c.rate}))
+	return c.importEnded(ctx, p, "copied", sum, err)
 }
 
 // If an app has the file open, the source is an export of the app.

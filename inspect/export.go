@@ -83,17 +83,17 @@ func (in *Inspector) Import(ctx context.Context, r io.Reader, o ImportOptions) (
 		return Summary{}, err
 	}
 	pace := o.Pace.begin("import", "items", 0)
-	return in.take(ctx, slices.Sorted(maps.Keys(from.header.Models)), o, pace, from.each)
+	return in.importFrom(ctx, slices.Sorted(maps.Keys(from.header.Models)), o, pace, from.each)
 }
 
 // Copy copies the database into another one, like Export and Import.
 func (in *Inspector) Copy(ctx context.Context, to *Inspector, o ImportOptions) (Summary, error) {
 	pace := o.Pace.begin("copy", "items", 0)
-	return to.take(ctx, in.names(), o, pace, in.all(ctx, "copy", Pace{Rate: o.Rate}))
+	return to.importFrom(ctx, in.names(), o, pace, in.all(ctx, "copy", Pace{Rate: o.Rate}))
 }
 
-func (in *Inspector) take(ctx context.Context, names []string, o ImportOptions, p *pacer, from source) (Summary, error) {
-	models, err := in.takers(ctx, names, o)
+func (in *Inspector) importFrom(ctx context.Context, names []string, o ImportOptions, p *pacer, from source) (Summary, error) {
+	models, err := in.importedModels(ctx, names, o)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -127,7 +127,7 @@ func (in *Inspector) prepare(ctx context.Context, models []model) error {
 	return nil
 }
 
-func (in *Inspector) takers(ctx context.Context, names []string, o ImportOptions) (models []model, err error) {
+func (in *Inspector) importedModels(ctx context.Context, names []string, o ImportOptions) (models []model, err error) {
 	if err := in.db.Writable(); err != nil {
 		return nil, err
 	}
@@ -262,7 +262,7 @@ type Differences struct {
 
 const differencesKept = 1000
 
-func (d *Differences) note(what, says string) {
+func (d *Differences) add(what, says string) {
 	d.All++
 	if len(d.First) < differencesKept {
 		d.First = append(d.First, Difference{what, says})
@@ -309,7 +309,7 @@ func (in *Inspector) diff(ctx context.Context, from source, missing, extra strin
 	return d, in.items(ctx, "diff", p, func(items []item) error {
 		rest, err := in.those(items, has.lacks)
 		for i := range rest {
-			d.note(rest[i].of(), extra)
+			d.add(rest[i].of(), extra)
 		}
 		return err
 	})
@@ -326,11 +326,11 @@ func (in *Inspector) compare(ctx context.Context, items []item, d *Differences, 
 		switch {
 		case results[i].Err != nil && ended: // It has expired since.
 		case results[i].Err != nil:
-			d.note(it.of(), missing)
+			d.add(it.of(), missing)
 		case in.same(it, results[i].Value):
 			d.Same++
 		default:
-			d.note(it.of(), "differs")
+			d.add(it.of(), "differs")
 		}
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func init() { settle = 20 * time.Millisecond }
+func init() { recheckDelay = 20 * time.Millisecond }
 
 // LineOf is lineOf.
 var LineOf = lineOf

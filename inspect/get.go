@@ -50,14 +50,14 @@ func (in *Inspector) Get(ctx context.Context, name, id string, open bool) (Recor
 	if err := m.CheckID(id); err != nil {
 		return Record{}, fmt.Errorf("%w: %s is not an id of %s: %w", kvmodel.ErrInvalid, kv.Quote(id), name, err)
 	}
-	r, err := in.look(ctx, m, id)
+	r, err := in.readRecord(ctx, m, id)
 	if !open {
 		r.mask(&m)
 	}
 	return r, err
 }
 
-func (in *Inspector) look(ctx context.Context, m model, id string) (Record, error) {
+func (in *Inspector) readRecord(ctx context.Context, m model, id string) (Record, error) {
 	sights, err := m.See(ctx, in.store, []string{id})
 	if err != nil {
 		return Record{}, err

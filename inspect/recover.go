@@ -109,7 +109,7 @@ func (r *Recovery) run(ctx context.Context) {
 	for due := true; ; {
 		stats := r.db.Stats()
 		if due || r.Health() != Well || stats.Lost > 0 || len(stats.Unbuilt) > 0 {
-			r.note(ctx, r.step(ctx))
+			r.logOnce(ctx, r.step(ctx))
 		}
 		select {
 		case <-ctx.Done():
@@ -122,8 +122,8 @@ func (r *Recovery) run(ctx context.Context) {
 	}
 }
 
-// note logs an error once.
-func (r *Recovery) note(ctx context.Context, err error) {
+// logOnce logs an error when it first appears.
+func (r *Recovery) logOnce(ctx context.Context, err error) {
 	text := ""
 	if err != nil && ctx.Err() == nil {
 		text = err.Error()
@@ -294,7 +294,7 @@ var errLeaseLost = errors.New("another process is recovering the database")
 
 // hold runs work if no other process has the lease. If another takes it, the context of work ends.
 func (l lease) hold(ctx context.Context, work func(context.Context) error) error {
-	mine, err := l.take(ctx)
+	mine, err := l.acquire(ctx)
 	if err != nil || !mine {
 		return err
 	}
@@ -307,21 +307,21 @@ func (l lease) hold(ctx context.Context, work func(context.Context) error) error
 	}
 	cancel(nil)
 	keeping.Wait()
-	l.give(context.WithoutCancel(ctx))
+	l.release(context.WithoutCancel(ctx))
 	return err
 }
 
-func (l lease) take(ctx context.Context) (mine bool, err error) {
+func (l lease) acquire(ctx context.Context) (mine bool, err error) {
 	_, err = kv.One(ctx, l.store, kv.OpAdd(leaseKey, l.owner).For(times.Lease))
 	if !errors.Is(err, kv.ErrExists) {
 		return err == nil, err
 	}
 	// The answer to an earlier try may have been lost.
-	_, mine, err = l.look(ctx)
+	_, mine, err = l.read(ctx)
 	return mine, err
 }
 
-func (l lease) look(ctx context.Context) (version kv.Version, mine bool, err error) {
+func (l lease) read(ctx context.Context) (version kv.Version, mine bool, err error) {
 	at, err := kv.One(ctx, l.store, kv.OpGet(leaseKey))
 	if errors.Is(err, kv.ErrNotFound) {
 		return 0, false, nil
@@ -331,7 +331,7 @@ func (l lease) look(ctx context.Context) (version kv.Version, mine bool, err err
 
 func (l lease) keep(ctx context.Context, lost context.CancelCauseFunc) {
 	for kv.Sleep(ctx, times.Lease/4) {
-		version, mine, err := l.look(ctx)
+		version, mine, err := l.read(ctx)
 		switch {
 		case err == nil && version != 0 && !mine:
 			lost(errLeaseLost)
@@ -345,8 +345,8 @@ func (l lease) keep(ctx context.Context, lost context.CancelCauseFunc) {
 	}
 }
 
-func (l lease) give(ctx context.Context) {
-	version, mine, err := l.look(ctx)
+func (l lease) release(ctx context.Context) {
+	version, mine, err := l.read(ctx)
 	if mine {
 		_, err = kv.One(ctx, l.store, kv.OpDrop(leaseKey, version))
 	}

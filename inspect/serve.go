@@ -188,7 +188,7 @@ func (c *call) relay(ctx context.Context, a *app, out io.Writer) error {
 			return fmt.Errorf("%w: the app stopped before the command was done: %w", errNotOpen, err)
 		}
 		if f.Read > 0 {
-			go a.give(c.Stdin, f.Read)
+			go a.send(c.Stdin, f.Read)
 		}
 		if len(f.Err) > 0 {
 			_, _ = c.Errors().Write(f.Err)
@@ -209,7 +209,7 @@ func (c *call) relay(ctx context.Context, a *app, out io.Writer) error {
 
 const mostRead = 64 << 10
 
-func (a *app) give(r io.Reader, n int) {
+func (a *app) send(r io.Reader, n int) {
 	data := make([]byte, min(n, mostRead))
 	n, err := r.Read(data)
 	_ = a.hears.Encode(input{In: data[:n], End: err != nil})

@@ -213,7 +213,7 @@ func (c *call) cobra(title string, v verb, flags *pflag.FlagSet) *cobra.Command 
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.verb, c.args = v, args
-			cmd.Flags().Visit(c.note)
+			cmd.Flags().Visit(c.keepFlag)
 			if c.isTable() && v.name() != "export" {
 				return fmt.Errorf("--format %s is for export", c.format)
 			}
@@ -230,8 +230,8 @@ func (c *call) cobra(title string, v verb, flags *pflag.FlagSet) *cobra.Command 
 	return cmd
 }
 
-// note keeps a flag for the command line that continues.
-func (c *call) note(f *pflag.Flag) {
+// keepFlag keeps a flag for the command line that continues.
+func (c *call) keepFlag(f *pflag.Flag) {
 	switch {
 	case f.Name == "resume":
 	case f.Value.Type() == "bool":

@@ -43,7 +43,7 @@ type pendingNumber struct {
 type meaning struct {
 	use func(b *builder, m member, c tag.Clause)
 
-	settle func(b *builder, x *model.Index, c tag.Clause)
+	finish func(b *builder, x *model.Index, c tag.Clause)
 	name   func(x *model.Index) string
 	def    func(x *model.Index) string // the definition of the entries, without the condition
 }

@@ -27,8 +27,8 @@ func (b *builder) useIndex(m member, c tag.Clause, meaning meaning) {
 		return
 	}
 	x.If = b.condition(c.Get("if"))
-	if meaning.settle != nil {
-		meaning.settle(b, x, c)
+	if meaning.finish != nil {
+		meaning.finish(b, x, c)
 	}
 	if x.Max = c.Number("max", 0); x.Max > 0 && !x.Several() {
 		b.At(x.Pos, "max=%d: a record has one value here; max= is how many a slice may have", x.Max)
@@ -78,14 +78,14 @@ func (b *builder) parts(key *load.KeyDecl) []model.Part {
 	return parts
 }
 
-func (b *builder) settleUnique(x *model.Index, c tag.Clause) {
+func (b *builder) finishUnique(x *model.Index, c tag.Clause) {
 	x.For, _ = time.ParseDuration(c.Get("for"))
 	if x.Field = c.Get("field"); x.Field != "" && !x.Parts[0].Method {
 		b.At(x.Pos, "field=%s: unique stands on the field %s already; field= is for a method", x.Field, x.Parts[0].Name)
 	}
 }
 
-func (b *builder) settleList(x *model.Index, c tag.Clause) {
+func (b *builder) finishList(x *model.Index, c tag.Clause) {
 	x.Hot, x.Values = c.Number("hot", 0), c.Has("values")
 	if name := c.Get("with"); name != "" {
 		b.parents = append(b.parents, pendingParent{x, name})
@@ -123,7 +123,7 @@ const (
 	ringSegment = 64
 )
 
-func (b *builder) settleTimeline(x *model.Index, c tag.Clause) {
+func (b *builder) finishTimeline(x *model.Index, c tag.Clause) {
 	shape := model.RingShape{Size: c.Number("ring", ringSize)}
 	shape.Segment = c.Number("segment", min(ringSegment, max(1, shape.Stored()/8)))
 	if shape.Segment > shape.Size {

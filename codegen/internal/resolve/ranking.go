@@ -15,23 +15,23 @@ var periodsStored = map[string]int{"hour": 5*365*24 - 1, "day": 5*365 - 1, "week
 
 const periodsKept = 2
 
-func (b *builder) settleRanking(x *model.Index, c tag.Clause) {
+func (b *builder) finishRanking(x *model.Index, c tag.Clause) {
 	r := &model.Ranking{
 		By: b.byOf(c), Low: c.Get("order") == "low", Ties: c.Get("ties"), Scale: c.Number("scale", -1), Locale: c.Get("locale"),
 		Counts: !x.Parts[0].Method && b.countsOn(x.Parts[0].Name), Keep: c.Number("keep", periodsKept),
 	}
 	x.Ranking = r
 	r.Kind = scoreKind(r, x.Value)
-	b.settlePeriod(x, c)
-	b.settleText(x, c)
-	b.settleReads(x, c)
+	b.finishPeriod(x, c)
+	b.finishText(x, c)
+	b.finishReads(x, c)
 	if r.Scale >= 0 && (r.Counts || !stored.IsBasic(x.Value, types.IsFloat)) {
 		b.At(x.Pos, "scale=%d on %s, which has no decimals: it says how many of a float64 or float32 count", r.Scale, x.Parts[0].Label())
 	}
 }
 
 // A method reads the counters of of= and, for the plan, the fields found in its body.
-func (b *builder) settleReads(x *model.Index, c tag.Clause) {
+func (b *builder) finishReads(x *model.Index, c tag.Clause) {
 	if x.Parts[0].Method {
 		names, sure := b.source.Reads(b.draft.Name, x.Parts[0].Name)
 		x.Ranking.Known = sure
@@ -55,7 +55,7 @@ func (b *builder) settleReads(x *model.Index, c tag.Clause) {
 	}
 }
 
-func (b *builder) settleText(x *model.Index, c tag.Clause) {
+func (b *builder) finishText(x *model.Index, c tag.Clause) {
 	r, order := x.Ranking, c.Get("order")
 	if r.IsText() {
 		r.Low = order != "high"
@@ -72,7 +72,7 @@ func (b *builder) settleText(x *model.Index, c tag.Clause) {
 	}
 }
 
-func (b *builder) settlePeriod(x *model.Index, c tag.Clause) {
+func (b *builder) finishPeriod(x *model.Index, c tag.Clause) {
 	r, per := x.Ranking, c.Get("per")
 	switch most := periodsStored[per]; {
 	case per == "" && c.Has("keep"):

@@ -104,8 +104,8 @@ func (b *builder) usePrivate(m member, c tag.Clause) {
 	}
 }
 
-// settlePrivate looks at types, not clauses: the word may stand in structs within a record.
-func settlePrivate(p *model.Package) {
+// finishPrivate looks at types, not clauses: the word may stand in structs within a record.
+func finishPrivate(p *model.Package) {
 	// Problems with types are reported when the codecs are written.
 	f := &stored.Forms{Reporter: &problem.Reporter{Fset: token.NewFileSet()}, Pkg: p.Types, Writes: p.Has}
 	for _, m := range p.Models {

@@ -37,7 +37,7 @@ func Package(r *problem.Reporter, s *load.Source) *model.Package {
 		resolveParent(r, p, c)
 	}
 	refuseLoops(r, p)
-	settlePrivate(p)
+	finishPrivate(p)
 	return p
 }
 

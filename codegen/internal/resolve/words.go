@@ -4,11 +4,11 @@ import "github.com/ringtree/ringtree/codegen/internal/model"
 
 var meanings = map[string]meaning{
 	"id":       {use: (*builder).useID},
-	"unique":   {name: bySubject, def: uniqueDef, settle: (*builder).settleUnique},
-	"list":     {name: bySubject, def: partsDef, settle: (*builder).settleList},
+	"unique":   {name: bySubject, def: uniqueDef, finish: (*builder).finishUnique},
+	"list":     {name: bySubject, def: partsDef, finish: (*builder).finishList},
 	"group":    {use: (*builder).useGroup},
-	"timeline": {name: timelineName, def: timelineDef, settle: (*builder).settleTimeline},
-	"ranking":  {name: rankingName, def: rankingDef, settle: (*builder).settleRanking},
+	"timeline": {name: timelineName, def: timelineDef, finish: (*builder).finishTimeline},
+	"ranking":  {name: rankingName, def: rankingDef, finish: (*builder).finishRanking},
 	"counter":  {use: (*builder).useCounter},
 	"count":    {use: (*builder).useNumber},
 	"sum":      {use: (*builder).useNumber},

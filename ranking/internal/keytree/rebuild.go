@@ -41,7 +41,7 @@ func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string, lost uint6
 		return t.errLost("a part")
 	}
 	l := &lease{tree: t, s: s}
-	if err := l.take(ctx); err != nil {
+	if err := l.acquire(ctx); err != nil {
 		return err
 	}
 	if m.lost {
@@ -52,7 +52,7 @@ func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string, lost uint6
 	if err != nil && !errors.As(err, new(*lossError)) {
 		return err
 	}
-	return cmp.Or(err, l.give(ctx))
+	return cmp.Or(err, l.release(ctx))
 }
 
 // fill enters ids, and the members that writers put into the epochs before until they knew of the
@@ -225,7 +225,7 @@ type lease struct {
 	since time.Time
 }
 
-func (l *lease) take(ctx context.Context) error {
+func (l *lease) acquire(ctx context.Context) error {
 	l.mine = frame.Whole(append([]byte(magic), append([]byte{leaseKind}, kv.RandomBytes(16)...)...))
 	l.since = l.tree.Now()
 	_, err := kv.One(ctx, l.s, kv.OpAdd(l.tree.leaseKey(), l.mine).For(times.Lease))
@@ -249,7 +249,7 @@ func (l *lease) renew(ctx context.Context) error {
 	return err
 }
 
-func (l *lease) give(ctx context.Context) error {
+func (l *lease) release(ctx context.Context) error {
 	r, err := kv.One(ctx, l.s, kv.OpGet(l.tree.leaseKey()))
 	if err != nil || string(r.Value) != string(l.mine) {
 		return nil

@@ -331,13 +331,13 @@ func (b *batch) writeRecords(ctx context.Context, s kv.Store, moves []*move) {
 			m.err = err
 		}
 	}
-	kv.Each(ctx, s, unclear, func(s kv.Store, _ int, m *move) error { m.err = m.settle(ctx, s); return nil })
+	kv.Each(ctx, s, unclear, func(s kv.Store, _ int, m *move) error { m.err = m.resolveUnclear(ctx, s); return nil })
 }
 
 func (m *move) write() kv.Op { return m.own.put(m.key, m.old.version, m.new) }
 
-// settle writes the record again if it was not written. ErrUnclear: it was overwritten since.
-func (m *move) settle(ctx context.Context, s kv.Store) error {
+// resolveUnclear writes the record again if it was not written. ErrUnclear: it was overwritten since.
+func (m *move) resolveUnclear(ctx context.Context, s kv.Store) error {
 	for range maxTries {
 		now, err := m.own.read(ctx, s, m.id)
 		switch {
