@@ -104,19 +104,6 @@ func TestCheck_ShowsEveryTenSecondsHowFarItIs(t *testing.T) {
 	})
 }
 
-func TestProgress_SaysHowFarAndHowLongStill(t *testing.T) {
-	for want, line := range map[string]string{
-		"build Note 412,000 of 1,000,000 (41 %) 5,150/s, 1m54s left": inspect.LineOf(inspect.Step{Verb: "build", What: "Note", Done: 412_000, Total: 1_000_000}, 412_000, 80*time.Second),
-		"check keys 1,200 600/s, 3 found":                            inspect.LineOf(inspect.Step{Verb: "check", What: "keys", Done: 1200, Found: 3}, 1200, 2*time.Second),
-		"check Note 120 of 120 (100 %) 10/s":                         inspect.LineOf(inspect.Step{Verb: "check", What: "Note", Done: 120, Total: 100}, 20, 2*time.Second),
-		"check Note 100 of 900 (11 %)":                               inspect.LineOf(inspect.Step{Verb: "check", What: "Note", Done: 100, Total: 900}, 0, 0),
-	} {
-		if line != want {
-			t.Errorf("want %q, got %q", want, line)
-		}
-	}
-}
-
 func TestProgress_DoesNotCountTheTimeBeforeSomethingIsDone(t *testing.T) {
 	step := func(done int64) inspect.Step {
 		return inspect.Step{Verb: "build", What: "Note", Done: done, Total: 12_000}

@@ -3,14 +3,9 @@ package inspect
 import (
 	"strings"
 	"time"
-
-	"github.com/spf13/pflag"
 )
 
 func init() { recheckDelay = 20 * time.Millisecond }
-
-// LineOf is lineOf.
-var LineOf = lineOf
 
 // Lines returns steps as lines, one every ten seconds.
 func Lines(steps ...Step) (lines []string) {
@@ -39,10 +34,4 @@ func Verbs() map[string][]string {
 		}
 	}
 	return all
-}
-
-// Flags returns how many flags there are.
-func Flags() (n int) {
-	new(options).flags().VisitAll(func(*pflag.Flag) { n++ })
-	return n
 }

@@ -302,7 +302,7 @@ func (in *Inspector) leftover(key string) string {
 			return o.name
 		}
 		return o.name + "." + o.part
-	case "rank", "s", "q", "qh", "e":
+	case "rank", "e":
 		return strings.Trim(o.name+"."+o.part, ".")
 	}
 	if classes[o.class].ofModel {

@@ -197,12 +197,6 @@ func TestRun_AnOutputThatCannotBeWrittenIsNotWell(t *testing.T) {
 	}
 }
 
-func TestVerbs_AreFewEnoughToRemember(t *testing.T) {
-	if verbs, flags := len(inspect.Verbs()), inspect.Flags(); verbs > 16 || flags > 20 {
-		t.Errorf("%d verbs and %d flags, want at most 16 and 20", verbs, flags)
-	}
-}
-
 func TestHelp_NamesEveryVerbAndEveryFlagOfOne(t *testing.T) {
 	r := say(t, "--help")
 	r.want(t, 0, "db [command]", "$RINGTREE_STORE names the store, or else test://here.", "5 refused")
@@ -237,12 +231,6 @@ func TestCompletion_WordsAreVerbsModelsAndIndexes(t *testing.T) {
 		if r.code != 0 || test.with != "" && !slices.Contains(lines, test.with) || test.without != "" && slices.Contains(lines, test.without) {
 			t.Errorf("behind %q: exit code %d, %q", test.before, r.code, r.out)
 		}
-	}
-}
-
-func TestCompletion_EachShellHasAScript(t *testing.T) {
-	for _, shell := range []string{"bash", "zsh", "fish"} {
-		say(t, "completion", shell).want(t, 0, " for db")
 	}
 }
 
