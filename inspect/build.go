@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -13,11 +14,7 @@ func (in *Inspector) Build(ctx context.Context, name string, again bool, progres
 	if err != nil {
 		return err
 	}
-	return in.buildOne(ctx, m, again, progress)
-}
-
-func (in *Inspector) buildOne(ctx context.Context, m model, again bool, progress func(Step)) error {
-	return in.building([]model{m}, progress, func() error { return m.Build(ctx, again) })
+	return in.build(ctx, []model{m}, again, progress)
 }
 
 // beside calls f with all values concurrently, since each build may wait for other processes.
@@ -33,7 +30,11 @@ func beside[V any](values []V, f func(V) error) []error {
 
 const buildEvery = 200 * time.Millisecond
 
-func (in *Inspector) building(models []model, progress func(Step), do func() error) error {
+// Each build may have to wait until no process can know the earlier state.
+func (in *Inspector) build(ctx context.Context, models []model, again bool, progress func(Step)) error {
+	do := func() error {
+		return errors.Join(beside(models, func(m model) error { return m.Build(ctx, again) })...)
+	}
 	if progress == nil {
 		return do()
 	}

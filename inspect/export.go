@@ -115,7 +115,7 @@ func (in *Inspector) importFrom(ctx context.Context, names []string, o ImportOpt
 	if err != nil {
 		return sum, err
 	}
-	return sum, in.build(ctx, models, o.Progress)
+	return sum, in.rebuild(ctx, models, o.Progress)
 }
 
 func (in *Inspector) prepare(ctx context.Context, models []model) error {
@@ -231,14 +231,11 @@ func (in *Inspector) putOver(ctx context.Context, it *item, op kv.Op, merge bool
 	})
 }
 
-// Each build may have to wait until no process can know the earlier state.
-func (in *Inspector) build(ctx context.Context, models []model, progress func(Step)) error {
+func (in *Inspector) rebuild(ctx context.Context, models []model, progress func(Step)) error {
 	if err := in.prepare(ctx, models); err != nil {
 		return err
 	}
-	return in.building(models, progress, func() error {
-		return errors.Join(beside(models, func(m model) error { return m.Build(ctx, true) })...)
-	})
+	return in.build(ctx, models, true, progress)
 }
 
 // Difference is a difference between two databases.
@@ -404,15 +401,10 @@ func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, from
 }
 
 func (r *replacing) build(ctx context.Context, progress func(Step)) error {
-	if err := r.in.build(ctx, r.changed, progress); err != nil {
+	if err := r.in.rebuild(ctx, r.changed, progress); err != nil {
 		return err
 	}
-	for _, m := range r.models {
-		if err := r.in.buildOne(ctx, m, false, progress); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.in.build(ctx, r.models, false, progress)
 }
 
 func (r *replacing) change(ctx context.Context, it *item) (model, error) {

@@ -234,9 +234,7 @@ func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
 			}
 		}
 	}
-	err := in.building(in.models, p.Progress, func() error {
-		return cmp.Or(beside(in.models, func(m model) error { return m.Build(ctx, true) })...)
-	})
+	err := in.build(ctx, in.models, true, p.Progress)
 	if err == nil && edition != "" {
 		_, err = kv.One(ctx, in.db.Store(), kv.OpSet(rescuedKey, sums.Whole([]byte(edition))))
 	}

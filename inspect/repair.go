@@ -207,7 +207,7 @@ func (r *repairing) isBoard(f Fault) bool {
 }
 
 func (r *repairing) build(ctx context.Context, m model, again bool) error {
-	return r.once("build "+m.Name(), func() error { return r.in.buildOne(ctx, m, again, r.o.Progress) })
+	return r.once("build "+m.Name(), func() error { return r.in.build(ctx, []model{m}, again, r.o.Progress) })
 }
 
 const leaseSpare = 5 * time.Second
