@@ -18,7 +18,7 @@ import (
 // Plug calls build with the model as the index sees it and adds the index, at start-up. It panics
 // if the model has an index of that name.
 func (r *Records[T, K]) Plug(index plug.Index, build func(plug.Host)) {
-	build(host{core.Placed{Index: index, At: len(r.m.Indexes())}, r.m, scoped{r.m.Db.Of(index.Name()), r.m.in}})
+	build(host{index, r.m, scoped{r.m.Db.Of(index.Name()), r.m.in}})
 	r.m.Plug(index)
 	r.m.in.knowsMore()
 	plug.Plugged()
@@ -39,9 +39,9 @@ func (s scoped) Finishes(name string, finish func(ctx context.Context, s kv.Stor
 }
 
 type host struct {
-	core.Placed
-	m  *class
-	db plug.DB
+	index plug.Index
+	m     *class
+	db    plug.DB
 }
 
 func (h host) Model() string { return h.m.Name }
@@ -56,12 +56,12 @@ func (h host) Begin(ctx context.Context, verb string) (context.Context, func()) 
 
 func (h host) Store() kv.Store { return h.m.Db.Store }
 
-func (h host) Ready(ctx context.Context) error { return h.m.builds.IndexReady(ctx, h.Index) }
+func (h host) Ready(ctx context.Context) error { return h.m.builds.IndexReady(ctx, h.index) }
 
-func (h host) Built() bool { return h.m.IsBuilt(h.Index) }
+func (h host) Built() bool { return h.m.IsBuilt(h.index) }
 
 func (h host) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {
-	return h.seeIn(ctx, s, h.m.Keys, ids, &h.Placed)
+	return h.seeIn(ctx, s, h.m.Keys, ids, h.index)
 }
 
 func (h host) SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {
@@ -69,22 +69,22 @@ func (h host) SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*plug.
 }
 
 func (h host) SeeBare(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {
-	return h.seeIn(ctx, s, h.m.Keys[:1], ids, &h.Placed)
+	return h.seeIn(ctx, s, h.m.Keys[:1], ids, h.index)
 }
 
-func (h host) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string, at *core.Placed) ([]*plug.Seen, error) {
+func (h host) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string, at plug.Index) ([]*plug.Seen, error) {
 	recs, err := h.m.SeeAs(ctx, s, families, ids, at)
 	if errors.Is(err, kv.ErrBadKey) {
 		recs, err = h.seeGood(ctx, s, families, ids, at)
 	}
 	for _, rec := range recs {
-		rec.Mark = rec.Envelope.Mark(h.Index.Name())
+		rec.Mark = rec.Envelope.Mark(h.index.Name())
 	}
 	return recs, err
 }
 
 // seeGood is seeIn for ids that may be invalid. Invalid ids come from damaged entries.
-func (h host) seeGood(ctx context.Context, s kv.Store, families []kv.Family, ids []string, at *core.Placed) ([]*plug.Seen, error) {
+func (h host) seeGood(ctx context.Context, s kv.Store, families []kv.Family, ids []string, at plug.Index) ([]*plug.Seen, error) {
 	recs := make([]*plug.Seen, len(ids))
 	var good []string
 	var damaged []error
@@ -94,7 +94,7 @@ func (h host) seeGood(ctx context.Context, s kv.Store, families []kv.Family, ids
 			good = append(good, id)
 			continue
 		}
-		recs[i] = &plug.Seen{ID: id, Err: h.m.Failure(id, wire.Corrupt(h.m.Key(id), fmt.Errorf("%w: an entry of %s has this id: %v", ErrCorrupt, h.Index.Name(), bad)))}
+		recs[i] = &plug.Seen{ID: id, Err: h.m.Failure(id, wire.Corrupt(h.m.Key(id), fmt.Errorf("%w: an entry of %s has this id: %v", ErrCorrupt, h.index.Name(), bad)))}
 		damaged = append(damaged, recs[i].Err)
 	}
 	seen, err := h.m.SeeAs(ctx, s, families, good, at)
@@ -129,7 +129,7 @@ func (h host) Each(ctx context.Context, f func([]*plug.Seen) error) error {
 
 func (h host) Keep(ctx context.Context, s kv.Store, rec *plug.Seen, mark []byte) error {
 	env := *rec.Envelope
-	env.SetMark(h.Index.Name(), mark)
+	env.SetMark(h.index.Name(), mark)
 	env.Rev++
 	_, err := kv.One(ctx, s, h.m.Store(rec, &env))
 	return err
@@ -144,7 +144,7 @@ func (h host) Meet(id, place string, past uint64) {
 }
 
 func (h host) Mend(ctx context.Context, s kv.Store, id, place string, past uint64) error {
-	return h.m.Repair(ctx, s, id, past, []envelope.Touched{{Index: h.Index.Name(), Places: []string{place}}}, false)
+	return h.m.Repair(ctx, s, id, past, []envelope.Touched{{Index: h.index.Name(), Places: []string{place}}}, false)
 }
 
 func (h host) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {

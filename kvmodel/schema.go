@@ -99,17 +99,13 @@ func (s *IndexSpec[T, V]) Limit(rec *T) error {
 
 // textsOf returns the texts of values, without duplicates and empty ones.
 func textsOf[V any](key KeyOf[V], values []V) []string {
-	var texts []string
-	var known wire.TextSet
+	texts := wire.Sized(len(values))
 	for _, v := range values {
-		if key.Empty(v) {
-			continue
-		}
-		if text := key.Text(v); known.Add(text) {
-			texts = append(texts, text)
+		if !key.Empty(v) {
+			texts.Add(key.Text(v))
 		}
 	}
-	return texts
+	return texts.All()
 }
 
 // By selects the rings or boards of a record in an index with one for each value. An empty value

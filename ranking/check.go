@@ -220,7 +220,7 @@ func (c *core) allOf(ctx context.Context, trees []boardKey) (map[string][]string
 	err := c.host.Each(ctx, func(recs []*plug.Seen) error {
 		for _, rec := range recs {
 			for by := range ids {
-				if stateOf(by, rec).In {
+				if c.stateOf(by, rec).In {
 					ids[by] = append(ids[by], rec.ID)
 				}
 			}

@@ -184,8 +184,14 @@ func (c *core) soon(work func(context.Context, kv.Store) error) {
 
 func (c *core) atomic() bool { return kv.PowersOf(c.host.Store()).Atomic != nil }
 
-func stateOf(by string, rec *plug.Seen) keytree.State {
-	return stateIn(by, rec.Places, rec.Rev)
+// stateOf needs no places in rec.
+func (c *core) stateOf(by string, rec *plug.Seen) keytree.State {
+	if rec.Value != nil {
+		if all, p := c.where(rec.Value); p.wrong == "" && slices.Contains(all, by) {
+			return keytree.State{In: true, Score: p.score, Ver: rec.Rev}
+		}
+	}
+	return keytree.State{Ver: rec.Rev}
 }
 
 func stateIn(by string, places []string, rev uint64) keytree.State {
@@ -229,7 +235,7 @@ type fieldTruth struct {
 
 // An ErrCorrupt of States names the damaged records.
 func (ft fieldTruth) States(ctx context.Context, s kv.Store, ids []string) ([]keytree.State, error) {
-	recs, err := ft.c.host.See(ctx, s, ids...)
+	recs, err := ft.c.host.SeeMarks(ctx, s, ids...)
 	if err != nil && !wire.IsCorrupt(err) {
 		return nil, err
 	}
@@ -242,7 +248,7 @@ func (ft fieldTruth) States(ctx context.Context, s kv.Store, ids []string) ([]ke
 			states[i].Broken = rec.Err
 			continue
 		}
-		states[i] = stateOf(ft.by, rec)
+		states[i] = ft.c.stateOf(ft.by, rec)
 		states[i].Value = rec.Value
 		states[i].Apart = !states[i].In && rec.Value != nil
 	}

@@ -210,7 +210,7 @@ func (f *counted) look(ctx context.Context, s kv.Store, by string, at time.Time,
 	var recs []*plug.Seen
 	var counts []int64
 	works := []func(kv.Store) error{
-		func(s kv.Store) (err error) { recs, err = f.host.See(ctx, s, ids...); return err },
+		func(s kv.Store) (err error) { recs, err = f.host.SeeMarks(ctx, s, ids...); return err },
 	}
 	if !f.scored {
 		works = append(works, func(s kv.Store) (err error) { counts, err = f.counts(ctx, s, ids, at); return err })
@@ -220,7 +220,7 @@ func (f *counted) look(ctx context.Context, s kv.Store, by string, at time.Time,
 	}
 	to := make([]keytree.State, len(recs))
 	for i, rec := range recs {
-		to[i] = stateOf(by, rec)
+		to[i] = f.stateOf(by, rec)
 		if !f.scored {
 			to[i].Score, to[i].In = keytree.FromInt(counts[i]).WithTie(to[i].Score.Tie()), to[i].In && counts[i] != tally.None
 		}

@@ -68,7 +68,7 @@ func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 		if p.wrong != "" {
 			return nil
 		}
-		due, err := x.now(p.by).Tidy(ctx, s, keytree.Tidying{ID: m.ID, Score: p.score, Now: stateOf(p.by, recs[0])})
+		due, err := x.now(p.by).Tidy(ctx, s, keytree.Tidying{ID: m.ID, Score: p.score, Now: x.stateOf(p.by, recs[0])})
 		err = x.reports.finish(ctx, s, due, err, x.reports.now)
 		x.noteLoss(p.by, x.host.DB().Now())
 		return err
@@ -103,7 +103,7 @@ func (x exact) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []
 		if p.wrong != "" {
 			return nil
 		}
-		due, err := x.now(p.by).Repair(ctx, s, rec.ID, p.score, stateOf(p.by, rec))
+		due, err := x.now(p.by).Repair(ctx, s, rec.ID, p.score, x.stateOf(p.by, rec))
 		return x.reports.finish(ctx, s, due, err, x.reports.now)
 	})
 }
@@ -127,7 +127,7 @@ func (x exact) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]st
 	err := perBoard(ctx, s, all, func(s kv.Store, by string, some []placed) error {
 		ids, states := make([]string, len(some)), make([]keytree.State, len(some))
 		for k, p := range some {
-			ids[k], states[k] = recs[p.rec].ID, stateOf(by, recs[p.rec])
+			ids[k], states[k] = recs[p.rec].ID, stateIn(by, recs[p.rec].Places, recs[p.rec].Rev)
 		}
 		has, err := x.now(by).Has(ctx, s, ids, states)
 		for k := range has {

@@ -83,13 +83,13 @@ func (p part) want(keep func(plug.Record) bool) keytree.Want {
 // records reads the model's records of members with records of their own. A member counts only
 // while its model's record belongs on the board.
 func (p part) records(ctx context.Context, s kv.Store, ids []string) ([]any, error) {
-	recs, err := p.host.See(ctx, s, ids...)
+	recs, err := p.host.SeeMarks(ctx, s, ids...)
 	if err != nil {
 		return nil, err
 	}
 	values := make([]any, len(recs))
 	for i, rec := range recs {
-		if stateOf(p.by, rec).In {
+		if p.stateOf(p.by, rec).In {
 			values[i] = rec.Value
 		}
 	}

@@ -134,12 +134,12 @@ func (p part) strays(ctx context.Context, s kv.Store) (strays []string, err erro
 		if err != nil {
 			return nil, err
 		}
-		recs, err := p.host.See(ctx, s, some...)
+		recs, err := p.host.SeeMarks(ctx, s, some...)
 		if recs == nil {
 			return nil, err
 		}
 		for i, rec := range recs {
-			if states[i].In && !rec.Damaged() && !stateOf(p.by, rec).In {
+			if states[i].In && !rec.Damaged() && !p.stateOf(p.by, rec).In {
 				strays = append(strays, rec.ID)
 			}
 		}

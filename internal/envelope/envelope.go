@@ -281,10 +281,9 @@ func Merge(all []Touched, t Touched) []Touched {
 	}
 	known := wire.SetOf(all[i].Places)
 	for _, place := range t.Places {
-		if known.Add(place) {
-			all[i].Places = append(all[i].Places, place)
-		}
+		known.Add(place)
 	}
+	all[i].Places = known.All()
 	return all
 }
 

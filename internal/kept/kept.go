@@ -3,7 +3,6 @@ package kept
 
 import (
 	"hash/maphash"
-	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,27 +28,31 @@ type shard struct {
 	drops [1 << 8]uint32 // also separates changing fields from those that each get reads
 
 	mu    sync.Mutex // needed for changes
-	free  []int
+	n     int        // slots
 	hand  int
 	size  int
 	limit int
 }
 
-// table finds slots. The garbage collector scans only these, in the order in which they were made.
-type table struct {
-	places []place // a power of two, more than there are slots
-	slots  []atomic.Pointer[slot]
+// table finds slots. Its length is a power of two, and at most five eighths of it are used.
+type table []place
+
+// place has the hash of its slot beside it, for the processor's cache. The search for a hash begins
+// at its home and ends at a free place.
+type place struct {
+	hash atomic.Uint64 // 0: free
+	slot atomic.Pointer[slot]
 }
 
-// place is a hash and the number of its slot. The search for a hash begins at its home and ends at
-// a free place.
-type place struct{ atomic.Uint64 }
+func (p *place) set(at *slot) {
+	p.slot.Store(at)
+	p.hash.Store(at.hash)
+}
 
-const free = 0
-
-func tag(hash uint64, slot int) uint64 { return hash&^math.MaxUint32 | uint64(slot+1) }
-
-func slotIn(tag uint64) int { return int(tag&math.MaxUint32) - 1 }
+func (p *place) free() {
+	p.hash.Store(0)
+	p.slot.Store(nil)
+}
 
 // slot is a key with its item. The fields that a get reads come first, for the processor's cache.
 type slot struct {
@@ -58,7 +61,6 @@ type slot struct {
 	short [54]byte
 	Item
 	hash uint64
-	at   int
 	long string
 }
 
@@ -127,7 +129,7 @@ func New(bytes int) *Cache {
 
 func (c *Cache) of(key string) (*shard, uint64) {
 	hash := maphash.String(c.seed, key)
-	return &c.shards[hash%shards], hash / shards
+	return &c.shards[hash%shards], hash/shards | 1<<63
 }
 
 func (s *shard) dropsOf(hash uint64) *uint32 { return &s.drops[hash%uint64(len(s.drops))] }
@@ -196,22 +198,21 @@ func (s *shard) find(key string, hash uint64) *slot {
 		return nil
 	}
 	for i := t.home(hash); ; i = t.next(i) {
-		held := t.places[i].Load()
-		if held == free {
+		p := &(*t)[i]
+		switch p.hash.Load() {
+		case 0:
 			return nil
-		}
-		if held^hash > math.MaxUint32 {
-			continue
-		}
-		if at := t.slots[slotIn(held)].Load(); at != nil && at.is(key) {
-			return at
+		case hash:
+			if at := p.slot.Load(); at != nil && at.is(key) {
+				return at
+			}
 		}
 	}
 }
 
-func (t *table) home(hash uint64) int { return int(hash) & (len(t.places) - 1) }
+func (t table) home(hash uint64) int { return int(hash) & (len(t) - 1) }
 
-func (t *table) next(i int) int { return (i + 1) & (len(t.places) - 1) }
+func (t table) next(i int) int { return (i + 1) & (len(t) - 1) }
 
 // The caller of put holds mu.
 func (s *shard) put(key string, hash uint64, it *Item) {
@@ -224,44 +225,40 @@ func (s *shard) put(key string, hash uint64, it *Item) {
 	for s.size+size > s.limit {
 		s.turn()
 	}
-	if len(s.free) == 0 {
+	if t := s.table.Load(); t == nil || 8*s.n >= 5*len(*t) {
 		s.grow()
 	}
-	last := len(s.free) - 1
-	at.at, s.free = s.free[last], s.free[:last]
 	s.table.Load().put(at)
+	s.n++
 	s.size += size
 }
 
 func (s *shard) grow() {
-	old := s.table.Load()
-	if old == nil {
-		old = new(table)
+	var old table
+	if t := s.table.Load(); t != nil {
+		old = *t
 	}
-	n := len(old.slots)
-	more := &table{make([]place, max(16, 2*len(old.places))), make([]atomic.Pointer[slot], max(10, 2*n))}
-	for i := range old.slots {
-		more.put(old.slots[i].Load())
+	more := make(table, max(16, 2*len(old)))
+	for i := range old {
+		if at := old[i].slot.Load(); at != nil {
+			more.put(at)
+		}
 	}
-	for i := len(more.slots) - 1; i >= n; i-- {
-		s.free = append(s.free, i)
-	}
-	s.table.Store(more)
+	s.table.Store(&more)
 }
 
-func (t *table) put(at *slot) {
-	t.slots[at.at].Store(at)
+func (t table) put(at *slot) {
 	i := t.home(at.hash)
-	for t.places[i].Load() != free {
+	for t[i].hash.Load() != 0 {
 		i = t.next(i)
 	}
-	t.places[i].Store(tag(at.hash, at.at))
+	t[i].set(at)
 }
 
 func (s *shard) turn() {
-	slots := s.table.Load().slots
-	s.hand = (s.hand + 1) % len(slots)
-	if at := slots[s.hand].Load(); at != nil && !at.asked.Swap(false) {
+	t := *s.table.Load()
+	s.hand = t.next(s.hand)
+	if at := t[s.hand].slot.Load(); at != nil && !at.asked.Swap(false) {
 		s.remove(at)
 	}
 }
@@ -294,28 +291,28 @@ func (s *shard) remove(at *slot) {
 	if at == nil {
 		return
 	}
-	t := s.table.Load()
-	t.remove(at)
-	s.free = append(s.free, at.at)
+	s.table.Load().remove(at)
+	s.n--
 	s.size -= at.size()
 }
 
 // remove frees the place of a slot, and moves those behind it nearer to their homes.
-func (t *table) remove(at *slot) {
+func (t table) remove(at *slot) {
 	gap := t.home(at.hash)
-	for t.places[gap].Load() != tag(at.hash, at.at) {
+	for t[gap].slot.Load() != at {
 		gap = t.next(gap)
 	}
-	for i := t.next(gap); t.places[i].Load() != free; i = t.next(i) {
-		held := t.places[i].Load()
-		from := t.home(t.slots[slotIn(held)].Load().hash)
-		if mask := len(t.places) - 1; (i-from)&mask >= (i-gap)&mask {
-			t.places[gap].Store(held)
+	for i := t.next(gap); ; i = t.next(i) {
+		next := t[i].slot.Load()
+		if next == nil {
+			break
+		}
+		if mask := len(t) - 1; (i-t.home(next.hash))&mask >= (i-gap)&mask {
+			t[gap].set(next)
 			gap = i
 		}
 	}
-	t.places[gap].Store(free)
-	t.slots[at.at].Store(nil)
+	t[gap].free()
 }
 
 func (c *Cache) Empty() {
@@ -324,7 +321,7 @@ func (c *Cache) Empty() {
 		s := &c.shards[i]
 		s.mu.Lock()
 		s.table.Store(nil)
-		s.free, s.hand, s.size = nil, 0, 0
+		s.n, s.hand, s.size = 0, 0, 0
 		s.mu.Unlock()
 	}
 }

@@ -2,32 +2,48 @@ package wire
 
 import "slices"
 
-// TextSet is a set of texts. The zero TextSet is empty.
+// TextSet is a set of texts in the order of their addition. The zero TextSet is empty.
 type TextSet struct {
-	few  []string
-	many map[string]struct{} // replaces few if there are more than fewTexts
+	all []string
+	has map[string]struct{} // nil: scan all
 }
 
 // fewTexts is the number of texts up to which a scan is as fast as a map.
 const fewTexts = 16
 
-func SetOf(texts []string) (s TextSet) {
-	if len(texts) <= fewTexts {
-		s.few = texts[:len(texts):len(texts)]
-		return s
-	}
-	s.many = make(map[string]struct{}, len(texts))
-	for _, text := range texts {
-		s.many[text] = struct{}{}
+// SetOf returns a set that shares texts until the first Add.
+func SetOf(texts []string) TextSet {
+	s := TextSet{all: slices.Clip(texts)}
+	if len(texts) > fewTexts {
+		s.index()
 	}
 	return s
 }
 
-func (s *TextSet) Has(text string) bool {
-	if s.many == nil {
-		return slices.Contains(s.few, text)
+// Sized returns an empty set with room for n texts.
+func Sized(n int) TextSet { return TextSet{all: make([]string, 0, n)} }
+
+func (s *TextSet) index() {
+	s.has = make(map[string]struct{}, 2*len(s.all))
+	for _, text := range s.all {
+		s.has[text] = struct{}{}
 	}
-	_, has := s.many[text]
+}
+
+// All returns the texts, nil if there are none. The caller may change them if it uses the set no
+// more.
+func (s *TextSet) All() []string {
+	if len(s.all) == 0 {
+		return nil
+	}
+	return s.all
+}
+
+func (s *TextSet) Has(text string) bool {
+	if s.has == nil {
+		return slices.Contains(s.all, text)
+	}
+	_, has := s.has[text]
 	return has
 }
 
@@ -36,16 +52,10 @@ func (s *TextSet) Add(text string) bool {
 	if s.Has(text) {
 		return false
 	}
-	if s.many == nil && len(s.few) == fewTexts {
-		s.many = make(map[string]struct{}, 2*fewTexts)
-		for _, text := range s.few {
-			s.many[text] = struct{}{}
-		}
-	}
-	if s.many == nil {
-		s.few = append(s.few, text)
-	} else {
-		s.many[text] = struct{}{}
+	if s.all = append(s.all, text); s.has != nil {
+		s.has[text] = struct{}{}
+	} else if len(s.all) > fewTexts {
+		s.index()
 	}
 	return true
 }

@@ -48,11 +48,15 @@ func (s *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for i, get := range gets {
+		if get.Sparse && s.lacks(get.Key) {
+			results[i] = kv.Result{Err: kv.ErrNotFound}
+			continue
+		}
 		it := s.cache.Get(get.Key)
 		switch {
-		case it == nil && !s.lacks(get.Key):
+		case it == nil && (get.Sparse || !s.lacks(get.Key)):
 			return false
-		case it == nil || it.HasEnded(s.now()):
+		case it == nil, it.Ends != 0 && it.HasEnded(s.now()):
 			results[i] = kv.Result{Err: kv.ErrNotFound}
 		case get.Decode != nil && it.Decoded == nil:
 			return false

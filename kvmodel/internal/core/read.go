@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/ringtree/ringtree/internal/envelope"
@@ -28,31 +26,30 @@ func (m *Model) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids
 	if err != nil {
 		return nil, err
 	}
-	return m.seen(ids, results, nil)
+	return m.seen(ids, results)
 }
 
-// SeeAs is seeIn for an index, without Counts.
-func (m *Model) SeeAs(ctx context.Context, s kv.Store, families []kv.Family, ids []string, at *Placed) (recs []*plug.Seen, err error) {
+// SeeAs is seeIn for an index, without Counts. at, unless nil, is the index whose places are set.
+func (m *Model) SeeAs(ctx context.Context, s kv.Store, families []kv.Family, ids []string, at plug.Index) (recs []*plug.Seen, err error) {
 	err = kv.UseEach(ctx, s, m.Decoder, families, ids, func(results []kv.Result) (err error) {
-		recs, err = m.seen(ids, results, at)
+		recs, err = m.seen(ids, results)
 		for _, rec := range recs {
 			rec.Counts = nil
+			if at != nil {
+				rec.Places = Places(at, rec.Value)
+			}
 		}
 		return err
 	})
 	return recs, err
 }
 
-// seen decodes the results for ids. at, unless nil, is the index whose places are set.
-func (m *Model) seen(ids []string, results []kv.Result, at *Placed) ([]*plug.Seen, error) {
+// seen decodes the results for ids.
+func (m *Model) seen(ids []string, results []kv.Result) ([]*plug.Seen, error) {
 	recs, seen := make([]*plug.Seen, len(ids)), make([]plug.Seen, len(ids))
-	n := len(results) / max(len(ids), 1)
 	err := m.decodeEach(ids, results, func(i int, rec *plug.Seen) {
 		seen[i] = *rec
 		recs[i] = &seen[i]
-		if at != nil && rec.Value != nil {
-			recs[i].Places = at.places(rec.Value, results[i*n:][:n])
-		}
 	})
 	if err != nil && !wire.IsCorrupt(err) {
 		return nil, err
@@ -192,38 +189,7 @@ func (m *Model) decode(room *recordRoom, rec *plug.Seen, id string, r kv.Result)
 // keptRecord is a record in a store's cache.
 type keptRecord struct {
 	envelope envelope.Envelope
-	value    plug.Record                  // nil: deleted
-	places   []atomic.Pointer[keptPlaces] // of the indexes that have asked, by position
-}
-
-// keptPlaces are immutable.
-type keptPlaces struct {
-	counters []kv.Version
-	texts    []string
-}
-
-const keptPlacesBytes = 160
-
-type Placed struct {
-	Index plug.Index
-	At    int
-}
-
-func (p *Placed) places(v plug.Record, results []kv.Result) []string {
-	k, ok := results[0].Decoded.(*keptRecord)
-	if !ok || p.At >= len(k.places) {
-		return p.Index.Places(v)
-	}
-	is := func(r kv.Result, version kv.Version) bool { return r.Version == version }
-	if kept := k.places[p.At].Load(); kept != nil && slices.EqualFunc(results[1:], kept.counters, is) {
-		return kept.texts
-	}
-	kept := &keptPlaces{make([]kv.Version, len(results)-1), slices.Clip(p.Index.Places(v))}
-	for i, r := range results[1:] {
-		kept.counters[i] = r.Version
-	}
-	k.places[p.At].Store(kept)
-	return kept.texts
+	value    plug.Record // nil: deleted
 }
 
 func (m *Model) decodeKept(value []byte) (any, int, error) {
@@ -237,8 +203,8 @@ func (m *Model) decodeKept(value []byte) (any, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	k.value, k.places = v, make([]atomic.Pointer[keptPlaces], len(m.Indexes()))
-	return k, size + codec.Size(v, shared) + len(k.places)*keptPlacesBytes, nil
+	k.value = v
+	return k, size + codec.Size(v, shared), nil
 }
 
 func (m *Model) copyKept(room *recordRoom, rec *plug.Seen, version kv.Version, k *keptRecord) {
