@@ -86,9 +86,8 @@ func (l *lists) join(r plug.Model, db *kvmodel.DB, o listOptions) {
 		}
 		l.host = host
 		l.logs = newLogs(host.DB(), o)
-		l.logs.Key = func(place string) string {
-			return listKey.KeyOfText([]string{host.Model(), l.index}, plug.Bare(place))
-		}
+		keys := listKey.Family(host.Model(), l.index)
+		l.logs.Key = func(place string) string { return keys.Key(plug.Bare(place)) }
 		l.logs.Rebuilds, l.logs.Confirm, l.logs.Overdue = host.Rebuilds, l.confirm, l.reconsider
 		for i := range l.figures {
 			l.figures[i].Over(counted{l, i})

@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, beKilled(where))
 		os.Exit(1)
 	}
+	if what := os.Getenv(loaderVariable); what != "" {
+		fmt.Fprintln(os.Stderr, loadUntilKilled(what))
+		os.Exit(1)
+	}
 	if url := os.Getenv(recoverVariable); url != "" {
 		os.Exit(recoverAsChild(url))
 	}

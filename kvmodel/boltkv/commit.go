@@ -16,7 +16,8 @@ const (
 	maxTurns = 1000 // of a commit
 	maxBytes = 16 << 20
 
-	keptRoom = 1 << 20
+	keptRoom = 4 << 20 // bytes
+	keptUndo = 16 << 10
 )
 
 // batch is a commit in progress. Writers take turns with it, each on its own goroutine, so no
@@ -66,7 +67,7 @@ func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*bat
 			return nil, fail
 		}
 		if b.in == nil {
-			b.in, b.relaxed = &live{base: s.look(), changes: s.changes}, true
+			b.in, b.relaxed = &live{base: s.look(), changes: s.changes, undo: s.undo}, true
 		}
 		b.relaxed = b.relaxed && kv.IsRelaxed(ctx)
 		b.turns++
@@ -120,7 +121,7 @@ func (s *Store) finish(b *batch) *failure {
 	if b.in == nil {
 		return s.failed.Load()
 	}
-	defer clear(s.changes)
+	defer s.reuse(b.in)
 	if fail := s.failed.Load(); fail != nil {
 		return fail
 	}
@@ -131,6 +132,15 @@ func (s *Store) finish(b *batch) *failure {
 		return fail
 	}
 	return s.commit(b.in, s.opts.Durability == Synced && !b.relaxed)
+}
+
+// reuse keeps the room of in for the next batch.
+func (s *Store) reuse(in *live) {
+	clear(s.changes)
+	if s.undo = nil; cap(in.undo) <= keptUndo {
+		in.forget()
+		s.undo = in.undo
+	}
 }
 
 // commit appends the changes of in to the log, and then lets the readers see them.

@@ -80,7 +80,8 @@ type undone struct {
 
 // turn runs change, and undoes its writes if it fails, panics, or writes too much.
 func (l *live) turn(change func(*live) *failure) (fail *failure) {
-	l.undo, l.before, l.most = l.undo[:0], l.bytes, 0
+	l.forget()
+	l.before, l.most = l.bytes, 0
 	kept := false
 	defer func() {
 		if !kept {
@@ -102,7 +103,13 @@ func (l *live) takeBack() {
 			delete(l.changes, u.key)
 		}
 	}
-	l.undo, l.bytes, l.most = l.undo[:0], l.before, 0
+	l.forget()
+	l.bytes, l.most = l.before, 0
+}
+
+func (l *live) forget() {
+	clear(l.undo)
+	l.undo = l.undo[:0]
 }
 
 func (l *live) tooLarge() *failure {

@@ -99,7 +99,7 @@ func (l *Log) Close() error { return l.file.Close() }
 // ahead is the step by which the file grows: syncing bytes that it already has is faster.
 const ahead = 64 << 10
 
-const keptRoom = 1 << 20
+const keptRoom = 4 << 20
 
 // Append writes r and assigns its number. After an error other than ErrStuck, r never was and will
 // be written.
