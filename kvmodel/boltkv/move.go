@@ -218,7 +218,7 @@ func (s *Store) updateTree(f func(*tree)) error {
 	broken := onPage(func() {
 		t = s.tree(tx)
 		f(t)
-		t.fill()
+		t.end()
 		t.setState(func(st *state) { st.items += uint64(t.added) })
 		err = s.commitTree(tx)
 	})

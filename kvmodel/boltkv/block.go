@@ -1,0 +1,189 @@
+package boltkv
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// The tree has items in blocks, each under the key of its first item. A block is a mark, four bytes
+// of checksum, the length of its head as a varint, the head, and the values. The checksum covers
+// the first key, the mark and the head. The head has for each item but the first how many bytes its
+// key shares with the one before, the number of the others, and these; then for each item its
+// flags, its version, 8 bytes of expiry unless it never expires, the checksum of its key and plain
+// value, and the length of its value in the block.
+//
+// So a damaged value harms its own item, and those that have it in their dictionary. A damaged head
+// is a damaged page.
+
+const (
+	blockMark  = 0xe5
+	headBegin  = 1 + sumSize
+	isPacked   = 2
+	mostShared = 1 << 12 // A larger first value is alone in its block.
+
+	// blockSize is the largest size of a block with its key, unless it has one item. bbolt does not
+	// split pages of up to four values, so four must fit into a page, and into the 90 %
+	// of it that bbolt fills when it compacts.
+	blockSize   = 920
+	blockHeader = 16 + headBegin + 2 // Each takes 16 bytes of a page.
+	itemHeader  = 14
+
+	leastPacked = 16 // A shorter value is not worth the time.
+)
+
+var errBlock = errors.New("a block is damaged")
+
+// entry is an item of a block.
+type entry struct {
+	key     []byte
+	flags   byte
+	version kv.Version
+	expires int64
+	sum     uint32
+	stored  []byte // the value as in the block; nil: not packed yet
+	plain   []byte // nil: not unpacked yet, or damaged
+}
+
+// newEntry returns the entry of it. A damaged item stays damaged.
+func newEntry(key []byte, it item) entry {
+	e := entry{key: key, version: it.version, expires: it.expires, plain: it.value}
+	if e.plain == nil {
+		e.plain = []byte{}
+	}
+	e.sum = sumOf(key, e.plain)
+	if it.expires == 0 {
+		e.flags = isLasting
+	}
+	if it.damaged != nil {
+		e.sum = ^e.sum
+	}
+	return e
+}
+
+// unpack sets the plain value, if it can, in room if that is large enough.
+func (e *entry) unpack(room, dictionary []byte) {
+	if e.flags&isPacked == 0 {
+		e.plain = e.stored
+		return
+	}
+	n, size := binary.Uvarint(e.stored)
+	if size > 0 && n <= kv.MaxValue {
+		e.plain, _ = unpack(room, dictionary, e.stored[size:], int(n))
+	}
+}
+
+// shared returns the dictionary of the others in room, if e is the first of a block.
+func (e entry) shared(room []byte) []byte {
+	if e.flags&isPacked == 0 {
+		return append(room, e.stored...)
+	}
+	e.unpack(room, e.key)
+	return e.plain
+}
+
+// pack sets the stored value: packed if that saves an eighth of it.
+func (e *entry) pack(p *packer) {
+	e.stored, e.flags = e.plain, e.flags&^isPacked
+	if len(e.plain) < leastPacked {
+		return
+	}
+	packed := p.pack(binary.AppendUvarint(make([]byte, 0, len(e.plain)), uint64(len(e.plain))), e.key, e.plain)
+	if len(packed) <= len(e.plain)-len(e.plain)/8 {
+		e.stored, e.flags = packed, e.flags|isPacked
+	}
+}
+
+// blockReader reads the entries of a block. Their keys are valid until the next one.
+type blockReader struct {
+	entry
+	at           int // entries read
+	first        entry
+	head, values []byte
+	room         [kv.MaxKey]byte
+}
+
+// open returns false if the head is damaged.
+func (r *blockReader) open(first, buf []byte) bool {
+	if len(buf) < headBegin || buf[0] != blockMark {
+		return false
+	}
+	n, size := binary.Uvarint(buf[headBegin:])
+	begin := headBegin + size
+	if size <= 0 || n > uint64(len(buf)-begin) {
+		return false
+	}
+	r.head, r.values = buf[begin:begin+int(n)], buf[begin+int(n):]
+	r.at, r.version, r.first.key = 0, 0, first
+	return binary.BigEndian.Uint32(buf[1:]) == headSum(first, buf[:begin], r.head)
+}
+
+func headSum(first, begin, head []byte) uint32 {
+	sum := crc32.Update(sumOf(first, begin[:1]), castagnoli, begin[headBegin:])
+	return crc32.Update(sum, castagnoli, head)
+}
+
+// must is open, and panics like bbolt on a damaged page.
+func (r *blockReader) must(first, buf []byte) {
+	if !r.open(first, buf) {
+		panic(errBlock)
+	}
+}
+
+func (r *blockReader) next() bool {
+	if len(r.head) == 0 {
+		return false
+	}
+	if r.at++; r.at == 1 {
+		r.key = append(r.room[:0], r.first.key...)
+	} else {
+		shared := r.number()
+		r.key = append(r.key[:shared], r.bytes(r.number())...)
+	}
+	r.flags = r.bytes(1)[0]
+	more, size := binary.Varint(r.head)
+	r.version, r.head = r.version+kv.Version(more), r.head[size:]
+	r.expires = 0
+	if r.flags&isLasting == 0 {
+		r.expires = int64(binary.BigEndian.Uint64(r.bytes(8)))
+	}
+	r.sum = binary.BigEndian.Uint32(r.bytes(sumSize))
+	n := r.number()
+	r.stored, r.values, r.plain = r.values[:n:n], r.values[n:], nil
+	if r.at == 1 {
+		r.first.flags, r.first.stored = r.flags, r.stored
+	}
+	return true
+}
+
+func (r *blockReader) number() uint64 {
+	n, size := binary.Uvarint(r.head)
+	r.head = r.head[size:]
+	return n
+}
+
+func (r *blockReader) bytes(n uint64) (some []byte) {
+	some, r.head = r.head[:n], r.head[n:]
+	return some
+}
+
+// item returns the item of the current entry, whose key is key.
+func (r *blockReader) item(key []byte) item {
+	it := item{value: r.stored, version: r.version, expires: r.expires}
+	if r.flags&isPacked != 0 {
+		var room [2 << 10]byte
+		dictionary := room[:0]
+		if r.at > 1 {
+			dictionary = r.first.shared(dictionary)
+		}
+		e := r.entry
+		e.unpack(nil, append(dictionary, key...))
+		it.value, it.own = e.plain, true
+	}
+	if it.value == nil || r.sum != sumOf(key, it.value) {
+		return damagedItem(key, binary.BigEndian.AppendUint32(nil, r.sum), "its sum does not fit")
+	}
+	return it
+}
