@@ -63,25 +63,16 @@ func newEntry(key []byte, it item) entry {
 	return e
 }
 
-// unpack sets the plain value, if it can, in room if that is large enough.
-func (e *entry) unpack(room, dictionary []byte) {
+// unpack returns the plain value, in room if it is packed and room is large enough, or nil if it is
+// damaged.
+func (e *entry) unpack(room, dictionary []byte) (plain []byte) {
 	if e.flags&isPacked == 0 {
-		e.plain = e.stored
-		return
+		return e.stored
 	}
-	n, size := binary.Uvarint(e.stored)
-	if size > 0 && n <= kv.MaxValue {
-		e.plain, _ = unpack(room, dictionary, e.stored[size:], int(n))
+	if n, size := binary.Uvarint(e.stored); size > 0 && n <= kv.MaxValue {
+		plain, _ = unpack(room, dictionary, e.stored[size:], int(n))
 	}
-}
-
-// shared returns the dictionary of the others in room, if e is the first of a block.
-func (e entry) shared(room []byte) []byte {
-	if e.flags&isPacked == 0 {
-		return append(room, e.stored...)
-	}
-	e.unpack(room, e.key)
-	return e.plain
+	return plain
 }
 
 // pack sets the stored value: packed if that saves an eighth of it.
@@ -96,10 +87,12 @@ func (e *entry) pack(p *packer) {
 	}
 }
 
-// blockReader reads the entries of a block. Their keys are valid until the next one.
+// blockReader reads the entries of a block. It has their keys in room, so that it can stay on the
+// stack.
 type blockReader struct {
 	entry
 	at           int // entries read
+	length       int // of the key
 	first        entry
 	head, values []byte
 	room         [kv.MaxKey]byte
@@ -137,10 +130,10 @@ func (r *blockReader) next() bool {
 		return false
 	}
 	if r.at++; r.at == 1 {
-		r.key = append(r.room[:0], r.first.key...)
+		r.length = copy(r.room[:], r.first.key)
 	} else {
-		shared := r.number()
-		r.key = append(r.key[:shared], r.bytes(r.number())...)
+		shared := int(r.number())
+		r.length = shared + copy(r.room[shared:], r.bytes(r.number()))
 	}
 	r.flags = r.bytes(1)[0]
 	more, size := binary.Varint(r.head)
@@ -157,6 +150,9 @@ func (r *blockReader) next() bool {
 	}
 	return true
 }
+
+// fullKey is valid until the next entry.
+func (r *blockReader) fullKey() []byte { return r.room[:r.length] }
 
 func (r *blockReader) number() uint64 {
 	n, size := binary.Uvarint(r.head)
@@ -176,11 +172,9 @@ func (r *blockReader) item(key []byte) item {
 		var room [2 << 10]byte
 		dictionary := room[:0]
 		if r.at > 1 {
-			dictionary = r.first.shared(dictionary)
+			dictionary = append(dictionary, r.first.unpack(dictionary, r.first.key)...)
 		}
-		e := r.entry
-		e.unpack(nil, append(dictionary, key...))
-		it.value, it.own = e.plain, true
+		it.value, it.own = r.unpack(nil, append(dictionary, key...)), true
 	}
 	if it.value == nil || r.sum != sumOf(key, it.value) {
 		return damagedItem(key, binary.BigEndian.AppendUint32(nil, r.sum), "its sum does not fit")

@@ -75,11 +75,11 @@ func TestTree_HoldsWhatWasSet(t *testing.T) {
 				var r blockReader
 				tr.eachBlock(nil, 1<<30, func(first, buf []byte) {
 					for r.must(first, buf); r.next(); {
-						it, ok := tr.find(r.key)
+						it, ok := tr.find(r.fullKey())
 						if it.damaged != nil || !ok {
-							t.Fatalf("seed %d: %s: %+v, %v", seed, r.key, it, ok)
+							t.Fatalf("seed %d: %s: %+v, %v", seed, r.fullKey(), it, ok)
 						}
-						got[string(r.key)] = string(it.value)
+						got[string(r.fullKey())] = string(it.value)
 					}
 				})
 				for i := range 100 {

@@ -312,15 +312,15 @@ func (s *Store) keysFrom(ctx context.Context, from, begin []byte) (found []strin
 		for ; first != nil; first, buf = c.Next() {
 			for r.must(first, buf); r.next(); {
 				switch {
-				case bytes.Compare(r.key, from) < 0:
+				case bytes.Compare(r.fullKey(), from) < 0:
 					continue
-				case !bytes.HasPrefix(r.key, begin):
+				case !bytes.HasPrefix(r.fullKey(), begin):
 					next = nil
 					return
 				case len(found) == keysAtOnce:
 					return
 				}
-				found, next = append(found, string(r.key)), append(bytes.Clone(r.key), 0)
+				found, next = append(found, string(r.fullKey())), append(bytes.Clone(r.fullKey()), 0)
 			}
 		}
 		next = nil

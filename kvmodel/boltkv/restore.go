@@ -157,12 +157,12 @@ func changesIn(r commitlog.Record, f func(key string, buf []byte)) error {
 		each = func(first string, buf []byte) {
 			var b blockReader
 			for b.must(bytesOf(first), buf); b.next(); {
-				it := b.item(b.key)
+				it := b.item(b.fullKey())
 				if it.damaged != nil {
-					f(string(b.key), []byte{})
+					f(string(b.fullKey()), []byte{})
 					continue
 				}
-				f(string(b.key), it.encode(string(b.key), nil))
+				f(string(b.fullKey()), it.encode(string(b.fullKey()), nil))
 			}
 		}
 	}

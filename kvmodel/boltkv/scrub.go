@@ -96,13 +96,13 @@ func (t *tree) readFrom(sc *scrub) (next []byte) {
 	var r blockReader
 	return t.eachBlock(sc.at, scrubbedBytes, func(first, buf []byte) {
 		for r.must(first, buf); r.next(); {
-			if bytes.Compare(r.key, sc.at) < 0 {
+			if bytes.Compare(r.fullKey(), sc.at) < 0 {
 				continue
 			}
 			sc.seen++
 			sc.found.Items++
-			sc.filter.Add(r.key)
-			switch it, ok := t.find(r.key); {
+			sc.filter.Add(r.fullKey())
+			switch it, ok := t.find(r.fullKey()); {
 			case !ok:
 				sc.found.Missing++
 			case it.damaged != nil:

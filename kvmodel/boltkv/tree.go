@@ -15,12 +15,12 @@ type tree struct {
 	*Store
 	tx     *bolt.Tx
 	items  *bolt.Bucket
-	added  int64 // items added by the transaction, minus items removed
-	passed int64 // the same, in the part the scrub has read
-	grown  int   // bytes of items added by the transaction, minus those removed
-	swept  int   // expired items removed
-	block  block // being changed
-	empty  [][]byte
+	added  int64    // items added by the transaction, minus items removed
+	passed int64    // the same, in the part the scrub has read
+	grown  int      // bytes of items added by the transaction, minus those removed
+	swept  int      // expired items removed
+	block  *block   // being changed; nil in a transaction that reads
+	empty  [][]byte // blocks without items
 }
 
 func (s *Store) tree(tx *bolt.Tx) *tree {
@@ -42,7 +42,7 @@ func (t *tree) find(key []byte) (it item, ok bool) {
 		return item{}, false
 	}
 	for r.must(first, buf); r.next(); {
-		if order := bytes.Compare(r.key, key); order == 0 {
+		if order := bytes.Compare(r.fullKey(), key); order == 0 {
 			return r.item(key), true
 		} else if order > 0 {
 			break
@@ -122,7 +122,7 @@ func (t *tree) set(key, buf []byte) {
 
 // at returns the block in which key belongs.
 func (t *tree) at(key []byte) *block {
-	b := &t.block
+	b := t.block
 	if b.covers(key) {
 		return b
 	}
@@ -145,7 +145,7 @@ func (t *tree) at(key []byte) *block {
 // flush writes the changed block. A block without items stays until the end of the transaction, so
 // that bbolt has no pages without any.
 func (t *tree) flush() {
-	b := &t.block
+	b := t.block
 	if b.changed {
 		t.grown -= b.size
 		if b.first != nil && (len(b.entries) == 0 || !bytes.Equal(b.first, b.entries[0].key)) {

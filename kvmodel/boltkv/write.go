@@ -37,14 +37,15 @@ func (b *block) read(buf []byte) {
 	r := new(blockReader)
 	for r.must(b.first, buf); r.next(); {
 		e := r.entry
-		b.keys = append(b.keys, r.key...)
-		e.key = b.keys[len(b.keys)-len(r.key):]
+		b.keys = append(b.keys, r.fullKey()...)
+		e.key = b.keys[len(b.keys)-len(r.fullKey()):]
 		b.entries = append(b.entries, e)
 	}
 	b.shared = nil
 	if len(b.entries) > 0 {
-		b.shared = b.entries[0].shared(nil)
-		b.entries[0].plain = b.shared
+		first := &b.entries[0]
+		first.plain = first.unpack(nil, first.key)
+		b.shared = first.plain
 	}
 	b.isShared = true
 }
@@ -72,7 +73,7 @@ func (b *block) remove(i int) {
 // plain unpacks e, if it can.
 func (b *block) plain(e *entry) []byte {
 	if e.plain == nil {
-		e.unpack(nil, append(b.shared[:len(b.shared):len(b.shared)], e.key...))
+		e.plain = e.unpack(nil, append(b.shared[:len(b.shared):len(b.shared)], e.key...))
 	}
 	return e.plain
 }
