@@ -8,30 +8,38 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The tree has items in blocks, each under the key of its first item. A block is a mark, four bytes
-// of checksum, the length of its head as a varint, the head, and the values. The checksum covers
-// the first key, the mark and the head. The head has for each item but the first how many bytes its
-// key shares with the one before, the number of the others, and these; then for each item its
-// flags, its version, 8 bytes of expiry unless it never expires, the checksum of its key and plain
-// value, and the length of its value in the block.
+// The tree stores items in blocks, each under the key of its first item:
 //
-// So a damaged value harms its own item, and those that have it in their dictionary. A damaged head
-// is a damaged page.
+//	mark, 1 byte
+//	checksum of the first key, the mark and the head, 4 bytes
+//	length of the head, a varint
+//	head, for each item:
+//		unless it is the first one, the part of its key that the key before lacks: the number of
+//		bytes they share, the number of others, and these
+//		flags, 1 byte
+//		version, a varint: the difference from the one before
+//		expiry, 8 bytes, if it expires
+//		checksum of its key and its plain value, 4 bytes
+//		length of its value in the block, a varint
+//	values
+//
+// A damaged value harms its own item, and if it is the first one, those packed with it. A damaged
+// head is a damaged page.
 
 const (
-	blockMark  = 0xe5
-	headBegin  = 1 + sumSize
-	isPacked   = 2
-	mostShared = 1 << 12 // A larger first value is alone in its block.
+	blockMark = 0xe5
+	headBegin = 1 + sumSize
+	isPacked  = 2
 
-	// blockSize is the largest size of a block with its key, unless it has one item. bbolt does not
-	// split pages of up to four values, so four must fit into a page, and into the 90 %
-	// of it that bbolt fills when it compacts.
+	// blockSize is the largest size of a block in a page, unless it has one item. bbolt does not
+	// split a page of up to four, so four must fit, even into the 90 % of a page that bbolt fills
+	// when it compacts.
 	blockSize   = 920
-	blockHeader = 16 + headBegin + 2 // Each takes 16 bytes of a page.
-	itemHeader  = 14
+	blockHeader = 16 + headBegin + 2 // with the 16 bytes that bbolt adds
+	itemHeader  = 14                 // about
 
-	leastPacked = 16 // A shorter value is not worth the time.
+	leastPacked = 16      // A shorter value is not worth the time.
+	mostShared  = 2 << 10 // A larger first value is alone in its block.
 )
 
 var errBlock = errors.New("a block is damaged")
@@ -44,7 +52,7 @@ type entry struct {
 	expires int64
 	sum     uint32
 	stored  []byte // the value as in the block; nil: not packed yet
-	plain   []byte // nil: not unpacked yet, or damaged
+	plain   []byte // nil: not unpacked yet, or it cannot be
 }
 
 // newEntry returns the entry of it. A damaged item stays damaged.
@@ -63,8 +71,8 @@ func newEntry(key []byte, it item) entry {
 	return e
 }
 
-// unpack returns the plain value, in room if it is packed and room is large enough, or nil if it is
-// damaged.
+// unpack returns the plain value, or nil if it cannot be unpacked. A packed one is put into room if
+// that is large enough.
 func (e *entry) unpack(room, dictionary []byte) (plain []byte) {
 	if e.flags&isPacked == 0 {
 		return e.stored
@@ -169,7 +177,7 @@ func (r *blockReader) bytes(n uint64) (some []byte) {
 func (r *blockReader) item(key []byte) item {
 	it := item{value: r.stored, version: r.version, expires: r.expires}
 	if r.flags&isPacked != 0 {
-		var room [2 << 10]byte
+		var room [mostShared + kv.MaxKey]byte
 		dictionary := room[:0]
 		if r.at > 1 {
 			dictionary = append(dictionary, r.first.unpack(dictionary, r.first.key)...)

@@ -51,8 +51,8 @@ func (t *tree) find(key []byte) (it item, ok bool) {
 	return item{}, false
 }
 
-// blockOf moves c to the block in which key would be, and returns a nil key if all are behind it.
-// next is the block behind it, if c has met that.
+// blockOf moves c to the block with the range of key, and returns a nil key if all blocks are behind
+// it. next is the key of the next block if c has read that.
 func (t *tree) blockOf(c *bolt.Cursor, key []byte) (first, buf, next []byte) {
 	first, buf = c.Seek(key)
 	if !bytes.Equal(first, key) {
@@ -63,7 +63,7 @@ func (t *tree) blockOf(c *bolt.Cursor, key []byte) (first, buf, next []byte) {
 }
 
 // eachBlock calls f for about most bytes of blocks, and returns the key to continue at, nil at the
-// end. The first one may have items before from.
+// end. The first block may also have items before from.
 func (t *tree) eachBlock(from []byte, most int, f func(first, buf []byte)) (next []byte) {
 	c, size := t.items.Cursor(), 0
 	first, buf, _ := t.blockOf(c, from)
@@ -120,7 +120,7 @@ func (t *tree) set(key, buf []byte) {
 	}
 }
 
-// at returns the block in which key belongs.
+// at returns the block with the range of key, to be changed.
 func (t *tree) at(key []byte) *block {
 	b := t.block
 	if b.covers(key) {
@@ -142,8 +142,8 @@ func (t *tree) at(key []byte) *block {
 	return b
 }
 
-// flush writes the changed block. A block without items stays until the end of the transaction, so
-// that bbolt has no pages without any.
+// flush writes the changed block. Blocks without items stay until the end of the transaction, since
+// a cursor of bbolt does not go back over empty pages.
 func (t *tree) flush() {
 	b := t.block
 	if b.changed {
@@ -160,7 +160,7 @@ func (t *tree) flush() {
 	*b = block{entries: b.entries[:0], keys: b.keys}
 }
 
-// end writes the rest of the changes.
+// end writes the last block, and removes those without items.
 func (t *tree) end() {
 	t.flush()
 	for _, first := range t.empty {
@@ -178,17 +178,13 @@ func (t *tree) count(key []byte, by int64) {
 	}
 }
 
-// halfFull is the part of a page that bbolt moves to a new one when it halves a page. bbolt rounds it
-// up to a block.
-const halfFull = .4
-
 // fill sets how full bbolt leaves the pages that it splits. A page that grows by a few items is
 // halved, since more will come at random. One that grows by many is part of a run of keys in order,
 // which leaves no room.
 func (t *tree) fill() {
 	stats := t.tx.Stats()
 	grown := float64(max(t.grown, 0)) / float64(max(stats.GetNodeCount(), 1)) / float64(t.tx.DB().Info().PageSize)
-	t.items.FillPercent = 1 - halfFull/(1+grown)
+	t.items.FillPercent = 1 - .4/(1+grown) // Not .5, since bbolt rounds down to a block.
 }
 
 func (t *tree) expiry() *bolt.Bucket { return t.tx.Bucket(expiryBucket) }

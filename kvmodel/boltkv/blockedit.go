@@ -8,14 +8,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// block is a block while it is changed.
+// block is a block that is being changed.
 type block struct {
-	first     []byte // its key in the tree, nil if it is new
-	from, end []byte // the keys that belong to it, nil: all
+	first     []byte // its key in the tree; nil: it is new
+	from, end []byte // the range of its keys; nil: without a bound
 	entries   []entry
-	keys      []byte // the memory of their keys
-	shared    []byte // the dictionary of the stored values
-	isShared  bool   // by the first entry, still
+	keys      []byte // memory for the keys of entries
+	shared    []byte // the first value when it was read, with which the others were packed
+	isShared  bool   // it still is the first value
 	changed   bool
 	added     int
 	size      int // in the tree
@@ -25,7 +25,7 @@ func (b *block) covers(key []byte) bool {
 	return b.entries != nil && bytes.Compare(key, b.from) >= 0 && (b.end == nil || bytes.Compare(key, b.end) < 0)
 }
 
-// read sets the entries of b to those in buf.
+// read sets the entries of b to those in buf, if b is in the tree.
 func (b *block) read(buf []byte) {
 	b.entries, b.keys, b.size = b.entries[:0], b.keys[:0], len(b.first)+len(buf)
 	if b.entries == nil {
@@ -78,16 +78,17 @@ func (b *block) plain(e *entry) []byte {
 	return e.plain
 }
 
-// split calls f for each block of the entries.
+// split divides the entries into blocks, and calls f for each. If most of them are new, they are a
+// run of keys in order, which leaves no room. Others come at random, and the parts are equal.
 func (b *block) split(p *packer, f func(first, buf []byte)) {
-	run := b.added > len(b.entries)*3/4 // They are in order, and not at random.
+	isRun := b.added > len(b.entries)*3/4
 	for rest, isShared := b.entries, b.isShared; len(rest) > 0; isShared = false {
 		limit := blockSize
-		if !run {
+		if !isRun {
 			limit = blockSize * 8
 		}
 		buf, n := b.build(p, rest, isShared, limit)
-		if size := 16 + len(rest[0].key) + len(buf); !run && n > 1 && size > blockSize {
+		if size := 16 + len(rest[0].key) + len(buf); !isRun && n > 1 && size > blockSize {
 			parts := (size-1)/blockSize + 1
 			buf, n = b.build(p, rest, true, size/parts+itemHeader)
 		}
@@ -96,22 +97,23 @@ func (b *block) split(p *packer, f func(first, buf []byte)) {
 	}
 }
 
-// build encodes the first entries, at most limit bytes of them. isShared: their stored values are
-// those of this block.
+// build encodes the first n entries, at most limit bytes but at least one. If isShared, their stored
+// values were packed with the first one of these.
 func (b *block) build(p *packer, entries []entry, isShared bool, limit int) (buf []byte, n int) {
 	head, values := p.room[0][:0], p.room[1][:0]
 	var version kv.Version
-	p.share(nil)
-	for i := range entries {
+	for i, ready := 0, false; i < len(entries); i++ {
 		e := &entries[i]
-		if !isShared || e.stored == nil {
-			if b.plain(e) != nil {
-				e.pack(p)
+		if (!isShared || e.stored == nil) && b.plain(e) != nil {
+			if i == 0 {
+				p.share(nil)
+			} else if !ready {
+				p.share(entries[0].plain)
+				ready = true
 			}
+			e.pack(p)
 		}
-		if i == 0 {
-			p.share(b.plain(e))
-		} else {
+		if i > 0 {
 			shared := common(entries[i-1].key, e.key)
 			size := blockHeader + len(entries[0].key) + len(head) + len(values)
 			if size+itemHeader+len(e.key)-shared+len(e.stored) > limit || len(entries[0].plain) > mostShared {
