@@ -213,19 +213,28 @@ func itemsIn(t *testing.T, path string, now time.Time) (all []item) {
 	t.Helper()
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
 	must(t, err)
+	ends := make(map[string]time.Time)
 	err = db.View(func(tx *bolt.Tx) error {
-		return tx.Bucket([]byte("items")).ForEach(func(key, stored []byte) error {
-			it := item{Key: string(key)}
-			if expires := stored[0]&1 == 0; expires {
-				if it.TTL = time.Unix(0, int64(binary.BigEndian.Uint64(stored[9:]))).Sub(now); it.TTL <= 0 {
-					return nil
-				}
-			}
-			all = append(all, it)
+		return tx.Bucket([]byte("expiry")).ForEach(func(entry, _ []byte) error {
+			ends[string(entry[8:])] = time.Unix(0, int64(binary.BigEndian.Uint64(entry)))
 			return nil
 		})
 	})
 	must(t, errors.Join(err, db.Close()))
+	s := open(t, path, now)
+	err = kv.PowersOf(s).Keys(ctx, "", func(keys []string) error {
+		for _, key := range keys {
+			it := item{Key: key}
+			if end, ok := ends[key]; ok {
+				if it.TTL = end.Sub(now); it.TTL <= 0 {
+					continue
+				}
+			}
+			all = append(all, it)
+		}
+		return nil
+	})
+	must(t, errors.Join(err, s.Close()))
 	return all
 }
 

@@ -55,7 +55,7 @@ func (h *hold) writeItems(to *commitlog.Writer) error {
 		}
 		r := commitlog.Record{Items: true}
 		fail := h.view(func(t *tree) {
-			from = t.eachFrom(from, h.limits.copied, func(key, buf []byte) { r.Body = encodeChange(r.Body, key, buf) })
+			from = t.eachBlock(from, h.limits.copied, func(first, buf []byte) { r.Body = encodeChange(r.Body, first, buf) })
 		})
 		if fail != nil {
 			return fail

@@ -9,8 +9,8 @@
 //
 //   - One process uses a file at a time; a second one gets [ErrInUse].
 //   - A file never shrinks by itself; [Compact] rewrites it.
-//   - A damaged item is an ErrCorrupt with its key; others are not affected. All items are read at
-//     open and once a day, so that [Stats] reports damage first.
+//   - A damaged item is an ErrCorrupt with its key, and so are a few packed with it. All items are
+//     read at open and once a day, so that [Stats] reports damage first.
 //   - After a commit that may or may not be on disk, the store stops: its writes are unclear, and
 //     later ops are unavailable until the file is reopened.
 package boltkv

@@ -164,10 +164,10 @@ func TestStore_Backup_ItemsAreWrittenAFewAtATime(t *testing.T) {
 	must(s.Backup(t.Context(), &backup))
 	all := make(map[string]bool)
 	_, err := readBackup(t.Context(), bytes.NewReader(backup.Bytes()), func(r commitlog.Record) error {
-		if len(r.Body) > 1300 {
+		if len(r.Body) > 1000+blockSize {
 			t.Errorf("a record has %d bytes", len(r.Body))
 		}
-		return decodeChanges(r.Body, func(key string, _ []byte) { all[key] = true })
+		return changesIn(r, func(key string, _ []byte) { all[key] = true })
 	})
 	if err != nil || len(all) != 100 {
 		t.Errorf("the backup has %d items, %v", len(all), err)
@@ -236,8 +236,9 @@ func fullness(path string) (items int, full float64) {
 	defer db.Close()
 	must(db.View(func(tx *bolt.Tx) error {
 		stats := tx.Bucket(itemsBucket).Stats()
-		items, full = stats.KeyN, float64(stats.LeafInuse)/float64(stats.LeafAlloc)
-		return nil
+		st, err := stateOf(tx)
+		items, full = int(st.items), float64(stats.LeafInuse)/float64(stats.LeafAlloc)
+		return err
 	}))
 	return items, full
 }
@@ -249,7 +250,7 @@ func TestMove_FillsThePagesOfARunAndLeavesRoomInOthers(t *testing.T) {
 		number      func(i int) int
 		least, most float64
 	}{
-		"in order":  {func(i int) int { return i }, .9, 1},
+		"in order":  {func(i int) int { return i }, .8, 1},
 		"at random": {func(i int) int { return shuffled[i] }, .6, .85},
 	} {
 		t.Run(name, func(t *testing.T) {

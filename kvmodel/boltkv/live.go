@@ -57,8 +57,7 @@ func held(key string, buf []byte) (item, bool) {
 	if buf == nil {
 		return item{}, false
 	}
-	it := decode(bytesOf(key), buf)
-	return it.unpack(bytesOf(key)), true
+	return decode(bytesOf(key), buf), true
 }
 
 type live struct {

@@ -217,8 +217,9 @@ func (s *Store) updateTree(f func(*tree)) error {
 	id, t := tx.ID(), (*tree)(nil)
 	broken := onPage(func() {
 		t = s.tree(tx)
+		t.block = new(block)
 		f(t)
-		t.fill()
+		t.end()
 		t.setState(func(st *state) { st.items += uint64(t.added) })
 		err = s.commitTree(tx)
 	})

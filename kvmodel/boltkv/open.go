@@ -25,7 +25,7 @@ var (
 	idKey     = []byte("id")
 	stateKey  = []byte("state")
 
-	formatMark = []byte("3")
+	formatMark = []byte("4")
 )
 
 const lockWait = 700 * time.Millisecond

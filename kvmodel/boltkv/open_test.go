@@ -153,8 +153,8 @@ func TestOpen_WhatIsNoStoreIsDamagedAndLeftAlone(t *testing.T) {
 		}, "a bolt file of another program"},
 		"a later format": {func(path string) {
 			holding(need(os.ReadFile(storeFile(t))))(path)
-			changeTree(path, func(tx *bolt.Tx) error { return tx.Bucket(metaBucket).Put(formatKey, []byte("4")) })
-		}, `its format is "4", this program reads "3"`},
+			changeTree(path, func(tx *bolt.Tx) error { return tx.Bucket(metaBucket).Put(formatKey, []byte("5")) })
+		}, `its format is "5", this program reads "4"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "store.db")

@@ -1,10 +1,13 @@
 package boltkv
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
-// Values in the tree may be packed, as an LZ4 block with the key as its dictionary. Keys and values
-// repeat each other: a record has its id in its key, and all entries of a list have the value in
-// its key.
+// A value in a block may be packed, as an LZ4 block. Its dictionary is the value of the first item
+// and its own key. Neighbors are often alike, a record has its id in its key, and all entries of a
+// list have the value in its key.
 
 const (
 	leastMatch = 4         // shorter ones save nothing
@@ -17,17 +20,29 @@ const (
 
 // packer packs values, one after the other.
 type packer struct {
-	src  []byte
-	room []byte         // of the last value
-	last [1 << 11]int32 // by the hash of four bytes, where they were last, plus 1
+	src    []byte
+	shared int            // bytes of src that begin the dictionary of all values
+	first  [1 << 11]int32 // last, after these
+	last   [1 << 11]int32 // by the hash of four bytes, where they were last, plus 1
+	room   [2][]byte      // of build
+}
+
+// share begins the dictionaries of the next values.
+func (p *packer) share(dictionary []byte) {
+	p.src, p.shared = append(p.src[:0], dictionary...), len(dictionary)
+	clear(p.last[:])
+	for at := range len(dictionary) - leastMatch + 1 {
+		p.before(at)
+	}
+	p.first = p.last
 }
 
 // pack appends the packed value to dst.
 func (p *packer) pack(dst, key, value []byte) []byte {
-	p.src = append(append(p.src[:0], key...), value...)
-	clear(p.last[:])
-	done := len(key)
-	for at := 0; at <= len(p.src)-lastMatch; at++ {
+	p.src = append(append(p.src[:p.shared], key...), value...)
+	p.last = p.first
+	done := p.shared + len(key)
+	for at := max(p.shared-leastMatch+1, 0); at <= len(p.src)-lastMatch; at++ {
 		from := p.before(at)
 		if at < done || from < 0 || at-from > mostBack {
 			continue
@@ -75,9 +90,10 @@ func appendRest(dst []byte, n int) []byte {
 	return append(dst, byte(n))
 }
 
-// unpack returns a value of n bytes, false if the block is not one of n bytes.
-func unpack(key, block []byte, n int) (value []byte, ok bool) {
-	value = make([]byte, 0, n)
+// unpack returns a value of n bytes, in room if it is large enough, or false if the block is not one
+// of n bytes.
+func unpack(room, dictionary, block []byte, n int) (value []byte, ok bool) {
+	value = slices.Grow(room[:0], n)
 	for len(block) > 0 {
 		token := int(block[0])
 		literals, rest, ok := lengthIn(token>>4, block[1:])
@@ -94,13 +110,13 @@ func unpack(key, block []byte, n int) (value []byte, ok bool) {
 		from := len(value) - int(binary.LittleEndian.Uint16(block))
 		match, rest, ok := lengthIn(token&mostInToken, block[2:])
 		match += leastMatch
-		if !ok || from == len(value) || from < -len(key) || match > n-len(value) {
+		if !ok || from == len(value) || from < -len(dictionary) || match > n-len(value) {
 			return nil, false
 		}
 		for block = rest; match > 0; {
 			some := value[max(from, 0):]
 			if from < 0 {
-				some = key[len(key)+from:]
+				some = dictionary[len(dictionary)+from:]
 			}
 			some = some[:min(len(some), match)]
 			value = append(value, some...)

@@ -16,7 +16,7 @@ func TestPack_UnpacksToWhatItWas(t *testing.T) {
 	check := func(key, value []byte) {
 		t.Helper()
 		block := packed(key, value)
-		if got, ok := unpack(key, block, len(value)); !ok || !bytes.Equal(got, value) {
+		if got, ok := unpack(nil, key, block, len(value)); !ok || !bytes.Equal(got, value) {
 			t.Fatalf("%q under %q: packed %x, unpacked %q, %v", value, key, block, got, ok)
 		}
 	}
@@ -64,12 +64,12 @@ func TestUnpack_HostileBlocksAreRefused(t *testing.T) {
 			bad[rng.IntN(len(bad))] = byte(rng.Uint32())
 		}
 		bad = bad[:rng.IntN(len(bad)+1)]
-		if got, ok := unpack(key, bad, len(value)); ok && len(got) != len(value) {
+		if got, ok := unpack(nil, key, bad, len(value)); ok && len(got) != len(value) {
 			t.Fatalf("%x: %d bytes", bad, len(got))
 		}
 	}
 	for n := range block {
-		if _, ok := unpack(key, block[:n], len(value)); ok {
+		if _, ok := unpack(nil, key, block[:n], len(value)); ok {
 			t.Errorf("the first %d bytes of a block are accepted", n)
 		}
 	}

@@ -246,7 +246,7 @@ func (s *Store) walk(ctx context.Context, begin, after string, f func([]string) 
 // nil. It searches byte by byte, and may skip several pages.
 func (s *Store) behind(from []byte) (key []byte) {
 	canRead := func(at []byte) bool {
-		return bytes.Compare(at, from) >= 0 && s.view(func(t *tree) { t.items.Cursor().Seek(at) }) == nil
+		return bytes.Compare(at, from) >= 0 && s.view(func(t *tree) { t.find(at) }) == nil
 	}
 	last := bytes.Repeat([]byte{0xff}, kv.MaxKey)
 	for len(key) <= kv.MaxKey {
@@ -307,12 +307,24 @@ func (s *Store) keysFrom(ctx context.Context, from, begin []byte) (found []strin
 	}
 	next = from
 	fail = s.view(func(t *tree) {
+		var r blockReader
 		c := t.items.Cursor()
-		key, _ := c.Seek(from)
-		for ; bytes.HasPrefix(key, begin) && key != nil; key, _ = c.Next() {
-			found, next = append(found, string(key)), append(bytes.Clone(key), 0)
-			if len(found) == keysAtOnce {
-				return
+		first, buf, _ := t.blockOf(c, from)
+		if first == nil {
+			first, buf = c.First()
+		}
+		for ; first != nil; first, buf = c.Next() {
+			for r.must(first, buf); r.next(); {
+				switch {
+				case bytes.Compare(r.fullKey(), from) < 0:
+					continue
+				case !bytes.HasPrefix(r.fullKey(), begin):
+					next = nil
+					return
+				case len(found) == keysAtOnce:
+					return
+				}
+				found, next = append(found, string(r.fullKey())), append(bytes.Clone(r.fullKey()), 0)
 			}
 		}
 		next = nil

@@ -91,8 +91,8 @@ type builder struct {
 
 func (b *builder) add(r commitlog.Record) error {
 	b.point = point{max(b.seq, r.Seq), max(b.time, r.Time), max(b.version, r.Version)}
-	if err := decodeChanges(r.Body, b.set); err != nil {
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	if err := changesIn(r, b.set); err != nil {
+		return err
 	}
 	if b.table.bytes < b.limits.turn {
 		return nil
@@ -137,7 +137,7 @@ func (found *Snapshot) count(r commitlog.Record) error {
 	if !r.Items {
 		found.Commits++
 	}
-	err := decodeChanges(r.Body, func(key string, buf []byte) {
+	return changesIn(r, func(key string, buf []byte) {
 		if buf == nil {
 			return
 		}
@@ -148,8 +148,27 @@ func (found *Snapshot) count(r commitlog.Record) error {
 			found.Damaged++
 		}
 	})
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
+}
+
+// changesIn calls f for each change in a record of commits, or for each item in one of blocks.
+func changesIn(r commitlog.Record, f func(key string, buf []byte)) error {
+	each := f
+	if r.Items {
+		each = func(first string, buf []byte) {
+			var b blockReader
+			for b.must(bytesOf(first), buf); b.next(); {
+				it := b.item(b.fullKey())
+				if it.damaged != nil {
+					f(string(b.fullKey()), []byte{})
+					continue
+				}
+				f(string(b.fullKey()), it.encode(string(b.fullKey()), nil))
+			}
+		}
+	}
+	var err error
+	if broken := onPage(func() { err = decodeChanges(r.Body, each) }); cmp.Or(err, broken) != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, cmp.Or(err, broken))
 	}
 	return nil
 }

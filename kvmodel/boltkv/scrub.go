@@ -93,15 +93,21 @@ func (t *tree) readFrom(sc *scrub) (next []byte) {
 	if sc.found.Damaged > 0 {
 		sc.filter = nil // Keys not read here may have items.
 	}
-	return t.eachFrom(sc.at, scrubbedBytes, func(key, _ []byte) {
-		sc.seen++
-		sc.found.Items++
-		sc.filter.Add(key)
-		switch it, ok := t.find(key); {
-		case !ok:
-			sc.found.Missing++
-		case it.damaged != nil:
-			sc.found.Damaged++
+	var r blockReader
+	return t.eachBlock(sc.at, scrubbedBytes, func(first, buf []byte) {
+		for r.must(first, buf); r.next(); {
+			if bytes.Compare(r.fullKey(), sc.at) < 0 {
+				continue
+			}
+			sc.seen++
+			sc.found.Items++
+			sc.filter.Add(r.fullKey())
+			switch it, ok := t.find(r.fullKey()); {
+			case !ok:
+				sc.found.Missing++
+			case it.damaged != nil:
+				sc.found.Damaged++
+			}
 		}
 	})
 }

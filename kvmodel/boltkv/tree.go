@@ -15,10 +15,12 @@ type tree struct {
 	*Store
 	tx     *bolt.Tx
 	items  *bolt.Bucket
-	added  int64 // items added by the transaction, minus items removed
-	passed int64 // the same, in the part the scrub has read
-	grown  int   // bytes of items added by the transaction, minus those removed
-	swept  int   // expired items removed
+	added  int64    // items added by the transaction, minus items removed
+	passed int64    // the same, in the part the scrub has read
+	grown  int      // bytes of items added by the transaction, minus those removed
+	swept  int      // expired items removed
+	block  *block   // being changed; nil in a transaction that reads
+	empty  [][]byte // blocks without items
 }
 
 func (s *Store) tree(tx *bolt.Tx) *tree {
@@ -30,27 +32,50 @@ func (t *tree) get(key []byte) (it item, ok bool) {
 	if broken := onPage(func() { it, ok = t.find(key) }); broken != nil {
 		return damagedItem(key, nil, broken.Error()), true
 	}
-	return it.unpack(key), ok
+	return it, ok
 }
 
-func (t *tree) find(key []byte) (item, bool) {
-	buf := t.items.Get(key)
-	if buf == nil {
+func (t *tree) find(key []byte) (it item, ok bool) {
+	var r blockReader
+	first, buf, _ := t.blockOf(t.items.Cursor(), key)
+	if first == nil {
 		return item{}, false
 	}
-	return decode(key, buf), true
+	for r.must(first, buf); r.next(); {
+		if order := bytes.Compare(r.fullKey(), key); order == 0 {
+			return r.item(key), true
+		} else if order > 0 {
+			break
+		}
+	}
+	return item{}, false
 }
 
-// eachFrom calls f for about most bytes of items, and returns the key to continue at, nil at the
-// end.
-func (t *tree) eachFrom(from []byte, most int, f func(key, buf []byte)) (next []byte) {
+// blockOf moves c to the block with the range of key, and returns a nil key if all blocks are behind
+// it. next is the key of the next block if c has read that.
+func (t *tree) blockOf(c *bolt.Cursor, key []byte) (first, buf, next []byte) {
+	first, buf = c.Seek(key)
+	if !bytes.Equal(first, key) {
+		next = first
+		first, buf = c.Prev()
+	}
+	return first, buf, next
+}
+
+// eachBlock calls f for about most bytes of blocks, and returns the key to continue at, nil at the
+// end. The first block may also have items before from.
+func (t *tree) eachBlock(from []byte, most int, f func(first, buf []byte)) (next []byte) {
 	c, size := t.items.Cursor(), 0
-	for key, buf := c.Seek(from); key != nil; key, buf = c.Next() {
+	first, buf, _ := t.blockOf(c, from)
+	if first == nil {
+		first, buf = c.First()
+	}
+	for ; first != nil; first, buf = c.Next() {
 		if size > most {
-			return bytes.Clone(key)
+			return bytes.Clone(first)
 		}
-		size += len(key) + len(buf)
-		f(key, buf)
+		size += len(first) + len(buf)
+		f(first, buf)
 	}
 	return nil
 }
@@ -70,37 +95,80 @@ func onPage(f func()) (broken error) {
 }
 
 func (t *tree) set(key, buf []byte) {
-	t.unlist(key)
+	b := t.at(key)
+	i, found := b.find(key)
+	if found {
+		t.count(key, -1)
+		if old := b.entries[i].expires; old != 0 {
+			must(t.expiry().Delete(expiryKey(old, key)))
+		}
+	}
 	var it item
 	if buf != nil {
 		it = decode(key, buf)
 	}
 	if buf == nil || it.hasExpired(t.now()) {
-		must(t.items.Delete(key))
+		if found {
+			b.remove(i)
+		}
 		return
 	}
-	if it.pack(&t.packer, key) {
-		buf = it.encode(string(key), nil)
-	}
-	must(t.items.Put(key, buf))
-	t.grown += len(key) + len(buf)
+	b.put(newEntry(key, it))
 	t.count(key, 1)
 	if it.expires != 0 {
 		must(t.expiry().Put(expiryKey(it.expires, key), nil))
 	}
 }
 
-func (t *tree) unlist(key []byte) {
-	buf := t.items.Get(key)
-	if buf == nil {
-		return
+// at returns the block with the range of key, to be changed.
+func (t *tree) at(key []byte) *block {
+	b := t.block
+	if b.covers(key) {
+		return b
 	}
-	it := decode(key, buf)
-	t.count(key, -1)
-	t.grown -= len(key) + len(buf)
-	if it.expires != 0 {
-		must(t.expiry().Delete(expiryKey(it.expires, key)))
+	t.flush()
+	c := t.items.Cursor()
+	first, buf, next := t.blockOf(c, key)
+	b.from = first
+	if first == nil {
+		first, buf = c.First()
+		next = nil
 	}
+	if b.first = first; first != nil && next == nil {
+		next, _ = c.Next()
+	}
+	b.end = next
+	b.read(buf)
+	return b
+}
+
+// flush writes the changed block. Blocks without items stay until the end of the transaction, since
+// a cursor of bbolt does not go back over empty pages.
+func (t *tree) flush() {
+	b := t.block
+	if b.changed {
+		t.grown -= b.size
+		if b.first != nil && (len(b.entries) == 0 || !bytes.Equal(b.first, b.entries[0].key)) {
+			t.empty = append(t.empty, b.first)
+			must(t.items.Put(b.first, encodeBlock(b.first, nil, nil)))
+		}
+		b.split(&t.packer, func(first, buf []byte) {
+			must(t.items.Put(first, buf))
+			t.grown += len(first) + len(buf)
+		})
+	}
+	*b = block{entries: b.entries[:0], keys: b.keys}
+}
+
+// end writes the last block, and removes those without items.
+func (t *tree) end() {
+	t.flush()
+	for _, first := range t.empty {
+		if len(t.items.Get(first)) == len(encodeBlock(nil, nil, nil)) {
+			must(t.items.Delete(first))
+		}
+	}
+	t.fill()
 }
 
 func (t *tree) count(key []byte, by int64) {
@@ -116,7 +184,7 @@ func (t *tree) count(key []byte, by int64) {
 func (t *tree) fill() {
 	stats := t.tx.Stats()
 	grown := float64(max(t.grown, 0)) / float64(max(stats.GetNodeCount(), 1)) / float64(t.tx.DB().Info().PageSize)
-	t.items.FillPercent = 1 - bolt.DefaultFillPercent/(1+grown)
+	t.items.FillPercent = 1 - .4/(1+grown) // Not .5, since bbolt rounds down to a block.
 }
 
 func (t *tree) expiry() *bolt.Bucket { return t.tx.Bucket(expiryBucket) }
@@ -134,7 +202,8 @@ func (t *tree) sweep(limit int) {
 
 func (t *tree) removeListed(entry []byte) {
 	expires, key := splitExpiryKey(entry)
-	if buf := t.items.Get(key); buf != nil && decode(key, buf).expires == expires {
+	b := t.at(key)
+	if i, found := b.find(key); found && b.entries[i].expires == expires {
 		t.set(key, nil)
 		return
 	}
