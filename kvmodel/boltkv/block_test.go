@@ -114,3 +114,96 @@ func TestTree_HoldsWhatWasSet(t *testing.T) {
 		}
 	}
 }
+
+// Some bits of a packed value have no meaning.
+func TestBlock_FlippedBitNeverChangesAnItem(t *testing.T) {
+	s, update := newTree(t)
+	want := make(map[string]string)
+	update(func(tr *tree) {
+		for i := range 6 {
+			key := fmt.Sprintf("key:%06d", i)
+			it := item{value: fmt.Appendf(nil, "a record of %s with its text", key), version: 7}
+			if i%2 == 0 {
+				it.expires = 1 << 62
+			}
+			tr.set([]byte(key), it.encode(key, nil))
+			want[key] = string(it.value)
+		}
+	})
+	var first, block []byte
+	if fail := s.view(func(tr *tree) {
+		first, block = tr.items.Cursor().First()
+		first, block = bytes.Clone(first), bytes.Clone(block)
+	}); fail != nil {
+		t.Fatal(fail)
+	}
+	noticed := 0
+	for i := range len(block) * 8 {
+		flipped := bytes.Clone(block)
+		flipped[i/8] ^= 1 << (i % 8)
+		var r blockReader
+		if !r.open(first, flipped) {
+			noticed++
+			continue
+		}
+		for r.next() {
+			key := string(r.fullKey())
+			if it := r.item([]byte(key)); it.damaged != nil {
+				noticed++
+			} else if string(it.value) != want[key] {
+				t.Errorf("bit %d: %s holds %q", i, key, it.value)
+			}
+		}
+	}
+	if noticed < len(block)*7 {
+		t.Errorf("of %d bits %d are noticed", len(block)*8, noticed)
+	}
+	var r blockReader
+	if !r.open(first, block) || r.open([]byte("kez:000000"), block) {
+		t.Error("a block is read under another key, or not under its own")
+	}
+}
+
+// All items whose values were packed with a damaged one are damaged until they are written again.
+func TestTree_ItemsPackedWithADamagedOneStayDamagedUntilTheyAreWritten(t *testing.T) {
+	s, update := newTree(t)
+	const n = 5
+	key := func(i int) string { return fmt.Sprintf("key:%06d", i) }
+	set := func(tr *tree, i int, text string) {
+		it := item{value: fmt.Appendf(nil, "a long text that all of them have, but for its end: %s", text), version: 7}
+		tr.set([]byte(key(i)), it.encode(key(i), nil))
+	}
+	wantDamaged := func(what string, want ...int) {
+		t.Helper()
+		var got []int
+		if fail := s.view(func(tr *tree) {
+			for i := range n {
+				if it, ok := tr.find([]byte(key(i))); !ok || it.damaged != nil {
+					got = append(got, i)
+				}
+			}
+		}); fail != nil {
+			t.Fatal(fail)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v are damaged, want %v", what, got, want)
+		}
+	}
+	update(func(tr *tree) {
+		for i := range n {
+			set(tr, i, "old")
+		}
+		tr.flush()
+		buf := bytes.Clone(tr.items.Get([]byte(key(0))))
+		at := bytes.Index(buf, []byte("a long text"))
+		buf[at] = 'A'
+		must(tr.items.Put([]byte(key(0)), buf))
+	})
+	wantDamaged("a flipped bit", 0, 1, 2, 3, 4)
+	update(func(tr *tree) { set(tr, 2, "new") })
+	wantDamaged("another is written", 0, 1, 3, 4)
+	update(func(tr *tree) { set(tr, 0, "new") })
+	wantDamaged("the first is written", 1, 3, 4)
+	update(func(tr *tree) { tr.set([]byte(key(0)), nil); tr.set([]byte(key(1)), nil); set(tr, 3, "new") })
+	wantDamaged("others are removed", 0, 1, 4)
+}
