@@ -53,7 +53,7 @@ func (o tags) stocked(t *testing.T, n int, every, silence time.Duration, bytes i
 
 func (o tags) diagnosed(t *testing.T, mem *memkv.Store) (said []kv.Finding, writes int) {
 	t.Helper()
-	counted := kvmodel.Trace(shared(mem), func(_ context.Context, trip kvmodel.Trip) {
+	counted := kv.Trace(shared(mem), func(_ context.Context, trip kv.Trip) {
 		for i := range trip.Ops {
 			if trip.Ops[i].Kind.Writes() {
 				writes++

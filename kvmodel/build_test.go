@@ -412,11 +412,11 @@ func TestBuild_ARecordInConflictKeepsBackOnlyThatIndex(t *testing.T) {
 			t.Fatalf("got %v, want a DuplicatesError", err)
 		}
 		var got []string
-		owner := duplicates.Records[0].Taken.ID
-		for _, d := range duplicates.Records {
-			got = append(got, d.ID)
-			if d.Taken.Index != "ByCode" || d.Taken.ID != owner {
-				t.Errorf("%s is in conflict about %v", d.ID, d.Taken)
+		owner := duplicates.Records[0].ID
+		for _, taken := range duplicates.Records {
+			got = append(got, taken.By)
+			if taken.Index != "ByCode" || taken.ID != owner {
+				t.Errorf("%s is in conflict about %v", taken.By, taken)
 			}
 		}
 		var want []string
@@ -496,11 +496,11 @@ func TestBuild_SaysHowFarItIs(t *testing.T) {
 		var mu sync.Mutex
 		var heard []kvmodel.Build
 		s := &site{Store: mem, takes: 100 * time.Millisecond}
-		db := open(t, s, kvmodel.OnBuild(func(b kvmodel.Build) {
+		db := open(t, s, kvmodel.Observe(kvmodel.Hooks{Build: func(b kvmodel.Build) {
 			mu.Lock()
 			defer mu.Unlock()
 			heard = append(heard, b)
-		}))
+		}}))
 		v := plugged(db, "Code")
 		done := make(chan error)
 		go func() { done <- v.Rebuild(ctx) }()
@@ -526,7 +526,7 @@ func TestBuild_SaysHowFarItIs(t *testing.T) {
 		mu.Lock()
 		last := heard[len(heard)-1]
 		if diff := cmp.Diff(kvmodel.Build{Model: "Note", Indexes: []string{"ByCode"}, Done: 5000, Total: 5000}, last); diff != "" || len(heard) < 4 {
-			t.Errorf("OnBuild was called %d times, at last with (-want +got):\n%s", len(heard), diff)
+			t.Errorf("the hook was called %d times, at last with (-want +got):\n%s", len(heard), diff)
 		}
 		mu.Unlock()
 		other.undeploy(t)

@@ -2,7 +2,6 @@ package kvmodel
 
 import (
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
 )
 
@@ -17,9 +16,6 @@ type CounterOf[T any] struct {
 	Sum     bool // adds up a number of each member: see [DB.Sum]
 	Set     func(*T, int64)
 }
-
-// Counter counts something for each record of a model.
-type Counter = tally.Counter
 
 func newCounters[T any](db *DB, model string, all []CounterOf[T]) []core.Counter {
 	var counters []core.Counter

@@ -55,12 +55,9 @@ type CorruptError = wire.CorruptError
 type TakenError = core.TakenError
 
 // DuplicatesError lists the records that hold unique values of other records, so that an index
-// could not be built. It is an ErrExists and wraps a TakenError for each. The other indexes were
+// could not be built. It is an ErrExists and wraps its Records, whose By is the record to change. The other indexes were
 // built, unless More is not 0. Once the records are changed or deleted, call Rebuild.
 type DuplicatesError = rebuild.DuplicatesError
-
-// Duplicate is a record, by the text of its id, that holds a unique value of another.
-type Duplicate = rebuild.Duplicate
 
 // ItemError is the error of one item in a call for several, with its position.
 type ItemError struct {
@@ -72,27 +69,25 @@ func (e *ItemError) Error() string { return "item " + strconv.Itoa(e.Index) + ":
 
 func (e *ItemError) Unwrap() error { return e.Err }
 
-// MaxValues is the default limit of a record's values in one index; max= changes it.
-const MaxValues = 1000
+// maxValues is the default limit of a record's values in one index; max= changes it.
+const maxValues = 1000
 
-// TooManyValuesError means that a record has more values than an index accepts. It is an
-// ErrTooLarge.
-type TooManyValuesError struct {
-	Fields []string // fields of the values, or their method
-	Number int
-	Limit  int
+// tooMany means that a record has more values than an index accepts. It is an ErrTooLarge.
+type tooMany struct {
+	fields []string // fields of the values, or their method
+	number int
+	limit  int
 }
 
-func (e *TooManyValuesError) Error() string {
-	return fmt.Sprintf("%s has %d values; an index takes at most %d", strings.Join(e.Fields, ", "), e.Number, e.Limit)
+func (e *tooMany) Error() string {
+	return fmt.Sprintf("%s has %d values; an index takes at most %d", strings.Join(e.fields, ", "), e.number, e.limit)
 }
 
-// Is reports whether target is ErrTooLarge.
-func (e *TooManyValuesError) Is(target error) bool { return target == kv.ErrTooLarge }
+func (e *tooMany) Is(target error) bool { return target == kv.ErrTooLarge }
 
 func limited(number, limit int, fields func() []string) error {
-	if limit = cmp.Or(limit, MaxValues); number > limit {
-		return &TooManyValuesError{Fields: fields(), Number: number, Limit: limit}
+	if limit = cmp.Or(limit, maxValues); number > limit {
+		return &tooMany{fields: fields(), number: number, limit: limit}
 	}
 	return nil
 }
@@ -143,9 +138,9 @@ func ProblemsOf(err error) Problems {
 			all.Add(field, text)
 		}
 	}
-	if many, ok := errors.AsType[*TooManyValuesError](err); ok {
-		for _, field := range many.Fields {
-			all.Add(field, fmt.Sprintf("There are %d values; at most %d are allowed.", many.Number, many.Limit))
+	if many, ok := errors.AsType[*tooMany](err); ok {
+		for _, field := range many.fields {
+			all.Add(field, fmt.Sprintf("There are %d values; at most %d are allowed.", many.number, many.limit))
 		}
 	}
 	return all

@@ -22,7 +22,7 @@ func TestOnTrip_TellsOfTripsUntilItIsStopped(t *testing.T) {
 	}
 	listen := func() (keys *[]string, stop func()) {
 		keys = new([]string)
-		return keys, db.OnTrip(func(_ context.Context, trip kvmodel.Trip) {
+		return keys, db.OnTrip(func(_ context.Context, trip kv.Trip) {
 			for _, op := range trip.Ops {
 				if op.Key != "format:ringtree" {
 					*keys = append(*keys, op.Key)

@@ -25,11 +25,11 @@ func (o *told) say(what string) {
 
 func (o *told) hooks() kvmodel.Hooks {
 	return kvmodel.Hooks{
-		Verb: func(ctx context.Context, w kvmodel.Work) (context.Context, func()) {
+		Verb: func(ctx context.Context, w kv.Work) (context.Context, func()) {
 			o.say("begin " + w.String())
 			return ctx, func() { o.say("end " + w.String()) }
 		},
-		Trip: func(_ context.Context, trip kvmodel.Trip) { o.say("trip for " + trip.For.String()) },
+		Trip: func(_ context.Context, trip kv.Trip) { o.say("trip for " + trip.For.String()) },
 	}
 }
 

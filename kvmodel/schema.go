@@ -75,7 +75,7 @@ type IndexSpec[T, V any] struct {
 	Name   string   // BySlug: unique in the model, part of stored keys
 	Def    string   // when the definition changes, the index must be rebuilt
 	Fields []string // the indexed fields, for messages
-	Max    int      // maximum number of values of a record; 0: MaxValues
+	Max    int      // maximum number of values of a record; 0: 1000
 	Key    KeyOf[V]
 	Values func(*T) []V
 	If     func(*T) bool // selects the records in the index; nil: all
@@ -89,7 +89,7 @@ func (s *IndexSpec[T, V]) Places(rec *T) []string {
 	return textsOf(s.Key, s.Values(rec))
 }
 
-// Limit returns a *TooManyValuesError if rec has too many values.
+// Limit returns an ErrTooLarge if rec has too many values. ProblemsOf knows it.
 func (s *IndexSpec[T, V]) Limit(rec *T) error {
 	if s.If != nil && !s.If(rec) {
 		return nil
@@ -119,7 +119,7 @@ type By[T, V any] struct {
 	Value  func(*T) V   // nil: use Values
 	Values func(*T) []V // duplicates count once
 	Field  string       // the field of Values, for messages
-	Max    int          // maximum number of values of a record; 0: MaxValues
+	Max    int          // maximum number of values of a record; 0: 1000
 }
 
 // Texts returns the texts of rec's values.
@@ -134,7 +134,7 @@ func (b By[T, V]) Texts(rec *T) []string {
 	return textsOf(b.Key, b.Values(rec))
 }
 
-// Limit returns a *TooManyValuesError if rec has too many values.
+// Limit returns an ErrTooLarge if rec has too many values. ProblemsOf knows it.
 func (b By[T, V]) Limit(rec *T) error {
 	if b.Values == nil {
 		return nil

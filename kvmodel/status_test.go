@@ -71,7 +71,6 @@ func TestProblemsOf_SaysWhatIsWrongWithFields(t *testing.T) {
 		{invalid, kvmodel.Problems{"title": "It is empty."}},
 		{fmt.Errorf("create: %w", taken), kvmodel.Problems{"slug": "“tea” is taken."}},
 		{both, kvmodel.Problems{"site": "These are taken together.", "path": "These are taken together."}},
-		{fmt.Errorf("create: %w", &kvmodel.TooManyValuesError{Fields: []string{"Tags"}, Number: 47_000, Limit: 1000}), kvmodel.Problems{"tags": "There are 47000 values; at most 1000 are allowed."}},
 		{errors.Join(invalid, taken), kvmodel.Problems{"title": "It is empty.", "slug": "“tea” is taken."}},
 		{kvmodel.ErrNotFound, kvmodel.Problems{}},
 		{nil, kvmodel.Problems{}},

@@ -10,18 +10,6 @@ import (
 // The parts of package kv an app needs every day, so that one import is enough. Each is the same
 // under both names.
 
-// Store holds the data: backends open it, and [Open] takes it.
-type Store = kv.Store
-
-// Cost is the load that some work put on a store.
-type Cost = kv.Cost
-
-// Trip is one request to the store, for a hook of [Trace].
-type Trip = kv.Trip
-
-// Work names the verb of a model or index that makes a request.
-type Work = kv.Work
-
 // Errors to compare with errors.Is; package kv documents exactly when each is returned.
 var (
 	ErrNotFound    = kv.ErrNotFound    // the record does not exist; the store said so
@@ -35,16 +23,6 @@ var (
 
 // Metered returns a context that counts the requests to stores made under it.
 func Metered(ctx context.Context) (context.Context, *kv.Meter) { return kv.Metered(ctx) }
-
-// Count returns a store that adds up the requests to s in the meter of each context. A DB returned
-// by [Open] already does so.
-func Count(s Store) Store { return kv.Count(s) }
-
-// Trace returns a store that shows each finished trip to hook.
-func Trace(s Store, hook func(context.Context, Trip)) Store { return kv.Trace(s, hook) }
-
-// Prefix returns a store whose keys all live under tenant in s.
-func Prefix(s Store, tenant string) (Store, error) { return kv.Prefix(s, tenant) }
 
 // NewID returns a random id of 26 characters that sorts by the time now.
 func NewID(now time.Time) string { return kv.NewID(now) }

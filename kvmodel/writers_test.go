@@ -33,7 +33,7 @@ func TestWriters_SayWhereTheyRunAndOfWhichRelease(t *testing.T) {
 		reader := start(t, plain(mem), kvmodel.ReadOnly()).ends(t)
 		w := onlyWriter(t, ctx, reader)
 		host, _ := os.Hostname()
-		if o := w.Origin; o.Host != host || o.PID != os.Getpid() || o.Release != "r 17" || !o.Since.Equal(began.Truncate(time.Second)) {
+		if o := w; o.Host != host || o.PID != os.Getpid() || o.Release != "r 17" || !o.Since.Equal(began.Truncate(time.Second)) {
 			t.Errorf("%+v", o)
 		}
 		if got := w.Called(time.Now()); !strings.HasSuffix(got, " (release r 17, since 3 h)") {

@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/example-app/demo"
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvfault"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 func TestKill_LeavesWhatTheHoodShowsAndNoPage(t *testing.T) {
 	for what, test := range map[string]struct {
-		store kvmodel.Store
+		store kv.Store
 		stale string
 	}{
 		"single keys":  {kvfault.SingleKeys(memkv.New(memkv.Options{})), "1 stale"},

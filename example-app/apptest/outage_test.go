@@ -15,7 +15,7 @@ import (
 
 // A mute store does not answer the writes that it performs.
 type frail struct {
-	kvmodel.Store
+	kv.Store
 	down, lost, mute atomic.Bool
 }
 
@@ -95,7 +95,7 @@ func TestPages_ShowTheRestWhileAPartIsBeingRebuilt(t *testing.T) {
 }
 
 // bare does not build indexes by itself.
-type bare struct{ kvmodel.Store }
+type bare struct{ kv.Store }
 
 func (b bare) Powers() kv.Powers { return kv.Powers{Unless: true, Walk: kv.PowersOf(b.Store).Walk} }
 func (bare) Close() error        { return nil }

@@ -7,7 +7,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// MaxID is kvmodel.MaxID.
+// MaxID is the maximum length of the text of an id, in bytes.
 const MaxID = 2048
 
 // TooLong returns the error for a text longer than most bytes. what is "an id" or the like. It

@@ -21,6 +21,9 @@ func CheckNumber(listing string, page, n int) error {
 	return CheckPage(listing, n)
 }
 
+// Pages returns how many pages of n items total items fill.
+func Pages(total, n int) int { return (total + n - 1) / n }
+
 // Ask returns how many entries a page of n items reads next, after found hits among looked entries;
 // 0 ends the page. The first trip reads n. The second reads twice what the hit rate requires, so it
 // is usually the last; each later one three times the entries read since the first. A page reads at

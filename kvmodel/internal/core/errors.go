@@ -12,7 +12,8 @@ type TakenError struct {
 	Index  string
 	Fields []string // or the method that returns the value
 	Value  string   // as text
-	ID     string
+	ID     string   // of the other record
+	By     string   // of the record that wants the value, if a build finds it
 
 	Private bool // the index is over a private field, so the error masks the value
 }

@@ -15,13 +15,8 @@ import (
 // be built. It is an ErrExists.
 type DuplicatesError struct {
 	Model   string
-	Records []Duplicate
+	Records []*core.TakenError
 	More    int // whose ids were lost with a process
-}
-
-type Duplicate struct {
-	ID    string // as text
-	Taken *core.TakenError
 }
 
 func (e *DuplicatesError) Error() string {
@@ -29,8 +24,8 @@ func (e *DuplicatesError) Error() string {
 	var b strings.Builder
 	what := cmp.Or(strings.Join(e.Indexes(), ", "), "indexes")
 	fmt.Fprintf(&b, "%s: %d records are in conflict, so %s cannot be built", e.Model, len(e.Records)+e.More, what)
-	for i, d := range e.Records[:min(len(e.Records), shown)] {
-		fmt.Fprintf(&b, "%s %s: %v", [2]string{":", ";"}[min(i, 1)], kv.Quote(d.ID), d.Taken)
+	for i, taken := range e.Records[:min(len(e.Records), shown)] {
+		fmt.Fprintf(&b, "%s %s: %v", [2]string{":", ";"}[min(i, 1)], kv.Quote(taken.By), taken)
 	}
 	if more := len(e.Records) + e.More - min(len(e.Records), shown); more > 0 {
 		fmt.Fprintf(&b, "; and %d more", more)
@@ -40,8 +35,8 @@ func (e *DuplicatesError) Error() string {
 
 func (e *DuplicatesError) Indexes() []string {
 	all := make(map[string]bool)
-	for _, d := range e.Records {
-		all[d.Taken.Index] = true
+	for _, taken := range e.Records {
+		all[taken.Index] = true
 	}
 	return slices.Sorted(maps.Keys(all))
 }
@@ -50,8 +45,8 @@ func (e *DuplicatesError) Is(target error) bool { return target == kv.ErrExists 
 
 func (e *DuplicatesError) Unwrap() []error {
 	errs := make([]error, len(e.Records))
-	for i, d := range e.Records {
-		errs[i] = d.Taken
+	for i, taken := range e.Records {
+		errs[i] = taken
 	}
 	return errs
 }

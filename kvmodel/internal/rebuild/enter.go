@@ -151,7 +151,7 @@ func (b *building) enterIDs(ctx context.Context, s kv.Store, ids []string) (live
 }
 
 // damaged is by id.
-func (b *building) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen) (duplicates []Duplicate, damaged map[string]error, err error) {
+func (b *building) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen) (duplicates []*core.TakenError, damaged map[string]error, err error) {
 	damaged = make(map[string]error)
 	taken := make([][]*core.TakenError, len(recs))
 	errs := kv.Each(ctx, s, recs, func(s kv.Store, i int, rec *plug.Seen) (err error) {
@@ -165,7 +165,8 @@ func (b *building) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen) 
 			return nil, nil, err
 		}
 		for _, t := range taken[i] {
-			duplicates = append(duplicates, Duplicate{recs[i].ID, t})
+			t.By = recs[i].ID
+			duplicates = append(duplicates, t)
 		}
 	}
 	return duplicates, damaged, nil
@@ -189,8 +190,8 @@ func (b *building) enterLosers(ctx context.Context) (*DuplicatesError, error) {
 		all.Records = append(all.Records, duplicates...)
 	}
 	b.state.Losers = slices.Sorted(maps.Keys(b.damaged))
-	for _, d := range all.Records {
-		b.state.Losers = append(b.state.Losers, d.ID)
+	for _, taken := range all.Records {
+		b.state.Losers = append(b.state.Losers, taken.By)
 	}
 	if len(all.Records) == 0 && all.More == 0 {
 		return nil, nil
