@@ -388,9 +388,10 @@ func boardsIn(places []string) (values []string, err error) {
 	return values, nil
 }
 
-var _ plug.Purger = (*counted)(nil)
-
-func (f *counted) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
+func (f *counted) Forget(ctx context.Context, s kv.Store, id string, _ uint64, places []string, fence func() error) error {
+	if fence == nil {
+		return nil
+	}
 	boards := []string{""}
 	if f.many {
 		var err error

@@ -3,7 +3,6 @@ package erase
 import (
 	"context"
 
-	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/internal/core"
@@ -34,12 +33,12 @@ func forget(ctx context.Context, m *core.Model, s kv.Store, id string) error {
 		works = append(works, func(s kv.Store) error { return m.DropHistory(ctx, s, id) })
 	}
 	for _, t := range core.Lost(rec) {
-		switch index := m.Index(t.Index).(type) {
-		case nil: // a process with this index may have something to clean there
+		index := m.Index(t.Index)
+		if index == nil { // a process with this index may have something to clean there
 			env.Lost = append(env.Lost, t)
-		case plug.Listing:
-			works = append(works, func(s kv.Store) error { return index.Forget(ctx, s, id, rec.Rev, t.Places) })
+			continue
 		}
+		works = append(works, func(s kv.Store) error { return index.Forget(ctx, s, id, rec.Rev, t.Places, nil) })
 	}
 	if err := work.FirstError(kv.Together(ctx, s, works...)...); err != nil || len(env.Lost) == len(rec.Envelope.Lost) {
 		return m.Failure(id, err)

@@ -94,7 +94,8 @@ func (p *purge) run() error {
 		return err
 	}
 	for _, index := range p.Indexes() {
-		if err := p.clear(index, core.PlacesOf(places, index.Name())); err != nil {
+		err := index.Forget(p.ctx, p.s, p.id, p.rev, core.PlacesOf(places, index.Name()), p.fence)
+		if err != nil {
 			return err
 		}
 	}
@@ -152,18 +153,6 @@ func (p *purge) fence() error {
 	err = p.Model.Fence(p.ctx, p.s, rec, 0)
 	p.rev = rec.Rev
 	return err
-}
-
-func (p *purge) clear(index plug.Index, places []string) error {
-	if f, ok := index.(plug.Listing); ok {
-		if err := f.Forget(p.ctx, p.s, p.id, p.rev, places); err != nil {
-			return err
-		}
-	}
-	if f, ok := index.(plug.Purger); ok {
-		return f.Purge(p.ctx, p.s, p.id, places, p.fence)
-	}
-	return nil
 }
 
 func (p *purge) dropNumbers() error {

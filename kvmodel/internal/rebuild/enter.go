@@ -142,9 +142,9 @@ func (b *building) enterIDs(ctx context.Context, s kv.Store, ids []string) (live
 	}
 	duplicates, damaged, err := b.enterAll(ctx, s, whole)
 	losers = slices.AppendSeq(losers, maps.Keys(damaged))
-	for _, d := range duplicates {
-		if !slices.Contains(losers, d.ID) {
-			losers = append(losers, d.ID)
+	for _, taken := range duplicates {
+		if !slices.Contains(losers, taken.By) {
+			losers = append(losers, taken.By)
 		}
 	}
 	return core.Living(recs), losers, err
