@@ -2,9 +2,13 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
+	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
@@ -132,4 +136,86 @@ func Sum(parts ...[]byte) uint32 {
 		sum = crc32.Update(sum, castagnoli, part)
 	}
 	return sum
+}
+
+// CorruptError names stored items that this module did not write. It is an ErrCorrupt.
+type CorruptError struct {
+	Keys []string // of the items in the DB's store
+	Err  error    // the fault
+}
+
+func (e *CorruptError) Error() string {
+	return codec.ErrCorrupt.Error() + " in " + strings.Join(e.Keys, ", ") + ": " + strings.TrimPrefix(e.Err.Error(), codec.ErrCorrupt.Error()+": ")
+}
+
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+func (e *CorruptError) Is(target error) bool { return target == codec.ErrCorrupt }
+
+// Corrupt returns err, the fault of the item under key, as a CorruptError; nil if err is nil.
+func Corrupt(key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &CorruptError{Keys: []string{key}, Err: err}
+}
+
+func IsCorrupt(err error) bool { return errors.Is(err, codec.ErrCorrupt) }
+
+// JoinCorrupt joins two errors about damaged items, each nil or from Corrupt.
+func JoinCorrupt(a, b error) error {
+	x, _ := errors.AsType[*CorruptError](a)
+	y, _ := errors.AsType[*CorruptError](b)
+	if x == nil || y == nil {
+		return cmp.Or(a, b)
+	}
+	return &CorruptError{Keys: slices.Concat(x.Keys, y.Keys), Err: x.Err}
+}
+
+// TextSet is a set of texts. The zero TextSet is empty.
+type TextSet struct {
+	few  []string
+	many map[string]struct{} // replaces few if there are more than fewTexts
+}
+
+// fewTexts is the number of texts up to which a scan is as fast as a map.
+const fewTexts = 16
+
+func SetOf(texts []string) (s TextSet) {
+	if len(texts) <= fewTexts {
+		s.few = texts[:len(texts):len(texts)]
+		return s
+	}
+	s.many = make(map[string]struct{}, len(texts))
+	for _, text := range texts {
+		s.many[text] = struct{}{}
+	}
+	return s
+}
+
+func (s *TextSet) Has(text string) bool {
+	if s.many == nil {
+		return slices.Contains(s.few, text)
+	}
+	_, has := s.many[text]
+	return has
+}
+
+// Add adds text, and reports whether it was new.
+func (s *TextSet) Add(text string) bool {
+	if s.Has(text) {
+		return false
+	}
+	if s.many == nil && len(s.few) == fewTexts {
+		s.many = make(map[string]struct{}, 2*fewTexts)
+		for _, text := range s.few {
+			s.many[text] = struct{}{}
+		}
+	}
+	if s.many == nil {
+		s.few = append(s.few, text)
+	} else {
+		s.many[text] = struct{}{}
+	}
+	return true
 }
