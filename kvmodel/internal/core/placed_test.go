@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -46,5 +47,41 @@ func TestPlaced_PlacesAreThoseOfTheRecordWithItsCounters(t *testing.T) {
 		if diff := cmp.Diff([]string{c.want}, p.places(c.v, c.results)); diff != "" {
 			t.Errorf("%s: mismatch (-want +got):\n%s", c.what, diff)
 		}
+	}
+}
+
+// A cascade that another process has ended is tried here no more, and no journal names it.
+func TestCascades_OneThatAnotherProcessHasEndedIsForgotten(t *testing.T) {
+	began := time.Now()
+	late := began.Add(times.Cascade)
+	var c cascades
+	c.Count("Topic", "ended", 3, began)
+	c.Count("Topic", "named", 2, began)
+	c.Count("Topic", "tried", 1, began)
+	c.Count("Topic", "tried", 0, late)
+	c.Keep(late, func(_, id string) bool { return id == "named" })
+	want := []Cascade{{Model: "Topic", ID: "named", Deleted: 2}, {Model: "Topic", ID: "tried", Deleted: 1}}
+	if diff := cmp.Diff(want, c.Now()); diff != "" {
+		t.Errorf("cascades mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestUncleaned_RemembersSoManyRecordsAndNoMore(t *testing.T) {
+	var u uncleaned
+	for i := range 3 * maxUncleaned {
+		u.Note(fmt.Sprint(i), uint64(i))
+	}
+	if len(u.revs) != maxUncleaned {
+		t.Errorf("%d records are remembered, want %d", len(u.revs), maxUncleaned)
+	}
+	last := fmt.Sprint(3*maxUncleaned - 1)
+	if got := u.Past(last); got != 3*maxUncleaned-1 {
+		t.Errorf("the rev of the last is %d", got)
+	}
+	for i := range 3 * maxUncleaned {
+		u.Forget(fmt.Sprint(i)) // Most are forgotten already.
+	}
+	if len(u.revs) != 0 || u.Past(last) != 0 {
+		t.Errorf("%d records are left", len(u.revs))
 	}
 }
