@@ -148,7 +148,7 @@ func (u *unique) find(ctx context.Context, s kv.Store, f *find) error {
 	}
 	owner, done, err := u.follow(ctx, s, f)
 	if !done && err == nil && owner != "" {
-		u.host.Meet(owner, f.place, 0)
+		u.host.MendSoon(owner, f.place, 0)
 	}
 	return err
 }

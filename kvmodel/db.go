@@ -148,7 +148,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		Owner: db.repairs, Known: db.watch.knownNow,
 		Archive: db.archive,
 		Lost:    db.linesLost,
-		Settle:  db.recountDoubtful,
+		Recount: db.recountDoubtful,
 		Looked:  db.forgetEnded,
 	})
 	if db.core.Losses != nil {
@@ -394,7 +394,7 @@ func (db *DB) deriveds() []*tally.Derived {
 func (db *DB) recountDoubtful(ctx context.Context) (bool, error) {
 	var errs []error
 	for _, d := range db.deriveds() {
-		errs = append(errs, d.Settle(ctx))
+		errs = append(errs, d.Recount(ctx))
 	}
 	return db.inDoubt() == 0, kv.Join(errs...)
 }

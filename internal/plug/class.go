@@ -71,8 +71,8 @@ type Class interface {
 
 	Mend(ctx context.Context, id string) error
 
-	// Settle removes the record id from places, by Windows, where it does not belong.
-	Settle(ctx context.Context, id string, places [][]string) error
+	// Remove removes the record id from places, by Windows, where it does not belong.
+	Remove(ctx context.Context, id string, places [][]string) error
 
 	Enlist(ctx context.Context, ids []string) error
 

@@ -211,7 +211,7 @@ func (a *Added) Places() []string {
 	return places
 }
 
-func (a *Added) Note(s Share) {
+func (a *Added) Add(s Share) {
 	for i := range a.Shares {
 		if old := &a.Shares[i]; old.Place == s.Place && old.Number == s.Number {
 			old.By, old.Sum = old.By+s.By, s.Sum
@@ -334,12 +334,12 @@ type Host interface {
 	// changed.
 	Fence(ctx context.Context, s kv.Store, rec *Seen) error
 
-	// Meet repairs in the background an entry at place that disagrees with the record id. It first
-	// fences uncommitted changes with a rev up to past.
-	Meet(id, place string, past uint64)
-
-	// Mend is Meet in the foreground.
+	// Mend repairs an entry at place that disagrees with the record id. It first fences uncommitted
+	// changes with a rev up to past.
 	Mend(ctx context.Context, s kv.Store, id, place string, past uint64) error
+
+	// MendSoon is Mend in the background.
+	MendSoon(id, place string, past uint64)
 
 	// Rebuilds returns the numbers of the last rebuild to begin and the last to end, 0 if none. One
 	// restores everything lost before it began.

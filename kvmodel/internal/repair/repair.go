@@ -41,8 +41,8 @@ type Config struct {
 	// Lost is called for damaged lines of a dead process, of these models; nil: of any.
 	Lost func(ctx context.Context, process string, models []string, damaged error) error
 
-	// Settle continues to recount the counts in doubt, and reports whether none is left.
-	Settle func(ctx context.Context) (bool, error)
+	// Recount continues to recount the counts in doubt, and reports whether none is left.
+	Recount func(ctx context.Context) (bool, error)
 
 	// Looked is called after each look that has read all journals, with the open lines of dead
 	// processes before it.
@@ -172,7 +172,7 @@ func (r *Repairer) firstPass(ctx context.Context, j journal.Copy) error {
 	if known, err := r.knows(ctx, j); err != nil || !known || r.Known() != all.known {
 		return err
 	}
-	if settled, err := r.Settle(ctx); err != nil || !settled {
+	if recounted, err := r.Recount(ctx); err != nil || !recounted {
 		return err
 	}
 	if j.Damaged != nil {
@@ -202,7 +202,7 @@ func (r *Repairer) secondPass(ctx context.Context, j journal.Copy) (done bool, e
 	if err := r.once(ctx, j, mendedAgain, extent{j.Bytes, r.Known()}, r.repairLines); err != nil {
 		return false, err
 	}
-	return r.Settle(ctx)
+	return r.Recount(ctx)
 }
 
 func (r *Repairer) once(ctx context.Context, j journal.Copy, what part, all extent, step func(context.Context, journal.Copy) error) error {
