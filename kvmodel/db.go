@@ -394,7 +394,7 @@ func (db *DB) deriveds() []*tally.Derived {
 func (db *DB) recountDoubtful(ctx context.Context) (bool, error) {
 	var errs []error
 	for _, d := range db.deriveds() {
-		errs = append(errs, d.Recount(ctx))
+		errs = append(errs, d.RecountDoubtful(ctx))
 	}
 	return db.inDoubt() == 0, kv.Join(errs...)
 }
