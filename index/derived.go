@@ -192,7 +192,7 @@ func (l *lists) shares(m *plug.Move) []plug.Share {
 	}
 	for _, sent := range m.Added.Shares {
 		sent.By = -sent.By
-		sum.Note(sent)
+		sum.Add(sent)
 	}
 	return slices.DeleteFunc(sum.Shares, func(s plug.Share) bool { return s.By == 0 })
 }
