@@ -19,7 +19,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
-func openStore(ctx context.Context, set settings) (kvmodel.Store, error) {
+func openStore(ctx context.Context, set settings) (kv.Store, error) {
 	store, err := kvopen.Store(ctx, set.store, rediskv.Engine.With("near", "64MB"), memcachekv.Engine)
 	if err == nil && set.demo > 0 && set.kind() == "mem" {
 		store = kvfault.SingleKeys(store) // The demo can kill a writer, and shows the effect as on a server.
@@ -27,7 +27,7 @@ func openStore(ctx context.Context, set settings) (kvmodel.Store, error) {
 	if err != nil || set.tenant == "" {
 		return store, err
 	}
-	part, err := kvmodel.Prefix(store, set.tenant)
+	part, err := kv.Prefix(store, set.tenant)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("-tenant %q: %w", set.tenant, err), store.Close())
 	}
@@ -35,7 +35,7 @@ func openStore(ctx context.Context, set settings) (kvmodel.Store, error) {
 }
 
 // A short outage does not end furnish.
-func furnish(ctx context.Context, store kvmodel.Store, set settings, out io.Writer) {
+func furnish(ctx context.Context, store kv.Store, set settings, out io.Writer) {
 	if set.demo == 0 {
 		return
 	}

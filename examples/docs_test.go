@@ -149,7 +149,7 @@ func noteLatest(ctx context.Context, p *Page) error {
 	return err
 }
 
-func ofJobs(ctx context.Context, place string, note func(kvmodel.Walked), send func(context.Context, *User) error) error {
+func ofJobs(ctx context.Context, place string, note func(to string, done, left int64), send func(context.Context, *User) error) error {
 	err := m.Users.Each(ctx, kvmodel.Walk{From: place, Rate: 500, Report: note}, func(u *User) error {
 		return send(ctx, u)
 	})

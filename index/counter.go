@@ -13,7 +13,7 @@ type number[K comparable] struct {
 	db     plug.DB
 	name   string
 	ids    kvmodel.KeyOf[K]
-	counts kvmodel.Counter
+	counts tally.Counter
 }
 
 // Get returns the number, 0 if nothing was counted. One trip.

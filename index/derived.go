@@ -192,14 +192,14 @@ func (l *lists) shares(m *plug.Move) []plug.Share {
 	}
 	for _, sent := range m.Added.Shares {
 		sent.By = -sent.By
-		sum.Note(sent)
+		sum.Add(sent)
 	}
 	return slices.DeleteFunc(sum.Shares, func(s plug.Share) bool { return s.By == 0 })
 }
 
 func (l *lists) addPlace(sum *plug.Added, place string, times int64) {
 	for i := range l.figures {
-		sum.Note(plug.Share{Place: plug.Bare(place), Number: i, By: times * l.figures[i].share(plug.NoteOf(place))})
+		sum.Add(plug.Share{Place: plug.Bare(place), Number: i, By: times * l.figures[i].share(plug.NoteOf(place))})
 	}
 }
 
@@ -219,7 +219,7 @@ func (l *lists) add(ctx context.Context, s kv.Store, added *plug.Added, more []p
 			added.Doubt = append(added.Doubt, share.Place)
 			continue
 		}
-		added.Note(share)
+		added.Add(share)
 	}
 }
 

@@ -135,7 +135,7 @@ func (l *List[T, K]) Numbered(ctx context.Context, page, n int) (kvmodel.Numbere
 	if err != nil {
 		return kvmodel.Numbered[T]{}, err
 	}
-	return kvmodel.NumberedOf(plug.AllAs[T](found), page, n, total), nil
+	return kvmodel.Numbered[T]{Items: plug.AllAs[T](found), Page: page, Pages: plug.Pages(total, n), Total: total}, nil
 }
 
 func (l *list) numbered(ctx context.Context, page, n int) (items []plug.Record, total int, err error) {

@@ -345,8 +345,8 @@ func TestLists_AnIDThatIsTooLongForAListIsRefusedAndNothingIsStored(t *testing.T
 				t.Errorf("got %.200v, want ErrNotFound", err)
 			}
 		}
-		must(t, b.Create(ctx, &book{ID: strings.Repeat("x", kvmodel.MaxID), Author: "knuth"}))
-		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), strings.Repeat("x", kvmodel.MaxID))
+		must(t, b.Create(ctx, &book{ID: strings.Repeat("x", plug.MaxID), Author: "knuth"}))
+		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), strings.Repeat("x", plug.MaxID))
 	})
 }
 

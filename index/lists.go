@@ -364,7 +364,7 @@ func (l *lists) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places [
 }
 
 // Forget also removes the numbers of lists that become empty.
-func (l *lists) Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error {
+func (l *lists) Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string, _ func() error) error {
 	places = plug.Bares(places)
 	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
 		gone, err := l.logs.Erase(ctx, s, places[i], id, rev)

@@ -151,15 +151,15 @@ const pending = 8
 func (p *page) passOver(m *memberlog.Member, rec *plug.Seen) {
 	verdict := judgeStray(m.Entry, rec, p.host.DB().Now())
 	if verdict == plug.Dead {
-		p.host.Meet(rec.ID, p.place, m.Rev)
+		p.host.MendSoon(rec.ID, p.place, m.Rev)
 		return
 	}
 	switch {
 	case p.met:
 	case verdict == plug.Stale:
-		p.host.Meet(rec.ID, p.place, 0)
+		p.host.MendSoon(rec.ID, p.place, 0)
 	case kv.Random()%pending == 0:
-		p.host.Meet(rec.ID, p.place, m.Rev)
+		p.host.MendSoon(rec.ID, p.place, m.Rev)
 	}
 	p.met = true
 	if verdict == plug.Pending {

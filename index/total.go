@@ -49,7 +49,7 @@ func shardOf(id string) uint8 { return uint8(memberlog.PositionOf(id).Hash % sha
 func NewTotal[T any, K comparable](records *kvmodel.Records[T, K]) *Total[T, K] {
 	ids := records.IDs()
 	l := NewLists(records, kvmodel.IndexSpec[T, uint8]{
-		Name: totalName, Def: fmt.Sprintf("total of %d shards", shards), Key: kvmodel.UintKey[uint8](),
+		Name: totalName, Def: fmt.Sprintf("total of %d shards", shards), Key: kvmodel.IntKey[uint8](),
 		Values: func(v *T) []uint8 { return []uint8{shardOf(ids.Text(records.ID(v)))} },
 	}, Counted(records.ModelName(), totalName), func(o *listOptions) { o.total = shardTexts })
 	return &Total[T, K]{total{lists: l.all}}

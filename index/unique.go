@@ -148,7 +148,7 @@ func (u *unique) find(ctx context.Context, s kv.Store, f *find) error {
 	}
 	owner, done, err := u.follow(ctx, s, f)
 	if !done && err == nil && owner != "" {
-		u.host.Meet(owner, f.place, 0)
+		u.host.MendSoon(owner, f.place, 0)
 	}
 	return err
 }
@@ -214,6 +214,10 @@ func (u *unique) After(ctx context.Context, s kv.Store, moves []*plug.Move) erro
 
 func (u *unique) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	return u.settleAll(ctx, s, rec.ID, places)
+}
+
+func (*unique) Forget(context.Context, kv.Store, string, uint64, []string, func() error) error {
+	return nil
 }
 
 func (u *unique) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {

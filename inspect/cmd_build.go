@@ -117,8 +117,8 @@ func (c *call) built(ctx context.Context, name string, err error) error {
 		c.Tell("%s: built", name)
 		return nil
 	case errors.As(err, &duplicates):
-		for _, d := range duplicates.Records {
-			c.Tell("%s %s: %v", name, d.ID, d.Taken)
+		for _, taken := range duplicates.Records {
+			c.Tell("%s %s: %v", name, taken.By, taken)
 		}
 		c.Tell("%s: %s in conflict, so %s cannot be built; change or delete them, and build again",
 			name, console.Some(len(duplicates.Records)+duplicates.More, "record is", "records are"), strings.Join(duplicates.Indexes(), ", "))

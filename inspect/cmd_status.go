@@ -237,11 +237,11 @@ type (
 
 func objectOfWriter(w *kvmodel.Writer) writerObject {
 	o := writerObject{
-		Process: w.Process, Host: w.Origin.Host, PID: w.Origin.PID, Release: w.Origin.Release,
+		Process: w.Process, Host: w.Host, PID: w.PID, Release: w.Release,
 		Dead: w.Dead, Changes: w.Lines, Handles: w.Handles, Other: w.Other, Damaged: errorText(w.Damaged),
 	}
-	if !w.Origin.IsZero() {
-		o.Since = &w.Origin.Since
+	if !w.Since.IsZero() {
+		o.Since = &w.Since
 	}
 	if isRepaired(w) {
 		o.Dead, o.Repaired = true, &w.Repaired

@@ -454,7 +454,7 @@ func (r *replacing) putOne(ctx context.Context, it *item, key string, there kv.R
 	if err != nil || it.kind != record || there.Err != nil {
 		return err
 	}
-	return m.Settle(ctx, it.id, m.Decode(it.id, there.Value).Places)
+	return m.Remove(ctx, it.id, m.Decode(it.id, there.Value).Places)
 }
 
 func (r *replacing) do(ctx context.Context, op kv.Op) error {

@@ -143,10 +143,10 @@ type Row struct {
 
 // Page is the first page of an index.
 type Page struct {
-	Index string       `json:"index"`
-	Kind  string       `json:"kind"`
-	Rows  []Row        `json:"rows"`
-	Cost  kvmodel.Cost `json:"-"`
+	Index string  `json:"index"`
+	Kind  string  `json:"kind"`
+	Rows  []Row   `json:"rows"`
+	Cost  kv.Cost `json:"-"`
 }
 
 // Page returns the first n entries of an index at a value, or of data of no model. Texts are masked

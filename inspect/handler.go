@@ -217,7 +217,7 @@ func faceProblem(title string, err error) face.Part {
 
 const faceHome = "Status"
 
-func costTexts(c kvmodel.Cost) []string {
+func costTexts(c kv.Cost) []string {
 	return []string{console.Some(c.Trips, "trip", "trips"), console.Some(c.Keys, "key", "keys"), console.Size(int64(c.Read))}
 }
 

@@ -60,7 +60,7 @@ type Cascade = core.Cascade
 // Open returns a DB on s, which Close closes. It makes no request yet. The error is an ErrBadKey
 // for an invalid tenant and an ErrInvalid for a release whose name is too long.
 func Open(s kv.Store, opts ...Option) (*DB, error) {
-	o := options{now: time.Now, log: slog.Default(), release: release.Name(), onBuild: func(Build) {}}
+	o := options{now: time.Now, log: slog.Default(), release: release.Name()}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -110,7 +110,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	}
 	db := &DB{
 		core:    inner,
-		builds:  rebuild.NewRunning(o.log, o.onBuild),
+		builds:  rebuild.NewRunning(o.log, o.told),
 		marked:  marked,
 		held:    held.Alone && held.ReadOnly == nil,
 		disk:    powers.Disk,
@@ -148,7 +148,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		Owner: db.repairs, Known: db.watch.knownNow,
 		Archive: db.archive,
 		Lost:    db.linesLost,
-		Settle:  db.recountDoubtful,
+		Recount: db.recountDoubtful,
 		Looked:  db.forgetEnded,
 	})
 	if db.core.Losses != nil {
@@ -394,7 +394,7 @@ func (db *DB) deriveds() []*tally.Derived {
 func (db *DB) recountDoubtful(ctx context.Context) (bool, error) {
 	var errs []error
 	for _, d := range db.deriveds() {
-		errs = append(errs, d.Settle(ctx))
+		errs = append(errs, d.RecountDoubtful(ctx))
 	}
 	return db.inDoubt() == 0, kv.Join(errs...)
 }

@@ -15,16 +15,12 @@ import (
 
 // A Walk configures Each. The zero Walk visits all records as fast as the store answers.
 type Walk struct {
-	From   string       // the To of an earlier Each, to continue from there; "": begin
-	Rate   int          // maximum number of ids read per second; 0: no limit
-	Report func(Walked) // called after each batch; may be nil
-}
+	From string // a position from Report, to continue from there; "": begin
+	Rate int    // maximum number of ids read per second; 0: no limit
 
-// Walked is the progress of Each.
-type Walked struct {
-	To   string // pass it as Walk.From to continue from there
-	Done int64  // ids read in this call
-	Left int64  // approximate number of ids left
+	// Report is called after each batch with the position reached, the number of ids read in this
+	// call, and about how many are left. May be nil.
+	Report func(to string, done, left int64)
 }
 
 // Each calls f once with every record, 100 per trip, in no order, until f returns an error, which
@@ -71,7 +67,7 @@ func (e *each) run() error {
 			return err
 		}
 		if e.Report != nil {
-			e.Report(Walked{To: e.cursor(to), Done: e.done, Left: left()})
+			e.Report(e.cursor(to), e.done, left())
 		}
 		return nil
 	})

@@ -82,17 +82,17 @@ func TestEach_ThatGoesOnGivesNothingTwiceThatWasReported(t *testing.T) {
 		dying.life.dies.Store(dying.life.trips.Load())
 		other := start(t, plain(mem)).ends(t)
 		wait(time.Minute)
-		var last kvmodel.Walked
+		var last string
 		var reported, given []string
 		errEnough := errors.New("enough")
-		wantErr(t, other.Each(ctx, kvmodel.Walk{Report: func(w kvmodel.Walked) { last, reported = w, slices.Clone(given) }}, func(n *note) error {
+		wantErr(t, other.Each(ctx, kvmodel.Walk{Report: func(to string, _, _ int64) { last, reported = to, slices.Clone(given) }}, func(n *note) error {
 			if len(given) == 320 {
 				return errEnough
 			}
 			given = append(given, n.ID)
 			return nil
 		}), errEnough)
-		all := append(reported, eachOf(t, ctx, other.notes, kvmodel.Walk{From: last.To})...)
+		all := append(reported, eachOf(t, ctx, other.notes, kvmodel.Walk{From: last})...)
 		slices.Sort(all)
 		wantSame(t, want, all, "both together")
 	})
@@ -106,9 +106,10 @@ func TestEach_GoesOnFromWhereItWas(t *testing.T) {
 
 		r := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
 		errFull := errors.New("the disk is full")
-		var last kvmodel.Walked
+		var last string
+		var done, left int64
 		var first, second []string
-		err := r.Each(ctx, kvmodel.Walk{Report: func(w kvmodel.Walked) { last = w }}, func(n *note) error {
+		err := r.Each(ctx, kvmodel.Walk{Report: func(to string, d, l int64) { last, done, left = to, d, l }}, func(n *note) error {
 			if len(first) == 420 {
 				return errFull
 			}
@@ -118,15 +119,15 @@ func TestEach_GoesOnFromWhereItWas(t *testing.T) {
 		if err != errFull {
 			t.Fatalf("got %v, want the error of the function as it is", err)
 		}
-		if last.Done <= 300 || last.Done > 420 || last.Left <= 0 {
-			t.Errorf("got %d done and %d left, when 420 of 950 were given", last.Done, last.Left)
+		if done <= 300 || done > 420 || left <= 0 {
+			t.Errorf("got %d done and %d left, when 420 of 950 were given", done, left)
 		}
-		if all := last.Done + last.Left; all < 850 || all > 1050 {
-			t.Errorf("%d are done and %d left, want about 950 in all", last.Done, last.Left)
+		if all := done + left; all < 850 || all > 1050 {
+			t.Errorf("%d are done and %d left, want about 950 in all", done, left)
 		}
-		second = eachOf(t, ctx, r, kvmodel.Walk{From: last.To})
-		if int64(len(second)) != 950-last.Done {
-			t.Errorf("it went on with %d records, want the %d that were not reported", len(second), 950-last.Done)
+		second = eachOf(t, ctx, r, kvmodel.Walk{From: last})
+		if int64(len(second)) != 950-done {
+			t.Errorf("it went on with %d records, want the %d that were not reported", len(second), 950-done)
 		}
 		all := append(first, second...)
 		slices.Sort(all)
@@ -146,7 +147,7 @@ func TestEach_GoesThroughNumberedRecords(t *testing.T) {
 		if len(ids) != 229 {
 			t.Errorf("got %d records, want 229", len(ids))
 		}
-		err := r.Each(ctx, kvmodel.Walk{Report: func(w kvmodel.Walked) { to = w.To }}, func(v *ticket) error {
+		err := r.Each(ctx, kvmodel.Walk{Report: func(at string, _, _ int64) { to = at }}, func(v *ticket) error {
 			if v.ID > 150 {
 				return errEnough
 			}
@@ -177,7 +178,7 @@ func TestEach_RefusesWhatItCannotGoOnFrom(t *testing.T) {
 	r, to := kvmodel.NewRecords(db, noteSchema()), ""
 	createNotes(t, ctx, r, 0, 10)
 	must(t, db.Flush(ctx))
-	must(t, r.Each(ctx, kvmodel.Walk{Report: func(w kvmodel.Walked) { to = w.To }}, func(*note) error { return nil }))
+	must(t, r.Each(ctx, kvmodel.Walk{Report: func(at string, _, _ int64) { to = at }}, func(*note) error { return nil }))
 	if to == "" {
 		t.Fatal("Each did not say how far it has come")
 	}

@@ -2,10 +2,12 @@ package kvmodel_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -132,4 +134,197 @@ func TestEnumeration_SplitsAsItGrows(t *testing.T) {
 			t.Errorf("%d ids are in %d keys, want some", n, got)
 		}
 	})
+}
+
+func seen(ctx context.Context, r *notes) (ids []string, err error) {
+	for v, e := range r.All(ctx) {
+		if e != nil {
+			err = errors.Join(err, e)
+			continue
+		}
+		ids = append(ids, v.ID)
+	}
+	slices.Sort(ids)
+	return ids, err
+}
+
+// kindsOn runs f on a store with transactions and one without, and passes the memory store below.
+func kindsOn(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store)) {
+	for _, kind := range []string{"atomic", "plain"} {
+		t.Run(kind, func(t *testing.T) {
+			mem := memkv.New(memkv.Options{})
+			f(t, t.Context(), mem, shared{kinds[kind](mem)})
+		})
+	}
+}
+
+func longList(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) (ids, keys []string) {
+	t.Helper()
+	v := deploy(t, s, "Code")
+	ids = createNotes(t, ctx, v.notes, 0, 2000)
+	v.undeploy(t)
+	for range 2 { // readers split it
+		v := deploy(t, s, "Code")
+		allIDs(t, ctx, v.notes)
+		must(t, v.db.Flush(ctx))
+		v.undeploy(t)
+	}
+	keys = slices.DeleteFunc(mem.Keys(), func(key string) bool { return !strings.HasPrefix(key, "ids:") || key == "ids:Note#0" })
+	if slices.Sort(keys); len(keys) < 3 {
+		t.Fatalf("keys %q", keys)
+	}
+	return ids, keys
+}
+
+func TestLost_WhateverKeyOfTheEnumerationIsGoneIsNoEnd(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	s := shared{plain(mem)}
+	want, keys := longList(t, ctx, mem, s)
+	for i, key := range keys {
+		r, err := kv.One(ctx, mem, kv.OpGet(key))
+		must(t, err)
+		mem.Evict(key)
+		v := deploy(t, s, "Code")
+		got, err := seen(ctx, v.notes)
+		wantErr(t, err, kv.ErrLost)
+		if i > 0 && (err == nil || !strings.Contains(err.Error(), key) || len(got) < len(want)/4) {
+			t.Errorf("without %s: %d of %d records, %v; want the others, and its name", key, len(got), len(want), err)
+		}
+		wantErr(t, v.Rebuild(ctx), kv.ErrLost)
+		v.undeploy(t)
+		_, err = kv.One(ctx, mem, kv.OpSet(key, r.Value))
+		must(t, err)
+	}
+	v := deploy(t, s, "Code")
+	wantSame(t, want, allIDs(t, ctx, v.notes), "with all keys")
+	v.undeploy(t)
+}
+
+func TestLost_WithoutTheBuiltItemNoIndexCountsAsWhole(t *testing.T) {
+	kindsOn(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
+		v := deploy(t, s, "Code")
+		must(t, v.Create(ctx, &note{ID: "a", Text: "x", Code: "ca"}))
+		v.undeploy(t)
+		mem.Evict("built:Note")
+		v = deploy(t, s, "Code")
+		if _, err := v.by["Code"].Find(ctx, "ca"); err != nil && !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+			t.Error(err)
+		}
+		must(t, v.Create(ctx, &note{ID: "b", Text: "x", Code: "cb"}))
+		must(t, v.Rebuild(ctx))
+		v.finds(t, "Code", "ca", "a")
+		v.finds(t, "Code", "cb", "b")
+		v.undeploy(t)
+	})
+}
+
+func TestLost_WithoutItsHeadAndItsBuiltItemAModelIsNotTakenForNew(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	s := shared{plain(mem)}
+	v := deploy(t, s, "Code")
+	createNotes(t, ctx, v.notes, 0, 3)
+	v.undeploy(t)
+	mem.Evict("built:Note", "ids:Note")
+	v = deploy(t, s, "Code")
+	_, err := seen(ctx, v.notes)
+	wantErr(t, err, kv.ErrLost)
+	wantErr(t, v.Create(ctx, &note{ID: "new", Text: "x"}), kv.ErrLost)
+	_, err = v.by["Code"].Find(ctx, "c")
+	wantErr(t, err, kv.ErrLost)
+	v.undeploy(t)
+}
+
+func TestLost_AfterAcceptTheRestIsReadAndWritten(t *testing.T) {
+	for name, lost := range map[string]func(keys []string) []string{
+		"a segment":          func(keys []string) []string { return keys[1:2] },
+		"the head":           func(keys []string) []string { return keys[:1] },
+		"the built item":     func([]string) []string { return []string{"built:Note"} },
+		"both":               func(keys []string) []string { return []string{keys[0], "built:Note"} },
+		"all of the list":    func(keys []string) []string { return keys },
+		"the retired":        func([]string) []string { return []string{"ids:Note#0"} },
+		"all of what begins": func(keys []string) []string { return append(keys, "built:Note") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, mem := t.Context(), memkv.New(memkv.Options{})
+			s := shared{powers{mem, kv.Powers{Keys: mem.Powers().Keys}}}
+			all, keys := longList(t, ctx, mem, s)
+			gone := lost(keys)
+			mem.Evict(gone...)
+			v := deploy(t, s, "Code")
+			must(t, v.Accept(ctx))
+			got, err := seen(ctx, v.notes)
+			must(t, err)
+			losesIDs := slices.Contains(gone, keys[1])
+			if losesIDs == (len(got) == len(all)) {
+				t.Errorf("%d records of %d", len(got), len(all))
+			}
+			must(t, v.Create(ctx, &note{ID: "new", Text: "x", Code: "c"}))
+			must(t, v.db.Flush(ctx))
+			must(t, v.Rebuild(ctx))
+			v.finds(t, "Code", "c", "new")
+			v.undeploy(t)
+			v = deploy(t, s, "Code")
+			if got, err := seen(ctx, v.notes); err != nil || !slices.Contains(got, "new") {
+				t.Errorf("%d records without the new one, %v", len(got), err)
+			}
+			must(t, v.Accept(ctx))
+			v.undeploy(t)
+		})
+	}
+}
+
+func TestEnumeration_RecordsThatAreGoneCostLittle(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := shared{plain(mem)}
+		v := deploy(t, s)
+		const n, left = 2000, 7
+		ids := createNotes(t, ctx, v.notes, 0, n)
+		for _, id := range ids[left:] {
+			must(t, v.Delete(ctx, id))
+		}
+		must(t, v.db.Flush(ctx))
+		time.Sleep(10 * time.Second)
+		var costs []kv.Cost
+		for range 4 {
+			costs = append(costs, cost(t, ctx, func(ctx context.Context) error {
+				got, err := seen(ctx, v.notes)
+				wantSame(t, ids[:left], got, "all")
+				return err
+			}))
+			must(t, v.db.Flush(ctx))
+			createNotes(t, ctx, v.notes, n, 1)
+			must(t, v.Delete(ctx, fmt.Sprintf("note-%05d", n)))
+			must(t, v.db.Flush(ctx))
+			time.Sleep(3 * time.Hour)
+		}
+		t.Logf("All of %d left of %d: %v", left, n, costs)
+		if first, last := costs[0], costs[3]; last.Trips > 12 || last.Ops > first.Ops/20 {
+			t.Errorf("%d of %d records: %v at first, %v in the end", left, n, first, last)
+		}
+		if got := keysWith(mem, "ids:"); got > 6 {
+			t.Errorf("%d keys are left, want few", got)
+		}
+		v.undeploy(t)
+	})
+}
+
+// What a user already did with the items of a page is mostly nothing.
+func TestLoad_AllocatesNothingForEachRecordThatIsAbsent(t *testing.T) {
+	r := kvmodel.NewRecords(open(t, memkv.New(memkv.Options{})), simpleNotes())
+	allocs := func(n int) float64 {
+		var ids []string
+		for i := range n {
+			ids = append(ids, fmt.Sprint("absent", i))
+		}
+		return testing.AllocsPerRun(50, func() {
+			found, err := kvmodel.Load(t.Context(), r, ids, func(id string) string { return id })
+			if err != nil || len(found) > 0 {
+				t.Error(found, err)
+			}
+		})
+	}
+	// Room for all of them may grow a time or two.
+	if few, many := allocs(5), allocs(30); many > few+2 {
+		t.Errorf("30 absent records take %v allocations, and 5 take %v", many, few)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
@@ -55,12 +56,9 @@ type CorruptError = wire.CorruptError
 type TakenError = core.TakenError
 
 // DuplicatesError lists the records that hold unique values of other records, so that an index
-// could not be built. It is an ErrExists and wraps a TakenError for each. The other indexes were
+// could not be built. It is an ErrExists and wraps its Records, whose By is the record to change. The other indexes were
 // built, unless More is not 0. Once the records are changed or deleted, call Rebuild.
 type DuplicatesError = rebuild.DuplicatesError
-
-// Duplicate is a record, by the text of its id, that holds a unique value of another.
-type Duplicate = rebuild.Duplicate
 
 // ItemError is the error of one item in a call for several, with its position.
 type ItemError struct {
@@ -72,27 +70,25 @@ func (e *ItemError) Error() string { return "item " + strconv.Itoa(e.Index) + ":
 
 func (e *ItemError) Unwrap() error { return e.Err }
 
-// MaxValues is the default limit of a record's values in one index; max= changes it.
-const MaxValues = 1000
+// maxValues is the default limit of a record's values in one index; max= changes it.
+const maxValues = 1000
 
-// TooManyValuesError means that a record has more values than an index accepts. It is an
-// ErrTooLarge.
-type TooManyValuesError struct {
-	Fields []string // fields of the values, or their method
-	Number int
-	Limit  int
+// tooMany means that a record has more values than an index accepts. It is an ErrTooLarge.
+type tooMany struct {
+	fields []string // fields of the values, or their method
+	number int
+	limit  int
 }
 
-func (e *TooManyValuesError) Error() string {
-	return fmt.Sprintf("%s has %d values; an index takes at most %d", strings.Join(e.Fields, ", "), e.Number, e.Limit)
+func (e *tooMany) Error() string {
+	return fmt.Sprintf("%s has %d values; an index takes at most %d", strings.Join(e.fields, ", "), e.number, e.limit)
 }
 
-// Is reports whether target is ErrTooLarge.
-func (e *TooManyValuesError) Is(target error) bool { return target == kv.ErrTooLarge }
+func (e *tooMany) Is(target error) bool { return target == kv.ErrTooLarge }
 
 func limited(number, limit int, fields func() []string) error {
-	if limit = cmp.Or(limit, MaxValues); number > limit {
-		return &TooManyValuesError{Fields: fields(), Number: number, Limit: limit}
+	if limit = cmp.Or(limit, maxValues); number > limit {
+		return &tooMany{fields: fields(), number: number, limit: limit}
 	}
 	return nil
 }
@@ -143,9 +139,9 @@ func ProblemsOf(err error) Problems {
 			all.Add(field, text)
 		}
 	}
-	if many, ok := errors.AsType[*TooManyValuesError](err); ok {
-		for _, field := range many.Fields {
-			all.Add(field, fmt.Sprintf("There are %d values; at most %d are allowed.", many.Number, many.Limit))
+	if many, ok := errors.AsType[*tooMany](err); ok {
+		for _, field := range many.fields {
+			all.Add(field, fmt.Sprintf("There are %d values; at most %d are allowed.", many.number, many.limit))
 		}
 	}
 	return all
@@ -190,3 +186,26 @@ func HTTPStatus(err error) int {
 	}
 	return 500
 }
+
+// The parts of package kv an app needs every day, so that one import is enough. Each is the same
+// under both names.
+
+// Errors to compare with errors.Is; package kv documents exactly when each is returned.
+var (
+	ErrNotFound    = kv.ErrNotFound    // the record does not exist; the store said so
+	ErrExists      = kv.ErrExists      // the id or the unique value is taken
+	ErrConflict    = kv.ErrConflict    // changed by someone else
+	ErrTooLarge    = kv.ErrTooLarge    // too large to be stored
+	ErrUnavailable = kv.ErrUnavailable // the store could not be asked; nothing was done
+	ErrUnclear     = kv.ErrUnclear     // the store did not answer; the write may or may not be done
+	ErrLost        = kv.ErrLost        // the store has lost its data
+)
+
+// Metered returns a context that counts the requests to stores made under it.
+func Metered(ctx context.Context) (context.Context, *kv.Meter) { return kv.Metered(ctx) }
+
+// NewID returns a random id of 26 characters that sorts by the time now.
+func NewID(now time.Time) string { return kv.NewID(now) }
+
+// IsID reports whether text has the form of an id from [NewID].
+func IsID(text string) bool { return kv.IsID(text) }

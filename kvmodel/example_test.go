@@ -240,19 +240,6 @@ func ExampleProblemsOf() {
 	// Output: slug
 }
 
-// A form with far too many values is refused before anything is stored, and says where.
-func ExampleTooManyValuesError() {
-	ctx := context.Background()
-	db, m := wiki.InMemory()
-	defer db.Close(ctx)
-
-	err := m.Pages.Create(ctx, &wiki.Page{Slug: "home", Title: "Welcome", Tags: make([]string, 100_000)})
-	if many, ok := errors.AsType[*kvmodel.TooManyValuesError](err); ok {
-		fmt.Println(many.Fields, many.Number, many.Limit)
-	}
-	// Output: [Tags] 100000 1000
-}
-
 // Code that shows a list works with any: a timeline, a ranking, a list of a value.
 func ExampleLister() {
 	ctx := context.Background()
@@ -376,7 +363,7 @@ func ExampleWalk() {
 	err := m.Users.Each(ctx, kvmodel.Walk{
 		From:   place,
 		Rate:   500, // per second, so that the app does not wait
-		Report: func(w kvmodel.Walked) { place = w.To },
+		Report: func(to string, _, _ int64) { place = to },
 	}, func(u *wiki.User) error {
 		fmt.Println("a letter to", u.Name)
 		return nil
@@ -453,7 +440,7 @@ func ExampleRelaxed() {
 func ExampleHooks() {
 	ctx := context.Background()
 	db, m := wiki.InMemory(kvmodel.Observe(kvmodel.Hooks{
-		Verb: func(ctx context.Context, w kvmodel.Work) (context.Context, func()) {
+		Verb: func(ctx context.Context, w kv.Work) (context.Context, func()) {
 			if w.Model == "Page" {
 				fmt.Println(w.Model, w.Verb)
 			}
@@ -548,9 +535,11 @@ func ExampleUnderway() {
 }
 
 // Builds of indexes report their progress. The first release with a new index builds it.
-func ExampleOnBuild() {
+func ExampleBuild() {
 	ctx := context.Background()
-	db, m := wiki.InMemory(kvmodel.Log(slog.New(slog.DiscardHandler)), kvmodel.OnBuild(func(b kvmodel.Build) { fmt.Println(b.Model, b.Done, "of", b.Total) }))
+	db, m := wiki.InMemory(kvmodel.Log(slog.New(slog.DiscardHandler)), kvmodel.Observe(kvmodel.Hooks{
+		Build: func(b kvmodel.Build) { fmt.Println(b.Model, b.Done, "of", b.Total) },
+	}))
 	defer db.Close(ctx)
 	check(m.Users.CreateMulti(ctx, []*wiki.User{{Name: "Ann"}, {Name: "Bob"}}))
 
@@ -562,13 +551,13 @@ func ExampleOnBuild() {
 func ExampleDuplicatesError() {
 	report := func(err error) {
 		if duplicates, ok := errors.AsType[*kvmodel.DuplicatesError](err); ok {
-			for _, record := range duplicates.Records {
-				fmt.Println("change", duplicates.Model, record.ID)
+			for _, taken := range duplicates.Records {
+				fmt.Println("change", duplicates.Model, taken.By)
 			}
 		}
 	}
-	report(&kvmodel.DuplicatesError{Model: "User", Records: []kvmodel.Duplicate{
-		{ID: "eve", Taken: &kvmodel.TakenError{Model: "User", Index: "ByName", Value: "Ann", ID: "ann"}},
+	report(&kvmodel.DuplicatesError{Model: "User", Records: []*kvmodel.TakenError{
+		{Model: "User", Index: "ByName", Value: "Ann", ID: "ann", By: "eve"},
 	}})
 	// Output: change User eve
 }
@@ -609,7 +598,7 @@ func ExampleRetries() {
 // A store shared by several processes knows them.
 func ExampleWriter() {
 	ctx := context.Background()
-	db, err := kvmodel.Open(struct{ kvmodel.Store }{memkv.New(memkv.Options{})}, kvmodel.Release("2026-05-01"))
+	db, err := kvmodel.Open(struct{ kv.Store }{memkv.New(memkv.Options{})}, kvmodel.Release("2026-05-01"))
 	check(err)
 	defer db.Close(ctx)
 	check(wiki.New(db).Users.Create(ctx, &wiki.User{Name: "Ann"}))
@@ -617,51 +606,9 @@ func ExampleWriter() {
 	writers, err := db.Writers(ctx)
 	check(err)
 	for _, w := range writers {
-		fmt.Println(w.Own, w.Origin.Release)
+		fmt.Println(w.Own, w.Release)
 	}
 	// Output: true 2026-05-01
-}
-
-// Two apps share a store, like two tenants of one app.
-func ExamplePrefix() {
-	ctx := context.Background()
-	mem := memkv.New(memkv.Options{})
-	shop, err := kvmodel.Prefix(mem, "shop")
-	check(err)
-	db, err := kvmodel.Open(shop)
-	check(err)
-	check(wiki.New(db).Users.Create(ctx, &wiki.User{ID: "ann", Name: "Ann"}))
-	check(db.Close(ctx))
-
-	for _, key := range mem.Keys() {
-		if strings.Contains(key, "User:ann") {
-			fmt.Println(key)
-		}
-	}
-	// Output: shop:r:User:ann
-}
-
-// An app that uses a store in addition to its database counts that cost, too.
-func ExampleCount() {
-	ctx, meter := kvmodel.Metered(context.Background())
-	store := kvmodel.Count(memkv.New(memkv.Options{}))
-	ops := []kv.Op{{Kind: kv.Set, Key: "motd", Value: []byte("hello")}}
-	check(store.Do(ctx, ops))
-	fmt.Println(meter.Cost().Trips)
-	// Output: 1
-}
-
-// A short hook shows the trips of an app during development.
-func ExampleTrace() {
-	ctx := context.Background()
-	store := kvmodel.Trace(memkv.New(memkv.Options{}), func(_ context.Context, t kvmodel.Trip) {
-		for _, op := range t.Ops {
-			fmt.Println(op.Kind, op.Key)
-		}
-	})
-	ops := []kv.Op{{Kind: kv.Get, Key: "motd"}}
-	check(store.Do(ctx, ops))
-	// Output: get motd
 }
 
 // A test counts the trips that a handler makes.
@@ -670,7 +617,7 @@ func ExampleTrip() {
 	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 	trips := 0
-	stop := db.OnTrip(func(_ context.Context, t kvmodel.Trip) { trips++ })
+	stop := db.OnTrip(func(_ context.Context, t kv.Trip) { trips++ })
 	defer stop()
 
 	_, err := m.Users.GetMulti(ctx, []string{"ann", "bob"})
@@ -685,14 +632,6 @@ func ExampleCursor() {
 	position, err := plug.ParseCursor("Search", cursor)
 	fmt.Println(string(position), err)
 	// Output: 20 <nil>
-}
-
-// Your own listing has numbered pages like those of the module.
-func ExampleNumberedOf() {
-	found := []*wiki.Page{{Title: "Rings"}, {Title: "Keys"}}
-	page := kvmodel.NumberedOf(found, 2, 10, 12)
-	fmt.Println("page", page.Page, "of", page.Pages)
-	// Output: page 2 of 2
 }
 
 // A search engine used by the app is a listing like the others.

@@ -139,7 +139,7 @@ func (h host) Fence(ctx context.Context, s kv.Store, rec *plug.Seen) error {
 	return h.m.Fence(ctx, s, rec, 0)
 }
 
-func (h host) Meet(id, place string, past uint64) {
+func (h host) MendSoon(id, place string, past uint64) {
 	h.DB().Soon(func(ctx context.Context) error { return h.Mend(ctx, h.m.Db.Store, id, place, past) })
 }
 

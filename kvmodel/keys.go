@@ -7,18 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// MaxID is the maximum length of the text of an id in bytes, in every index. Each byte except ASCII
-// letters, digits and . _ ~ - takes three, so an id may have 2,048 English letters or 227 Japanese
-// characters.
-const MaxID = plug.MaxID
-
 // KeyOf converts ids and indexed values of type K to text and back. A text has a fixed number of
-// escaped parts, joined by colons.
+// escaped parts, joined by colons. That of an id has up to 2,048 bytes, where each byte except ASCII
+// letters, digits and . _ ~ - takes three: 2,048 English letters or 227 Japanese characters.
 type KeyOf[K any] struct {
 	Text  func(K) string
 	Parse func(string) (K, error)
@@ -75,8 +70,21 @@ func StringKey[K ~string]() KeyOf[K] {
 	}
 }
 
-// IntKey is the KeyOf of signed integers.
-func IntKey[K ~int | ~int8 | ~int16 | ~int32 | ~int64]() KeyOf[K] {
+type integer interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
+}
+
+// IntKey is the KeyOf of integers.
+func IntKey[K integer]() KeyOf[K] {
+	key := signedKey[K]()
+	if K(0)-1 > 0 {
+		key = unsignedKey[K]()
+	}
+	key.Number = func(n int64) K { return K(n) }
+	return key
+}
+
+func signedKey[K integer]() KeyOf[K] {
 	key := valueKey(
 		func(k K) string { return strconv.FormatInt(int64(k), 10) },
 		func(s string) (K, bool, error) {
@@ -86,12 +94,10 @@ func IntKey[K ~int | ~int8 | ~int16 | ~int32 | ~int64]() KeyOf[K] {
 		cmp.Compare[K],
 	)
 	key.add = func(dst []byte, k K) []byte { return strconv.AppendInt(dst, int64(k), 10) }
-	key.Number = func(n int64) K { return K(n) }
 	return key
 }
 
-// UintKey is the KeyOf of unsigned integers.
-func UintKey[K ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64]() KeyOf[K] {
+func unsignedKey[K integer]() KeyOf[K] {
 	key := valueKey(
 		func(k K) string { return strconv.FormatUint(uint64(k), 10) },
 		func(s string) (K, bool, error) {
@@ -101,7 +107,6 @@ func UintKey[K ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64]() KeyOf[K] {
 		cmp.Compare[K],
 	)
 	key.add = func(dst []byte, k K) []byte { return strconv.AppendUint(dst, uint64(k), 10) }
-	key.Number = func(n int64) K { return K(n) }
 	return key
 }
 

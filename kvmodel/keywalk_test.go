@@ -50,7 +50,7 @@ func (r *roll) step(t *testing.T, ctx context.Context, few int) (ended bool) {
 		}
 		since = nil
 	}
-	err := r.Each(ctx, kvmodel.Walk{From: r.to, Report: func(w kvmodel.Walked) { r.to = w.To; add() }}, func(v *note) error {
+	err := r.Each(ctx, kvmodel.Walk{From: r.to, Report: func(to string, _, _ int64) { r.to = to; add() }}, func(v *note) error {
 		since = append(since, v.ID)
 		if n++; n > few {
 			return stop
@@ -257,7 +257,7 @@ func TestWalk_ARecordThatCannotSayItsIDIsNamedAndNotPassedBy(t *testing.T) {
 	wantKeys(t, "All", err, bad)
 	wantSame(t, want, got, "All")
 	to := ""
-	err = v.Each(ctx, kvmodel.Walk{Report: func(w kvmodel.Walked) { to = w.To }}, func(*note) error { return nil })
+	err = v.Each(ctx, kvmodel.Walk{Report: func(at string, _, _ int64) { to = at }}, func(*note) error { return nil })
 	wantKeys(t, "Each", err, bad)
 	wantKeys(t, "Each that goes on", v.Each(ctx, kvmodel.Walk{From: to}, func(*note) error { return nil }), bad)
 	v.undeploy(t)
@@ -282,7 +282,7 @@ func TestOpen_EveryWrapperOfADatabaseKeepsTheWalk(t *testing.T) {
 			opts = append(opts, kvmodel.Tenant(tenant))
 		}
 		db := open(t, shared{kv.Retry(kv.Count(kv.Trace(mem, func(context.Context, kv.Trip) {})), 2, time.Millisecond)}, opts...)
-		defer db.OnTrip(func(context.Context, kvmodel.Trip) {})()
+		defer db.OnTrip(func(context.Context, kv.Trip) {})()
 		r := kvmodel.NewRecords(db, simpleNotes())
 		must(t, r.Create(ctx, &note{ID: "of " + tenant, Text: "x"}))
 		wantSame(t, []string{"of " + tenant}, allIDs(t, ctx, r), "tenant %q", tenant)

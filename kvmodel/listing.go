@@ -31,12 +31,6 @@ type Numbered[T any] struct {
 	Total       int
 }
 
-// NumberedOf returns a page with the given items, n to a page out of total. Pages after the last
-// are empty.
-func NumberedOf[T any](items []*T, page, n, total int) Numbered[T] {
-	return Numbered[T]{Items: items, Page: page, Pages: (total + n - 1) / n, Total: total}
-}
-
 // Branch is a record in a tree. Depth is 0 for one without a parent.
 type Branch[T any] struct {
 	Item  *T

@@ -20,11 +20,15 @@ import (
 type Hooks struct {
 	// Verb is called when a verb or background task begins, and the returned func when it ends. Its
 	// trips are made under the returned context. A verb within another is part of that one.
-	Verb func(ctx context.Context, w Work) (context.Context, func())
+	Verb func(ctx context.Context, w kv.Work) (context.Context, func())
 
 	// Trip is called when a trip has ended; its For names the verb. A trip of [DB.SideBySide]
 	// serves several verbs, except on a store with [kv.Powers.Local].
-	Trip func(ctx context.Context, trip Trip)
+	Trip func(ctx context.Context, trip kv.Trip)
+
+	// Build is called about every 1,000 records of a build and when one ends. Calls may be
+	// concurrent.
+	Build func(b Build)
 }
 
 // Begin marks the start of an app's own operation, such as a page, to which verbs and trips under
@@ -44,7 +48,7 @@ func (db *DB) Named(name, index string) plug.DB {
 
 // OnTrip calls hook for each trip that ends until stop is called. Without listeners a trip costs
 // nothing extra. A trip that ends during stop may still be reported.
-func (db *DB) OnTrip(hook func(ctx context.Context, t Trip)) (stop func()) {
+func (db *DB) OnTrip(hook func(ctx context.Context, t kv.Trip)) (stop func()) {
 	return db.trips.add(hook)
 }
 
@@ -60,7 +64,7 @@ type listeners struct {
 
 // listener holds a hook, since funcs cannot be compared.
 type listener struct {
-	hook func(context.Context, Trip)
+	hook func(context.Context, kv.Trip)
 }
 
 func newListeners(s kv.Store) *listeners {
@@ -96,7 +100,7 @@ func (l *listeners) Memory(ctx context.Context) (kv.Memory, string) {
 	return kv.MemoryOf(ctx, l.Store)
 }
 
-func (l *listeners) tell(ctx context.Context, t Trip) {
+func (l *listeners) tell(ctx context.Context, t kv.Trip) {
 	if all := l.all.Load(); all != nil {
 		for _, one := range *all {
 			one.hook(ctx, t)
@@ -104,7 +108,7 @@ func (l *listeners) tell(ctx context.Context, t Trip) {
 	}
 }
 
-func (l *listeners) add(hook func(context.Context, Trip)) (stop func()) {
+func (l *listeners) add(hook func(context.Context, kv.Trip)) (stop func()) {
 	one := &listener{hook}
 	l.change(func(all []*listener) []*listener { return append(all, one) })
 	return func() {

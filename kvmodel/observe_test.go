@@ -3,10 +3,16 @@ package kvmodel_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -25,11 +31,11 @@ func (o *told) say(what string) {
 
 func (o *told) hooks() kvmodel.Hooks {
 	return kvmodel.Hooks{
-		Verb: func(ctx context.Context, w kvmodel.Work) (context.Context, func()) {
+		Verb: func(ctx context.Context, w kv.Work) (context.Context, func()) {
 			o.say("begin " + w.String())
 			return ctx, func() { o.say("end " + w.String()) }
 		},
-		Trip: func(_ context.Context, trip kvmodel.Trip) { o.say("trip for " + trip.For.String()) },
+		Trip: func(_ context.Context, trip kv.Trip) { o.say("trip for " + trip.For.String()) },
 	}
 }
 
@@ -113,5 +119,102 @@ func TestRetries_RepeatsAndShowsAndCountsEachTry(t *testing.T) {
 	db = openObserved(t, &briefly{memkv.New(memkv.Options{}), 1})
 	if err := get(t.Context(), db); !errors.Is(err, kvmodel.ErrUnavailable) {
 		t.Errorf("without Retries: want an ErrUnavailable, got %v", err)
+	}
+}
+
+func TestOnTrip_TellsOfTripsUntilItIsStopped(t *testing.T) {
+	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
+	must(t, err)
+	defer db.Close(t.Context())
+	get := func(key string) {
+		if _, err := kv.One(t.Context(), db.Store(), kv.OpGet(key)); !errors.Is(err, kv.ErrNotFound) {
+			t.Fatal(err)
+		}
+	}
+	listen := func() (keys *[]string, stop func()) {
+		keys = new([]string)
+		return keys, db.OnTrip(func(_ context.Context, trip kv.Trip) {
+			for _, op := range trip.Ops {
+				if op.Key != "format:ringtree" {
+					*keys = append(*keys, op.Key)
+				}
+			}
+		})
+	}
+	get("a")
+	first, stopFirst := listen()
+	get("b")
+	second, stopSecond := listen()
+	err = kv.PowersOf(db.Store()).Atomic(t.Context(), func(s kv.Store) error {
+		_, err := kv.One(t.Context(), s, kv.OpSet("c", nil))
+		return err
+	})
+	must(t, err)
+	stopFirst()
+	get("d")
+	stopSecond()
+	stopSecond()
+	get("e")
+	if want := []string{"b", "c"}; !slices.Equal(*first, want) {
+		t.Errorf("the first has heard of %q, want %q", *first, want)
+	}
+	if want := []string{"c", "d"}; !slices.Equal(*second, want) {
+		t.Errorf("the second has heard of %q, want %q", *second, want)
+	}
+}
+
+// troubled is a store in a file that may be damaged.
+type troubled struct {
+	kv.Store
+	trouble *atomic.Pointer[error]
+}
+
+func (s troubled) Powers() kv.Powers {
+	return kv.Powers{Disk: func() kv.Disk { return kv.Disk{Trouble: *s.trouble.Load()} }}
+}
+
+func TestDB_LogsTroubleWithItsFileNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log proof.Log
+		var trouble atomic.Pointer[error]
+		set := func(err error) { trouble.Store(&err) }
+		set(errors.New("mkdir /no: no such file or directory"))
+		db := open(t, troubled{memkv.New(memkv.Options{}), &trouble}, kvmodel.Log(slog.New(slog.NewTextHandler(&log, nil))))
+		kvmodel.NewRecords(db, noteSchema())
+		counts := func(wantWarnings, wantOver int) {
+			t.Helper()
+			synctest.Wait()
+			warnings := strings.Count(log.String(), `level=WARN msg="ringtree: the store's file has a problem; retrying"`)
+			over := strings.Count(log.String(), "the store's file works again")
+			if warnings != wantWarnings || over != wantOver {
+				t.Errorf("after %v: %d warnings and %d times over, want %d and %d:\n%s", time.Now(), warnings, over, wantWarnings, wantOver, log.String())
+			}
+		}
+		time.Sleep(time.Minute)
+		counts(1, 0)
+		time.Sleep(10 * time.Minute)
+		counts(2, 0)
+		set(nil)
+		time.Sleep(time.Minute)
+		counts(2, 1)
+		must(t, db.Close(t.Context()))
+	})
+}
+
+// The write path relies on claims that are added and dropped, on lines written before the changes
+// they announce, and on records that are swapped.
+func TestFaults_OfAStoreAreNoticed(t *testing.T) {
+	proof.Notices(t, "TestSweep_AfterACrashAnywhereEveryIndexIsTheFunctionOfTheRecords", "lost append line:", "lost cdel u:")
+	proof.Notices(t, "TestSweep_ATransactionIsWholeOrNothing", "torn")
+	proof.Notices(t, "TestSweep_ARecordThatComesAndGoesKeepsItsClaim", "blind add u:", "blind cas r:", "blind cas procs")
+	proof.Notices(t, "TestSweep_ACounterHasTheHitsOfItsOwnRecordAndNoOthers", "lost incr n:")
+	proof.Notices(t, "TestSweep_AHistoryHasJustWhatCommitted", "lost append h:", "blind cas h:")
+	proof.Notices(t, "TestSweep_AReaderMendsWhatACrashLeavesWithin45Seconds", "lost append line:")
+	if proof.Long() { // These take a second or more each.
+		proof.Notices(t, "TestSweep_AfterACrashAnywhereEveryIndexIsTheFunctionOfTheRecords", "cut")
+		proof.Notices(t, "TestSweep_ATransactionIsWholeOrNothing", "blind cas r:")
+		proof.Notices(t, "TestSweep_ACutTripLeavesNothingThatIsShownOrInTheWay", "blind add r:")
+		proof.Notices(t, "TestSweep_AnIntentThatHasBegunIsCarriedOutWhole", "lost append line:")
+		proof.Notices(t, "TestSweep_ARecordThatComesAndGoesKeepsItsClaim", "blind cdel u:")
 	}
 }

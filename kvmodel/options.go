@@ -20,7 +20,6 @@ type options struct {
 	tenant   string
 	release  string
 	readOnly bool
-	onBuild  func(Build)
 	hooks    []Hooks
 	tries    int
 	pause    time.Duration
@@ -39,9 +38,6 @@ func Tenant(name string) Option { return func(o *options) { o.tenant = name } }
 // version the program was built from.
 func Release(name string) Option { return func(o *options) { o.release = name } }
 
-// OnBuild calls f about every 1,000 records of a build and when one ends. Calls may be concurrent.
-func OnBuild(f func(Build)) Option { return func(o *options) { o.onBuild = f } }
-
 // Observe makes the DB call h. It may be given several times.
 func Observe(h Hooks) Option { return func(o *options) { o.hooks = append(o.hooks, h) } }
 
@@ -57,6 +53,14 @@ func ReadOnly() Option { return func(o *options) { o.readOnly = true } }
 
 // errReadOnly is also an ErrUnavailable: the request was not carried out.
 var errReadOnly = kv.Unavailable(fmt.Errorf("the DB is %w: write in a process that opens it without kvmodel.ReadOnly", ErrReadOnly))
+
+func (o *options) told(b Build) {
+	for _, h := range o.hooks {
+		if h.Build != nil {
+			h.Build(b)
+		}
+	}
+}
 
 func (o *options) wrapped(s kv.Store) kv.Store {
 	for _, h := range o.hooks {

@@ -180,7 +180,7 @@ func (r *Records[T, K]) OnChange(f func(context.Context, Change[T, K]) error) {
 		if err != nil {
 			return err
 		}
-		ctx, end := r.m.Db.BeginAnew(ctx, Work{Model: r.m.Name, Verb: "OnChange"})
+		ctx, end := r.m.Db.BeginAnew(ctx, kv.Work{Model: r.m.Name, Verb: "OnChange"})
 		defer end()
 		return f(ctx, Change[T, K]{ID: key, Created: created, Record: plug.As[T](rec.Value)})
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/core"
 	"github.com/ringtree/ringtree/kvmodel/internal/erase"
 )
 
@@ -75,7 +76,7 @@ type IndexSpec[T, V any] struct {
 	Name   string   // BySlug: unique in the model, part of stored keys
 	Def    string   // when the definition changes, the index must be rebuilt
 	Fields []string // the indexed fields, for messages
-	Max    int      // maximum number of values of a record; 0: MaxValues
+	Max    int      // maximum number of values of a record; 0: 1000
 	Key    KeyOf[V]
 	Values func(*T) []V
 	If     func(*T) bool // selects the records in the index; nil: all
@@ -89,7 +90,7 @@ func (s *IndexSpec[T, V]) Places(rec *T) []string {
 	return textsOf(s.Key, s.Values(rec))
 }
 
-// Limit returns a *TooManyValuesError if rec has too many values.
+// Limit returns an ErrTooLarge if rec has too many values. ProblemsOf knows it.
 func (s *IndexSpec[T, V]) Limit(rec *T) error {
 	if s.If != nil && !s.If(rec) {
 		return nil
@@ -115,7 +116,7 @@ type By[T, V any] struct {
 	Value  func(*T) V   // nil: use Values
 	Values func(*T) []V // duplicates count once
 	Field  string       // the field of Values, for messages
-	Max    int          // maximum number of values of a record; 0: MaxValues
+	Max    int          // maximum number of values of a record; 0: 1000
 }
 
 // Texts returns the texts of rec's values.
@@ -130,7 +131,7 @@ func (b By[T, V]) Texts(rec *T) []string {
 	return textsOf(b.Key, b.Values(rec))
 }
 
-// Limit returns a *TooManyValuesError if rec has too many values.
+// Limit returns an ErrTooLarge if rec has too many values. ProblemsOf knows it.
 func (b By[T, V]) Limit(rec *T) error {
 	if b.Values == nil {
 		return nil
@@ -207,4 +208,33 @@ func (b bodiesOf[T]) CopyOf(v plug.Record, room any, wanted int) (plug.Record, a
 		return to, nil
 	}
 	return to, some
+}
+
+// Counters are numbers of a record that change too often to be part of it, so each has its own key,
+// read in the same trip. A plain counter is deleted with its record; a derived count belongs to
+// lists and stays.
+
+// CounterOf is a counter of records of type T. Set stores its value in a loaded record.
+type CounterOf[T any] struct {
+	Name    string
+	Derived bool // counts the members of lists: see [DB.Derived]
+	Sum     bool // adds up a number of each member: see [DB.Sum]
+	Set     func(*T, int64)
+}
+
+func newCounters[T any](db *DB, model string, all []CounterOf[T]) []core.Counter {
+	var counters []core.Counter
+	for _, of := range all {
+		c := core.Counter{Name: of.Name, Set: func(v plug.Record, n int64) { of.Set(v.(*T), n) }}
+		switch {
+		case of.Sum:
+			c.Derived = db.Sum(model, of.Name)
+		case of.Derived:
+			c.Derived = db.Derived(model, of.Name)
+		default:
+			c.Plain = db.Tally(model, of.Name)
+		}
+		counters = append(counters, c)
+	}
+	return counters
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -146,5 +149,150 @@ func TestLog_WhatFailsAfterRepliesIsALineASecond(t *testing.T) {
 		if after := len(log.Lines()); after > before+1 {
 			t.Errorf("Close has logged %d lines", after-before)
 		}
+	})
+}
+
+var named = map[string]error{
+	"ErrNotFound": kvmodel.ErrNotFound, "ErrExists": kvmodel.ErrExists, "ErrConflict": kvmodel.ErrConflict, "ErrInvalid": kvmodel.ErrInvalid,
+	"ErrTooLarge": kvmodel.ErrTooLarge, "ErrUnavailable": kvmodel.ErrUnavailable, "ErrUnclear": kvmodel.ErrUnclear, "ErrLost": kvmodel.ErrLost,
+	"ErrNeedsRebuild": kvmodel.ErrNeedsRebuild, "ErrCorrupt": kvmodel.ErrCorrupt, "ErrBadCursor": kvmodel.ErrBadCursor, "ErrReadOnly": kvmodel.ErrReadOnly,
+	"ErrUnknownFormat": kvmodel.ErrUnknownFormat,
+}
+
+func TestHTTPStatus_IsThatOfTheTableInTheDocs(t *testing.T) {
+	page, err := os.ReadFile("../docs/data-classes.md")
+	must(t, err)
+	rows := regexp.MustCompile("(?m)^\\| `(Err\\w+)` \\|.*\\| (\\d+) \\|$").FindAllStringSubmatch(string(page), -1)
+	for _, row := range rows {
+		want, _ := strconv.Atoi(row[2])
+		if got := kvmodel.HTTPStatus(fmt.Errorf("here: %w", named[row[1]])); named[row[1]] == nil || got != want || http.StatusText(got) == "" {
+			t.Errorf("%s is %d, want %d", row[1], got, want)
+		}
+	}
+	if len(rows) != len(named) {
+		t.Errorf("the page has %d errors, the test %d", len(rows), len(named))
+	}
+}
+
+func TestHTTPStatus_OfJoinedErrorsTheGravestCounts(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{nil, 200},
+		{errors.New("something else"), 500},
+		{&kvmodel.TakenError{}, 409},
+		{kvmodel.Problems{"slug": "It is empty."}, 422},
+		{kv.Join(kvmodel.ErrNotFound, kv.ErrUnavailable), 503},
+		{kv.Join(&kvmodel.ItemError{Index: 1, Err: kvmodel.ErrExists}, &kvmodel.ItemError{Index: 2, Err: kvmodel.ErrInvalid}), 422},
+		{fmt.Errorf("%w: %w", kv.ErrUnclear, context.DeadlineExceeded), 503},
+		{context.Canceled, 503},
+	} {
+		if got := kvmodel.HTTPStatus(c.err); got != c.want {
+			t.Errorf("%v is %d, want %d", c.err, got, c.want)
+		}
+	}
+}
+
+func TestProblemsOf_SaysWhatIsWrongWithFields(t *testing.T) {
+	p := kvmodel.Problems{}
+	p.Add("Title", "It is empty.")
+	p.Add("title", "It is too long.")
+	p.Add("text", "")
+	invalid := fmt.Errorf("%w: %w", kvmodel.ErrInvalid, p.Err())
+	taken := &kvmodel.TakenError{Model: "Page", Index: "BySlug", Fields: []string{"Slug"}, Value: "tea"}
+	both := &kvmodel.TakenError{Model: "Page", Index: "BySitePath", Fields: []string{"Site", "Path"}, Value: "a:b"}
+	for _, c := range []struct {
+		err  error
+		want kvmodel.Problems
+	}{
+		{invalid, kvmodel.Problems{"title": "It is empty."}},
+		{fmt.Errorf("create: %w", taken), kvmodel.Problems{"slug": "“tea” is taken."}},
+		{both, kvmodel.Problems{"site": "These are taken together.", "path": "These are taken together."}},
+		{errors.Join(invalid, taken), kvmodel.Problems{"title": "It is empty.", "slug": "“tea” is taken."}},
+		{kvmodel.ErrNotFound, kvmodel.Problems{}},
+		{nil, kvmodel.Problems{}},
+	} {
+		wantSame(t, c.want, kvmodel.ProblemsOf(c.err), "%v", c.err)
+	}
+	if err := (kvmodel.Problems{}).Err(); err != nil {
+		t.Errorf("no problems are %v", err)
+	}
+}
+
+// onlyWriter returns the only other process, as reader sees it.
+func onlyWriter(t *testing.T, ctx context.Context, reader *process) kvmodel.Writer {
+	t.Helper()
+	all, err := reader.db.Writers(ctx)
+	must(t, err)
+	if len(all) != 1 {
+		t.Fatalf("writers %+v, want one", all)
+	}
+	return all[0]
+}
+
+func TestWriters_SayWhereTheyRunAndOfWhichRelease(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		began := time.Now()
+		writer := start(t, plain(mem), kvmodel.Release("r 17")).ends(t)
+		must(t, writer.notes.Create(ctx, &note{ID: "n1", Text: "one"}))
+		wait(3 * time.Hour)
+		reader := start(t, plain(mem), kvmodel.ReadOnly()).ends(t)
+		w := onlyWriter(t, ctx, reader)
+		host, _ := os.Hostname()
+		if o := w; o.Host != host || o.PID != os.Getpid() || o.Release != "r 17" || !o.Since.Equal(began.Truncate(time.Second)) {
+			t.Errorf("%+v", o)
+		}
+		if got := w.Called(time.Now()); !strings.HasSuffix(got, " (release r 17, since 3 h)") {
+			t.Errorf("it is called %q", got)
+		}
+	})
+}
+
+func TestRebuild_NamesTheProcessThatItWaitsForByWhereItRuns(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := shared{plain(mem)}
+		old := deploy(t, s)
+		stop := make(chan struct{})
+		// An incomplete change keeps the journal alive.
+		old.OnChange(func(context.Context, kvmodel.Change[note, string]) error { <-stop; return nil })
+		must(t, old.Create(ctx, &note{ID: "a", Text: "x"}))
+		time.Sleep(3 * time.Second)
+		next := deploy(t, s, "Code")
+		err := next.Rebuild(ctx)
+		want := fmt.Sprintf("pid %d (since 1 min) writes Note with other indexes: end it first", os.Getpid())
+		if !errors.Is(err, kvmodel.ErrNeedsRebuild) || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an ErrNeedsRebuild that says %q, got %v", want, err)
+		}
+		close(stop)
+		old.undeploy(t)
+		next.undeploy(t)
+	})
+}
+
+func TestOpen_RefusesAReleaseWithALongName(t *testing.T) {
+	_, err := kvmodel.Open(memkv.New(memkv.Options{}), kvmodel.Release(strings.Repeat("x", 65)))
+	if !errors.Is(err, kvmodel.ErrInvalid) {
+		t.Errorf("want an ErrInvalid, got %v", err)
+	}
+}
+
+func TestWriters_OneThatDiedIsRepairedOnceAnotherHasFinishedItsLines(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		dieMoving(t, ctx, mem)
+		reader := start(t, plain(mem), kvmodel.ReadOnly()).ends(t)
+		if w := onlyWriter(t, ctx, reader); w.Lines == 0 || !w.Repaired.IsZero() || w.Own {
+			t.Errorf("after the crash: %+v", w)
+		}
+		next := start(t, plain(mem)).ends(t)
+		wait(time.Minute)
+		if w := onlyWriter(t, ctx, reader); w.Lines == 0 || w.Repaired.IsZero() || w.Repaired.After(time.Now()) {
+			t.Errorf("after the repair: %+v", w)
+		}
+		wait(2 * time.Hour)
+		if all, err := reader.db.Writers(ctx); err != nil || len(all) > 0 {
+			t.Errorf("two hours later: %+v, %v", all, err)
+		}
+		must(t, next.db.Close(ctx))
 	})
 }

@@ -387,7 +387,7 @@ func (u untyped) Mend(ctx context.Context, id string) error {
 	})
 }
 
-func (u untyped) Settle(ctx context.Context, id string, places [][]string) error {
+func (u untyped) Remove(ctx context.Context, id string, places [][]string) error {
 	var touched []envelope.Touched
 	for i, index := range u.shown() {
 		touched = append(touched, envelope.Touched{Index: index.Name(), Places: places[i]})

@@ -14,9 +14,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// settleTime is the delay of the first look after the last model was registered, in a DB that holds
+// firstLook is the delay of the first look after the last model was registered, in a DB that holds
 // the store alone.
-const settleTime = 100 * time.Millisecond
+const firstLook = 100 * time.Millisecond
 
 // watch schedules the looks for dead processes, from the first model on. Processes started together
 // look at different moments.
@@ -30,7 +30,7 @@ type watch struct {
 }
 
 func newWatch(alone bool) *watch {
-	first := settleTime
+	first := firstLook
 	if !alone {
 		first = times.Look - kv.Jitter(times.Look/2)
 	}
@@ -48,7 +48,7 @@ func (db *DB) knowsMore() {
 	}
 	db.watch.once.Do(func() { go db.core.Work.Every(db.watch.timer, times.Look, db.look) })
 	if db.watch.alone {
-		db.watch.timer.Reset(settleTime)
+		db.watch.timer.Reset(firstLook)
 	}
 }
 
@@ -78,8 +78,8 @@ func (db *DB) Repair(ctx context.Context) error {
 	ctx, end := db.core.BeginWork(ctx, kv.Work{Verb: "Repair"})
 	defer end()
 	repaired := db.core.Repairer.Repair(db.marked.ReadAgain(ctx))
-	_, settled := db.recountDoubtful(ctx)
-	errs := []error{repaired, settled}
+	_, recounted := db.recountDoubtful(ctx)
+	errs := []error{repaired, recounted}
 	if errors.Is(repaired, ErrUnknownFormat) || db.marked.IsDamaged() {
 		errs = append(errs, db.marked.Damage(ctx))
 	}

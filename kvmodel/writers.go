@@ -13,23 +13,23 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 )
 
-// Origin identifies a process in its journal: host, process id, release, and start time.
-type Origin = journal.Origin
-
 const releaseBytes = 64
 
-func originOf(release string, now time.Time) (Origin, error) {
+func originOf(release string, now time.Time) (journal.Origin, error) {
 	if len(release) > releaseBytes {
-		return Origin{}, fmt.Errorf("%w: the name of the release has %d bytes, at most %d", ErrInvalid, len(release), releaseBytes)
+		return journal.Origin{}, fmt.Errorf("%w: the name of the release has %d bytes, at most %d", ErrInvalid, len(release), releaseBytes)
 	}
 	host, _ := os.Hostname() // without a name the process id still helps
-	return Origin{Host: host, PID: os.Getpid(), Release: release, Since: now.Truncate(time.Second)}, nil
+	return journal.Origin{Host: host, PID: os.Getpid(), Release: release, Since: now.Truncate(time.Second)}, nil
 }
 
 // Writer is a process with a journal in the store: it writes, or died before it was done.
 type Writer struct {
 	Process string     // random name, chosen when it began to write
-	Origin  Origin     // zero: its release records none, or its head is damaged
+	Host    string     // "" and no time in Since: unknown, its head is damaged
+	PID     int        // process id
+	Release string     // see [Release]
+	Since   time.Time  // it began to write then
 	Own     bool       // this process
 	Dead    bool       // it has ended: this process has the store alone, or has seen no progress on Lines for half a minute
 	Tick    uint64     // rises every few seconds while it lives
@@ -47,8 +47,11 @@ type Writer struct {
 }
 
 // Called returns the process in readable form: web-1 pid 4121 (release a3f19c2, since 3 h), or its
-// name if its Origin is unknown.
-func (w *Writer) Called(now time.Time) string { return w.Origin.Called(w.Process, now) }
+// name if nothing else is known.
+func (w *Writer) Called(now time.Time) string {
+	origin := journal.Origin{Host: w.Host, PID: w.PID, Release: w.Release, Since: w.Since}
+	return origin.Called(w.Process, now)
+}
 
 // Writers returns the processes with a journal, by name, and writes nothing. A process that holds
 // its store alone has none.
@@ -58,7 +61,10 @@ func (db *DB) Writers(ctx context.Context) (all []Writer, err error) {
 		return nil, err
 	}
 	for _, o := range others {
-		w := Writer{Process: o.Process, Origin: o.Origin, Own: db.core.Journal.IsOwn(o.Process), Tick: o.Tick}
+		w := Writer{
+			Process: o.Process, Host: o.Origin.Host, PID: o.Origin.PID, Release: o.Origin.Release, Since: o.Origin.Since,
+			Own: db.core.Journal.IsOwn(o.Process), Tick: o.Tick,
+		}
 		j, err := journal.Read(ctx, db.core.Store, o.Process)
 		if err != nil {
 			return nil, err

@@ -127,7 +127,7 @@ func (b *Board[T, K, S]) Numbered(ctx context.Context, page, n int) (kvmodel.Num
 	if err != nil {
 		return kvmodel.Numbered[T]{}, err
 	}
-	return kvmodel.NumberedOf(itemsOf[T](found.Members), page, n, total), nil
+	return kvmodel.Numbered[T]{Items: itemsOf[T](found.Members), Page: page, Pages: plug.Pages(total, n), Total: total}, nil
 }
 
 // RankOf returns the rank that a record with this score has or would have: one more than the number

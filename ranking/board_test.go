@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -70,7 +71,7 @@ func TestBoard_ShowsTheRecordsInTheOrderOfTheirScores(t *testing.T) {
 
 func TestBoard_TakesTheLongestIDThatARecordMayHave(t *testing.T) {
 	eachStore(t, func(t *testing.T, a *articles) {
-		ids := []string{strings.Repeat("x", kvmodel.MaxID), strings.Repeat("山", kvmodel.MaxID/9), "short"}
+		ids := []string{strings.Repeat("x", plug.MaxID), strings.Repeat("山", plug.MaxID/9), "short"}
 		for i, id := range ids {
 			must(t, a.Create(ctx, &article{ID: id, Category: "go", Price: float64(i), Stock: int64(-i)}))
 		}
@@ -80,7 +81,7 @@ func TestBoard_TakesTheLongestIDThatARecordMayHave(t *testing.T) {
 				t.Errorf("%s: mismatch (-want +got):\n%s", name, diff)
 			}
 		}
-		err := a.Create(ctx, &article{ID: strings.Repeat("z", kvmodel.MaxID+1)})
+		err := a.Create(ctx, &article{ID: strings.Repeat("z", plug.MaxID+1)})
 		if !errors.Is(err, kvmodel.ErrTooLarge) || !strings.HasSuffix(err.Error(), "an id of 2049 bytes, at most 2048") {
 			t.Errorf("want an ErrTooLarge that names the limit, got %v", err)
 		}

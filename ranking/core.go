@@ -262,7 +262,7 @@ func plugIn[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core,
 	c.join(records, spec.Counter, spec.Also, spec.Batch)
 }
 
-func (c *core) join(records plug.Model, counter kvmodel.Counter, also []kvmodel.Counter, batch Batch) {
+func (c *core) join(records plug.Model, counter Counter, also []Counter, batch Batch) {
 	if counter == nil {
 		records.Plug(exact{c}, c.open)
 		return

@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/internal/wire"
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
@@ -25,7 +24,7 @@ import (
 // the change. So the last follower always has the last count.
 type counted struct {
 	*core
-	counter kvmodel.Counter
+	counter Counter
 	batch   Batch
 	window  *window
 }
@@ -35,7 +34,7 @@ var (
 	_ tally.Follower = (*counted)(nil)
 )
 
-func newCounted(c *core, counter kvmodel.Counter, batch Batch) *counted {
+func newCounted(c *core, counter Counter, batch Batch) *counted {
 	f := &counted{core: c, counter: counter, batch: batch}
 	c.catchUp = f.followThere
 	return f
@@ -389,9 +388,10 @@ func boardsIn(places []string) (values []string, err error) {
 	return values, nil
 }
 
-var _ plug.Purger = (*counted)(nil)
-
-func (f *counted) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
+func (f *counted) Forget(ctx context.Context, s kv.Store, id string, _ uint64, places []string, fence func() error) error {
+	if fence == nil {
+		return nil
+	}
 	boards := []string{""}
 	if f.many {
 		var err error

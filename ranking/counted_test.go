@@ -400,7 +400,7 @@ func openTalks(t *testing.T, s kv.Store, batch ranking.Batch) *talks {
 	votes, views, fans := db.Tally("Talk", "Votes"), db.Tally("Talk", "Views"), db.Derived("Talk", "Fans")
 	spec := ranking.Spec[talk, float64]{
 		Name: "Front", Of: ranking.Float[float64](), Score: (*talk).heat,
-		Counter: votes, Also: []kvmodel.Counter{views, fans}, Batch: batch,
+		Counter: votes, Also: []ranking.Counter{views, fans}, Batch: batch,
 	}
 	byTopic := spec
 	byTopic.Name = "FrontByTopic"

@@ -108,6 +108,10 @@ func (x exact) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []
 	})
 }
 
+func (exact) Forget(context.Context, kv.Store, string, uint64, []string, func() error) error {
+	return nil
+}
+
 func (x exact) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	type placed struct {
 		rec int

@@ -101,7 +101,7 @@ func (p part) met(d keytree.Doubt) {
 		p.host.DB().Soon(func(ctx context.Context) error { return p.clearOwn(ctx, []keytree.Doubt{d}) })
 		return
 	}
-	p.host.Meet(d.ID, p.placeOf(d), d.Past)
+	p.host.MendSoon(d.ID, p.placeOf(d), d.Past)
 }
 
 func (p part) placeOf(d keytree.Doubt) string { return place{by: p.by, score: d.Score}.String() }

@@ -5,9 +5,13 @@ import (
 	"math"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
+
+// Counter counts something for each record of a model.
+type Counter = tally.Counter
 
 // Spec describes a board. kvgen writes it from the tags.
 type Spec[T, S any] struct {
@@ -24,8 +28,8 @@ type Spec[T, S any] struct {
 
 	// Counter, if not nil, is the source of scores. If Score is set as well, it gives the scores,
 	// and the board calls it whenever the counter changes.
-	Counter kvmodel.Counter
-	Also    []kvmodel.Counter // with Score: other counters to watch
+	Counter Counter
+	Also    []Counter // with Score: other counters to watch
 	Batch   Batch
 	Per     Period // with a Counter: one board for each period, with its counts
 	Keep    int    // number of kept periods; 0 means 2

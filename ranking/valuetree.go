@@ -285,7 +285,6 @@ var (
 	_ plug.Index    = (*valuesIndex)(nil)
 	_ plug.Meeter   = (*valuesIndex)(nil)
 	_ plug.Finisher = (*valuesIndex)(nil)
-	_ plug.Purger   = (*valuesIndex)(nil)
 )
 
 func plugValues(records plug.Model, v *valueTree, list, def string, places func(plug.Record) []string) {
@@ -351,7 +350,10 @@ func (x *valuesIndex) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) 
 	return wrong, nil
 }
 
-func (x *valuesIndex) Purge(ctx context.Context, s kv.Store, _ string, places []string, fence func() error) error {
+func (x *valuesIndex) Forget(ctx context.Context, s kv.Store, _ string, _ uint64, places []string, fence func() error) error {
+	if fence == nil {
+		return nil
+	}
 	drops, err := x.tree.own.Drops(ctx, s, fitting(places))
 	if err == nil && len(drops) > 0 {
 		err = fence()

@@ -111,11 +111,12 @@ func ofOwner(owner string) string {
 	return " of " + owner
 }
 
-var _ plug.Purger = (*core)(nil)
-
-// Purge removes the id from the entries of the record. They stay until they are lapped: no record
-// has an empty id.
-func (c *core) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
+// Forget removes the id from the entries of a purged record. They stay until they are lapped: no
+// record has an empty id.
+func (c *core) Forget(ctx context.Context, s kv.Store, id string, _ uint64, places []string, fence func() error) error {
+	if fence == nil {
+		return nil
+	}
 	done := make(map[string]bool)
 	for _, place := range places {
 		owner := ownerOf(place)
@@ -130,9 +131,9 @@ func (c *core) Purge(ctx context.Context, s kv.Store, id string, places []string
 	return nil
 }
 
-// Purge searches the ring even if the record is not known to be in it.
-func (u unowned) Purge(ctx context.Context, s kv.Store, id string, _ []string, fence func() error) error {
-	return u.core.Purge(ctx, s, id, []string{""}, fence)
+// Forget searches the ring even if the record is not known to be in it.
+func (u unowned) Forget(ctx context.Context, s kv.Store, id string, rev uint64, _ []string, fence func() error) error {
+	return u.core.Forget(ctx, s, id, rev, []string{""}, fence)
 }
 
 // purge also finds segments left by a longer ring.

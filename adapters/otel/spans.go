@@ -16,7 +16,7 @@ import (
 )
 
 // Spans makes a database create spans. The span of a verb is named Model.Index.Verb, like
-// kvmodel.Work, and is a child of the span in the verb's context; background work has no parent
+// kv.Work, and is a child of the span in the verb's context; background work has no parent
 // span. The span of a trip has its number of ops and any error of the store; an error is set on the
 // verb's span, too. No span has keys or values.
 func Spans(provider trace.TracerProvider) kvmodel.Option {
@@ -26,13 +26,13 @@ func Spans(provider trace.TracerProvider) kvmodel.Option {
 
 type tracer struct{ trace.Tracer }
 
-func (t tracer) verb(ctx context.Context, w kvmodel.Work) (context.Context, func()) {
+func (t tracer) verb(ctx context.Context, w kv.Work) (context.Context, func()) {
 	ctx, span := t.Start(ctx, w.String(), trace.WithAttributes(
 		attribute.String("ringtree.model", w.Model), attribute.String("ringtree.index", w.Index), attribute.String("ringtree.verb", w.Verb)))
 	return ctx, func() { span.End() }
 }
 
-func (t tracer) trip(ctx context.Context, trip kvmodel.Trip) {
+func (t tracer) trip(ctx context.Context, trip kv.Trip) {
 	reads := 0
 	for i := range trip.Ops {
 		if !trip.Ops[i].Kind.Writes() {

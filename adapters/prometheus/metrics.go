@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Metrics is a prometheus.Collector of a database: the durations and failures of its trips, by
@@ -46,7 +47,7 @@ func (m *Metrics) Option() kvmodel.Option {
 	return kvmodel.Observe(kvmodel.Hooks{Trip: m.trip})
 }
 
-func (m *Metrics) trip(_ context.Context, t kvmodel.Trip) {
+func (m *Metrics) trip(_ context.Context, t kv.Trip) {
 	m.trips.WithLabelValues(t.For.Model, t.For.Index, t.For.Verb).Observe(t.Took.Seconds())
 	if t.Err != nil {
 		m.failed.WithLabelValues(kindOf(t.Err), t.For.Model, t.For.Index, t.For.Verb).Inc()

@@ -100,7 +100,7 @@ type Table struct {
 
 type Row struct {
 	Name  string
-	Costs [3]kvmodel.Cost // by kinds
+	Costs [3]kv.Cost // by kinds
 }
 
 func Measure(ctx context.Context) ([]Table, error) {
@@ -144,26 +144,26 @@ func (s section) measure(ctx context.Context) (Table, error) {
 }
 
 // cost measures a row after background work has ended.
-func (w *world) cost(r row) (kvmodel.Cost, error) {
+func (w *world) cost(r row) (kv.Cost, error) {
 	if err := w.db.Repair(w.ctx); err != nil { // as it does by itself every 15 seconds
-		return kvmodel.Cost{}, err
+		return kv.Cost{}, err
 	}
 	if r.before != nil {
 		if err := r.before(w); err != nil {
-			return kvmodel.Cost{}, fmt.Errorf("before it: %w", err)
+			return kv.Cost{}, fmt.Errorf("before it: %w", err)
 		}
 	}
 	if err := w.db.Flush(w.ctx); err != nil {
-		return kvmodel.Cost{}, err
+		return kv.Cost{}, err
 	}
 	if err := tour.Wait(w.ctx, w.db, w.clock.pass, cmp.Or(r.wait, tour.Pause)); err != nil {
-		return kvmodel.Cost{}, err
+		return kv.Cost{}, err
 	}
 	defer func() { w.ctx = w.own }()
 	var meter *kv.Meter
 	w.ctx, meter = kvmodel.Metered(w.own)
 	if err := r.do(w); !errors.Is(err, r.want) {
-		return kvmodel.Cost{}, fmt.Errorf("it returns %v, want %v", err, r.want)
+		return kv.Cost{}, fmt.Errorf("it returns %v, want %v", err, r.want)
 	}
 	return meter.Cost(), nil
 }

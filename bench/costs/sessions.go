@@ -8,7 +8,7 @@ import (
 
 	"github.com/gorilla/sessions"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 )
 
@@ -18,8 +18,8 @@ type browser struct {
 	session *sessions.Session
 }
 
-func newBrowser(s kvmodel.Store) (*browser, error) {
-	store, err := kvsession.New(kvmodel.Count(s), kvsession.Options{Keys: [][]byte{make([]byte, 32)}})
+func newBrowser(s kv.Store) (*browser, error) {
+	store, err := kvsession.New(kv.Count(s), kvsession.Options{Keys: [][]byte{make([]byte, 32)}})
 	return &browser{store: store}, err
 }
 

@@ -33,7 +33,7 @@ var kinds = []kind{
 	{"memcached", func(all kv.Powers) kv.Powers { return kv.Powers{Keys: all.Keys} }},
 }
 
-func (k kind) of(mem *memkv.Store) kvmodel.Store {
+func (k kind) of(mem *memkv.Store) kv.Store {
 	return stores.With{Outliving: stores.Outliving{Store: mem}, Has: k.powers(mem.Powers())}
 }
 
@@ -48,7 +48,7 @@ type world struct {
 	*Models
 	own   context.Context // of calls that are not measured
 	ctx   context.Context // of a row's calls
-	store kvmodel.Store
+	store kv.Store
 	clock *clock
 	db    *kvmodel.DB
 	n     int

@@ -16,8 +16,8 @@ import (
 
 // A new process reads more for its first visitor.
 var (
-	warmBudget = kvmodel.Cost{Trips: 10, Depth: 5, Keys: 300}
-	coldBudget = kvmodel.Cost{Trips: 12, Depth: 10, Keys: 300}
+	warmBudget = kv.Cost{Trips: 10, Depth: 5, Keys: 300}
+	coldBudget = kv.Cost{Trips: 12, Depth: 10, Keys: 300}
 )
 
 const maxHTML = 60 << 10
@@ -48,7 +48,7 @@ func newCrowd(t *testing.T) (*community, *kvtest.Slow) {
 	return c, store
 }
 
-func statedCost(t *testing.T, got reply) (c kvmodel.Cost) {
+func statedCost(t *testing.T, got reply) (c kv.Cost) {
 	t.Helper()
 	_, err := fmt.Sscanf(got.header.Get("X-Store-Cost"), "%d trips (%d deep), %d ops, %d keys, %d B read", &c.Trips, &c.Depth, &c.Ops, &c.Keys, &c.Read)
 	if err != nil {
@@ -57,7 +57,7 @@ func statedCost(t *testing.T, got reply) (c kvmodel.Cost) {
 	return c
 }
 
-func wantWithin(t *testing.T, what string, most, got kvmodel.Cost) {
+func wantWithin(t *testing.T, what string, most, got kv.Cost) {
 	t.Helper()
 	t.Logf("%-70s %s", what, got)
 	if got.Trips > most.Trips || got.Depth > most.Depth || got.Keys > most.Keys {
@@ -114,7 +114,7 @@ func (c *community) twoTrips() {
 }
 
 // kept stays open.
-type kept struct{ kvmodel.Store }
+type kept struct{ kv.Store }
 
 func (k kept) Powers() kv.Powers { return kv.PowersOf(k.Store) }
 func (kept) Close() error        { return nil }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web"
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -28,7 +28,7 @@ func newCommunity(t testing.TB) *community {
 	return settleIn(t, memkv.New(memkv.Options{}))
 }
 
-func settleIn(t testing.TB, store kvmodel.Store) *community {
+func settleIn(t testing.TB, store kv.Store) *community {
 	t.Helper()
 	s := open(t, store)
 	c := &community{site: s, ann: s.member("ann"), ben: s.member("ben"), annElsewhere: s.visitor(), guest: s.visitor()}

@@ -27,6 +27,7 @@ import (
 	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/internal/proof/browser"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -76,7 +77,7 @@ func inMemory(t testing.TB, config web.Config) *site {
 }
 
 // open returns a site in development mode on a server of its own.
-func open(t testing.TB, store kvmodel.Store) *site {
+func open(t testing.TB, store kv.Store) *site {
 	t.Helper()
 	ahead := new(atomic.Int64)
 	db, err := kvmodel.Open(store, kvmodel.Clock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))

@@ -18,7 +18,7 @@ import (
 
 // A mute store does not answer the writes that it performs.
 type frail struct {
-	kvmodel.Store
+	kv.Store
 	down, lost, mute atomic.Bool
 }
 
@@ -98,7 +98,7 @@ func TestPages_ShowTheRestWhileAPartIsBeingRebuilt(t *testing.T) {
 }
 
 // bare does not build indexes by itself.
-type bare struct{ kvmodel.Store }
+type bare struct{ kv.Store }
 
 func (b bare) Powers() kv.Powers { return kv.Powers{Unless: true, Walk: kv.PowersOf(b.Store).Walk} }
 func (bare) Close() error        { return nil }
@@ -115,7 +115,7 @@ func TestLoss_NamesWhatAnOperatorHasToDo(t *testing.T) {
 
 func TestKill_LeavesWhatTheHoodShowsAndNoPage(t *testing.T) {
 	for what, test := range map[string]struct {
-		store kvmodel.Store
+		store kv.Store
 		stale string
 	}{
 		"single keys":  {kvfault.SingleKeys(memkv.New(memkv.Options{})), "1 stale"},

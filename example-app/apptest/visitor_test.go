@@ -11,21 +11,21 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/proof/browser"
 	"github.com/ringtree/ringtree/internal/proof/servers"
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
-var stores = map[string]func(t *testing.T) kvmodel.Store{
-	"embedded": func(t *testing.T) kvmodel.Store { return openStore(t, "bolt:"+filepath.Join(t.TempDir(), "app.db")) },
-	"memcached": func(t *testing.T) kvmodel.Store {
+var stores = map[string]func(t *testing.T) kv.Store{
+	"embedded": func(t *testing.T) kv.Store { return openStore(t, "bolt:"+filepath.Join(t.TempDir(), "app.db")) },
+	"memcached": func(t *testing.T) kv.Store {
 		servers.Need(t, "memcached")
 		server, err := servers.Memcached()
 		must(t, err)
 		t.Cleanup(server.Stop)
 		return openStore(t, "memcached://"+server.Addr)
 	},
-	"cluster": func(t *testing.T) kvmodel.Store {
+	"cluster": func(t *testing.T) kv.Store {
 		servers.Need(t, "redis-server")
 		servers.Need(t, "redis-cli")
 		cluster, err := servers.RedisCluster()
@@ -35,7 +35,7 @@ var stores = map[string]func(t *testing.T) kvmodel.Store{
 	},
 }
 
-func openStore(t *testing.T, url string) kvmodel.Store {
+func openStore(t *testing.T, url string) kv.Store {
 	t.Helper()
 	store, err := kvopen.Store(context.WithoutCancel(t.Context()), url, all.Engines)
 	must(t, err)

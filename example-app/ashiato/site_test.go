@@ -12,6 +12,7 @@ import (
 	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -28,13 +29,13 @@ func onEachStore(t *testing.T, f func(t *testing.T, s *ashiato.Site)) {
 	})
 }
 
-func open(t *testing.T, store kvmodel.Store) *ashiato.Site {
+func open(t *testing.T, store kv.Store) *ashiato.Site {
 	t.Helper()
 	return openHashing(t, store, 8)
 }
 
 // openHashing returns a site that hashes passwords in so many KB of memory.
-func openHashing(t *testing.T, store kvmodel.Store, memory uint32) *ashiato.Site {
+func openHashing(t *testing.T, store kv.Store, memory uint32) *ashiato.Site {
 	t.Helper()
 	db, err := kvmodel.Open(store)
 	must(t, err)

@@ -5,20 +5,20 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/demo"
 	"github.com/ringtree/ringtree/guard"
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 var cheap = guard.HashCost{Passes: 1, Memory: 8, Threads: 1}
 
-func newStore(t *testing.T) kvmodel.Store {
+func newStore(t *testing.T) kv.Store {
 	t.Helper()
 	store := memkv.New(memkv.Options{})
 	t.Cleanup(func() { store.Close() })
 	return store
 }
 
-func wantFilled(t *testing.T, store kvmodel.Store, pages, want int) {
+func wantFilled(t *testing.T, store kv.Store, pages, want int) {
 	t.Helper()
 	made, err := demo.Fill(t.Context(), store, demo.Plan{Pages: pages, Password: "snow on the line", Hash: cheap})
 	if made != want || err != nil {

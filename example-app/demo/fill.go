@@ -31,7 +31,7 @@ const (
 // Fill adds the missing pages of plan, with two weeks of activity, and returns their number. The
 // data is always the same, except for the times. Pages changed or trashed by people stay. Fill can
 // be stopped and called again. Nothing else should use the store meanwhile: Fill has its own clock.
-func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err error) {
+func Fill(ctx context.Context, store kv.Store, plan Plan) (made int, err error) {
 	if plan.Pages <= 0 {
 		return 0, nil
 	}
@@ -74,7 +74,7 @@ func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err er
 	return made, nil
 }
 
-type unclosed struct{ kvmodel.Store }
+type unclosed struct{ kv.Store }
 
 func (u unclosed) Powers() kv.Powers { return kv.PowersOf(u.Store) }
 func (unclosed) Close() error        { return nil }

@@ -15,7 +15,7 @@ import (
 
 // KillWriter writes a page in a simulated process that dies just before it writes the record. An
 // error comes from the store before the kill.
-func KillWriter(ctx context.Context, store kvmodel.Store) (topic string, err error) {
+func KillWriter(ctx context.Context, store kv.Store) (topic string, err error) {
 	topic = texts.Themes[0].Topic
 	var killed atomic.Bool
 	db, err := kvmodel.Open(kvfault.Killed(store, func(op kv.Op) bool {

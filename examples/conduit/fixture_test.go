@@ -15,7 +15,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-type redis struct{ kvmodel.Store }
+type redis struct{ kv.Store }
 
 func (redis) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
 
@@ -31,7 +31,7 @@ func onStores(t *testing.T, f func(t *testing.T, s *site)) {
 	t.Run("server", func(t *testing.T) { f(t, newSite(t, redis{memkv.New(memkv.Options{})})) })
 }
 
-func newSite(t *testing.T, store kvmodel.Store) *site {
+func newSite(t *testing.T, store kv.Store) *site {
 	t.Helper()
 	clock := new(tour.Clock)
 	db := open(t, store, clock)
@@ -60,7 +60,7 @@ func count[T any](t *testing.T, all iter.Seq2[T, error]) (n int) {
 	return n
 }
 
-func open(t *testing.T, store kvmodel.Store, clock *tour.Clock) *kvmodel.DB {
+func open(t *testing.T, store kv.Store, clock *tour.Clock) *kvmodel.DB {
 	t.Helper()
 	db, err := kvmodel.Open(store, kvmodel.Clock(clock.Now))
 	must(t, err)
@@ -134,7 +134,7 @@ func TestTrips_AChangeIsOneCommitOfTheFile(t *testing.T) {
 	})
 }
 
-func eachCall(t *testing.T, s kvmodel.Store, f func(t *testing.T, call tour.Call, c tour.Cost)) {
+func eachCall(t *testing.T, s kv.Store, f func(t *testing.T, call tour.Call, c tour.Cost)) {
 	t.Helper()
 	clock := new(tour.Clock)
 	db := open(t, s, clock)

@@ -16,6 +16,7 @@ import (
 	"github.com/ringtree/ringtree/examples/conduit/tour"
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -28,7 +29,7 @@ type client struct {
 	token   string
 }
 
-func newClient(t *testing.T, store kvmodel.Store) *client {
+func newClient(t *testing.T, store kv.Store) *client {
 	db := open(t, store, new(tour.Clock))
 	app := conduit.NewApp(db, conduit.Options{Passes: 1})
 	return &client{t: t, db: db, handler: conduit.Handler(app, conduit.Tokens{Key: []byte("a key of the tests")})}
@@ -219,7 +220,7 @@ func TestHandler_LimitsAndOffsetsAreBounded(t *testing.T) {
 
 func onBolt(t *testing.T) string { return "bolt:" + t.TempDir() + "/conduit.db?durability=unsynced" }
 
-func storeAt(t *testing.T, url string) kvmodel.Store {
+func storeAt(t *testing.T, url string) kv.Store {
 	t.Helper()
 	s, err := kvopen.Store(t.Context(), url, all.Engines)
 	must(t, err)

@@ -41,7 +41,7 @@ func onEngines(t *testing.T, f func(s *site)) {
 	})
 }
 
-func newSite(t *testing.T, store kvmodel.Store, c *clock) *site {
+func newSite(t *testing.T, store kv.Store, c *clock) *site {
 	t.Helper()
 	db, err := kvmodel.Open(store, kvmodel.Clock(c.Now))
 	must(t, err)
@@ -49,7 +49,7 @@ func newSite(t *testing.T, store kvmodel.Store, c *clock) *site {
 	return &site{forum.Open(db), t, db, c}
 }
 
-type serverLike struct{ kvmodel.Store }
+type serverLike struct{ kv.Store }
 
 func (serverLike) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
 

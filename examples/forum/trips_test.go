@@ -8,6 +8,7 @@ import (
 
 	"github.com/ringtree/ringtree/examples/forum"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -88,7 +89,7 @@ func TestTrips_OfEachCallAreWithinItsBudget(t *testing.T) {
 			}
 			news()
 			must(t, call.do(ctx, by.name))
-			var cost kvmodel.Cost
+			var cost kv.Cost
 			for n := range 3 { // A page may have to replace entries that have just moved.
 				news()
 				s.flush()

@@ -27,14 +27,14 @@ const Root = "key0"
 
 // Tree is a tree in a store of its own. Every node below name+"0" has a lower score than the node
 // called name, and every node below name+"1" an equal or higher one.
-type Tree struct{ store kvmodel.Store }
+type Tree struct{ store kv.Store }
 
 type Member struct {
 	Score int64
 	ID    string
 }
 
-func New(s kvmodel.Store) *Tree { return &Tree{s} }
+func New(s kv.Store) *Tree { return &Tree{s} }
 
 // Insert adds m and returns the name of its node. It takes two trips, and one for each node above.
 // It returns ErrBadKey if the path is longer than a key may be.

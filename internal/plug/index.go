@@ -50,6 +50,12 @@ type Index interface {
 	// Check returns a sentence per fault of each of recs. An error about damage may concern only
 	// some. recs have only ids, revs, expiries, places and marks.
 	Check(ctx context.Context, s kv.Store, recs []*Seen) (wrong [][]string, err error)
+
+	// Forget removes the remaining traces of the record id, deleted at rev, from places, after
+	// Repair. If fence is not nil, the record is purged, and data goes, too, that would stay until
+	// it is overwritten or expires. fence makes changes of the earlier record fail, and returns an
+	// error if it was created again: data read before fence belongs to no later record.
+	Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string, fence func() error) error
 }
 
 // Move is the effect of one change of a record on one index.
@@ -150,10 +156,6 @@ type Listing interface {
 	// batches.
 	Vacate(ctx context.Context, s kv.Store, place string, f func(ids []string) error) error
 
-	// Forget removes the remaining traces of the record id, deleted at rev, from places, after
-	// Repair.
-	Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error
-
 	// Counts reports whether derived numbers follow the lists.
 	Counts() bool
 
@@ -185,14 +187,6 @@ type Steps interface {
 // Many is so much work that no other process should have to repeat it.
 const Many = 1 << 30
 
-// Purger is an Index in which data about a deleted record stays until it is overwritten or expires.
-type Purger interface {
-	// Purge removes all traces of the deleted record id from places, after Repair. fence makes
-	// changes of the earlier record fail, and returns an error if it was created again: data read
-	// before fence belongs to no later record.
-	Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error
-}
-
 // Added is what the tries of one change have added to the numbers of an index and not taken back.
 type Added struct {
 	Shares []Share   // one for each number
@@ -217,7 +211,7 @@ func (a *Added) Places() []string {
 	return places
 }
 
-func (a *Added) Note(s Share) {
+func (a *Added) Add(s Share) {
 	for i := range a.Shares {
 		if old := &a.Shares[i]; old.Place == s.Place && old.Number == s.Number {
 			old.By, old.Sum = old.By+s.By, s.Sum
@@ -340,12 +334,12 @@ type Host interface {
 	// changed.
 	Fence(ctx context.Context, s kv.Store, rec *Seen) error
 
-	// Meet repairs in the background an entry at place that disagrees with the record id. It first
-	// fences uncommitted changes with a rev up to past.
-	Meet(id, place string, past uint64)
-
-	// Mend is Meet in the foreground.
+	// Mend repairs an entry at place that disagrees with the record id. It first fences uncommitted
+	// changes with a rev up to past.
 	Mend(ctx context.Context, s kv.Store, id, place string, past uint64) error
+
+	// MendSoon is Mend in the background.
+	MendSoon(id, place string, past uint64)
 
 	// Rebuilds returns the numbers of the last rebuild to begin and the last to end, 0 if none. One
 	// restores everything lost before it began.

@@ -23,17 +23,15 @@ var withoutExample = map[string]string{
 	"code that kvgen has written calls it": `
 		kvmodel.BoolKey kvmodel.By kvmodel.Codec kvmodel.CounterOf kvmodel.Gone kvmodel.IndexSpec
 		kvmodel.IntKey kvmodel.Key2 kvmodel.Key3 kvmodel.Key4 kvmodel.KeyOf kvmodel.NewHistory
-		kvmodel.NewRecords kvmodel.Schema kvmodel.StringKey kvmodel.UintKey
+		kvmodel.NewRecords kvmodel.Schema kvmodel.StringKey
 		index.Counted index.CountedIf index.Summed index.ForValues index.Hot index.ListOption index.NewCounter
 		index.HeldFor index.NewDerivedCount index.NewLists index.NewTotal index.NewUnique index.SequenceOf
 		index.UniqueOption
 		timeline.EventsSpec timeline.Layout timeline.NewEvents timeline.NewRing timeline.NewRings
 		timeline.Shape timeline.Spec timeline.Text
-		ranking.Collation ranking.NewBoards ranking.NewValues ranking.Period ranking.Text ranking.Ties`,
-	"index classes of this module call it": `
-		kvmodel.Counter`,
+		ranking.Collation ranking.Counter ranking.NewBoards ranking.NewValues ranking.Period ranking.Text ranking.Ties`,
 	"it is a part of what an example shows": `
-		kvmodel.Branch kvmodel.Cost kvmodel.IntentStats kvmodel.Option kvmodel.Origin
+		kvmodel.Branch kvmodel.IntentStats kvmodel.Option
 		index.Segment timeline.Mark timeline.Segment ranking.Node ranking.Value
 		inspect.Differences inspect.Header inspect.IndexStatus inspect.ModelStatus inspect.Row
 		inspect.Summary`,

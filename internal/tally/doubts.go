@@ -179,7 +179,7 @@ func (d *Derived) atOnce() int {
 	return settledAtOnce
 }
 
-func (d *Derived) Settle(ctx context.Context) error {
+func (d *Derived) RecountDoubtful(ctx context.Context) error {
 	var errs []error
 	now := d.base.Now()
 	for some := range slices.Chunk(d.ids(), settledAtOnce) {

@@ -1,6 +1,8 @@
 package whole_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -8,12 +10,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -183,5 +187,148 @@ func TestMulti_NumbersOfTwoProcessesAreConsecutive(t *testing.T) {
 	}
 	if last != 2*n || count != 2*n {
 		t.Errorf("the last number is %d of %d records, want %d", last, count, 2*n)
+	}
+}
+
+type watching struct {
+	kv.Store
+	seen *sightings
+}
+
+type sightings struct {
+	mu     sync.Mutex
+	values []sighting
+}
+
+type sighting struct {
+	key           string
+	answered, was []byte
+}
+
+func (w watching) Powers() kv.Powers {
+	p := kv.PowersOf(w.Store)
+	if atomic := p.Atomic; atomic != nil {
+		p.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
+			return atomic(ctx, func(s kv.Store) error { return f(watching{s, w.seen}) })
+		}
+	}
+	return p
+}
+
+func (w watching) Do(ctx context.Context, ops []kv.Op) error {
+	err := w.Store.Do(ctx, ops)
+	w.seen.mu.Lock()
+	defer w.seen.mu.Unlock()
+	for i := range ops {
+		if value := ops[i].Result.Value; value != nil {
+			w.seen.values = append(w.seen.values, sighting{ops[i].Key, value, bytes.Clone(value)})
+		}
+	}
+	return err
+}
+
+// The texts of a record share memory with the store's answer, which others may read too.
+func TestWhole_NobodyChangesWhatTheStoreHasAnswered(t *testing.T) {
+	t.Parallel()
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			seen := new(sightings)
+			l, err := whole.Open(watching{k.opened(memkv.New(memkv.Options{})), seen}, kvmodel.Clock(time.Now))
+			must(t, err)
+			d := new(whole.Diary)
+			for n := range 3 {
+				calls(l, d, n, 60, uint64(n), 1)
+			}
+			must(t, l.Works.Rebuild(ctx))
+			must(t, l.DB.Close(ctx))
+			changed := map[string]int{}
+			for _, s := range seen.values {
+				if !bytes.Equal(s.answered, s.was) {
+					changed[s.key]++
+				}
+			}
+			if len(changed) > 0 || len(seen.values) < 500 {
+				t.Errorf("of %d answers, these were changed: %s", len(seen.values), fmt.Sprint(changed))
+			}
+		})
+	}
+}
+
+func TestRepair_OfALibraryRightAfterEachOfItsIndexesIsPluggedInIsComplete(t *testing.T) {
+	for world := range proof.Part(t, lossWorlds[:1], lossWorlds) {
+		t.Run(world.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, mem := t.Context(), memkv.New(memkv.Options{})
+				powers := world.powers(mem)
+				powers.Alone = true // so that repair takes all others for dead
+				diary := killedLibrary(t, still{mem, powers})
+				db, err := kvmodel.Open(still{mem, powers})
+				must(t, err)
+				repairs := 0
+				plug.Plugged = func() {
+					repairs++
+					must(t, db.Repair(ctx))
+				}
+				defer func() { plug.Plugged = func() {} }()
+				l := whole.In(db)
+				time.Sleep(time.Minute) // for numbers in doubt
+				must(t, db.Flush(ctx))
+				wrong, err := l.Judge(ctx, diary)
+				must(t, err)
+				if repairs < 20 || len(wrong) > 0 {
+					t.Errorf("after %d repairs, wrong:\n%s", repairs, strings.Join(wrong, "\n"))
+				}
+				must(t, db.Close(ctx))
+			})
+		})
+	}
+}
+
+func killedLibrary(t *testing.T, s kv.Store) *whole.Diary {
+	t.Helper()
+	store, diary := alive(s), new(whole.Diary)
+	l := libraryIn(t, still{store, kv.Powers{}})
+	calls(l, diary, 0, 200, 1, 1)
+	store.die()
+	_ = l.DB.Close(t.Context())
+	return diary
+}
+
+func TestSweep_ARebuildLeavesNothingWhereRecordsWereThatMove(t *testing.T) {
+	moves := map[string]func(l *whole.Library) error{
+		"moves": func(l *whole.Library) error {
+			_, err := l.Works.Update(ctx, "w2", func(v *whole.Work) error {
+				v.Author, v.Slug, v.Price = "cy", v.Slug+"-moved", v.Price+7
+				return nil
+			})
+			return err
+		},
+		"ends": func(l *whole.Library) error { return l.Works.Delete(ctx, "w3") },
+	}
+	step := proof.Size[int64](61, 1)
+	for _, w := range lossWorlds[:2] {
+		items := w.furnished(t)
+		for name, move := range moves {
+			for trip, done := int64(1), false; !done; trip += step {
+				t.Run(fmt.Sprintf("%s, %s, before trip %d", w.name, name, trip), func(t *testing.T) {
+					w.inspected(t, items, func(t *testing.T, l *whole.Library, mem *memkv.Store) {
+						var left atomic.Int64
+						left.Store(trip)
+						moving := tap{Store: mem, before: func([]kv.Op) error {
+							if left.Add(-1) == 0 {
+								must(t, move(l))
+							}
+							return nil
+						}}
+						must(t, libraryIn(t, still{moving, w.powers(mem)}).Works.Rebuild(ctx))
+						done = left.Load() > 0
+						rest(t, l)
+						if r := checked(t, l); !r.Well() {
+							t.Error(faultTexts(r.Faults), r.Unasked)
+						}
+					})
+				})
+			}
+		}
 	}
 }

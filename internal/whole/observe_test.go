@@ -14,9 +14,9 @@ import (
 
 type observed struct {
 	mu     sync.Mutex
-	begun  map[kvmodel.Work]int
-	under  map[kvmodel.Work]int // verbs in progress
-	trips  map[kvmodel.Work]int
+	begun  map[kv.Work]int
+	under  map[kv.Work]int // verbs in progress
+	trips  map[kv.Work]int
 	strays []string // trips under no verb, or another verb than they say
 }
 
@@ -26,7 +26,7 @@ func (o *observed) hooks() kvmodel.Hooks {
 
 type verbKey struct{}
 
-func (o *observed) verb(ctx context.Context, w kvmodel.Work) (context.Context, func()) {
+func (o *observed) verb(ctx context.Context, w kv.Work) (context.Context, func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.begun[w]++
@@ -38,11 +38,11 @@ func (o *observed) verb(ctx context.Context, w kvmodel.Work) (context.Context, f
 	}
 }
 
-func (o *observed) trip(ctx context.Context, trip kvmodel.Trip) {
+func (o *observed) trip(ctx context.Context, trip kv.Trip) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.trips[trip.For]++
-	if under, _ := ctx.Value(verbKey{}).(kvmodel.Work); trip.For.Verb == "" || under != trip.For {
+	if under, _ := ctx.Value(verbKey{}).(kv.Work); trip.For.Verb == "" || under != trip.For {
 		keys := make([]string, len(trip.Ops))
 		for i, op := range trip.Ops {
 			keys[i] = op.Kind.String() + " " + op.Key
@@ -57,7 +57,7 @@ func TestObserve_EveryTripSaysWhoHasAsked(t *testing.T) {
 		"without":           struct{ kv.Store }{memkv.New(memkv.Options{})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := &observed{begun: map[kvmodel.Work]int{}, under: map[kvmodel.Work]int{}, trips: map[kvmodel.Work]int{}}
+			o := &observed{begun: map[kv.Work]int{}, under: map[kv.Work]int{}, trips: map[kv.Work]int{}}
 			l, err := Open(store, kvmodel.Observe(o.hooks()))
 			succeed(t, err)
 			w := NewWriter(l, 0, rand.New(rand.NewPCG(1, 1)), new(Diary))
@@ -94,7 +94,7 @@ func (o *observed) check(t *testing.T) {
 			t.Errorf("trips for %v, which has not begun", w)
 		}
 	}
-	for _, want := range []kvmodel.Work{
+	for _, want := range []kv.Work{
 		{Model: "Work", Verb: "Create"}, {Model: "Work", Verb: "Update"}, {Model: "Work", Index: "BySlug", Verb: "Find"},
 		{Model: "Work", Index: "Views", Verb: "Hit"}, {Model: "Visit", Verb: "Push"},
 		{Model: "Work", Verb: "upkeep"}, {Verb: "Repair"},

@@ -154,7 +154,7 @@ func NewWorks(db *kvmodel.DB) *Works {
 			Of:      ranking.Int[int64](),
 			Score:   func(w *Work) int64 { return w.Weight() },
 			Counter: db.Tally("Work", "Views"), Batch: ranking.Windowed,
-			Also: []kvmodel.Counter{db.Derived("Work", "Likes")},
+			Also: []ranking.Counter{db.Derived("Work", "Likes")},
 		}),
 		Views: index.NewCounter(r, "Views"),
 		Likes: index.NewDerivedCount(r, "Likes"),

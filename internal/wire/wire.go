@@ -2,9 +2,13 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
+	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
@@ -132,4 +136,96 @@ func Sum(parts ...[]byte) uint32 {
 		sum = crc32.Update(sum, castagnoli, part)
 	}
 	return sum
+}
+
+// CorruptError names stored items that this module did not write. It is an ErrCorrupt.
+type CorruptError struct {
+	Keys []string // of the items in the DB's store
+	Err  error    // the fault
+}
+
+func (e *CorruptError) Error() string {
+	return codec.ErrCorrupt.Error() + " in " + strings.Join(e.Keys, ", ") + ": " + strings.TrimPrefix(e.Err.Error(), codec.ErrCorrupt.Error()+": ")
+}
+
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+func (e *CorruptError) Is(target error) bool { return target == codec.ErrCorrupt }
+
+// Corrupt returns err, the fault of the item under key, as a CorruptError; nil if err is nil.
+func Corrupt(key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &CorruptError{Keys: []string{key}, Err: err}
+}
+
+func IsCorrupt(err error) bool { return errors.Is(err, codec.ErrCorrupt) }
+
+// JoinCorrupt joins two errors about damaged items, each nil or from Corrupt.
+func JoinCorrupt(a, b error) error {
+	x, _ := errors.AsType[*CorruptError](a)
+	y, _ := errors.AsType[*CorruptError](b)
+	if x == nil || y == nil {
+		return cmp.Or(a, b)
+	}
+	return &CorruptError{Keys: slices.Concat(x.Keys, y.Keys), Err: x.Err}
+}
+
+// TextSet is a set of texts in the order of their addition. The zero TextSet is empty.
+type TextSet struct {
+	all []string
+	has map[string]struct{} // nil: scan all
+}
+
+// fewTexts is the number of texts up to which a scan is as fast as a map.
+const fewTexts = 16
+
+// SetOf returns a set that shares texts until the first Add.
+func SetOf(texts []string) TextSet {
+	s := TextSet{all: slices.Clip(texts)}
+	if len(texts) > fewTexts {
+		s.index()
+	}
+	return s
+}
+
+// Sized returns an empty set with room for n texts.
+func Sized(n int) TextSet { return TextSet{all: make([]string, 0, n)} }
+
+func (s *TextSet) index() {
+	s.has = make(map[string]struct{}, 2*len(s.all))
+	for _, text := range s.all {
+		s.has[text] = struct{}{}
+	}
+}
+
+// All returns the texts, nil if there are none. The caller may change them if it uses the set no
+// more.
+func (s *TextSet) All() []string {
+	if len(s.all) == 0 {
+		return nil
+	}
+	return s.all
+}
+
+func (s *TextSet) Has(text string) bool {
+	if s.has == nil {
+		return slices.Contains(s.all, text)
+	}
+	_, has := s.has[text]
+	return has
+}
+
+// Add adds text, and reports whether it was new.
+func (s *TextSet) Add(text string) bool {
+	if s.Has(text) {
+		return false
+	}
+	if s.all = append(s.all, text); s.has != nil {
+		s.has[text] = struct{}{}
+	} else if len(s.all) > fewTexts {
+		s.index()
+	}
+	return true
 }

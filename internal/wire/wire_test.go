@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,5 +17,33 @@ func TestTexts_ReadAsTheyAlwaysDid(t *testing.T) {
 	got, err := ReadTexts(golden, "id")
 	if diff := cmp.Diff(texts, got); err != nil || diff != "" {
 		t.Errorf("decoded: %v (-want +got)\n%s", err, diff)
+	}
+}
+
+func TestTextSet_HasWhatWasAdded(t *testing.T) {
+	for _, begun := range []int{0, 1, fewTexts, fewTexts + 1, 100} {
+		var texts []string
+		for i := range 100 {
+			texts = append(texts, fmt.Sprint(i))
+		}
+		set := SetOf(texts[:begun])
+		for i, text := range texts {
+			if had := i < begun; set.Has(text) != had || set.Add(text) == had || !set.Has(text) {
+				t.Fatalf("of %d: %s was there: %v", begun, text, had)
+			}
+		}
+		if set.Has("") || set.Add("99") {
+			t.Errorf("of %d: it has the empty text, or lacks the last", begun)
+		}
+	}
+}
+
+// A set does not write into the texts it was made from.
+func TestSetOf_LeavesTheTextsAlone(t *testing.T) {
+	texts := []string{"a", "b"}
+	set := SetOf(texts[:1])
+	set.Add("c")
+	if texts[1] != "b" {
+		t.Errorf("want b, got %s", texts[1])
 	}
 }

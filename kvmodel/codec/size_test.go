@@ -1,11 +1,16 @@
 package codec_test
 
 import (
+	"reflect"
 	"runtime"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample"
+	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample/geo"
 )
 
 func TestSize_IsAboutWhatACopyTakes(t *testing.T) {
@@ -35,4 +40,140 @@ func liveBytes() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
+}
+
+func newPantry() *sample.Pantry {
+	k := newKitchen()
+	return &sample.Pantry{
+		Base: k.Base, Extra: k.Extra, Bytes: k.Bytes, Time: k.Time, Level: k.Level, Digest: k.Digest, Words: k.Words,
+		Pointer: k.Pointer, Struct: k.Struct, Pointers: k.Pointers, Slice: k.Slice, Slices: k.Slices, Array: k.Array, Rows: [2][]int{{1}, nil},
+		Grid: k.Grid, ByName: k.ByName, ByLevel: k.ByLevel, ByColor: k.ByColor, Nested: k.Nested, Inline: struct{ A []int }{[]int{1}},
+		Points: k.Points, Number: k.Number, Boxes: k.Boxes, Tree: k.Tree, Forest: k.Forest, Comment: k.Comment,
+	}
+}
+
+func TestModel_CopyTo_NothingThatIsChangedInACopyReachesTheFirst(t *testing.T) {
+	first, want := newPantry(), newPantry()
+	got := new(sample.Pantry)
+	sample.Pantries().CopyTo(got, first)
+	same := cmp.AllowUnexported(sample.Pantry{}, geo.Point{})
+	if diff := cmp.Diff(want, got, same); diff != "" {
+		t.Fatalf("the copy is not the same (-want +got)\n%s", diff)
+	}
+	if changed := spoil(reflect.ValueOf(got).Elem()); changed < 60 {
+		t.Fatalf("only %d values were changed", changed)
+	}
+	if diff := cmp.Diff(want, first, same); diff != "" {
+		t.Errorf("the first has changed with its copy (-want +got)\n%s", diff)
+	}
+}
+
+func TestModel_Copies_NotWhatHasItsOwnWayToBeStored(t *testing.T) {
+	if sample.Kitchens().Copies() {
+		t.Error("a Kitchen has fields that nobody can copy")
+	}
+}
+
+func spoil(v reflect.Value) (changed int) {
+	if !v.CanSet() && v.Kind() != reflect.Map {
+		return 0
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.SetZero()
+			return 1
+		}
+		for i := range v.NumField() {
+			changed += spoil(v.Field(i))
+		}
+		return changed
+	case reflect.Pointer:
+		if v.IsNil() {
+			return 0
+		}
+		return spoil(v.Elem())
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			changed += spoil(v.Index(i))
+		}
+		return changed
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			value := reflect.New(v.Type().Elem()).Elem()
+			value.Set(v.MapIndex(key))
+			changed += 1 + spoil(value)
+			v.SetMapIndex(key, reflect.Value{})
+		}
+		return changed
+	case reflect.String:
+		v.SetString("spoiled")
+	case reflect.Bool:
+		v.SetBool(!v.Bool())
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(v.Float() + 1)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(v.Int() ^ 1)
+	default:
+		v.SetUint(v.Uint() ^ 1)
+	}
+	return 1
+}
+
+// reflectedPage is a Page without methods, so msgpack v5 uses reflection.
+type reflectedPage sample.Page
+
+func newPage() *sample.Page {
+	return &sample.Page{
+		ID:        "01JA8Z5M3Q7W9X2C4V6B8N0KDR",
+		Slug:      "a-page-about-rings-and-trees",
+		Title:     "A page about rings and trees",
+		Body:      strings.Repeat("All work and no play. ", 46),
+		Author:    "01JA8Z5M3Q7W9X2C4V6B8N0AAA",
+		Category:  "structures",
+		Tags:      []string{"go", "trees", "rings"},
+		CreatedAt: time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC),
+		UpdatedAt: time.Date(2026, 3, 2, 12, 0, 0, 987654321, time.UTC),
+		Views:     123456,
+	}
+}
+
+func TestModel_Append_ReusedBufferNeedsNoAllocation(t *testing.T) {
+	page, buf := newPage(), make([]byte, 0, 4096)
+	got := testing.AllocsPerRun(1000, func() {
+		if _, err := sample.Pages().Append(buf[:0], page); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got != 0 {
+		t.Errorf("allocations: want 0, got %v", got)
+	}
+}
+
+func TestModel_Unmarshal_PageNeedsAtMostEightAllocations(t *testing.T) {
+	data := marshalPage(t, newPage())
+	got := testing.AllocsPerRun(1000, func() {
+		var page sample.Page
+		if _, err := sample.Pages().Unmarshal(data, &page); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Logf("%v allocations, %d bytes stored", got, len(data))
+	if got > 8 {
+		t.Errorf("allocations: want at most 8, got %v", got)
+	}
+}
+
+func TestModel_Marshal_ResultIsJustItsSize(t *testing.T) {
+	data := marshalPage(t, newPage())
+	if cap(data) != len(data) {
+		t.Errorf("want capacity %d, got %d", len(data), cap(data))
+	}
+}
+
+func marshalPage(t testing.TB, page *sample.Page) []byte {
+	t.Helper()
+	data, err := sample.Pages().Marshal(page)
+	must(t, err)
+	return data
 }

@@ -1,3 +1,13 @@
+// Package kv defines the contract of a key-value store.
+//
+// A backend implements [Store]: one method that carries out a batch of single-key operations in one
+// round trip, called a trip. [PowersOf] returns the optional abilities of a store.
+//
+// Wrappers add features: [Count] adds up the cost of a request, [Trace] shows each trip to a hook,
+// [Prefix] gives a tenant its own keys, and [Retry] repeats failed operations where that is safe.
+//
+// Caveats. A store promises atomicity for one key at a time. An operation may end as [ErrUnclear]:
+// nobody knows whether it was or will be carried out. The comment there says how to proceed.
 package kv
 
 import (
@@ -125,3 +135,13 @@ type Result struct {
 	Near    bool    // Get: answered from memory, without a trip
 	Err     error   // nil, or one of the package's sentinels, perhaps wrapped
 }
+
+type relaxedKey struct{}
+
+// Relaxed returns a context under which a write need not wait for a disk. A crash of the machine,
+// but not of the process, can undo it and all writes after it, until a write that is not relaxed is
+// answered or a second has passed. Stores without a disk ignore it.
+func Relaxed(ctx context.Context) context.Context { return context.WithValue(ctx, relaxedKey{}, true) }
+
+// IsRelaxed reports whether a write under ctx need not wait for a disk.
+func IsRelaxed(ctx context.Context) bool { return ctx.Value(relaxedKey{}) != nil }

@@ -2,10 +2,16 @@ package rediskv
 
 import (
 	"context"
+	"crypto/sha1"
+	_ "embed"
+	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -116,4 +122,108 @@ func repeatable(ops []*kv.Op, chains *kv.Chains) []*kv.Op {
 		chains.Note(op)
 	}
 	return slices.DeleteFunc(again, chains.Skips)
+}
+
+//go:embed ops.lua
+var opsLua string
+
+type script struct {
+	text string
+	sha  string
+}
+
+// billion splits a number into two parts for the script, whose numbers are doubles.
+const billion = 1_000_000_000
+
+func newScript() script {
+	text := strings.NewReplacer(
+		"$MAX_VALUE", strconv.Itoa(kv.MaxValue),
+		"$MAX_HIGH", strconv.Itoa(kv.MaxNumber/billion),
+		"$MAX_LOW", strconv.Itoa(kv.MaxNumber%billion),
+	).Replace(opsLua)
+	sum := sha1.Sum([]byte(text))
+	return script{text, hex.EncodeToString(sum[:])}
+}
+
+func (sc script) run(b rueidis.Builder, ops []*kv.Op, sha string) rueidis.Completed {
+	args := make([]string, 0, 4*len(ops))
+	for _, op := range ops {
+		three := scriptArgs(op)
+		args = append(args, scriptKind(op), three[0], three[1], three[2])
+	}
+	n := int64(len(ops))
+	if sha == "" {
+		return b.Eval().Script(sc.text).Numkeys(n).Key(keysOf(ops)...).Arg(args...).Build()
+	}
+	return b.Evalsha().Sha1(sha).Numkeys(n).Key(keysOf(ops)...).Arg(args...).Build()
+}
+
+func scriptKind(op *kv.Op) string {
+	if op.Chain == 0 {
+		return op.Kind.String()
+	}
+	return strconv.FormatUint(op.Chain, 10) + op.Kind.String()
+}
+
+func scriptArgs(op *kv.Op) [3]string {
+	ms := strings.Join(ttl(op), "")
+	switch op.Kind {
+	case kv.Set, kv.Add:
+		return [3]string{newText(op.Value), ms}
+	case kv.CompareAndSwap:
+		return [3]string{string(head(op.Version)), newText(op.Value), ms}
+	case kv.CompareAndDelete:
+		return [3]string{string(head(op.Version))}
+	case kv.Append:
+		return [3]string{newText(nil), string(op.Value), string(op.Unless)}
+	case kv.Increment:
+		// Both parts have the sign of the delta.
+		return [3]string{newText(nil), strconv.FormatInt(op.Delta/billion, 10), strconv.FormatInt(op.Delta%billion, 10)}
+	}
+	return [3]string{}
+}
+
+const keysAtOnce = 1000
+
+var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "^", `\^`)
+
+func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
+	if !s.cluster {
+		return s.keysOf(ctx, s.client, begin, f)
+	}
+	for _, node := range s.client.Nodes() {
+		role, err := node.Do(ctx, node.B().Role().Build()).ToArray()
+		if err != nil {
+			return s.unlisted(err)
+		}
+		if name, _ := role[0].ToString(); name != "master" {
+			continue
+		}
+		if err := s.keysOf(ctx, node, begin, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) keysOf(ctx context.Context, server rueidis.Client, begin string, f func([]string) error) error {
+	for cursor := uint64(0); ; {
+		scan := server.B().Scan().Cursor(cursor).Match(literal.Replace(begin) + "*").Count(keysAtOnce).Build()
+		page, err := server.Do(ctx, scan).AsScanEntry()
+		if err != nil {
+			return s.unlisted(err)
+		}
+		if len(page.Elements) > 0 {
+			if err := f(page.Elements); err != nil {
+				return err
+			}
+		}
+		if cursor = page.Cursor; cursor == 0 {
+			return nil
+		}
+	}
+}
+
+func (s *Store) unlisted(err error) error {
+	return fmt.Errorf("rediskv: %s: keys: %w: %w", s.where, kv.ErrUnavailable, err)
 }

@@ -14,7 +14,7 @@ import (
 func (s *Store) findings(ctx context.Context) (all []kv.Finding) {
 	ctx, cancel := context.WithTimeout(ctx, contact.FindingTime)
 	defer cancel()
-	servers, errs := s.lookAtServers(ctx, (*seen).lookAtAll)
+	servers, errs := s.readServers(ctx)
 	for _, err := range errs {
 		if err != nil {
 			all = append(all, kv.Find(kv.Unknown, "a server could not be checked: %v", err))
@@ -26,38 +26,6 @@ func (s *Store) findings(ctx context.Context) (all []kv.Finding) {
 		}
 	}
 	return all
-}
-
-var examined = []string{"appendonly", "save", "appendfsync", "maxmemory-policy", "maxmemory"}
-
-func (f *seen) lookAtAll(ctx context.Context, t *talk) error {
-	if err := f.lookAtDurability(ctx, t); err != nil {
-		return err
-	}
-	for _, name := range examined {
-		if _, known := f.values[name]; known {
-			continue
-		}
-		if err := f.lookAtSetting(ctx, t, name); err != nil {
-			return err
-		}
-	}
-	answer, err := f.ask(ctx, t, "INFO", "memory")
-	if err != nil {
-		return err
-	}
-	text, _ := answer.(string)
-	_, text, _ = strings.Cut(text, "used_memory:")
-	text, _, _ = strings.Cut(text, "\r")
-	f.used, _ = strconv.ParseInt(text, 10, 64) // 0 if unknown
-	return f.lookAtClock(ctx, t)
-}
-
-func (f *seen) lookAtClock(ctx context.Context, t *talk) error {
-	began := time.Now()
-	answer, err := f.ask(ctx, t, "TIME")
-	f.readClock(answer, began, time.Since(began))
-	return err
 }
 
 func (f *seen) readClock(answer any, began time.Time, took time.Duration) {
@@ -89,26 +57,15 @@ func (s *Store) judge(f *seen) (all []kv.Finding) {
 	if f.trip > 0 {
 		all = append(all, contact.FindClock(f.addr, f.clock, f.trip))
 	}
-	if unknown := f.unsaid(); len(unknown) > 0 {
-		find(kv.Unknown, "it refuses %s, so that could not be checked: allow these commands to the user, or check the settings of the server", strings.Join(unknown, ", "))
-	}
-	return all
-}
-
-func (f *seen) unsaid() (all []string) {
-	for _, name := range examined {
-		if _, known := f.values[name]; !known {
-			all = append(all, "CONFIG GET "+name)
-		}
-	}
-	if f.replicas < 0 {
-		all = append(all, "INFO replication")
-	}
+	unknown := f.unsaid(settingNames)
 	if f.used == 0 {
-		all = append(all, "INFO memory")
+		unknown = append(unknown, "INFO memory")
 	}
 	if f.trip == 0 {
-		all = append(all, "TIME")
+		unknown = append(unknown, "TIME")
+	}
+	if len(unknown) > 0 {
+		find(kv.Unknown, "it refuses %s, so that could not be checked: allow these commands to the user, or check the settings of the server", strings.Join(unknown, ", "))
 	}
 	return all
 }

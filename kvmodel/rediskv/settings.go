@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,73 +23,93 @@ var wanted = []struct{ name, value, otherwise string }{
 	{"appendfsync", "always", "a crash of its machine loses the last writes"},
 }
 
+// settingNames are the settings that are read of each server.
+var settingNames = []string{"appendonly", "save", "appendfsync", policyName, "maxmemory"}
+
+// seen is what a server says of itself.
 type seen struct {
 	addr     string
-	values   map[string]string
-	unasked  []string // commands that it refused
+	values   map[string]string // of settings, by name
 	isMaster bool
 	replicas int // connected ones; -1: unknown
 
-	used  int64
+	used  int64         // bytes of memory; 0: unknown
 	clock time.Duration // the server's clock minus this machine's
 	trip  time.Duration // duration of that request; 0: none
 }
 
-func (s *Store) lookAtServer(ctx context.Context, addr string, look looker) (found seen, err error) {
+func (s *Store) readServer(ctx context.Context, addr string) (found seen, err error) {
 	found = seen{addr: addr, values: make(map[string]string), isMaster: true, replicas: -1}
 	t, err := s.line.talkTo(ctx, addr, s.opts.Username, s.opts.Password)
 	if err != nil {
 		return found, err
 	}
 	defer t.conn.Close()
-	return found, look(&found, ctx, t)
-}
-
-type looker func(f *seen, ctx context.Context, t *talk) error
-
-func (f *seen) lookAtDurability(ctx context.Context, t *talk) error {
-	for _, w := range wanted {
-		if err := f.lookAtSetting(ctx, t, w.name); err != nil {
-			return err
+	if err := found.readInfo(ctx, t); err != nil {
+		return found, err
+	}
+	for _, name := range settingNames {
+		if _, known := found.values[name]; known {
+			continue
+		}
+		answer, err := askIfAllowed(ctx, t, "CONFIG", "GET", name)
+		if err != nil {
+			return found, err
+		}
+		if value, there := pairs(answer)[name]; there {
+			found.values[name] = value
 		}
 	}
-	if err := f.lookAtPolicy(ctx, t); err != nil {
+	began := time.Now()
+	answer, err := askIfAllowed(ctx, t, "TIME")
+	found.readClock(answer, began, time.Since(began))
+	return found, err
+}
+
+func (f *seen) readInfo(ctx context.Context, t *talk) error {
+	answer, err := askIfAllowed(ctx, t, "INFO", "replication")
+	if err != nil {
 		return err
 	}
-	answer, err := f.ask(ctx, t, "INFO", "replication")
 	if text, there := answer.(string); there {
 		f.isMaster = !strings.Contains(text, "role:slave")
 		f.replicas = strings.Count(text, "state=online")
 	}
-	return err
-}
-
-func (f *seen) lookAtSetting(ctx context.Context, t *talk, name string) error {
-	answer, err := f.ask(ctx, t, "CONFIG", "GET", name)
-	if value, there := pairs(answer)[name]; there {
-		f.values[name] = value
-	}
-	return err
-}
-
-func (f *seen) lookAtPolicy(ctx context.Context, t *talk) error {
-	if f.values[policyName] != "" {
-		return nil
-	}
-	answer, err := f.ask(ctx, t, "INFO", "memory")
+	answer, err = askIfAllowed(ctx, t, "INFO", "memory")
 	text, _ := answer.(string)
-	_, text, there := strings.Cut(text, "maxmemory_policy:")
-	if there {
-		f.values[policyName], _, _ = strings.Cut(text, "\r")
-		f.unasked = slices.DeleteFunc(f.unasked, func(command string) bool { return command == "CONFIG GET "+policyName })
+	for name, line := range map[string]string{policyName: "maxmemory_policy:", "maxmemory": "maxmemory:"} {
+		if value, there := lineOf(text, line); there {
+			f.values[name] = value
+		}
 	}
+	used, _ := lineOf(text, "used_memory:")
+	f.used, _ = strconv.ParseInt(used, 10, 64)
 	return err
 }
 
-func (f *seen) ask(ctx context.Context, t *talk, command ...string) (any, error) {
+func lineOf(text, name string) (value string, there bool) {
+	_, text, there = strings.Cut(text, name)
+	value, _, _ = strings.Cut(text, "\r")
+	return value, there
+}
+
+// unsaid returns the refused commands that would have told these settings.
+func (f *seen) unsaid(settings []string) (commands []string) {
+	for _, name := range settings {
+		if _, known := f.values[name]; !known {
+			commands = append(commands, "CONFIG GET "+name)
+		}
+	}
+	if f.replicas < 0 {
+		commands = append(commands, "INFO replication")
+	}
+	return commands
+}
+
+// askIfAllowed returns nil for a command that the server refuses.
+func askIfAllowed(ctx context.Context, t *talk, command ...string) (any, error) {
 	answer, err := t.ask(ctx, command...)
-	if no := refusal(""); errors.As(err, &no) {
-		f.unasked = append(f.unasked, strings.Join(command, " "))
+	if err != nil && !isBroken(err) {
 		return nil, nil
 	}
 	return answer, err
@@ -109,7 +130,7 @@ func (s *Store) addresses(ctx context.Context) ([]string, error) {
 	return s.opts.Addrs, nil
 }
 
-func (s *Store) lookAtServers(ctx context.Context, look looker) (all []seen, errs []error) {
+func (s *Store) readServers(ctx context.Context) (all []seen, errs []error) {
 	addrs, err := s.addresses(ctx)
 	if err != nil {
 		return nil, []error{err}
@@ -118,7 +139,7 @@ func (s *Store) lookAtServers(ctx context.Context, look looker) (all []seen, err
 	var wait sync.WaitGroup
 	for i, addr := range addrs {
 		wait.Go(func() {
-			if all[i], errs[i] = s.lookAtServer(ctx, addr, look); errs[i] != nil {
+			if all[i], errs[i] = s.readServer(ctx, addr); errs[i] != nil {
 				errs[i] = fmt.Errorf("%s: %w", addr, errs[i])
 			}
 		})
@@ -130,8 +151,8 @@ func (s *Store) lookAtServers(ctx context.Context, look looker) (all []seen, err
 // makeDurable makes trips wait for a replica if there are any. The error names each server that
 // would lose acknowledged writes.
 func (s *Store) makeDurable(ctx context.Context) error {
-	all, looked := s.lookAtServers(ctx, (*seen).lookAtDurability)
-	if err := kv.Join(looked...); err != nil {
+	all, failed := s.readServers(ctx)
+	if err := kv.Join(failed...); err != nil {
 		return fmt.Errorf("durable: cannot read the settings of the servers: %w", err)
 	}
 	var errs []error
@@ -145,9 +166,9 @@ func (s *Store) makeDurable(ctx context.Context) error {
 		return fmt.Errorf("durable: %w", err)
 	}
 	for _, found := range all {
-		if len(found.unasked) > 0 {
+		if refused := found.unsaid([]string{policyName, "appendonly", "appendfsync"}); len(refused) > 0 {
 			s.opts.Log.Warn("ringtree: durable=1 could not be checked: the server does not report its settings",
-				"server", found.addr, "refused", found.unasked)
+				"server", found.addr, "refused", refused)
 		}
 	}
 	return nil
@@ -186,7 +207,7 @@ const settingsTime = time.Second
 func (s *Store) checkSettings(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settingsTime)
 	defer cancel()
-	all, _ := s.lookAtServers(ctx, (*seen).lookAtDurability)
+	all, _ := s.readServers(ctx)
 	var evict, unsaid, unwaited []string
 	for _, found := range all {
 		switch policy := found.values[policyName]; policy {

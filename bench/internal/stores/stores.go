@@ -2,12 +2,11 @@
 package stores
 
 import (
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Outliving is not closed by its users.
-type Outliving struct{ kvmodel.Store }
+type Outliving struct{ kv.Store }
 
 func (o Outliving) Powers() kv.Powers { return kv.PowersOf(o.Store) }
 

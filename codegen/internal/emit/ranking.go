@@ -66,7 +66,7 @@ func follows(x *model.Index, n *imports) string {
 	if len(counters) == 1 {
 		return text
 	}
-	return text + fmt.Sprintf("\nAlso: []%s.Counter{%s},", n.runtime("kvmodel"), each(counters[1:], tally))
+	return text + fmt.Sprintf("\nAlso: []%s.Counter{%s},", n.runtime("ranking"), each(counters[1:], tally))
 }
 
 func scoreOrder(x *model.Index, n *imports) string {

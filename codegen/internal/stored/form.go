@@ -127,8 +127,6 @@ func ScalarKey(t types.Type) (string, bool) {
 		return "StringKey", true
 	case info&types.IsBoolean != 0:
 		return "BoolKey", true
-	case info&types.IsUnsigned != 0:
-		return "UintKey", true
 	case info&types.IsInteger != 0:
 		return "IntKey", true
 	}
@@ -160,7 +158,9 @@ func KeyKind(t types.Type) string {
 		t = s.Elem()
 	}
 	s := KeyStruct(t)
-	if s == nil {
+	if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsUnsigned != 0 {
+		return "uint"
+	} else if s == nil {
 		make, _ := ScalarKey(t)
 		return strings.ToLower(strings.TrimSuffix(make, "Key"))
 	}

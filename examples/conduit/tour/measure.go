@@ -20,13 +20,13 @@ func (c *Clock) Pass(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 // Cost is the cost of a call before its reply, in a process that has made it seconds ago, with
 // something new since, or a minute ago.
 type Cost struct {
-	Again, New, Later kvmodel.Cost
+	Again, New, Later kv.Cost
 	Commits           int // for Again, on a store with transactions
 }
 
 func Measure(ctx context.Context, call Call, db *kvmodel.DB, clock *Clock) (c Cost, err error) {
 	ctx, commits := context.WithValue(ctx, commitsKey{}, new(atomic.Int64)), 0
-	once := func(news bool, wait time.Duration) (cost kvmodel.Cost) {
+	once := func(news bool, wait time.Duration) (cost kv.Cost) {
 		if err == nil && news && call.Before != nil {
 			err = call.Before(ctx)
 		}
@@ -75,7 +75,7 @@ func commitsOf(ctx context.Context) int {
 }
 
 // Committing is a store whose transactions Measure counts.
-type Committing struct{ kvmodel.Store }
+type Committing struct{ kv.Store }
 
 func (c Committing) Powers() kv.Powers {
 	powers := kv.PowersOf(c.Store)

@@ -134,7 +134,7 @@ func NewParents(db *kvmodel.DB) *Parents {
 			Of:      ranking.Int[int64](),
 			Score:   func(p *Parent) int64 { return p.Weight() },
 			Counter: db.Tally("Parent", "Views"), Batch: ranking.Windowed,
-			Also: []kvmodel.Counter{db.Derived("Parent", "Sons")},
+			Also: []ranking.Counter{db.Derived("Parent", "Sons")},
 		}),
 		Views: index.NewCounter(r, "Views"),
 		Sons:  index.NewDerivedCount(r, "Sons"),

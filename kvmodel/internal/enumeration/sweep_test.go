@@ -294,3 +294,9 @@ func TestSweep_AWalkHasEveryRecordOrSaysThatSomeAreLost(t *testing.T) {
 func TestSweep_AWalkHasEveryRecordOrSaysThatSomeAreLostOnAServer(t *testing.T) {
 	sweep(t, 60, kvtest.ServerPowers)
 }
+
+// Acknowledged ids must be in a segment that the head names and no one overwrites.
+func TestFaults_OfAStoreAreNoticed(t *testing.T) {
+	proof.Notices(t, "TestSweep_AWalkHasEveryRecordOrSaysThatSomeAreLost", "blind cas ids:", "lost append ids:")
+	proof.Notices(t, "TestSweep_AWalkHasEveryRecordOrSaysThatSomeAreLostOnAServer", "blind append ids:")
+}

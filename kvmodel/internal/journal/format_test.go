@@ -1,19 +1,23 @@
 package journal
 
 import (
+	"bytes"
+	"context"
 	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 var unexported = cmp.Options{
@@ -223,5 +227,160 @@ func TestMerge_LeavesOneLineForEachRecord(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, unexported); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// Changes with abandoned work stay incomplete while the process lives.
+func TestJournal_LeavesOneWithVeryManyIncompleteSegmentsToRepair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, s, closed := t.Context(), memkv.New(memkv.Options{}), make(chan struct{})
+		j := New(Config{Store: s, Now: time.Now, Closed: closed, Failed: func(err error) { t.Error(err) }, Shapes: func() []string { return nil }, Begin: unobserved})
+		must(t, j.Ready(ctx))
+		segments := func() int {
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			return len(j.segments)
+		}
+		first, most := j.Process(), 0
+		for range 2 * keptSegments {
+			must(t, j.Ready(ctx))
+			if _, err := j.Append(ctx, s, Line{Model: "Page", ID: "p1", Rev: 1}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(times.Tick)
+			if most = max(most, segments()); j.Process() != first {
+				break
+			}
+		}
+		if j.Process() == first || most > keptSegments+2 || j.OpenLines() > 0 {
+			t.Errorf("%d segments at most, and %d lines are open; want at most %d, and then another journal", most, j.OpenLines(), keptSegments)
+		}
+		left, err := Read(ctx, s, first)
+		if err != nil || len(left.Lines) < keptSegments {
+			t.Errorf("%d lines are left for repair, %v", len(left.Lines), err)
+		}
+		close(closed)
+		synctest.Wait()
+	})
+}
+
+func unobserved(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestJournal_TheFirstHeadSaysWhereItsProcessRuns(t *testing.T) {
+	s, want := memkv.New(memkv.Options{}), Origin{"web-1", 4121, "a3f19c2", time.Unix(1795308910, 0).UTC()}
+	j := New(Config{Store: s, Now: time.Now, Origin: want, Shapes: func() []string { return nil }, Begin: unobserved})
+	must(t, j.Ready(t.Context()))
+	others, err := Others(t.Context(), s, func(string) bool { return false }, nil)
+	if err != nil || len(others) != 1 || others[0].Origin != want {
+		t.Errorf("want %+v, got %+v, %v", want, others, err)
+	}
+}
+
+func TestJournal_AProcessReadsBeforeItWrites(t *testing.T) {
+	var trips [][]string
+	s := kv.Trace(memkv.New(memkv.Options{}), func(_ context.Context, trip kv.Trip) {
+		var kinds []string
+		for _, op := range trip.Ops {
+			kinds = append(kinds, op.Kind.String())
+		}
+		trips = append(trips, kinds)
+	})
+	j := New(Config{Store: s, Now: time.Now, Shapes: func() []string { return nil }, Begin: unobserved})
+	must(t, j.Ready(t.Context()))
+	want := [][]string{{"get"}, {"add", "set"}, {"add"}}
+	if !slices.EqualFunc(trips, want, slices.Equal) {
+		t.Errorf("the ops of each trip are %q, want %q", trips, want)
+	}
+}
+
+var started = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func TestOrigin_IsCalledByWhatIsKnown(t *testing.T) {
+	for _, test := range []struct {
+		want   string
+		origin Origin
+		after  time.Duration
+	}{
+		{"web-1 pid 4121 (release a3f19c2, since 3 h)", Origin{"web-1", 4121, "a3f19c2", started}, 3*time.Hour + 59*time.Minute},
+		{"web-1 pid 4121 (since 9 d)", Origin{"web-1", 4121, "", started}, 9*24*time.Hour + time.Hour},
+		{"pid 7 (release v1, since 1 min)", Origin{"", 7, "v1", started}, time.Minute},
+		{"web-1 pid 7 (since 0 s)", Origin{"web-1", 7, "", started}, -time.Hour},
+		{"THENAME", Origin{}, time.Hour},
+	} {
+		if got := test.origin.Called("THENAME", started.Add(test.after)); got != test.want {
+			t.Errorf("want %q, got %q", test.want, got)
+		}
+	}
+}
+
+func TestOrigin_TextReadsBackAndIsNoShape(t *testing.T) {
+	for _, want := range []Origin{
+		{"web-1", 4121, "a3f19c2", started}, {"", 1, "", started}, {"a b=c", 2, "release 1 = 2 %", started},
+	} {
+		got, ok := readOrigin(want.text())
+		if !ok || got.Since.Unix() != want.Since.Unix() || got.Host != want.Host || got.PID != want.PID || got.Release != want.Release {
+			t.Errorf("want %+v, got %+v, %v of %q", want, got, ok, want.text())
+		}
+		c := Copy{head: head{shapes: []string{want.text()}}}
+		if models := c.Models(); len(models) > 0 {
+			t.Errorf("%q is taken for the shape of %q", want.text(), models)
+		}
+	}
+	for _, text := range []string{"Page=0a1b", "handles Page", "runs", "runs ", "runs a b c d", "runs a 1 2", "runs a 1 2 3 4", "runs %zz 1 2 x"} {
+		if o, ok := readOrigin(text); ok {
+			t.Errorf("%q is taken for %+v", text, o)
+		}
+	}
+}
+
+func TestOrigin_TakesFewBytes(t *testing.T) {
+	o := Origin{"web-1.example.org", 4121, "a3f19c2", started}
+	if n := len(head{origin: o}.encode()) - len(head{}.encode()); n > 128 {
+		t.Errorf("%d bytes, want at most 128", n)
+	}
+}
+
+func TestHead_OneThatIsBeingRemovedHasNoTick(t *testing.T) {
+	ctx, s := t.Context(), memkv.New(memkv.Options{})
+	for _, test := range []struct{ tick, want uint64 }{{7, 7}, {closedTick, 0}} {
+		_, err := kv.One(ctx, s, kv.OpSet(HeadKey("p"), head{tick: test.tick}.encode()))
+		if err == nil {
+			err = listProcess(ctx, s, "p", true)
+		}
+		must(t, err)
+		others, err := Others(ctx, s, func(string) bool { return false }, nil)
+		if err != nil || len(others) != 1 {
+			t.Fatalf("%d others, %v", len(others), err)
+		}
+		c, err := Read(ctx, s, "p")
+		if o := others[0]; err != nil || o.Damaged != nil || o.Tick != test.want || c.Tick != test.want {
+			t.Errorf("a head at %d shows %d, and read whole %d, want %d: %v, %v", test.tick, o.Tick, c.Tick, test.want, o.Damaged, err)
+		}
+	}
+}
+
+func TestProcesses_AFlippedBitOfTheListIsMadeUpForAndTwoAreNamed(t *testing.T) {
+	want := []string{kv.RandomName(), kv.RandomName(), kv.RandomName()}
+	list := encodeProcesses(want)
+	for at := range 8 * len(list) {
+		data := bytes.Clone(list)
+		data[at/8] ^= 1 << (at % 8)
+		if got := decodeProcesses(data); !slices.Equal(got, want) {
+			t.Errorf("bit %d: got %q, want %q", at, got, want)
+		}
+		data[(at/8+len(list)/2)%len(list)] ^= 1
+		if got := decodeProcesses(data); len(got) != 1 || checkName(got[0]) == nil {
+			t.Errorf("bit %d and another: got %q", at, got)
+		}
+	}
+	if got := decodeProcesses(list); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

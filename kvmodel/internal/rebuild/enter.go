@@ -1,10 +1,13 @@
 package rebuild
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/times"
@@ -142,16 +145,16 @@ func (b *building) enterIDs(ctx context.Context, s kv.Store, ids []string) (live
 	}
 	duplicates, damaged, err := b.enterAll(ctx, s, whole)
 	losers = slices.AppendSeq(losers, maps.Keys(damaged))
-	for _, d := range duplicates {
-		if !slices.Contains(losers, d.ID) {
-			losers = append(losers, d.ID)
+	for _, taken := range duplicates {
+		if !slices.Contains(losers, taken.By) {
+			losers = append(losers, taken.By)
 		}
 	}
 	return core.Living(recs), losers, err
 }
 
 // damaged is by id.
-func (b *building) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen) (duplicates []Duplicate, damaged map[string]error, err error) {
+func (b *building) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen) (duplicates []*core.TakenError, damaged map[string]error, err error) {
 	damaged = make(map[string]error)
 	taken := make([][]*core.TakenError, len(recs))
 	errs := kv.Each(ctx, s, recs, func(s kv.Store, i int, rec *plug.Seen) (err error) {
@@ -165,7 +168,8 @@ func (b *building) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen) 
 			return nil, nil, err
 		}
 		for _, t := range taken[i] {
-			duplicates = append(duplicates, Duplicate{recs[i].ID, t})
+			t.By = recs[i].ID
+			duplicates = append(duplicates, t)
 		}
 	}
 	return duplicates, damaged, nil
@@ -189,8 +193,8 @@ func (b *building) enterLosers(ctx context.Context) (*DuplicatesError, error) {
 		all.Records = append(all.Records, duplicates...)
 	}
 	b.state.Losers = slices.Sorted(maps.Keys(b.damaged))
-	for _, d := range all.Records {
-		b.state.Losers = append(b.state.Losers, d.ID)
+	for _, taken := range all.Records {
+		b.state.Losers = append(b.state.Losers, taken.By)
 	}
 	if len(all.Records) == 0 && all.More == 0 {
 		return nil, nil
@@ -230,4 +234,44 @@ func (b *building) meetEarlier(ctx context.Context, to enumeration.Reached) erro
 		return nil // an unreadable record was not entered either
 	}
 	return err
+}
+
+// DuplicatesError lists the records that hold unique values of others, so that an index could not
+// be built. It is an ErrExists.
+type DuplicatesError struct {
+	Model   string
+	Records []*core.TakenError
+	More    int // whose ids were lost with a process
+}
+
+func (e *DuplicatesError) Error() string {
+	const shown = 10
+	var b strings.Builder
+	what := cmp.Or(strings.Join(e.Indexes(), ", "), "indexes")
+	fmt.Fprintf(&b, "%s: %d records are in conflict, so %s cannot be built", e.Model, len(e.Records)+e.More, what)
+	for i, taken := range e.Records[:min(len(e.Records), shown)] {
+		fmt.Fprintf(&b, "%s %s: %v", [2]string{":", ";"}[min(i, 1)], kv.Quote(taken.By), taken)
+	}
+	if more := len(e.Records) + e.More - min(len(e.Records), shown); more > 0 {
+		fmt.Fprintf(&b, "; and %d more", more)
+	}
+	return b.String()
+}
+
+func (e *DuplicatesError) Indexes() []string {
+	all := make(map[string]bool)
+	for _, taken := range e.Records {
+		all[taken.Index] = true
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+func (e *DuplicatesError) Is(target error) bool { return target == kv.ErrExists }
+
+func (e *DuplicatesError) Unwrap() []error {
+	errs := make([]error, len(e.Records))
+	for i, taken := range e.Records {
+		errs[i] = taken
+	}
+	return errs
 }

@@ -93,7 +93,7 @@ const logEvery = 10 * time.Second
 
 type Running struct {
 	log     *slog.Logger
-	onBuild func(Build) // see OnBuild
+	onBuild func(Build) // see kvmodel.Hooks
 	Life    *life
 
 	mu   sync.Mutex

@@ -6,11 +6,10 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-const MaxID = kvmodel.MaxID
+const MaxID = plug.MaxID
 
 // Insert adds the entry of a member before the record that puts it in state to is written. It does
 // not count until Tidy sees the written record.

@@ -12,7 +12,7 @@ import (
 )
 
 type store struct {
-	kvmodel.Store
+	kv.Store
 	down atomic.Bool
 }
 
