@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"sync"
@@ -78,15 +79,22 @@ type convoy struct {
 	alone   ride   // of all parts there, always empty
 	begun   int    // how many works have begun: the first ones
 	runners []*runner
-	apart   *apart // on a local store under a Meter
+	stopped bool
+	root    *convoy   // the outermost
+	idle    []*runner // of the root
+	apart   *apart    // on a local store under a Meter
 	*cargo
 }
 
 func newConvoy(ctx context.Context, s Store, powers Powers, works []func(Store) error) *convoy {
 	powers.Atomic = nil
 	c := &convoy{ctx: ctx, store: s, powers: powers, works: works, parts: make([]part, len(works)), cargo: cargos.Get().(*cargo)}
+	c.root = c
+	outer, nested := s.(*part)
+	if nested {
+		c.root = outer.root
+	}
 	if powers.Local {
-		_, nested := s.(*part)
 		c.apart = newApart(meterOf(ctx, powers), nested)
 	} else {
 		c.rides = make([]ride, len(works))
@@ -252,7 +260,7 @@ func (r *ride) joins(k int) bool {
 	case r.flown != nil:
 		return r.flown[k]
 	case op.Kind == Append:
-		return len(r.ops) == 1 && len(op.Unless) == 0
+		return len(r.ops) == 1
 	case op.Kind == Increment:
 		return len(r.ops) == 1 && op.Delta > 0
 	}
@@ -268,7 +276,9 @@ func (op *Op) join(other *Op) bool {
 	case Increment:
 		op.Delta += other.Delta
 	case Append:
-		if len(op.Value)+len(other.Value) > maxJoined {
+		// The second of two appends is refused if the first ends with its Unless.
+		if len(op.Value)+len(other.Value) > maxJoined || !bytes.Equal(op.Unless, other.Unless) ||
+			len(op.Unless) > 0 && (len(op.Value) < len(op.Unless) || bytes.HasSuffix(op.Value, op.Unless)) {
 			return false
 		}
 		op.Value = append(op.Value, other.Value...)
@@ -334,25 +344,47 @@ type part struct {
 	err    error
 }
 
-// runner is a coroutine that runs works one after another until one stops.
+// runner is a coroutine that runs works one after another until one stops. When none is left to
+// begin, it waits for another convoy with the same root.
 type runner struct {
-	next  func() (struct{}, bool)
-	stop  func()
-	yield func(struct{}) bool
+	convoy *convoy // nil: idle
+	next   func() (struct{}, bool)
+	stop   func()
+	yield  func(struct{}) bool
 }
 
 func (c *convoy) start() {
 	for c.begun < len(c.works) {
-		r := new(runner)
-		r.next, r.stop = pull(func(yield func(struct{}) bool) {
-			r.yield = yield
-			growStack(0)
-			for c.next(r) {
-			}
-		})
+		r := c.root.takeRunner()
+		r.convoy = c
 		c.runners = append(c.runners, r)
 		r.next()
 	}
+}
+
+func (c *convoy) takeRunner() *runner {
+	if n := len(c.idle); n > 0 {
+		r := c.idle[n-1]
+		c.idle = c.idle[:n-1]
+		return r
+	}
+	r := new(runner)
+	r.next, r.stop = pull(func(yield func(struct{}) bool) {
+		r.yield = yield
+		growStack(0)
+		for {
+			for r.convoy.next(r) {
+			}
+			if r.convoy.stopped {
+				return
+			}
+			r.convoy, c.idle = nil, append(c.idle, r)
+			if !yield(struct{}{}) {
+				return
+			}
+		}
+	})
+	return r
 }
 
 // growStack makes room for most works while the stack of their coroutine is still empty. Growing it
@@ -366,8 +398,13 @@ func growStack(i int) byte {
 
 // stop ends the works still running, as after a panic.
 func (c *convoy) stop() {
-	c.begun = len(c.works)
+	c.begun, c.stopped = len(c.works), true
 	for _, r := range c.runners {
+		if r.convoy == c {
+			r.stop()
+		}
+	}
+	for _, r := range c.idle {
 		r.stop()
 	}
 	c.apart.count()

@@ -199,6 +199,31 @@ func TestTogether_WhatSeveralAddToAKeyIsAddedAsOne(t *testing.T) {
 	}
 }
 
+func TestTogether_NothingIsAddedBehindASeal(t *testing.T) {
+	ctx, meter := kv.Metered(context.Background())
+	s := kv.Count(memkv.New(memkv.Options{}))
+	_, err := kv.One(ctx, s, kv.OpSet("log", []byte("0")))
+	must(t, err)
+	before := meter.Cost().Ops
+	errs := kv.Each(ctx, s, []string{"a", "b", "|", "c", "d"}, func(s kv.Store, _ int, text string) error {
+		op := kv.OpAppend("log", []byte(text))
+		op.Unless = []byte("|")
+		_, err := kv.One(ctx, s, op)
+		return err
+	})
+	for i, err := range errs {
+		if refused := errors.Is(err, kv.ErrSealed); refused != (i > 2) {
+			t.Errorf("append %d ended in %v", i, err)
+		}
+	}
+	if ops := meter.Cost().Ops - before; ops != 2 {
+		t.Errorf("it took %d ops, want 2", ops)
+	}
+	if r, err := kv.One(ctx, s, kv.OpGet("log")); string(r.Value) != "0ab|" {
+		t.Errorf("the log is %q, %v", r.Value, err)
+	}
+}
+
 func TestTogether_WhatOneWorkAsksForAtOnceStaysInOrder(t *testing.T) {
 	ctx := context.Background()
 	s := memkv.New(memkv.Options{})

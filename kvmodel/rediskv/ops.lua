@@ -13,23 +13,30 @@ local MAX_SIZE = HEAD + $MAX_VALUE
 local FOREIGN = 'FOREIGN the key holds something other than an item'
 
 -- The server makes all functions anew for each run. Appends, the most frequent ops that need the
--- script, make do with this one.
+-- script, make do with this one. A short string, as most lists are, is written as a whole.
+local SHORT = 256
+
 local function append(key, head, bytes, unless)
-  local was = redis.pcall('GETRANGE', key, 0, HEAD - 1)
+  local was = redis.pcall('GETRANGE', key, 0, SHORT - 1)
   if type(was) == 'table' then return was end
   if was == '' and redis.pcall('EXISTS', key) == 0 then return NOT_STORED end
   if #was < HEAD or string.byte(was) ~= FORMAT then return redis.error_reply(FOREIGN) end
   if unless ~= '' then
     -- A value that is shorter than unless must not end with it by its head.
-    local tail = redis.call('GETRANGE', key, -HEAD - #unless, -1)
-    if #tail == HEAD + #unless and string.sub(tail, HEAD + 1) == unless then
+    local tail = #was < SHORT and was or redis.call('GETRANGE', key, -HEAD - #unless, -1)
+    if #tail >= HEAD + #unless and string.sub(tail, -#unless) == unless then
       return redis.call('STRLEN', key) + #bytes > MAX_SIZE and NOT_STORED or SEALED
     end
+  end
+  if #was < SHORT then
+    if #was + #bytes > MAX_SIZE then return NOT_STORED end
+    local done = redis.pcall('SET', key, head .. string.sub(was, HEAD + 1) .. bytes, 'KEEPTTL')
+    return done.err and done or OK
   end
   local size = redis.pcall('SETRANGE', key, 0, head)
   if type(size) == 'table' then return size end
   if size + #bytes > MAX_SIZE then
-    redis.call('SETRANGE', key, 0, was)
+    redis.call('SETRANGE', key, 0, string.sub(was, 1, HEAD))
     return NOT_STORED
   end
   local done = redis.pcall('APPEND', key, bytes)
