@@ -19,6 +19,7 @@ type item struct {
 	value   []byte
 	packed  bool // value is packed
 	own     bool // value is this item's own memory
+	stays   bool // value is not changed or reused, as in a table
 	version kv.Version
 	expires int64 // nanoseconds since 1970; 0: never
 
@@ -115,9 +116,9 @@ func (it item) unpack(key []byte) item {
 	return damagedItem(key, nil, "it cannot be unpacked")
 }
 
-// take returns the value as memory of the caller's own.
-func (it *item) take() []byte {
-	if it.own {
+// take returns the value as memory of the caller's own, or shared.
+func (it *item) take(shared bool) []byte {
+	if it.own || shared && it.stays {
 		return it.value
 	}
 	return append([]byte{}, it.value...)

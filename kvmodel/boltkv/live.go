@@ -58,6 +58,7 @@ func held(key string, buf []byte) (item, bool) {
 		return item{}, false
 	}
 	it := decode(bytesOf(key), buf)
+	it.stays = true
 	return it.unpack(bytesOf(key)), true
 }
 

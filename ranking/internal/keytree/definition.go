@@ -90,7 +90,7 @@ func (t *Tree) begun(ctx context.Context, s kv.Store) (*meta, error) {
 func (t *Tree) addRoot(ctx context.Context, s kv.Store, m *meta, epoch uint64) error {
 	p := t.nodes(m, epoch)
 	for {
-		err := p.write(ctx, s, "", node{}, new(leaf).encode())
+		err := p.write(ctx, s, "", node{}, new(leaf).encode(nil))
 		if err == nil || !again(err) {
 			return err
 		}

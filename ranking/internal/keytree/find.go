@@ -34,7 +34,7 @@ func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, e
 	for i, e := range edits {
 		ways[i] = p.search(e.bits, len(edits))
 	}
-	met := make(map[string]*spot)
+	var met nodeSet
 	for {
 		names := unread(ways)
 		if len(names) == 0 {
@@ -45,9 +45,9 @@ func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, e
 			return nil, err
 		}
 		for i, name := range names {
-			met[name] = &spot{name, got[i]}
+			met.put(name, got[i])
 		}
-		if err := p.follow(ctx, s, ways, met); err != nil {
+		if err := p.follow(ctx, s, ways, &met); err != nil {
 			return nil, err
 		}
 	}
@@ -89,8 +89,8 @@ func unread(ways []search) []string {
 	return uniq(names)
 }
 
-func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met map[string]*spot) error {
-	helped := make(map[string]bool)
+func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met *nodeSet) error {
+	var helped map[string]bool
 	for i := range ways {
 		w := &ways[i]
 		if w.at != nil {
@@ -99,6 +99,9 @@ func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met map[s
 		found := w.follow(met)
 		if found == nil {
 			continue
+		}
+		if helped == nil {
+			helped = make(map[string]bool)
 		}
 		var err error
 		switch first := !helped[found.name]; {
@@ -124,14 +127,15 @@ func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met map[s
 }
 
 // follow returns the obstacle, a splitting or missing node, or nil.
-func (w *search) follow(met map[string]*spot) *spot {
+func (w *search) follow(met *nodeSet) *spot {
 	for _, name := range way(w.bits, w.name, w.width) {
-		at := met[name]
-		switch {
-		case at.router != nil:
+		found, _ := met.get(name)
+		if found.router != nil {
 			w.name = w.bits[:len(name)+perLevel]
 			continue
-		case at.leaf == nil || at.leaf.splitting:
+		}
+		at := &spot{name, found}
+		if at.leaf == nil || at.leaf.splitting {
 			w.name, w.width = name, 2
 			return at
 		}

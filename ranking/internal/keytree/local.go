@@ -1,7 +1,7 @@
 package keytree
 
 import (
-	"bytes"
+	"hash/maphash"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,11 +21,11 @@ type Local struct {
 	leaves  map[string]seenLeaf
 }
 
-// seenLeaf has the stored value because a version would not identify it: a server that lost its
-// memory may reuse one.
+// seenLeaf has the hash of the stored value because a version would not identify it: a server that
+// lost its memory may reuse one.
 type seenLeaf struct {
 	*leaf
-	value []byte
+	hash uint64
 }
 
 const maxLeaves = 512
@@ -101,7 +101,7 @@ func (l *Local) leaf(key string, value []byte) *leaf {
 	l.mu.Lock()
 	seen := l.leaves[key]
 	l.mu.Unlock()
-	if !bytes.Equal(seen.value, value) {
+	if seen.leaf == nil || seen.hash != maphash.Bytes(hashes, value) {
 		return nil
 	}
 	return seen.leaf
@@ -113,7 +113,7 @@ func (l *Local) rememberLeaf(key string, p *leaf, value []byte) {
 	if l.leaves == nil || len(l.leaves) == maxLeaves {
 		l.leaves = make(map[string]seenLeaf)
 	}
-	l.leaves[key] = seenLeaf{p, value}
+	l.leaves[key] = seenLeaf{p, maphash.Bytes(hashes, value)}
 }
 
 func (l *Local) Lost() int { return int(l.lost.Load()) }

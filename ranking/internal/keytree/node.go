@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
@@ -120,7 +121,11 @@ func flagsOf(closed bool) byte {
 	return 0
 }
 
-func (l *leaf) encode() []byte {
+// leafRooms has the memory of encoded leaves: a store does not retain a value.
+var leafRooms = sync.Pool{New: func() any { return new([]byte) }}
+
+// encode uses the memory of b, which is empty.
+func (l *leaf) encode(b []byte) []byte {
 	kind, flags := byte(leafKind), flagsOf(l.closed)
 	if l.splitting {
 		kind = splittingKind
@@ -136,8 +141,7 @@ func (l *leaf) encode() []byte {
 	if worded {
 		flags |= wordsFlag
 	}
-	b := make([]byte, 0, 32+40*len(l.entries))
-	b = append(b, magic...)
+	b = append(slices.Grow(b, l.bytes()+frame.Sum), magic...)
 	b = append(b, kind, flags)
 	b = binary.AppendUvarint(b, l.seq)
 	b = l.pushed.append(b, flags&denseFlag != 0)

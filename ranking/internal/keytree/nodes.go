@@ -127,7 +127,10 @@ func decodeKept(value []byte) (any, int, error) {
 }
 
 func (p *nodes) read(ctx context.Context, s kv.Store, keys []string) ([]kv.Result, error) {
-	if !p.shown {
+	switch {
+	case inside(s):
+		return kv.GetAll(ctx, kv.Near(s), keys...)
+	case !p.shown:
 		return kv.GetAll(ctx, s, keys...)
 	}
 	results, err := kv.GetDecoded(ctx, kv.Near(s), decodeKept, keys...)

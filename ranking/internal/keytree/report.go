@@ -60,6 +60,9 @@ func (r *reports) merge(other *reports) {
 //
 // Failed reports are replaced by corrections. After an error, report can be called again.
 func (p *nodes) report(ctx context.Context, s kv.Store, due *reports) (err error) {
+	if inside(s) {
+		return p.reportInside(ctx, s, due)
+	}
 	owed := make(map[string]bool)
 	for tries, refused := 0, false; err == nil && len(due.of)+len(owed) > 0 && tries < reportTries; {
 		if refused, err = p.reportRound(ctx, s, due, owed); refused {

@@ -60,7 +60,7 @@ func (g grown) encode() []byte {
 	if g.router != nil {
 		return g.router.encode()
 	}
-	return g.leaf.encode()
+	return g.leaf.encode(nil)
 }
 
 func (p *nodes) add(ctx context.Context, s kv.Store, nodes []grown) error {
