@@ -21,24 +21,33 @@ type report struct {
 
 type update struct {
 	name   string
+	key    string // "": not read
 	family []report
+	one    [1]report // room for most families
 	known  bool
 	old    node
 	next   *router
 	up     bool // report next to the router above
 }
 
+const routerSize = 64 // of most encoded ones
+
 func (p *nodes) update(ctx context.Context, s kv.Store, updates []*update) []error {
 	errs := make([]error, len(updates))
-	var ops []kv.Op
-	var changed []int
+	ops, changed := make([]kv.Op, 0, len(updates)), make([]int, 0, len(updates))
+	values := make([]byte, 0, routerSize*len(updates))
 	for i, t := range updates {
 		switch {
 		case t.next == nil:
 		case p.late():
 			errs[i] = errLate
 		default:
-			ops, changed = append(ops, p.put(t.name, t.old, t.next.encode())), append(changed, i)
+			if t.key == "" {
+				t.key = p.key(t.name)
+			}
+			begin := len(values)
+			values = t.next.encode(values)
+			ops, changed = append(ops, p.put(t.key, t.old, slices.Clip(values[begin:]))), append(changed, i)
 		}
 	}
 	if len(ops) == 0 {

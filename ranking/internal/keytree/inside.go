@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// In a transaction nobody else changes the tree, and trips cost nothing. So edits need no queue, a
-// member moves with one write per leaf, and reports climb one level at a time.
+// In a transaction nobody else changes the tree, and trips cost nothing. So edits need no queue,
+// and a member moves with one write per leaf.
 
 func inside(s kv.Store) bool { return kv.PowersOf(s).Inside }
 
@@ -87,39 +86,4 @@ func (b *batch) moveInside(ctx context.Context, s kv.Store, moves []*move) {
 			m.touched = nil
 		}
 	}
-}
-
-// reportInside is report in a transaction.
-func (p *nodes) reportInside(ctx context.Context, s kv.Store, due *reports) error {
-	for families := due.families(); len(families) > 0; {
-		names := lowestOf(families)
-		got, err := p.get(ctx, s, names...)
-		if err != nil {
-			return err
-		}
-		all := make([]update, len(names))
-		updates := make([]*update, len(names))
-		for i, name := range names {
-			t := &all[i]
-			*t = update{name: name, family: families[name], known: true, old: got[i]}
-			delete(families, name)
-			p.compute(t, false)
-			updates[i] = t
-		}
-		for i, err := range p.update(ctx, s, updates) {
-			switch t := updates[i]; {
-			case again(err):
-				due.doubt(t.name)
-			case err != nil:
-				return err
-			case t.up:
-				families[parent(t.name)] = append(families[parent(t.name)], t.report())
-			}
-		}
-	}
-	if err := p.correct(ctx, s, slices.Sorted(maps.Keys(due.unsure))); err != nil {
-		return err
-	}
-	due.of, due.unsure = nil, nil
-	return nil
 }

@@ -216,7 +216,7 @@ func TestNode_RoutersAndRecordsAreWrittenAsBefore(t *testing.T) {
 	if err != nil || r.router == nil || r.router.members() != 5 {
 		t.Fatal(r, err)
 	}
-	if got := string(r.router.encode()); got != value {
+	if got := string(r.router.encode(nil)); got != value {
 		t.Errorf("a router is written as %q", got)
 	}
 	for record, want := range map[string]State{

@@ -3,6 +3,7 @@ package keytree
 import (
 	"hash/maphash"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,6 +70,7 @@ func (l *Local) remember(key string, r *router) {
 		return
 	case !seen:
 		l.makeRoom()
+		key = strings.Clone(key) // It may share the memory of others.
 		l.bytes += routerBytes + len(key)
 	}
 	l.routers[key] = r
@@ -110,8 +112,11 @@ func (l *Local) leaf(key string, value []byte) *leaf {
 func (l *Local) rememberLeaf(key string, p *leaf, value []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.leaves == nil || len(l.leaves) == maxLeaves {
-		l.leaves = make(map[string]seenLeaf)
+	if _, seen := l.leaves[key]; !seen {
+		if l.leaves == nil || len(l.leaves) == maxLeaves {
+			l.leaves = make(map[string]seenLeaf)
+		}
+		key = strings.Clone(key)
 	}
 	l.leaves[key] = seenLeaf{p, maphash.Bytes(hashes, value)}
 }

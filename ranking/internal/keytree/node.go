@@ -221,12 +221,14 @@ func decodeLeaf(kind byte, r reader) (*leaf, error) {
 	return l, r.end("leaf")
 }
 
-func (r *router) encode() []byte {
+// encode appends the router to b.
+func (r *router) encode(b []byte) []byte {
 	kind, flags, dense := byte(routerKind), flagsOf(r.closed), r.isDense()
 	if dense {
 		kind = denseRouterKind
 	}
-	b := append(append(make([]byte, 0, 64), magic...), kind, flags)
+	begin := len(b)
+	b = append(append(b, magic...), kind, flags)
 	b = binary.AppendUvarint(b, r.seq)
 	b = r.pushed.append(b, dense)
 	for _, s := range r.slots {
@@ -234,7 +236,7 @@ func (r *router) encode() []byte {
 		b = binary.AppendUvarint(b, s.seq)
 		b = s.tally.append(b, dense)
 	}
-	return frame.Whole(b)
+	return frame.End(b, begin)
 }
 
 func decodeRouter(kind byte, r reader) (*router, error) {
