@@ -80,6 +80,7 @@ type Store struct {
 	// Owned by the committer.
 	log      *commitlog.Log // of filling
 	changes  map[string][]byte
+	undo     []undone // for the next batch
 	body     []byte
 	lastTime int64
 	used     time.Time

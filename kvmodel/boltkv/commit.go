@@ -66,7 +66,7 @@ func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*bat
 			return nil, fail
 		}
 		if b.in == nil {
-			b.in, b.relaxed = &live{base: s.look(), changes: s.changes}, true
+			b.in, b.relaxed = &live{base: s.look(), changes: s.changes, undo: s.undo}, true
 		}
 		b.relaxed = b.relaxed && kv.IsRelaxed(ctx)
 		b.turns++
@@ -120,7 +120,7 @@ func (s *Store) finish(b *batch) *failure {
 	if b.in == nil {
 		return s.failed.Load()
 	}
-	defer clear(s.changes)
+	defer s.reuse(b.in)
 	if fail := s.failed.Load(); fail != nil {
 		return fail
 	}
@@ -131,6 +131,16 @@ func (s *Store) finish(b *batch) *failure {
 		return fail
 	}
 	return s.commit(b.in, s.opts.Durability == Synced && !b.relaxed)
+}
+
+const keptUndo = 1 << 10
+
+func (s *Store) reuse(in *live) {
+	clear(s.changes)
+	if s.undo = nil; cap(in.undo) <= keptUndo {
+		clear(in.undo[:cap(in.undo)])
+		s.undo = in.undo[:0]
+	}
 }
 
 // commit appends the changes of in to the log, and then lets the readers see them.

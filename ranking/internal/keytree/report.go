@@ -12,7 +12,7 @@ import (
 )
 
 type reports struct {
-	of     map[string]slot
+	of     []report        // may name a node twice
 	unsure map[string]bool // reports may be lost: their paths are corrected
 }
 
@@ -31,8 +31,8 @@ func with(set map[string]bool, name string) map[string]bool {
 func (r *reports) none() bool { return len(r.of)+len(r.unsure) == 0 }
 
 func (r *reports) way() (nodes int) {
-	for name := range r.of {
-		nodes = max(nodes, len(name)/perLevel)
+	for _, one := range r.of {
+		nodes = max(nodes, len(one.name)/perLevel)
 	}
 	for name := range r.unsure {
 		nodes = max(nodes, len(name)/perLevel)
@@ -40,19 +40,10 @@ func (r *reports) way() (nodes int) {
 	return nodes
 }
 
-func (r *reports) add(one report) {
-	if r.of == nil {
-		r.of = make(map[string]slot)
-	}
-	if one.slot.seq >= r.of[one.name].seq {
-		r.of[one.name] = one.slot
-	}
-}
+func (r *reports) add(one report) { r.of = append(r.of, one) }
 
 func (r *reports) merge(other *reports) {
-	for name, slot := range other.of {
-		r.add(report{name, slot})
-	}
+	r.of = append(r.of, other.of...)
 	for name := range other.unsure {
 		r.doubt(name)
 	}
@@ -76,8 +67,8 @@ func (p *nodes) report(ctx context.Context, s kv.Store, due *reports) (err error
 	for name := range owed {
 		due.doubt(name)
 	}
-	for name := range due.of {
-		due.doubt(name)
+	for _, one := range due.of {
+		due.doubt(one.name)
 	}
 	if err == nil && len(due.unsure) > 0 {
 		err = p.correct(ctx, s, slices.Sorted(maps.Keys(due.unsure)))
@@ -116,9 +107,10 @@ func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed 
 			}
 		}
 	}
+	done := make([]report, 0, len(plan)+len(due.of))
 	for _, t := range plan {
 		if t.known && !lost[t.name] {
-			due.drop(t.family)
+			done = append(done, t.family...)
 			for _, of := range t.family {
 				if lost[of.name] {
 					*owed = with(*owed, of.name)
@@ -126,13 +118,17 @@ func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed 
 			}
 		}
 	}
+	due.drop(done)
 	return len(lost) > 0, err
 }
 
 // routersAbove returns, in order, the routers above the reported nodes, and those of owed with the
 // ones above them.
 func (r *reports) routersAbove(owed map[string]bool) []string {
-	nodes := slices.AppendSeq(make([]string, 0, len(r.of)+len(owed)), maps.Keys(r.of))
+	nodes := make([]string, 0, len(r.of)+len(owed))
+	for _, one := range r.of {
+		nodes = append(nodes, one.name)
+	}
 	for name := range owed {
 		nodes = append(nodes, childName(name, 0))
 	}
@@ -194,8 +190,8 @@ func (p *nodes) plan(above []string, due *reports, owed map[string]bool, look fu
 		room[i].name = name
 	}
 	slices.SortStableFunc(all, func(a, b *update) int { return cmp.Compare(len(b.name), len(a.name)) })
-	for name, slot := range due.of {
-		byName(parent(name)).add(report{name, slot})
+	for _, one := range due.of {
+		byName(parent(one.name)).add(one)
 	}
 	planned := all[:0]
 	for _, t := range all {
@@ -216,7 +212,12 @@ func (t *update) add(r report) {
 	if t.family == nil {
 		t.family = t.one[:0]
 	}
-	t.family = append(t.family, r)
+	switch at := slices.IndexFunc(t.family, func(of report) bool { return of.name == r.name }); {
+	case at < 0:
+		t.family = append(t.family, r)
+	case r.slot.seq >= t.family[at].slot.seq:
+		t.family[at] = r
+	}
 }
 
 func (p *nodes) compute(t *update, owed bool) {
@@ -231,12 +232,12 @@ func (p *nodes) compute(t *update, owed bool) {
 	t.up = t.name != "" && (p.push(t.name, t.old.router, next) || owed)
 }
 
-func (r *reports) drop(family []report) {
-	for _, of := range family {
-		if r.of[of.name].seq <= of.slot.seq {
-			delete(r.of, of.name)
-		}
-	}
+func (r *reports) drop(done []report) {
+	slices.SortFunc(done, func(a, b report) int { return cmp.Compare(a.name, b.name) })
+	r.of = slices.DeleteFunc(r.of, func(one report) bool {
+		at, found := slices.BinarySearchFunc(done, one.name, func(of report, name string) int { return cmp.Compare(of.name, name) })
+		return found && one.slot.seq <= done[at].slot.seq
+	})
 }
 
 func (r *router) with(family []report) (next *router, changed bool) {
