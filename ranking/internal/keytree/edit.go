@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -194,7 +195,7 @@ func (p *nodes) take(l *leaf, edits []*edit, fits func(*leaf) bool) (next *leaf,
 	var spare, used []entry // used holds the entries of next, unless next is l
 	for _, e := range edits {
 		if spare == nil {
-			spare = make([]entry, 0, len(l.entries)+len(edits))
+			spare = entryRoom(len(l.entries) + len(edits))
 		}
 		with := next.with(&p.order, e, spare)
 		if len(with.entries) > len(next.entries) && !fits(with) {
@@ -209,7 +210,21 @@ func (p *nodes) take(l *leaf, edits []*edit, fits func(*leaf) bool) (next *leaf,
 		next = with
 		took = append(took, e)
 	}
+	if spare != nil {
+		clear(spare[:cap(spare)])
+		entryRooms.Put(&spare)
+	}
 	return next, took, nil
+}
+
+// entryRooms has memory for entries that no leaf uses.
+var entryRooms sync.Pool
+
+func entryRoom(n int) []entry {
+	if room, ok := entryRooms.Get().(*[]entry); ok && cap(*room) >= n {
+		return (*room)[:0]
+	}
+	return make([]entry, 0, n)
 }
 
 // with returns l itself if e changes nothing. The result may use room, which must not overlap with

@@ -107,10 +107,8 @@ func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed 
 			}
 		}
 	}
-	done := make([]report, 0, len(plan)+len(due.of))
 	for _, t := range plan {
-		if t.known && !lost[t.name] {
-			done = append(done, t.family...)
+		if t.done = t.known && !lost[t.name]; t.done {
 			for _, of := range t.family {
 				if lost[of.name] {
 					*owed = with(*owed, of.name)
@@ -118,7 +116,7 @@ func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed 
 			}
 		}
 	}
-	due.drop(done)
+	due.drop(plan)
 	return len(lost) > 0, err
 }
 
@@ -189,7 +187,7 @@ func (p *nodes) plan(above []string, due *reports, owed map[string]bool, look fu
 		all[i] = &room[i]
 		room[i].name = name
 	}
-	slices.SortStableFunc(all, func(a, b *update) int { return cmp.Compare(len(b.name), len(a.name)) })
+	slices.SortFunc(all, func(a, b *update) int { return a.compare(b.name) })
 	for _, one := range due.of {
 		byName(parent(one.name)).add(one)
 	}
@@ -232,12 +230,19 @@ func (p *nodes) compute(t *update, owed bool) {
 	t.up = t.name != "" && (p.push(t.name, t.old.router, next) || owed)
 }
 
-func (r *reports) drop(done []report) {
-	slices.SortFunc(done, func(a, b report) int { return cmp.Compare(a.name, b.name) })
+// drop removes the reports that plan has carried out.
+func (r *reports) drop(plan []*update) {
 	r.of = slices.DeleteFunc(r.of, func(one report) bool {
-		at, found := slices.BinarySearchFunc(done, one.name, func(of report, name string) int { return cmp.Compare(of.name, name) })
-		return found && one.slot.seq <= done[at].slot.seq
+		at, found := slices.BinarySearchFunc(plan, parent(one.name), (*update).compare)
+		return found && plan[at].done && slices.ContainsFunc(plan[at].family, func(of report) bool {
+			return of.name == one.name && of.slot.seq >= one.slot.seq
+		})
 	})
+}
+
+// compare orders the deepest first.
+func (t *update) compare(name string) int {
+	return cmp.Or(cmp.Compare(len(name), len(t.name)), cmp.Compare(t.name, name))
 }
 
 func (r *router) with(family []report) (next *router, changed bool) {
