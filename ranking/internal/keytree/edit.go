@@ -301,13 +301,14 @@ func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, d
 	room := leafRooms.Get().(*[]byte)
 	defer leafRooms.Put(room)
 	*room = l.encode((*room)[:0])
-	if err := p.write(ctx, s, at.name, at.node, *room); err != nil {
+	key := p.key(at.name)
+	if err := p.write(ctx, s, key, at.node, *room); err != nil {
 		if errors.Is(err, errUnsure) {
 			due.doubt(at.name)
 		}
 		return nil, err
 	}
-	p.local.rememberLeaf(p.key(at.name), &l, *room)
+	p.local.rememberLeaf(key, &l, *room)
 	if at.name != "" && reports {
 		due.add(report{at.name, slot{l.pushed, l.seq, l.closed}})
 	}

@@ -30,6 +30,11 @@ func (p *nodes) guess(bits string) (name string, known bool) {
 // find takes one trip if the paths are known or nothing is. Otherwise it reads more nodes with each
 // trip, in case many were split.
 func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, error) {
+	if len(edits) == 1 && inside(s) {
+		if at, err := p.findOne(ctx, s, edits[0].bits); at != nil || err != nil {
+			return []*spot{at}, err
+		}
+	}
 	ways := make([]search, len(edits))
 	for i, e := range edits {
 		ways[i] = p.search(e.bits, len(edits))
@@ -56,6 +61,31 @@ func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, e
 		spots[i] = w.at
 	}
 	return spots, nil
+}
+
+// findOne reads one node after the other. It returns nil if one is missing or splitting.
+func (p *nodes) findOne(ctx context.Context, s kv.Store, bits string) (*spot, error) {
+	for range len(bits) {
+		name, _ := p.guess(bits)
+		key := p.key(name)
+		op := kv.OpGet(key)
+		op.Near = true // The value may be shared.
+		r, _ := kv.One(ctx, s, op)
+		at, err := p.nodeOf(name, key, r)
+		if err == nil && (at.router != nil || name == "") {
+			p.local.remember(key, at.router)
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case at.router != nil:
+		case at.leaf == nil || at.leaf.splitting:
+			return nil, nil
+		default:
+			return &spot{name, at}, nil
+		}
+	}
+	return nil, nil
 }
 
 type search struct {

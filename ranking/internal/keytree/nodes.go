@@ -166,18 +166,19 @@ func (p *nodes) put(key string, old node, value []byte) kv.Op {
 	return kv.OpReplace(key, old.version, value).For(p.ttl())
 }
 
-func (p *nodes) write(ctx context.Context, s kv.Store, name string, old node, value []byte) error {
+func (p *nodes) write(ctx context.Context, s kv.Store, key string, old node, value []byte) error {
 	if p.late() {
 		return errLate
 	}
-	_, err := kv.One(ctx, s, p.put(p.key(name), old, value))
+	_, err := kv.One(ctx, s, p.put(key, old, value))
 	return refused(ctx, err)
 }
 
 func (p *nodes) writeRouter(ctx context.Context, s kv.Store, name string, old node, r *router) error {
-	err := p.write(ctx, s, name, old, r.encode(nil))
+	key := p.key(name)
+	err := p.write(ctx, s, key, old, r.encode(nil))
 	if err == nil {
-		p.local.remember(p.key(name), r)
+		p.local.remember(key, r)
 	}
 	return err
 }

@@ -141,7 +141,7 @@ func TestVerify_FindsWrongCountsOfScores(t *testing.T) {
 	wrong := *root.router
 	wrong.slots[3].scores -= 2
 	wrong.seq++
-	must(t, p.write(ctx, r.s, "", root, wrong.encode(nil)))
+	must(t, p.write(ctx, r.s, p.root, root, wrong.encode(nil)))
 	r.wantDrift(t, 2)
 	st, err := r.state(ctx, r.s, idOf(99))
 	must(t, err)
