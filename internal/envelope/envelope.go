@@ -173,13 +173,18 @@ func (e *Envelope) DropMark(index string) bool {
 
 func (e *Envelope) allMarks() (all []mark) {
 	if e.marks != nil {
+		all = make([]mark, 0, 8)
 		readMarks(&wire.Reader{Rest: e.marks}, func(m mark) { all = append(all, m) })
 	}
 	return all
 }
 
 func (e *Envelope) setMarks(all []mark) {
-	e.marks = binary.AppendUvarint(nil, uint64(len(all)))
+	size := binary.MaxVarintLen16
+	for _, m := range all {
+		size += 2*binary.MaxVarintLen16 + len(m.index) + len(m.value)
+	}
+	e.marks = binary.AppendUvarint(make([]byte, 0, size), uint64(len(all)))
 	for _, m := range all {
 		e.marks = wire.AppendText(e.marks, m.index)
 		e.marks = wire.AppendText(e.marks, m.value)

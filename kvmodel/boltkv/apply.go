@@ -23,7 +23,7 @@ func apply(op *kv.Op, in *live) kv.Result {
 	it, ok := in.get(op.Key)
 	switch {
 	case op.Kind == kv.Get:
-		return read(it, ok)
+		return read(it, ok, op.Near)
 	case it.damaged != nil && (op.Kind == kv.Increment || op.Kind == kv.Append):
 		return kv.Result{Err: it.damaged}
 	case op.Kind == kv.Increment:
@@ -42,14 +42,14 @@ func apply(op *kv.Op, in *live) kv.Result {
 	return kv.Result{}
 }
 
-func read(it item, ok bool) kv.Result {
+func read(it item, ok, shared bool) kv.Result {
 	if !ok {
 		return kv.Result{Err: kv.ErrNotFound}
 	}
 	if it.damaged != nil {
 		return kv.Result{Err: it.damaged, Version: it.version}
 	}
-	return kv.Result{Value: it.take(), Version: it.version}
+	return kv.Result{Value: it.take(shared), Version: it.version}
 }
 
 func mayChange(op *kv.Op, it item, ok bool) error {

@@ -59,4 +59,7 @@ func (v *view) Do(ctx context.Context, ops []kv.Op) error {
 
 func (v *view) Close() error { return nil }
 
-func (v *view) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true, Inside: true} }
+// Near: values in the tables are not copied.
+func (v *view) Powers() kv.Powers {
+	return kv.Powers{Unless: true, Ordered: true, Inside: true, Near: true}
+}

@@ -17,6 +17,7 @@ import (
 type item struct {
 	value   []byte
 	own     bool // value is this item's own memory
+	stays   bool // value is not changed or reused, as in a table
 	version kv.Version
 	expires int64 // nanoseconds since 1970; 0: never
 
@@ -77,9 +78,9 @@ func decode(key, buf []byte) item {
 	return it
 }
 
-// take returns the value as memory of the caller's own.
-func (it *item) take() []byte {
-	if it.own {
+// take returns the value as memory of the caller's own, or shared.
+func (it *item) take(shared bool) []byte {
+	if it.own || shared && it.stays {
 		return it.value
 	}
 	return append([]byte{}, it.value...)

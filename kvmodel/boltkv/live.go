@@ -57,7 +57,9 @@ func held(key string, buf []byte) (item, bool) {
 	if buf == nil {
 		return item{}, false
 	}
-	return decode(bytesOf(key), buf), true
+	it := decode(bytesOf(key), buf)
+	it.stays = true
+	return it, true
 }
 
 type live struct {

@@ -180,7 +180,7 @@ func (r *reading) readTree() (done bool, err error) {
 
 func (r *reading) see(a answer, it item, ok bool) {
 	op := &r.ops[a.op]
-	op.Result = read(it, ok && !it.hasExpired(r.now()))
+	op.Result = read(it, ok && !it.hasExpired(r.now()), false)
 	if r.keeps(op) && op.Result.Err == nil {
 		a.ends = it.expires
 		r.fresh = append(r.fresh, a)

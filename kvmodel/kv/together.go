@@ -42,6 +42,13 @@ func Together(ctx context.Context, s Store, works ...func(Store) error) []error 
 
 // Each is [Together] of work for all values.
 func Each[V any](ctx context.Context, s Store, values []V, work func(s Store, i int, v V) error) []error {
+	if len(values) < 2 || PowersOf(s).Inside {
+		errs := make([]error, len(values))
+		for i, v := range values {
+			errs[i] = work(s, i, v)
+		}
+		return errs
+	}
 	works := make([]func(Store) error, len(values))
 	for i, v := range values {
 		works[i] = func(s Store) error { return work(s, i, v) }

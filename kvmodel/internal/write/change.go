@@ -261,8 +261,10 @@ func (c *change) now(s kv.Store) (*plug.Seen, error) {
 }
 
 func lostIfRaced(err error) error {
-	var taken *core.TakenError
-	if errors.As(err, &taken) || !kv.Raced(err) {
+	if err == nil || !kv.Raced(err) {
+		return err
+	}
+	if _, taken := errors.AsType[*core.TakenError](err); taken {
 		return err
 	}
 	return core.ErrRaced

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -21,36 +22,58 @@ type report struct {
 
 type update struct {
 	name   string
+	key    string // "": not read
 	family []report
+	one    [1]report // room for most families
 	known  bool
 	old    node
 	next   *router
 	up     bool // report next to the router above
+	done   bool // the family is in the written router
 }
+
+const routerSize = 64 // of most encoded ones
 
 func (p *nodes) update(ctx context.Context, s kv.Store, updates []*update) []error {
 	errs := make([]error, len(updates))
-	var ops []kv.Op
-	var changed []int
+	ops := opRooms.Get().(*opRoom)
+	defer ops.leave()
+	changed, values := make([]int, 0, len(updates)), make([]byte, 0, routerSize*len(updates))
 	for i, t := range updates {
 		switch {
 		case t.next == nil:
 		case p.late():
 			errs[i] = errLate
 		default:
-			ops, changed = append(ops, p.put(t.name, t.old, t.next.encode())), append(changed, i)
+			if t.key == "" {
+				t.key = p.key(t.name)
+			}
+			begin := len(values)
+			values = t.next.encode(values)
+			ops.all, changed = append(ops.all, p.put(t.key, t.old, slices.Clip(values[begin:]))), append(changed, i)
 		}
 	}
-	if len(ops) == 0 {
+	if len(changed) == 0 {
 		return errs
 	}
-	_ = s.Do(ctx, ops)
+	_ = s.Do(ctx, ops.all)
 	for k, i := range changed {
-		if errs[i] = refused(ctx, ops[k].Err()); errs[i] == nil {
-			p.local.remember(ops[k].Key, updates[i].next)
+		if errs[i] = refused(ctx, ops.all[k].Err()); errs[i] == nil {
+			p.local.remember(updates[i].key, updates[i].next)
 		}
 	}
 	return errs
+}
+
+// opRooms has the memory of ops, which a store does not retain.
+var opRooms = sync.Pool{New: func() any { return new(opRoom) }}
+
+type opRoom struct{ all []kv.Op }
+
+func (r *opRoom) leave() {
+	clear(r.all)
+	r.all = r.all[:0]
+	opRooms.Put(r)
 }
 
 // After a report that may be lost, a count stays wrong until the next one. So correct sets each

@@ -90,7 +90,7 @@ func (t *Tree) begun(ctx context.Context, s kv.Store) (*meta, error) {
 func (t *Tree) addRoot(ctx context.Context, s kv.Store, m *meta, epoch uint64) error {
 	p := t.nodes(m, epoch)
 	for {
-		err := p.write(ctx, s, "", node{}, new(leaf).encode())
+		err := p.write(ctx, s, p.root, node{}, new(leaf).encode(nil))
 		if err == nil || !again(err) {
 			return err
 		}
@@ -213,6 +213,9 @@ type epochs struct {
 	read  *nodes // nil: no such tree yet
 	write []*nodes
 	lost  bool // until a rebuild
+
+	current nodes     // read
+	one     [1]*nodes // write, mostly
 }
 
 // beside runs in the trip that reads the definition. A writer creates the tree.
@@ -242,9 +245,11 @@ func (t *Tree) epochsOf(m *meta, began time.Time) *epochs {
 	if m == nil {
 		return &epochs{}
 	}
-	read := t.nodes(m, m.epoch)
-	read.began = began
-	ep := &epochs{read: read, write: []*nodes{read}, lost: m.lost}
+	ep := &epochs{lost: m.lost}
+	t.open(&ep.current, m, m.epoch)
+	ep.current.began = began
+	ep.read, ep.one[0] = &ep.current, &ep.current
+	ep.write = ep.one[:]
 	if m.phase != idle {
 		other := t.nodes(m, m.other)
 		other.began = began

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -21,6 +22,10 @@ const maxTries = 64
 // nil, holds their leaves, freshly read. A failed edit has an err and does not affect the others.
 func (p *nodes) edit(ctx context.Context, s kv.Store, edits []*edit, at []*spot, due *reports) {
 	if len(edits) == 0 {
+		return
+	}
+	if inside(s) {
+		p.editInside(ctx, s, edits, due)
 		return
 	}
 	defer p.local.quit(edits)
@@ -124,6 +129,9 @@ func (p *nodes) spread(ctx context.Context, s kv.Store, edits []*edit) ([]group,
 }
 
 func groups(edits []*edit, spots []*spot) []group {
+	if len(edits) == 1 {
+		return []group{{spots[0], edits}}
+	}
 	at := make(map[string]*spot)
 	for _, sp := range spots {
 		at[sp.name] = sp
@@ -155,18 +163,18 @@ func (p *nodes) lookAgain(ctx context.Context, s kv.Store, name string) (*spot, 
 // errRoom: the node was split, which makes room below it.
 var errRoom = errors.New("room was made")
 
-// apply writes the leaf at with the first of edits, and as many others as fit.
 func (p *nodes) apply(ctx context.Context, s kv.Store, at *spot, ln *queue, edits []*edit, due *reports) (err error) {
 	var next *leaf
 	var took []*edit
-	defer func() {
-		if err != nil {
-			took = nil
-		}
-		p.local.wrote(ln, took, next)
-	}()
+	defer func() { p.local.wrote(ln, took, next) }()
+	next, took, err = p.enter(ctx, s, at, edits, due)
+	return err
+}
+
+// enter writes the leaf at with the first of edits, and as many others as fit.
+func (p *nodes) enter(ctx context.Context, s kv.Store, at *spot, edits []*edit, due *reports) (next *leaf, took []*edit, err error) {
 	if at.leaf == nil || at.leaf.splitting {
-		return errRoom
+		return nil, nil, errRoom
 	}
 	next, took, err = p.take(at.leaf, edits, func(l *leaf) bool { return !l.full(p.limit) || !p.splits(at.name) })
 	switch {
@@ -176,7 +184,10 @@ func (p *nodes) apply(ctx context.Context, s kv.Store, at *spot, ln *queue, edit
 	case next != at.leaf:
 		_, err = p.replace(ctx, s, at, next, due)
 	}
-	return err
+	if err != nil {
+		took = nil
+	}
+	return next, took, err
 }
 
 func (p *nodes) take(l *leaf, edits []*edit, fits func(*leaf) bool) (next *leaf, took []*edit, err error) {
@@ -184,7 +195,7 @@ func (p *nodes) take(l *leaf, edits []*edit, fits func(*leaf) bool) (next *leaf,
 	var spare, used []entry // used holds the entries of next, unless next is l
 	for _, e := range edits {
 		if spare == nil {
-			spare = make([]entry, 0, len(l.entries)+len(edits))
+			spare = entryRoom(len(l.entries) + len(edits))
 		}
 		with := next.with(&p.order, e, spare)
 		if len(with.entries) > len(next.entries) && !fits(with) {
@@ -199,7 +210,21 @@ func (p *nodes) take(l *leaf, edits []*edit, fits func(*leaf) bool) (next *leaf,
 		next = with
 		took = append(took, e)
 	}
+	if spare != nil {
+		clear(spare[:cap(spare)])
+		entryRooms.Put(&spare)
+	}
 	return next, took, nil
+}
+
+// entryRooms has memory for entries that no leaf uses.
+var entryRooms sync.Pool
+
+func entryRoom(n int) []entry {
+	if room, ok := entryRooms.Get().(*[]entry); ok && cap(*room) >= n {
+		return (*room)[:0]
+	}
+	return make([]entry, 0, n)
 }
 
 // with returns l itself if e changes nothing. The result may use room, which must not overlap with
@@ -273,14 +298,17 @@ func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, d
 	if !l.closed {
 		l.pushed, reports = p.due(l.pushed, live, p.leafAllows)
 	}
-	value := l.encode()
-	if err := p.write(ctx, s, at.name, at.node, value); err != nil {
+	room := leafRooms.Get().(*[]byte)
+	defer leafRooms.Put(room)
+	*room = l.encode((*room)[:0])
+	key := p.key(at.name)
+	if err := p.write(ctx, s, key, at.node, *room); err != nil {
 		if errors.Is(err, errUnsure) {
 			due.doubt(at.name)
 		}
 		return nil, err
 	}
-	p.local.rememberLeaf(p.key(at.name), &l, value)
+	p.local.rememberLeaf(key, &l, *room)
 	if at.name != "" && reports {
 		due.add(report{at.name, slot{l.pushed, l.seq, l.closed}})
 	}

@@ -30,11 +30,16 @@ func (p *nodes) guess(bits string) (name string, known bool) {
 // find takes one trip if the paths are known or nothing is. Otherwise it reads more nodes with each
 // trip, in case many were split.
 func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, error) {
+	if len(edits) == 1 && inside(s) {
+		if at, err := p.findOne(ctx, s, edits[0].bits); at != nil || err != nil {
+			return []*spot{at}, err
+		}
+	}
 	ways := make([]search, len(edits))
 	for i, e := range edits {
 		ways[i] = p.search(e.bits, len(edits))
 	}
-	met := make(map[string]*spot)
+	var met nodeSet
 	for {
 		names := unread(ways)
 		if len(names) == 0 {
@@ -45,9 +50,9 @@ func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, e
 			return nil, err
 		}
 		for i, name := range names {
-			met[name] = &spot{name, got[i]}
+			met.put(name, got[i])
 		}
-		if err := p.follow(ctx, s, ways, met); err != nil {
+		if err := p.follow(ctx, s, ways, &met); err != nil {
 			return nil, err
 		}
 	}
@@ -56,6 +61,31 @@ func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, e
 		spots[i] = w.at
 	}
 	return spots, nil
+}
+
+// findOne reads one node after the other. It returns nil if one is missing or splitting.
+func (p *nodes) findOne(ctx context.Context, s kv.Store, bits string) (*spot, error) {
+	for range len(bits) {
+		name, _ := p.guess(bits)
+		key := p.key(name)
+		op := kv.OpGet(key)
+		op.Near = true // The value may be shared.
+		r, _ := kv.One(ctx, s, op)
+		at, err := p.nodeOf(name, key, r)
+		if err == nil && (at.router != nil || name == "") {
+			p.local.remember(key, at.router)
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case at.router != nil:
+		case at.leaf == nil || at.leaf.splitting:
+			return nil, nil
+		default:
+			return &spot{name, at}, nil
+		}
+	}
+	return nil, nil
 }
 
 type search struct {
@@ -89,8 +119,8 @@ func unread(ways []search) []string {
 	return uniq(names)
 }
 
-func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met map[string]*spot) error {
-	helped := make(map[string]bool)
+func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met *nodeSet) error {
+	var helped map[string]bool
 	for i := range ways {
 		w := &ways[i]
 		if w.at != nil {
@@ -99,6 +129,9 @@ func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met map[s
 		found := w.follow(met)
 		if found == nil {
 			continue
+		}
+		if helped == nil {
+			helped = make(map[string]bool)
 		}
 		var err error
 		switch first := !helped[found.name]; {
@@ -124,14 +157,15 @@ func (p *nodes) follow(ctx context.Context, s kv.Store, ways []search, met map[s
 }
 
 // follow returns the obstacle, a splitting or missing node, or nil.
-func (w *search) follow(met map[string]*spot) *spot {
+func (w *search) follow(met *nodeSet) *spot {
 	for _, name := range way(w.bits, w.name, w.width) {
-		at := met[name]
-		switch {
-		case at.router != nil:
+		found, _ := met.get(name)
+		if found.router != nil {
 			w.name = w.bits[:len(name)+perLevel]
 			continue
-		case at.leaf == nil || at.leaf.splitting:
+		}
+		at := &spot{name, found}
+		if at.leaf == nil || at.leaf.splitting {
 			w.name, w.width = name, 2
 			return at
 		}

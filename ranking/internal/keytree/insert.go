@@ -44,10 +44,7 @@ func (t *Tree) insert(ctx context.Context, s kv.Store, known map[string]*State, 
 
 func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, known map[string]*State, all []Insertion) error {
 	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
-		with := *p
-		if known != nil {
-			with.truth = knownTruth{p.truth, known}
-		}
+		with := p.knowing(known)
 		edits := make([]*edit, len(all))
 		for i, in := range all {
 			edits[i] = with.putting(in.ID, in.To)

@@ -95,7 +95,7 @@ func TestLeaf_IsReadAsItWasWritten(t *testing.T) {
 		"ties":       {leaf{entries: []entry{{FromInt(-3).WithTie(MaxTie), 1, "a", true}, {FromInt(5), 2, "b", false}, {FromInt(5).WithTie(9), 3, "c", false}}}, ""},
 		"long words": {leaf{entries: slices.Repeat([]entry{{FromWord(word), 1, "x", false}}, 9)}, ""},
 	} {
-		value := c.leaf.encode()
+		value := c.leaf.encode(nil)
 		if got := string(value[:len(value)-frame.Sum]); c.value != "" && got != c.value {
 			t.Errorf("%s: a leaf is written as %q, want %q", name, got, c.value)
 		}
@@ -216,7 +216,7 @@ func TestNode_RoutersAndRecordsAreWrittenAsBefore(t *testing.T) {
 	if err != nil || r.router == nil || r.router.members() != 5 {
 		t.Fatal(r, err)
 	}
-	if got := string(r.router.encode()); got != value {
+	if got := string(r.router.encode(nil)); got != value {
 		t.Errorf("a router is written as %q", got)
 	}
 	for record, want := range map[string]State{
@@ -236,7 +236,7 @@ func TestLocal_ALeafIsKnownByItsValue(t *testing.T) {
 	p := &nodes{root: "rank:t:", local: local}
 	stored := func(id string, version kv.Version) kv.Result {
 		l := &leaf{entries: []entry{{score: FromUint(1), ver: 1, id: id}}}
-		return kv.Result{Value: l.encode(), Version: version}
+		return kv.Result{Value: l.encode(nil), Version: version}
 	}
 	decoded := func(r kv.Result) *leaf {
 		got, err := p.decode("rank:t:a", r)

@@ -1,8 +1,9 @@
 package keytree
 
 import (
-	"bytes"
+	"hash/maphash"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,11 +22,11 @@ type Local struct {
 	leaves  map[string]seenLeaf
 }
 
-// seenLeaf has the stored value because a version would not identify it: a server that lost its
-// memory may reuse one.
+// seenLeaf has the hash of the stored value because a version would not identify it: a server that
+// lost its memory may reuse one.
 type seenLeaf struct {
 	*leaf
-	value []byte
+	hash uint64
 }
 
 const maxLeaves = 512
@@ -69,6 +70,7 @@ func (l *Local) remember(key string, r *router) {
 		return
 	case !seen:
 		l.makeRoom()
+		key = strings.Clone(key) // It may share the memory of others.
 		l.bytes += routerBytes + len(key)
 	}
 	l.routers[key] = r
@@ -101,7 +103,7 @@ func (l *Local) leaf(key string, value []byte) *leaf {
 	l.mu.Lock()
 	seen := l.leaves[key]
 	l.mu.Unlock()
-	if !bytes.Equal(seen.value, value) {
+	if seen.leaf == nil || seen.hash != maphash.Bytes(hashes, value) {
 		return nil
 	}
 	return seen.leaf
@@ -110,10 +112,13 @@ func (l *Local) leaf(key string, value []byte) *leaf {
 func (l *Local) rememberLeaf(key string, p *leaf, value []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.leaves == nil || len(l.leaves) == maxLeaves {
-		l.leaves = make(map[string]seenLeaf)
+	if _, seen := l.leaves[key]; !seen {
+		if l.leaves == nil || len(l.leaves) == maxLeaves {
+			l.leaves = make(map[string]seenLeaf)
+		}
+		key = strings.Clone(key)
 	}
-	l.leaves[key] = seenLeaf{p, value}
+	l.leaves[key] = seenLeaf{p, maphash.Bytes(hashes, value)}
 }
 
 func (l *Local) Lost() int { return int(l.lost.Load()) }

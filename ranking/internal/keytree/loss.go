@@ -55,7 +55,7 @@ func (p *nodes) seal(ctx context.Context, s kv.Store) error {
 	for {
 		got, err := p.get(ctx, s, "")
 		if err == nil {
-			err = p.write(ctx, s, "", got[0], frame.Whole(append([]byte(magic), sealKind)))
+			err = p.write(ctx, s, p.root, got[0], frame.Whole(append([]byte(magic), sealKind)))
 		}
 		if !again(err) {
 			return err

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
@@ -120,7 +121,11 @@ func flagsOf(closed bool) byte {
 	return 0
 }
 
-func (l *leaf) encode() []byte {
+// leafRooms has the memory of encoded leaves: a store does not retain a value.
+var leafRooms = sync.Pool{New: func() any { return new([]byte) }}
+
+// encode uses the memory of b, which is empty.
+func (l *leaf) encode(b []byte) []byte {
 	kind, flags := byte(leafKind), flagsOf(l.closed)
 	if l.splitting {
 		kind = splittingKind
@@ -136,8 +141,7 @@ func (l *leaf) encode() []byte {
 	if worded {
 		flags |= wordsFlag
 	}
-	b := make([]byte, 0, 32+40*len(l.entries))
-	b = append(b, magic...)
+	b = append(slices.Grow(b, l.bytes()+frame.Sum), magic...)
 	b = append(b, kind, flags)
 	b = binary.AppendUvarint(b, l.seq)
 	b = l.pushed.append(b, flags&denseFlag != 0)
@@ -217,12 +221,14 @@ func decodeLeaf(kind byte, r reader) (*leaf, error) {
 	return l, r.end("leaf")
 }
 
-func (r *router) encode() []byte {
+// encode appends the router to b.
+func (r *router) encode(b []byte) []byte {
 	kind, flags, dense := byte(routerKind), flagsOf(r.closed), r.isDense()
 	if dense {
 		kind = denseRouterKind
 	}
-	b := append(append(make([]byte, 0, 64), magic...), kind, flags)
+	begin := len(b)
+	b = append(append(b, magic...), kind, flags)
 	b = binary.AppendUvarint(b, r.seq)
 	b = r.pushed.append(b, dense)
 	for _, s := range r.slots {
@@ -230,7 +236,7 @@ func (r *router) encode() []byte {
 		b = binary.AppendUvarint(b, s.seq)
 		b = s.tally.append(b, dense)
 	}
-	return frame.Whole(b)
+	return frame.End(b, begin)
 }
 
 func decodeRouter(kind byte, r reader) (*router, error) {

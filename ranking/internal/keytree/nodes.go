@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -52,7 +53,24 @@ const rootName = "key0"
 
 func (p *nodes) keyName(name string) string { return rootName + p.key(name)[len(p.root):] }
 
-func (p *nodes) keys(names []string) []string { return kv.Texts(names, p.key) }
+// keys returns keys that share their memory.
+func (p *nodes) keys(names []string) []string {
+	size := 0
+	for _, name := range names {
+		size += len(p.root) + len(name)
+	}
+	var text strings.Builder
+	text.Grow(size)
+	var room [longestKey]byte
+	keys := make([]string, len(names))
+	for i, name := range names {
+		begin := text.Len()
+		text.WriteString(p.root)
+		text.Write(p.code.appendName(room[:0], name))
+		keys[i] = text.String()[begin:]
+	}
+	return keys
+}
 
 func (p *nodes) ttl() time.Duration { return until(p.expire, p.now()) }
 
@@ -64,7 +82,10 @@ func until(end, now time.Time) time.Duration {
 }
 
 func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, error) {
-	keys := p.keys(names)
+	return p.getAt(ctx, s, names, p.keys(names))
+}
+
+func (p *nodes) getAt(ctx context.Context, s kv.Store, names, keys []string) ([]node, error) {
 	results, err := p.read(ctx, s, keys)
 	if err != nil {
 		return nil, err
@@ -127,7 +148,10 @@ func decodeKept(value []byte) (any, int, error) {
 }
 
 func (p *nodes) read(ctx context.Context, s kv.Store, keys []string) ([]kv.Result, error) {
-	if !p.shown {
+	switch {
+	case inside(s):
+		return kv.GetAll(ctx, kv.Near(s), keys...)
+	case !p.shown:
 		return kv.GetAll(ctx, s, keys...)
 	}
 	results, err := kv.GetDecoded(ctx, kv.Near(s), decodeKept, keys...)
@@ -138,22 +162,23 @@ func (p *nodes) read(ctx context.Context, s kv.Store, keys []string) ([]kv.Resul
 	return results, err
 }
 
-func (p *nodes) put(name string, old node, value []byte) kv.Op {
-	return kv.OpReplace(p.key(name), old.version, value).For(p.ttl())
+func (p *nodes) put(key string, old node, value []byte) kv.Op {
+	return kv.OpReplace(key, old.version, value).For(p.ttl())
 }
 
-func (p *nodes) write(ctx context.Context, s kv.Store, name string, old node, value []byte) error {
+func (p *nodes) write(ctx context.Context, s kv.Store, key string, old node, value []byte) error {
 	if p.late() {
 		return errLate
 	}
-	_, err := kv.One(ctx, s, p.put(name, old, value))
+	_, err := kv.One(ctx, s, p.put(key, old, value))
 	return refused(ctx, err)
 }
 
 func (p *nodes) writeRouter(ctx context.Context, s kv.Store, name string, old node, r *router) error {
-	err := p.write(ctx, s, name, old, r.encode())
+	key := p.key(name)
+	err := p.write(ctx, s, key, old, r.encode(nil))
 	if err == nil {
-		p.local.remember(p.key(name), r)
+		p.local.remember(key, r)
 	}
 	return err
 }

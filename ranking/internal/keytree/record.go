@@ -236,6 +236,16 @@ type Truth interface {
 	States(ctx context.Context, s kv.Store, ids []string) ([]State, error)
 }
 
+// knowing returns p with records as they will be at the end of the transaction; nil: none.
+func (p *nodes) knowing(known map[string]*State) *nodes {
+	if known == nil {
+		return p
+	}
+	with := *p
+	with.truth = knownTruth{p.truth, known}
+	return &with
+}
+
 type knownTruth struct {
 	Truth
 	states map[string]*State

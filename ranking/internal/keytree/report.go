@@ -1,31 +1,38 @@
 package keytree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 type reports struct {
-	of     map[string]slot
+	of     []report        // may name a node twice
 	unsure map[string]bool // reports may be lost: their paths are corrected
 }
 
 func (r *reports) doubt(name string) {
-	if r.unsure == nil {
-		r.unsure = make(map[string]bool)
+	r.unsure = with(r.unsure, name)
+}
+
+func with(set map[string]bool, name string) map[string]bool {
+	if set == nil {
+		set = make(map[string]bool)
 	}
-	r.unsure[name] = true
+	set[name] = true
+	return set
 }
 
 func (r *reports) none() bool { return len(r.of)+len(r.unsure) == 0 }
 
 func (r *reports) way() (nodes int) {
-	for name := range r.of {
-		nodes = max(nodes, len(name)/perLevel)
+	for _, one := range r.of {
+		nodes = max(nodes, len(one.name)/perLevel)
 	}
 	for name := range r.unsure {
 		nodes = max(nodes, len(name)/perLevel)
@@ -33,19 +40,10 @@ func (r *reports) way() (nodes int) {
 	return nodes
 }
 
-func (r *reports) add(one report) {
-	if r.of == nil {
-		r.of = make(map[string]slot)
-	}
-	if one.slot.seq >= r.of[one.name].seq {
-		r.of[one.name] = one.slot
-	}
-}
+func (r *reports) add(one report) { r.of = append(r.of, one) }
 
 func (r *reports) merge(other *reports) {
-	for name, slot := range other.of {
-		r.add(report{name, slot})
-	}
+	r.of = append(r.of, other.of...)
 	for name := range other.unsure {
 		r.doubt(name)
 	}
@@ -60,19 +58,19 @@ func (r *reports) merge(other *reports) {
 //
 // Failed reports are replaced by corrections. After an error, report can be called again.
 func (p *nodes) report(ctx context.Context, s kv.Store, due *reports) (err error) {
-	owed := make(map[string]bool)
+	var owed map[string]bool
 	for tries, refused := 0, false; err == nil && len(due.of)+len(owed) > 0 && tries < reportTries; {
-		if refused, err = p.reportRound(ctx, s, due, owed); refused {
+		if refused, err = p.reportRound(ctx, s, due, &owed); refused {
 			tries++
 		}
 	}
 	for name := range owed {
 		due.doubt(name)
 	}
-	for name := range due.of {
-		due.doubt(name)
+	for _, one := range due.of {
+		due.doubt(one.name)
 	}
-	if err == nil {
+	if err == nil && len(due.unsure) > 0 {
 		err = p.correct(ctx, s, slices.Sorted(maps.Keys(due.unsure)))
 	}
 	if err == nil {
@@ -84,18 +82,18 @@ func (p *nodes) report(ctx context.Context, s kv.Store, due *reports) (err error
 const reportTries = 8
 
 // owed holds routers that were reported above without being written themselves.
-func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) (refused bool, err error) {
-	plan, err := p.readPlan(ctx, s, due, owed)
+func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed *map[string]bool) (refused bool, err error) {
+	plan, err := p.readPlan(ctx, s, due, *owed)
 	if err != nil {
 		return false, err
 	}
 	errs := p.update(ctx, s, plan)
-	lost := make(map[string]bool)
+	var lost map[string]bool
 	for i, e := range errs {
 		t := plan[i]
 		switch {
 		case e != nil:
-			lost[t.name] = true
+			lost = with(lost, t.name)
 			if errors.Is(e, errUnsure) {
 				due.doubt(t.name)
 			}
@@ -103,41 +101,48 @@ func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed 
 				err = e
 			}
 		case t.known:
-			delete(owed, t.name)
+			delete(*owed, t.name)
 			if t.up {
 				due.add(t.report())
 			}
 		}
 	}
 	for _, t := range plan {
-		if t.known && !lost[t.name] {
-			due.drop(t.family)
+		if t.done = t.known && !lost[t.name]; t.done {
 			for _, of := range t.family {
 				if lost[of.name] {
-					owed[of.name] = true
+					*owed = with(*owed, of.name)
 				}
 			}
 		}
 	}
+	due.drop(plan)
 	return len(lost) > 0, err
 }
 
+// routersAbove returns, in order, the routers above the reported nodes, and those of owed with the
+// ones above them.
 func (r *reports) routersAbove(owed map[string]bool) []string {
-	var names []string
-	seen := make(map[string]bool)
-	add := func(name string) {
-		for !seen[name] {
-			seen[name] = true
-			if names = append(names, name); name != "" {
-				name = parent(name)
-			}
-		}
-	}
-	for name := range r.of {
-		add(parent(name))
+	nodes := make([]string, 0, len(r.of)+len(owed))
+	for _, one := range r.of {
+		nodes = append(nodes, one.name)
 	}
 	for name := range owed {
-		add(name)
+		nodes = append(nodes, childName(name, 0))
+	}
+	slices.Sort(nodes)
+	var names []string
+	for i, name := range nodes {
+		for name != "" {
+			name = parent(name)
+			if i > 0 && len(name) < len(nodes[i-1]) && strings.HasPrefix(nodes[i-1], name) {
+				break // The last node is below it too.
+			}
+			if names == nil {
+				names = make([]string, 0, len(name)/perLevel+1)
+			}
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	return names
@@ -145,56 +150,72 @@ func (r *reports) routersAbove(owed map[string]bool) []string {
 
 // readPlan reads the routers that are likely to change, in a small tree all above.
 func (p *nodes) readPlan(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) ([]*update, error) {
-	var names []string
-	if p.size() <= p.small {
-		names = due.routersAbove(owed)
-	} else {
-		names = kv.Texts(p.plan(due, owed, p.remembered), func(t *update) string { return t.name })
+	above := due.routersAbove(owed)
+	names := above
+	if p.size() > p.small {
+		names = kv.Texts(p.plan(above, due, owed, p.remembered), func(t *update) string { return t.name })
+		slices.Sort(names)
 	}
-	got, err := p.get(ctx, s, names...)
+	keys := p.keys(names)
+	got, err := p.getAt(ctx, s, names, keys)
 	if err != nil {
 		return nil, err
 	}
-	read := make(map[string]node, len(names))
-	for i, name := range names {
-		read[name] = got[i]
-	}
-	return p.plan(due, owed, func(name string) (node, bool) {
-		now, known := read[name]
-		return now, known
+	return p.plan(above, due, owed, func(t *update) {
+		var at int
+		if at, t.known = slices.BinarySearch(names, t.name); t.known {
+			t.key, t.old = keys[at], got[at]
+		}
 	}), nil
 }
 
-func (p *nodes) remembered(name string) (node, bool) {
-	r, seen := p.local.router(p.key(name))
-	return node{router: r}, seen
-}
+func (p *nodes) remembered(t *update) { t.old.router, t.known = p.local.router(p.key(t.name)) }
 
 func (t *update) report() report {
 	return report{t.name, slot{t.next.pushed, t.next.seq, t.next.closed}}
 }
 
-func (p *nodes) plan(due *reports, owed map[string]bool, look func(name string) (node, bool)) []*update {
-	families := due.families()
-	for name := range owed {
-		if families[name] == nil {
-			families[name] = []report{}
+// plan computes the updates of those routers in above that have something to do, the deepest first.
+func (p *nodes) plan(above []string, due *reports, owed map[string]bool, look func(*update)) []*update {
+	room := make([]update, len(above))
+	byName := func(name string) *update {
+		at, _ := slices.BinarySearch(above, name)
+		return &room[at]
+	}
+	all := make([]*update, len(above))
+	for i, name := range above {
+		all[i] = &room[i]
+		room[i].name = name
+	}
+	slices.SortFunc(all, func(a, b *update) int { return a.compare(b.name) })
+	for _, one := range due.of {
+		byName(parent(one.name)).add(one)
+	}
+	planned := all[:0]
+	for _, t := range all {
+		if len(t.family) == 0 && !owed[t.name] {
+			continue
+		}
+		look(t)
+		p.compute(t, owed[t.name])
+		planned = append(planned, t)
+		if t.up && !t.next.closed {
+			byName(parent(t.name)).add(t.report())
 		}
 	}
-	var all []*update
-	for len(families) > 0 {
-		for _, name := range lowestOf(families) {
-			t := &update{name: name, family: families[name]}
-			delete(families, name)
-			t.old, t.known = look(name)
-			p.compute(t, owed[name])
-			all = append(all, t)
-			if t.up && !t.next.closed {
-				families[parent(name)] = append(families[parent(name)], t.report())
-			}
-		}
+	return planned
+}
+
+func (t *update) add(r report) {
+	if t.family == nil {
+		t.family = t.one[:0]
 	}
-	return all
+	switch at := slices.IndexFunc(t.family, func(of report) bool { return of.name == r.name }); {
+	case at < 0:
+		t.family = append(t.family, r)
+	case r.slot.seq >= t.family[at].slot.seq:
+		t.family[at] = r
+	}
 }
 
 func (p *nodes) compute(t *update, owed bool) {
@@ -209,35 +230,19 @@ func (p *nodes) compute(t *update, owed bool) {
 	t.up = t.name != "" && (p.push(t.name, t.old.router, next) || owed)
 }
 
-func (r *reports) families() map[string][]report {
-	families := make(map[string][]report)
-	for name, slot := range r.of {
-		families[parent(name)] = append(families[parent(name)], report{name, slot})
-	}
-	return families
+// drop removes the reports that plan has carried out.
+func (r *reports) drop(plan []*update) {
+	r.of = slices.DeleteFunc(r.of, func(one report) bool {
+		at, found := slices.BinarySearchFunc(plan, parent(one.name), (*update).compare)
+		return found && plan[at].done && slices.ContainsFunc(plan[at].family, func(of report) bool {
+			return of.name == one.name && of.slot.seq >= one.slot.seq
+		})
+	})
 }
 
-func lowestOf(families map[string][]report) []string {
-	deepest := 0
-	for name := range families {
-		deepest = max(deepest, len(name))
-	}
-	var names []string
-	for name := range families {
-		if len(name) == deepest {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-func (r *reports) drop(family []report) {
-	for _, of := range family {
-		if r.of[of.name].seq <= of.slot.seq {
-			delete(r.of, of.name)
-		}
-	}
+// compare orders the deepest first.
+func (t *update) compare(name string) int {
+	return cmp.Or(cmp.Compare(len(name), len(t.name)), cmp.Compare(t.name, name))
 }
 
 func (r *router) with(family []report) (next *router, changed bool) {

@@ -120,7 +120,7 @@ func TestRouter_CountsScoresInAKindOfItsOwn(t *testing.T) {
 		router router
 		kind   byte
 	}{"dense": {dense, 'D'}, "empty": {router{seq: 9}, 'R'}} {
-		value := c.router.encode()
+		value := c.router.encode(nil)
 		got, err := decodeNode(kv.Result{Value: value, Version: 1})
 		if err != nil || got.router == nil || value[len(magic)] != c.kind {
 			t.Fatalf("%s: %q, %+v, %v", name, value, got, err)
@@ -141,7 +141,7 @@ func TestVerify_FindsWrongCountsOfScores(t *testing.T) {
 	wrong := *root.router
 	wrong.slots[3].scores -= 2
 	wrong.seq++
-	must(t, p.write(ctx, r.s, "", root, wrong.encode()))
+	must(t, p.write(ctx, r.s, p.root, root, wrong.encode(nil)))
 	r.wantDrift(t, 2)
 	st, err := r.state(ctx, r.s, idOf(99))
 	must(t, err)

@@ -205,6 +205,10 @@ func (b *batch) tryAll(ctx context.Context, s kv.Store, moves []*move, read func
 
 func (b *batch) try(ctx context.Context, s kv.Store, moves []*move) {
 	moves = b.choose(ctx, s, moves)
+	if inside(s) {
+		b.moveInside(ctx, s, moves)
+		return
+	}
 	b.prepare(ctx, s, moves)
 	moves = slices.DeleteFunc(moves, func(m *move) bool { return m.err != nil })
 	b.tidyAll(ctx, s, moves, b.commit(ctx, s, moves))

@@ -58,15 +58,15 @@ type grown struct {
 
 func (g grown) encode() []byte {
 	if g.router != nil {
-		return g.router.encode()
+		return g.router.encode(nil)
 	}
-	return g.leaf.encode()
+	return g.leaf.encode(nil)
 }
 
 func (p *nodes) add(ctx context.Context, s kv.Store, nodes []grown) error {
 	ops := make([]kv.Op, len(nodes))
 	for i, n := range nodes {
-		ops[i] = p.put(n.name, node{}, n.encode())
+		ops[i] = p.put(p.key(n.name), node{}, n.encode())
 	}
 	_ = s.Do(ctx, ops)
 	for i := range ops {

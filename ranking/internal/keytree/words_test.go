@@ -175,7 +175,7 @@ func TestWords_NodesHaveNamesOfTheirOwn(t *testing.T) {
 
 func TestWords_ADamagedLeafIsMissing(t *testing.T) {
 	l := &leaf{entries: []entry{{FromWord("a\x00"), 1, "x", false}, {FromWord("b\x00"), 7, "yz", true}}}
-	whole := l.encode()
+	whole := l.encode(nil)
 	for n := range len(whole) - frame.Sum {
 		cut := frame.Whole(slices.Clone(whole[:n]))
 		if nd, err := decodeNode(kv.Result{Value: cut, Version: 1}); nd.leaf != nil || err != nil {
