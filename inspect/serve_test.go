@@ -332,8 +332,8 @@ func TestServe_ACopyOfAnAppThatStopsIsNoWholeOne(t *testing.T) {
 	dir, path := appFile(t)
 	stop := serve(t, path)
 	there := "bolt:" + filepath.Join(dir, "there.db")
-	c := terminal(path, "y\n", "copy", there, "--rate", "3")
-	errs := &watched{text: "through the app", f: func() { time.AfterFunc(300*time.Millisecond, stop) }} // It takes a second.
+	c := terminal(path, "y\n", "copy", there, "--rate", "1")
+	errs := &watched{text: "through the app", f: func() { time.AfterFunc(300*time.Millisecond, stop) }} // It takes three seconds.
 	c.Stdout, c.Stderr = io.Discard, errs
 	ran{inspect.Run(t.Context(), c), "", errs.String()}.want(t, 4, "db: stopped; to continue: db copy ")
 	file(t, path, "copy", there, "--yes", "--mode=replace").want(t, 0, "Note: 3 records\n")
