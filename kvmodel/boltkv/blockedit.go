@@ -11,6 +11,7 @@ import (
 // block is a block that is being changed.
 type block struct {
 	first     []byte // its key in the tree; nil: it is new
+	isRead    bool
 	from, end []byte // the range of its keys; nil: without a bound
 	entries   []entry
 	keys      []byte // memory for the keys of entries
@@ -22,16 +23,13 @@ type block struct {
 }
 
 func (b *block) covers(key []byte) bool {
-	return b.entries != nil && bytes.Compare(key, b.from) >= 0 && (b.end == nil || bytes.Compare(key, b.end) < 0)
+	return b.isRead && bytes.Compare(key, b.from) >= 0 && (b.end == nil || bytes.Compare(key, b.end) < 0)
 }
 
 // read sets the entries of b to those in buf, if b is in the tree.
 func (b *block) read(buf []byte) {
 	b.entries, b.keys, b.size = b.entries[:0], b.keys[:0], len(b.first)+len(buf)
-	if b.entries == nil {
-		b.entries = []entry{}
-	}
-	if b.first == nil {
+	if b.isRead = true; b.first == nil {
 		return
 	}
 	r := new(blockReader)

@@ -305,29 +305,32 @@ func (s *Store) keysFrom(ctx context.Context, from, begin []byte) (found []strin
 	if fail := s.failed.Load(); fail != nil {
 		return nil, nil, fail
 	}
-	next = from
+	ended := false
 	fail = s.view(func(t *tree) {
 		var r blockReader
 		c := t.items.Cursor()
 		first, buf, _ := t.blockOf(c, from)
-		if first == nil {
-			first, buf = c.First()
-		}
 		for ; first != nil; first, buf = c.Next() {
 			for r.must(first, buf); r.next(); {
 				switch {
 				case bytes.Compare(r.fullKey(), from) < 0:
 					continue
 				case !bytes.HasPrefix(r.fullKey(), begin):
-					next = nil
+					ended = true
 					return
 				case len(found) == keysAtOnce:
 					return
 				}
-				found, next = append(found, string(r.fullKey())), append(bytes.Clone(r.fullKey()), 0)
+				found = append(found, string(r.fullKey()))
 			}
 		}
-		next = nil
+		ended = true
 	})
-	return found, next, fail
+	switch {
+	case ended:
+		return found, nil, fail
+	case len(found) == 0:
+		return nil, from, fail
+	}
+	return found, append([]byte(found[len(found)-1]), 0), fail
 }

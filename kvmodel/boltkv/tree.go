@@ -51,13 +51,16 @@ func (t *tree) find(key []byte) (it item, ok bool) {
 	return item{}, false
 }
 
-// blockOf moves c to the block with the range of key, and returns a nil key if all blocks are behind
-// it. next is the key of the next block if c has read that.
+// blockOf moves c to the block with the range of key, or to the first one if all are behind it. next
+// is the key of the next block if c has read that.
 func (t *tree) blockOf(c *bolt.Cursor, key []byte) (first, buf, next []byte) {
 	first, buf = c.Seek(key)
 	if !bytes.Equal(first, key) {
 		next = first
-		first, buf = c.Prev()
+		if first, buf = c.Prev(); first == nil {
+			first, buf = c.First()
+			next = nil
+		}
 	}
 	return first, buf, next
 }
@@ -67,9 +70,6 @@ func (t *tree) blockOf(c *bolt.Cursor, key []byte) (first, buf, next []byte) {
 func (t *tree) eachBlock(from []byte, most int, f func(first, buf []byte)) (next []byte) {
 	c, size := t.items.Cursor(), 0
 	first, buf, _ := t.blockOf(c, from)
-	if first == nil {
-		first, buf = c.First()
-	}
 	for ; first != nil; first, buf = c.Next() {
 		if size > most {
 			return bytes.Clone(first)
@@ -129,10 +129,8 @@ func (t *tree) at(key []byte) *block {
 	t.flush()
 	c := t.items.Cursor()
 	first, buf, next := t.blockOf(c, key)
-	b.from = first
-	if first == nil {
-		first, buf = c.First()
-		next = nil
+	if bytes.Compare(first, key) <= 0 {
+		b.from = first
 	}
 	if b.first = first; first != nil && next == nil {
 		next, _ = c.Next()
