@@ -23,14 +23,11 @@ import (
 // one after another. There each makes its own trips, and a [Meter] counts the trips they would have
 // shared had none paused.
 func Together(ctx context.Context, s Store, works ...func(Store) error) []error {
-	errs := make([]error, len(works))
 	powers := PowersOf(s)
-	if len(works) < 2 || powers.Inside {
-		for i, work := range works {
-			errs[i] = work(s)
-		}
+	if errs, done := inOrder(powers, len(works), func(i int) error { return works[i](s) }); done {
 		return errs
 	}
+	errs := make([]error, len(works))
 	c := newConvoy(ctx, s, powers, works)
 	defer c.stop()
 	c.run()
@@ -40,13 +37,21 @@ func Together(ctx context.Context, s Store, works ...func(Store) error) []error 
 	return errs
 }
 
+// inOrder runs n works one after another if they have no trips to share.
+func inOrder(powers Powers, n int, work func(i int) error) (errs []error, done bool) {
+	if n > 1 && !powers.Inside {
+		return nil, false
+	}
+	errs = make([]error, n)
+	for i := range errs {
+		errs[i] = work(i)
+	}
+	return errs, true
+}
+
 // Each is [Together] of work for all values.
 func Each[V any](ctx context.Context, s Store, values []V, work func(s Store, i int, v V) error) []error {
-	if len(values) < 2 || PowersOf(s).Inside {
-		errs := make([]error, len(values))
-		for i, v := range values {
-			errs[i] = work(s, i, v)
-		}
+	if errs, done := inOrder(PowersOf(s), len(values), func(i int) error { return work(s, i, values[i]) }); done {
 		return errs
 	}
 	works := make([]func(Store) error, len(values))
