@@ -14,7 +14,7 @@ import (
 func (s *Store) findings(ctx context.Context) (all []kv.Finding) {
 	ctx, cancel := context.WithTimeout(ctx, contact.FindingTime)
 	defer cancel()
-	servers, errs := s.readServers(ctx)
+	servers, errs := s.readServers(ctx, (*seen).readAll)
 	for _, err := range errs {
 		if err != nil {
 			all = append(all, kv.Find(kv.Unknown, "a server could not be checked: %v", err))
@@ -57,7 +57,7 @@ func (s *Store) judge(f *seen) (all []kv.Finding) {
 	if f.trip > 0 {
 		all = append(all, contact.FindClock(f.addr, f.clock, f.trip))
 	}
-	unknown := f.unsaid(settingNames)
+	unknown := f.unsaid(examined)
 	if f.used == 0 {
 		unknown = append(unknown, "INFO memory")
 	}

@@ -23,8 +23,11 @@ var wanted = []struct{ name, value, otherwise string }{
 	{"appendfsync", "always", "a crash of its machine loses the last writes"},
 }
 
-// settingNames are the settings that are read of each server.
-var settingNames = []string{"appendonly", "save", "appendfsync", policyName, "maxmemory"}
+// durability are the settings that Open reads of each server, examined those for findings.
+var (
+	durability = []string{policyName, "appendonly", "appendfsync"}
+	examined   = []string{"appendonly", "save", "appendfsync", policyName, "maxmemory"}
+)
 
 // seen is what a server says of itself.
 type seen struct {
@@ -38,32 +41,50 @@ type seen struct {
 	trip  time.Duration // duration of that request; 0: none
 }
 
-func (s *Store) readServer(ctx context.Context, addr string) (found seen, err error) {
+func (s *Store) readServer(ctx context.Context, addr string, read reader) (found seen, err error) {
 	found = seen{addr: addr, values: make(map[string]string), isMaster: true, replicas: -1}
 	t, err := s.line.talkTo(ctx, addr, s.opts.Username, s.opts.Password)
 	if err != nil {
 		return found, err
 	}
 	defer t.conn.Close()
-	if err := found.readInfo(ctx, t); err != nil {
-		return found, err
+	return found, read(&found, ctx, t)
+}
+
+type reader func(f *seen, ctx context.Context, t *talk) error
+
+func (f *seen) readDurability(ctx context.Context, t *talk) error {
+	return f.readSettings(ctx, t, durability)
+}
+
+func (f *seen) readAll(ctx context.Context, t *talk) error {
+	if err := f.readSettings(ctx, t, examined); err != nil {
+		return err
 	}
-	for _, name := range settingNames {
-		if _, known := found.values[name]; known {
+	began := time.Now()
+	answer, err := askIfAllowed(ctx, t, "TIME")
+	f.readClock(answer, began, time.Since(began))
+	return err
+}
+
+// readSettings asks for those that INFO does not have.
+func (f *seen) readSettings(ctx context.Context, t *talk, names []string) error {
+	if err := f.readInfo(ctx, t); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if _, known := f.values[name]; known {
 			continue
 		}
 		answer, err := askIfAllowed(ctx, t, "CONFIG", "GET", name)
 		if err != nil {
-			return found, err
+			return err
 		}
 		if value, there := pairs(answer)[name]; there {
-			found.values[name] = value
+			f.values[name] = value
 		}
 	}
-	began := time.Now()
-	answer, err := askIfAllowed(ctx, t, "TIME")
-	found.readClock(answer, began, time.Since(began))
-	return found, err
+	return nil
 }
 
 func (f *seen) readInfo(ctx context.Context, t *talk) error {
@@ -130,7 +151,7 @@ func (s *Store) addresses(ctx context.Context) ([]string, error) {
 	return s.opts.Addrs, nil
 }
 
-func (s *Store) readServers(ctx context.Context) (all []seen, errs []error) {
+func (s *Store) readServers(ctx context.Context, read reader) (all []seen, errs []error) {
 	addrs, err := s.addresses(ctx)
 	if err != nil {
 		return nil, []error{err}
@@ -139,7 +160,7 @@ func (s *Store) readServers(ctx context.Context) (all []seen, errs []error) {
 	var wait sync.WaitGroup
 	for i, addr := range addrs {
 		wait.Go(func() {
-			if all[i], errs[i] = s.readServer(ctx, addr); errs[i] != nil {
+			if all[i], errs[i] = s.readServer(ctx, addr, read); errs[i] != nil {
 				errs[i] = fmt.Errorf("%s: %w", addr, errs[i])
 			}
 		})
@@ -151,7 +172,7 @@ func (s *Store) readServers(ctx context.Context) (all []seen, errs []error) {
 // makeDurable makes trips wait for a replica if there are any. The error names each server that
 // would lose acknowledged writes.
 func (s *Store) makeDurable(ctx context.Context) error {
-	all, failed := s.readServers(ctx)
+	all, failed := s.readServers(ctx, (*seen).readDurability)
 	if err := kv.Join(failed...); err != nil {
 		return fmt.Errorf("durable: cannot read the settings of the servers: %w", err)
 	}
@@ -166,7 +187,7 @@ func (s *Store) makeDurable(ctx context.Context) error {
 		return fmt.Errorf("durable: %w", err)
 	}
 	for _, found := range all {
-		if refused := found.unsaid([]string{policyName, "appendonly", "appendfsync"}); len(refused) > 0 {
+		if refused := found.unsaid(durability); len(refused) > 0 {
 			s.opts.Log.Warn("ringtree: durable=1 could not be checked: the server does not report its settings",
 				"server", found.addr, "refused", refused)
 		}
@@ -207,7 +228,7 @@ const settingsTime = time.Second
 func (s *Store) checkSettings(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settingsTime)
 	defer cancel()
-	all, _ := s.readServers(ctx)
+	all, _ := s.readServers(ctx, (*seen).readDurability)
 	var evict, unsaid, unwaited []string
 	for _, found := range all {
 		switch policy := found.values[policyName]; policy {
