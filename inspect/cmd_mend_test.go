@@ -289,7 +289,7 @@ func TestRecover_OfAnEmptyStoreOnServersIsToldToAppsThatRun(t *testing.T) {
 			t.Error("no app is told")
 		}
 		runIn(t.Context(), on(s, "status")).want(t, 0, "all is well")
-		// What another app or tenant keeps there is not to be built again.
+		// The indexes of another app or tenant there must not be built again.
 		s.edition.Store(1)
 		must(t, s.Do(t.Context(), []kv.Op{kv.OpSet("other:r:Note:1", nil)}))
 		runIn(t.Context(), on(s, "recover", "--yes")).want(t, 0, "no loss to acknowledge")

@@ -211,7 +211,7 @@ func ExampleImportOptions() {
 	// 3
 }
 
-// Once all records are stored by this release, what reads those of earlier ones can go.
+// Once this release has stored all records, the code that reads earlier ones can go.
 func ExampleResaveOptions() {
 	ctx := context.Background()
 	_, db := furnishedWiki(ctx)

@@ -308,7 +308,7 @@ func TestEnumeration_RecordsThatAreGoneCostLittle(t *testing.T) {
 	})
 }
 
-// What a user already did with the items of a page is mostly nothing.
+// A user has voted for few items of a page.
 func TestLoad_AllocatesNothingForEachRecordThatIsAbsent(t *testing.T) {
 	r := kvmodel.NewRecords(open(t, memkv.New(memkv.Options{})), simpleNotes())
 	allocs := func(n int) float64 {

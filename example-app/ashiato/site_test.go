@@ -160,7 +160,7 @@ func TestSite_View_CountsOncePerVisitorAndHour(t *testing.T) {
 	})
 }
 
-// What takes long in a login is to hash the password. A hash needs as much memory each time.
+// Hashing the password is the slow part of a login. A hash needs as much memory each time.
 func TestSite_LogIn_HashesThePasswordForAnUnknownHandle(t *testing.T) {
 	const memory = 64 << 10
 	s := openHashing(t, memkv.New(memkv.Options{}), memory)

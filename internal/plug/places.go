@@ -34,7 +34,8 @@ func (p *Places) Take() []string {
 	return all
 }
 
-// noteSign separates a place in a list from its note: what the record adds to numbers of the list.
+// noteSign separates a place in a list from its note: the amounts that the record adds to numbers of
+// the list.
 // No text of a value contains it.
 const noteSign = "*"
 

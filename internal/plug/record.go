@@ -46,7 +46,7 @@ func Untyped[T, R any](f func(*T) R) func(Record) R {
 	return func(v Record) R { return f(v.(*T)) }
 }
 
-// Verdict is what a record says about one of its entries.
+// Verdict is the judgment of a record on one of its entries.
 type Verdict int
 
 const (

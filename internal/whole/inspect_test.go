@@ -443,7 +443,7 @@ type plantedFault struct {
 	met bool // reported as its kind
 }
 
-// Each fault is in the works of an author who has no other.
+// Each fault has an author of its own.
 func plantedAll(t *testing.T, l *whole.Library, mem *memkv.Store, n int) (all []plantedFault) {
 	t.Helper()
 	work := func(i int) string { return fmt.Sprintf("v%05d", i) }

@@ -43,7 +43,7 @@ func (w *world) builder(name string, s kv.Store) *builder {
 	return &builder{world: w, Store: s, item: &Item{Store: s, Now: clock, Model: "M", Owner: name}}
 }
 
-// surely writes until it is known what came of it.
+// surely repeats a write until its outcome is known.
 func (b *builder) surely(op kv.Op) error {
 	for {
 		if _, err := kv.One(context.Background(), b, op); !errors.Is(err, kv.ErrUnclear) {
@@ -80,7 +80,7 @@ func (b *builder) build(tries int) {
 	}
 }
 
-// enter enters what is left, and marks the index. It reports whether the process is done.
+// enter enters the remaining records, and marks the index. It reports whether the process is done.
 func (b *builder) enter(lease *Lease, token string) (done bool) {
 	ctx, st := context.Background(), lease.Found
 	for st.Reached.Number < b.records {
@@ -111,7 +111,7 @@ func (b *builder) takeOut() {
 	}
 }
 
-// check says what is wrong with s, which it may change.
+// check returns the fault of s, which it may change.
 func (w *world) check(s kv.Store) error {
 	b := w.builder("another", s)
 	if err := b.checkEntered(); err != nil {
@@ -128,7 +128,7 @@ func (w *world) check(s kv.Store) error {
 	return nil
 }
 
-// checkEntered says what counts as entered and is not, or is and does not.
+// checkEntered reports records that count as entered but are not, and the reverse.
 func (b *builder) checkEntered() error {
 	st, _, err := b.item.Read(context.Background())
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package core reads, stores, fences and repairs the records of a model by the texts of their ids,
 // without their types. Packages write, erase and rebuild build on it.
 //
-// No mutex of these packages and of those below is held during a trip.
+// These packages and those below hold no mutex during a trip.
 //
 // Read db.go, model.go, read.go and repair.go first.
 package core
