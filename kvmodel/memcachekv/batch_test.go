@@ -12,9 +12,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-func adds(name string, n int) (ops []kv.Op) {
+func adds(name string, n, size int) (ops []kv.Op) {
 	for i := range n {
-		ops = append(ops, kv.OpAdd(fmt.Sprint(name, i), []byte("v")))
+		ops = append(ops, kv.OpAdd(fmt.Sprint(name, i), make([]byte, size)))
 	}
 	return ops
 }
@@ -22,7 +22,7 @@ func adds(name string, n int) (ops []kv.Op) {
 func TestBatch_AServerReadsItsWritesAndGetsAtOnce(t *testing.T) {
 	f, s := inUse(t, Options{})
 	before := f.Reads.Load()
-	ops := append(adds("a", 10), kv.OpGet("k"), kv.OpDelete("a0"), kv.OpGet("absent"), kv.OpAppend("k", []byte("+")))
+	ops := append(adds("a", 10, 1), kv.OpGet("k"), kv.OpDelete("a0"), kv.OpGet("absent"), kv.OpAppend("k", []byte("+")))
 	must(t, s.Do(t.Context(), ops))
 	if reads := f.Reads.Load() - before; reads > 2 {
 		t.Errorf("the server has read %d times for one trip", reads)
@@ -39,7 +39,7 @@ func TestBatch_AServerReadsItsWritesAndGetsAtOnce(t *testing.T) {
 func TestBatch_WhereTheConnectionEndsHalfway_OnlyWhatHasNoAnswerIsUnclear(t *testing.T) {
 	f, s := inUse(t, Options{})
 	f.Left.Store(4)
-	ops := append(adds("a", 6), kv.OpGet("k"))
+	ops := append(adds("a", 6, 1), kv.OpGet("k"))
 	s.Do(t.Context(), ops)
 	for i, op := range ops[:6] {
 		if err := op.Result.Err; i < 3 && err != nil || i >= 3 && !errors.Is(err, kv.ErrUnclear) {
@@ -61,7 +61,7 @@ func TestBatch_AnAnswerThatDoesNotFit_EndsTheConnection(t *testing.T) {
 		t.Run(says, func(t *testing.T) {
 			f, s := inUse(t, Options{})
 			f.Says.Store(says)
-			ops := append(adds("a", 2), kv.OpGet("k"))
+			ops := append(adds("a", 2, 1), kv.OpGet("k"))
 			s.Do(t.Context(), ops)
 			for i, want := range []error{first, kv.ErrUnclear, kv.ErrUnavailable} {
 				if err := ops[i].Result.Err; !errors.Is(err, want) || want == kv.ErrUnavailable && errors.Is(err, kv.ErrUnclear) {
@@ -104,7 +104,7 @@ func TestBatch_ToASilentServer_EndsWithTheContext(t *testing.T) {
 	for end, begin := range ending(t, 200*time.Millisecond) {
 		f, s := inUse(t, Options{Timeout: time.Minute})
 		f.Mute.Store(true)
-		ops := append(adds("a", 600), kv.OpGet("k"))
+		ops := append(adds("a", 600, 1), kv.OpGet("k"))
 		ctx := begin()
 		within(t, 30*time.Second, func() { s.Do(ctx, ops) })
 		for i, op := range ops {

@@ -174,37 +174,38 @@ func TestStore_Do_ASilentServer_EndsWithTheContext(t *testing.T) {
 }
 
 func TestStore_Do_AWriteWithoutAnAnswer_IsUnclear(t *testing.T) {
+	t.Parallel()
 	bothWays(t, func(t *testing.T, opts Options) {
 		opts.Timeout = time.Minute
+		var running sync.WaitGroup
+		defer running.Wait()
 		for name, end := range map[string]func(f *fake, cancel func()){
 			"deadline": func(f *fake, _ func()) { f.Mute.Store(true) },
-			"cancel":   func(f *fake, cancel func()) { f.Mute.Store(true); time.AfterFunc(200*time.Millisecond, cancel) },
+			"cancel":   func(f *fake, cancel func()) { f.Mute.Store(true); time.AfterFunc(time.Second/2, cancel) },
 			"hang-up":  func(f *fake, _ func()) { f.HangUp.Store(true) },
 		} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				f := newFake(t)
-				s := open(t, opts, f.Addr)
-				one(t, t.Context(), s, kv.OpSet("k", []byte("1")))
-				version := one(t, t.Context(), s, kv.OpGet("k")).Version
-				for _, op := range []kv.Op{
-					kv.OpSet("k", nil), kv.OpAdd("k", nil), kv.OpSwap("k", version, nil), kv.OpDelete("k"),
-					kv.OpDrop("k", version), kv.OpAppend("k", nil), kv.OpIncrement("k", 1),
-				} {
-					// The connection already exists, so the write itself gets no answer.
-					f.Mute.Store(false)
-					one(t, t.Context(), s, kv.OpGet("k"))
-					ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
-					defer cancel()
-					end(f, cancel)
-					within(t, 30*time.Second, func() { one(t, ctx, s, op, kv.ErrUnclear) })
-				}
-			})
+			for _, op := range []kv.Op{
+				kv.OpSet("k", nil), kv.OpAdd("k", nil), kv.OpSwap("k", 1, nil), kv.OpDelete("k"),
+				kv.OpDrop("k", 1), kv.OpAppend("k", nil), kv.OpIncrement("k", 1),
+			} {
+				running.Go(func() {
+					t.Run(fmt.Sprint(name, "/", op.Kind), func(t *testing.T) {
+						f, s := inUse(t, opts)
+						// The connection already exists, so the write itself gets no answer.
+						op.Version = one(t, t.Context(), s, kv.OpGet("k")).Version
+						ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+						defer cancel()
+						end(f, cancel)
+						within(t, 30*time.Second, func() { one(t, ctx, s, op, kv.ErrUnclear) })
+					})
+				})
+			}
 		}
 	})
 }
 
 func TestStore_Do_ASilentServer_EndsWithTheTimeout(t *testing.T) {
+	t.Parallel()
 	bothWays(t, func(t *testing.T, opts Options) {
 		f := newFake(t)
 		opts.Timeout = time.Second / 2
@@ -229,6 +230,7 @@ func TestStore_Do_AServerThatNeverSpeaks_MakesWritesUnavailable(t *testing.T) {
 }
 
 func TestStore_Do_ManyWritesToASilentServer_WaitOnceAndHoldUpNoOne(t *testing.T) {
+	t.Parallel()
 	silent, well := newFake(t), newFake(t)
 	const timeout = time.Second
 	s := open(t, Options{Timeout: timeout, Conns: 2}, silent.Addr, well.Addr)
@@ -337,6 +339,7 @@ func TestStore_Do_NeverUsesMoreConnectionsThanItMay(t *testing.T) {
 }
 
 func TestStore_Do_WhereAllConnectionsAreBusy_EndsUnsentInTime(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	const timeout = time.Second
 	s := open(t, Options{Conns: 1, Timeout: timeout}, f.Addr)

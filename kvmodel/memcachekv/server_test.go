@@ -63,12 +63,11 @@ func TestMemcached_RestartedUnderLoad_NeverLooksEmpty(t *testing.T) {
 	})
 }
 
-// full starts a server of 2 MB that refuses writes rather than evict, and adds
-// items of the given size until it does.
+// full adds items of the given size until the server of s, which evicts nothing, refuses some.
 func full(t *testing.T, s kv.Store, size int) {
 	t.Helper()
 	for i := 0; ; i++ {
-		_, err := kv.One(t.Context(), s, kv.OpAdd(fmt.Sprintf("fill%d.%d", size, i), make([]byte, size)))
+		err := s.Do(t.Context(), adds(fmt.Sprintf("fill%d.%d.", size, i), 50, size))
 		if err == nil {
 			continue
 		}

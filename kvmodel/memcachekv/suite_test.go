@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,16 +18,20 @@ import (
 
 // TestStore_KeepsTheContract_OnTwoServers holds the store to the suite.
 func TestStore_KeepsTheContract_OnTwoServers(t *testing.T) {
+	t.Parallel()
 	bothWays(t, func(t *testing.T, opts Options) {
 		kvtest.Run(t, suiteMaker([]string{memcached(t).Addr, memcached(t).Addr}, opts))
 	})
 }
 
-// bothWays runs test with stores that leave to the library what they can, and with
+// bothWays runs test with stores that leave to the library what they can and, at the same time, with
 // stores that leave nothing to it.
 func bothWays(t *testing.T, test func(*testing.T, Options)) {
-	t.Run("pipeline=all", func(t *testing.T) { test(t, Options{}) })
-	t.Run("pipeline=writes", func(t *testing.T) { test(t, Options{PipelineWrites: true}) })
+	var running sync.WaitGroup
+	defer running.Wait()
+	for name, opts := range map[string]Options{"pipeline=all": {}, "pipeline=writes": {PipelineWrites: true}} {
+		running.Go(func() { t.Run(name, func(t *testing.T) { test(t, opts) }) })
+	}
 }
 
 // suiteMaker makes stores on the servers at addrs, with a tenant for each name.
