@@ -97,10 +97,38 @@ func (h *Hook) Run() {
 // too, it returns 0.
 func Allocs(runs int, f func()) float64 {
 	allocs := testing.AllocsPerRun(runs, f)
-	if race {
+	if Race {
 		return 0
 	}
 	return allocs
+}
+
+// Alone skips t under the race detector: its goroutines never meet, and it would take ten times as
+// long. Its package must also run without the detector.
+func Alone(t testing.TB) {
+	t.Helper()
+	if Race {
+		t.Skip("one goroutine at a time: there is nothing to race")
+	}
+}
+
+// AtOnce runs a subtest for each case, all at the same time, however many processors there are. It
+// is for tests that mostly wait.
+func AtOnce[C any](t *testing.T, cases map[string]C, test func(*testing.T, C)) {
+	t.Helper()
+	var running sync.WaitGroup
+	defer running.Wait()
+	for name, c := range cases {
+		running.Go(func() { t.Run(name, func(t *testing.T) { test(t, c) }) })
+	}
+}
+
+// Must fails the test at once if err is not nil.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Tests end soon and produce much garbage: collecting it less often saves a sixth of their time.

@@ -2,4 +2,5 @@
 
 package proof
 
-const race = true
+// Race reports whether the race detector is on.
+const Race = true

@@ -38,6 +38,7 @@ func randomValue(rng *rand.Rand) []byte {
 }
 
 func TestTree_HoldsWhatWasSet(t *testing.T) {
+	proof.Alone(t)
 	for range proof.Size(5, 100) {
 		seed := rand.Uint64()
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -117,6 +118,7 @@ func TestTree_HoldsWhatWasSet(t *testing.T) {
 
 // Some bits of a packed value have no meaning.
 func TestBlock_FlippedBitNeverChangesAnItem(t *testing.T) {
+	proof.Alone(t)
 	s, update := newTree(t)
 	want := make(map[string]string)
 	update(func(tr *tree) {

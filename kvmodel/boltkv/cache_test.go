@@ -100,7 +100,9 @@ func TestStore_Cache_NobodySeesWhatIsOlderThanACommit(t *testing.T) {
 
 func TestStore_Near_AnswersWithoutATripWhatItWouldByOne(t *testing.T) {
 	clock := time.Unix(1e9, 0)
-	s := need(Open(filepath.Join(t.TempDir(), "store.db"), Options{Now: func() time.Time { return clock }}))
+	s := need(openWith(filepath.Join(t.TempDir(), "store.db"), Options{Now: func() time.Time { return clock }}, func(s *Store) {
+		s.limits.tick = 10 * time.Millisecond
+	}))
 	defer s.Close()
 	ctx, counted := context.Background(), &tripping{Store: s}
 	tenant := need(kv.Prefix(s, "t"))

@@ -2,6 +2,7 @@ package boltkv
 
 import (
 	"context"
+	cryptorand "crypto/rand"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -86,6 +87,7 @@ func openForAnother(path string) error {
 }
 
 func TestOpen_SecondProcessIsToldWithinASecond(t *testing.T) {
+	t.Parallel()
 	path := t.TempDir() + "/store.db"
 	openAt(t, path, Options{})
 	out, err := childCommand("open", path).Output()
@@ -108,6 +110,8 @@ func kills() int {
 }
 
 func TestLong_Ship_KilledProcessGoesOnWhereItWas(t *testing.T) {
+	proof.Alone(t)
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	path := t.TempDir() + "/store.db"
 	folder := Dir(path + ".shipped")
@@ -162,6 +166,8 @@ func TestLong_Ship_KilledProcessGoesOnWhereItWas(t *testing.T) {
 }
 
 func TestLong_KilledProcessLosesNothingItAcknowledged(t *testing.T) {
+	proof.Alone(t)
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	path := t.TempDir() + "/store.db"
 	report, err := crash.Kill(kills(), seed,
@@ -180,8 +186,6 @@ func TestLong_KilledProcessLosesNothingItAcknowledged(t *testing.T) {
 // Noise returns random bytes, which nothing can make shorter.
 func Noise(n int) []byte {
 	buf := make([]byte, n)
-	for i := range buf {
-		buf[i] = byte(rand.Uint32())
-	}
+	cryptorand.Read(buf)
 	return buf
 }

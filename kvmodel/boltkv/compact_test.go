@@ -74,6 +74,7 @@ func TestCompact_ExpiryGoesOn(t *testing.T) {
 }
 
 func TestCompact_OpenStoreIsInUse(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := openAt(t, path, Options{})
 	_, err := Compact(path)

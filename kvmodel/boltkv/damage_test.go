@@ -213,6 +213,7 @@ func (f *flipped) read(t *testing.T, want, was map[string]string) {
 }
 
 func TestStore_Do_FlippedBitIsNeverServedAndWhatItHidIsCounted(t *testing.T) {
+	proof.Alone(t)
 	flips := proof.Size(15, 1_000)
 	dir := t.TempDir()
 	from := filepath.Join(dir, "open.db")

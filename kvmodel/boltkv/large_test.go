@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -244,6 +245,7 @@ func fullness(path string) (items int, full float64) {
 }
 
 func TestMove_FillsThePagesOfARunAndLeavesRoomInOthers(t *testing.T) {
+	proof.Alone(t)
 	const items, atOnce = 20_000, 500
 	shuffled := rand.New(rand.NewPCG(1, 1)).Perm(items)
 	for name, order := range map[string]struct {
@@ -275,6 +277,7 @@ func TestMove_FillsThePagesOfARunAndLeavesRoomInOthers(t *testing.T) {
 }
 
 func TestClose_CutsOffTheEndOfTheFileThatHasNoPages(t *testing.T) {
+	proof.Alone(t)
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := need(Open(path, Options{Durability: Unsynced}))
 	must(errors.Join(s.Do(t.Context(), sets("key", 3000, 1000)), s.Close()))

@@ -78,6 +78,7 @@ func TestOpen_EmptyFileIsANewStore(t *testing.T) {
 }
 
 func TestOpen_StoreThatIsOpenAlreadyIsInUse(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := openAt(t, path, Options{})
 	wantOpenErr(t, path, ErrInUse, "is open in another process")
@@ -94,6 +95,7 @@ func TestOpen_WaitsAMomentForTheOneBefore(t *testing.T) {
 }
 
 func TestOpen_FileReplacedWhileItWaitsIsTheNewOne(t *testing.T) {
+	t.Parallel()
 	path := storeFile(t)
 	old := need(bolt.Open(path, 0o600, nil))
 	opened := make(chan *Store)

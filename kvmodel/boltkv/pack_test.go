@@ -7,11 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 func packed(key, value []byte) []byte { return new(packer).pack(nil, key, value) }
 
 func TestPack_UnpacksToWhatItWas(t *testing.T) {
+	proof.Alone(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	check := func(key, value []byte) {
 		t.Helper()
@@ -55,6 +58,7 @@ func TestPack_WritesLZ4(t *testing.T) {
 }
 
 func TestUnpack_HostileBlocksAreRefused(t *testing.T) {
+	proof.Alone(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	key, value := []byte("user:1234567890"), []byte(strings.Repeat("a list of user:1234567890, ", 20))
 	block := packed(key, value)

@@ -63,6 +63,7 @@ func TestRestoreBackup_ItemsAreAsTheyWere(t *testing.T) {
 }
 
 func TestRestoreBackup_DamagedBackupLeavesNothing(t *testing.T) {
+	proof.Alone(t)
 	s := openAt(t, storeFile(t), Options{})
 	one(t, s, kv.OpSet("key", nil))
 	whole := backup(t, s)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -82,6 +83,7 @@ func TestStore_Ship_ASnapshotMakesUpForCommitsThatWaitedTooLong(t *testing.T) {
 
 // Each object of a folder is lost, cut and changed.
 func TestRestore_NamesWhatIsMissingOrDamaged(t *testing.T) {
+	proof.Alone(t)
 	r := newShippedRig(t, 1, Synced)
 	r.shipped()
 	for range 3 {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -62,24 +63,29 @@ func TestOpen_PipeIsRefusedAndDoesNotBlock(t *testing.T) {
 }
 
 func TestStore_Do_FileCutOffWhileOpenIsUnavailable(t *testing.T) {
-	for _, op := range []kv.Op{kv.OpGet(keyAt(500)), kv.OpSet(keyAt(500), nil)} {
-		for _, keep := range []int64{0, 8192} {
-			t.Run(fmt.Sprintf("%v-after-%d", op.Kind, keep), func(t *testing.T) {
-				path := storeFile(t)
-				s := need(Open(path, Options{}))
-				// bbolt may panic with its locks held, until the process ends.
-				defer func() { _ = s.Close() }()
-				must(os.Truncate(path, keep))
-				for range 2 {
-					_, err := kv.One(t.Context(), s, op)
-					wantErr(t, err, kv.ErrUnavailable, ErrDamaged)
-				}
-			})
-		}
+	t.Parallel()
+	type cut struct {
+		op   kv.Op
+		keep int64
 	}
+	get, set := kv.OpGet(keyAt(500)), kv.OpSet(keyAt(500), nil)
+	proof.AtOnce(t, map[string]cut{
+		"get-after-0": {get, 0}, "get-after-8192": {get, 8192}, "set-after-0": {set, 0}, "set-after-8192": {set, 8192},
+	}, func(t *testing.T, c cut) {
+		path := storeFile(t)
+		s := need(Open(path, Options{}))
+		// bbolt may panic with its locks held, until the process ends.
+		defer func() { _ = s.Close() }()
+		must(os.Truncate(path, c.keep))
+		for range 2 {
+			_, err := kv.One(t.Context(), s, c.op)
+			wantErr(t, err, kv.ErrUnavailable, ErrDamaged)
+		}
+	})
 }
 
 func TestStore_AFullDiskIsTroubleUntilThereIsRoomAndTakesNothing(t *testing.T) {
+	proof.Alone(t)
 	for _, child := range []string{"full", "shipfull"} {
 		out, err := childCommand(child, filepath.Join(t.TempDir(), "store.db")).CombinedOutput()
 		if err != nil {

@@ -7,10 +7,10 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -27,11 +27,7 @@ func TestStore_KeepsTheContract_OnTwoServers(t *testing.T) {
 // bothWays runs test with stores that leave to the library what they can and, at the same time, with
 // stores that leave nothing to it.
 func bothWays(t *testing.T, test func(*testing.T, Options)) {
-	var running sync.WaitGroup
-	defer running.Wait()
-	for name, opts := range map[string]Options{"pipeline=all": {}, "pipeline=writes": {PipelineWrites: true}} {
-		running.Go(func() { t.Run(name, func(t *testing.T) { test(t, opts) }) })
-	}
+	proof.AtOnce(t, map[string]Options{"pipeline=all": {}, "pipeline=writes": {PipelineWrites: true}}, test)
 }
 
 // suiteMaker makes stores on the servers at addrs, with a tenant for each name.
