@@ -40,46 +40,50 @@ const (
 )
 
 func eachServer(t *testing.T, f func(t *testing.T, s kv.Store)) {
-	t.Run("memkv", func(t *testing.T) { f(t, memkv.New(memkv.Options{})) })
-	t.Run("boltkv", func(t *testing.T) {
-		s, err := boltkv.Open(filepath.Join(t.TempDir(), "lists.db"), boltkv.Options{})
+	t.Helper()
+	proof.AtOnce(t, backends(), func(t *testing.T, open func(*testing.T) kv.Store) { f(t, open(t)) })
+}
+
+// opened returns a function that closes the store it is given when the test ends.
+func opened(t *testing.T) func(kv.Store, error) kv.Store {
+	return func(s kv.Store, err error) kv.Store {
 		must(t, err)
 		t.Cleanup(func() { must(t, s.Close()) })
-		f(t, s)
-	})
-	t.Run("memcachekv", func(t *testing.T) {
-		servers.Need(t, "memcached")
-		p, err := servers.Memcached("-m", "1024")
-		must(t, err)
-		t.Cleanup(func() { p.Stop() })
-		s, err := memcachekv.OpenVolatile([]string{p.Addr}, memcachekv.Options{})
-		must(t, err)
-		t.Cleanup(func() { must(t, s.Close()) })
-		f(t, s)
-	})
-	t.Run("rediskv", func(t *testing.T) {
-		servers.Need(t, "redis-server")
-		p, err := servers.Redis()
-		must(t, err)
-		t.Cleanup(func() { p.Stop() })
-		s, err := rediskv.Open(t.Context(), rediskv.Options{Addrs: []string{p.Addr}})
-		must(t, err)
-		t.Cleanup(func() { must(t, s.Close()) })
-		f(t, s)
-	})
-	if !proof.Long() {
-		return // a cluster takes seconds to start
+		return s
 	}
-	t.Run("rediskv on a cluster", func(t *testing.T) {
-		servers.Need(t, "redis-server")
-		c, err := servers.RedisCluster()
-		must(t, err)
-		t.Cleanup(c.Stop)
-		s, err := rediskv.Open(t.Context(), rediskv.Options{Addrs: c.Addrs()})
-		must(t, err)
-		t.Cleanup(func() { must(t, s.Close()) })
-		f(t, s)
-	})
+}
+
+func backends() map[string]func(*testing.T) kv.Store {
+	all := map[string]func(*testing.T) kv.Store{
+		"memkv": func(*testing.T) kv.Store { return memkv.New(memkv.Options{}) },
+		"boltkv": func(t *testing.T) kv.Store {
+			return opened(t)(boltkv.Open(filepath.Join(t.TempDir(), "lists.db"), boltkv.Options{}))
+		},
+		"memcachekv": func(t *testing.T) kv.Store {
+			servers.Need(t, "memcached")
+			p, err := servers.Memcached("-m", "1024")
+			must(t, err)
+			t.Cleanup(func() { p.Stop() })
+			return opened(t)(memcachekv.OpenVolatile([]string{p.Addr}, memcachekv.Options{}))
+		},
+		"rediskv": func(t *testing.T) kv.Store {
+			servers.Need(t, "redis-server")
+			p, err := servers.Redis()
+			must(t, err)
+			t.Cleanup(func() { p.Stop() })
+			return opened(t)(rediskv.Open(t.Context(), rediskv.Options{Addrs: []string{p.Addr}}))
+		},
+	}
+	if proof.Long() { // a cluster takes seconds to start
+		all["rediskv on a cluster"] = func(t *testing.T) kv.Store {
+			servers.Need(t, "redis-server")
+			c, err := servers.RedisCluster()
+			must(t, err)
+			t.Cleanup(c.Stop)
+			return opened(t)(rediskv.Open(t.Context(), rediskv.Options{Addrs: c.Addrs()}))
+		}
+	}
+	return all
 }
 
 // question is a call about a thing.

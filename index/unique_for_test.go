@@ -119,8 +119,9 @@ type listed struct{ kv.Store }
 func (s listed) Powers() kv.Powers { return kv.Powers{Keys: kv.PowersOf(s.Store).Keys} }
 
 func eachLinks(t *testing.T, f func(s *site)) {
-	eachServer(t, func(t *testing.T, s kv.Store) { f(newSite(t, s)) })
-	t.Run("without transactions", func(t *testing.T) { f(newSite(t, listed{memkv.New(memkv.Options{})})) })
+	all := backends()
+	all["without transactions"] = func(*testing.T) kv.Store { return listed{memkv.New(memkv.Options{})} }
+	proof.AtOnce(t, all, func(t *testing.T, open func(*testing.T) kv.Store) { f(newSite(t, open(t))) })
 }
 
 func TestHeldFor_AValueIsFreeAfterItsTimeAndBelongsToTheNextWhoTakesIt(t *testing.T) {
