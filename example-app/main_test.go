@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -192,12 +193,7 @@ func TestRun_OnlyTheAdminLooksIntoTheDatabase(t *testing.T) {
 	wantEnd(t, stop)
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = proof.Must
 
 func readText(t *testing.T, name string) string {
 	t.Helper()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -36,12 +37,7 @@ func openLane(t testing.TB, s kv.Store, shape Shape) *lane {
 	return laneOf(db, shape)
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = proof.Must
 
 func (l *lane) push(ctx context.Context, body string) (int64, error) {
 	n, err := l.take(ctx, l.db.Store(), 1)

@@ -27,6 +27,7 @@ import (
 	"github.com/ringtree/ringtree/bench/internal/sqlite"
 	"github.com/ringtree/ringtree/bench/internal/stores"
 	"github.com/ringtree/ringtree/examples/conduit/tour"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -220,9 +221,4 @@ func answer(t *testing.T, name string) string {
 	return fmt.Sprint(got)
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = proof.Must

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ringtree/ringtree/bench/internal/sqlite"
 	"github.com/ringtree/ringtree/bench/moving/site"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
 
@@ -144,9 +145,4 @@ func BenchmarkMove(b *testing.B) {
 	}
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = proof.Must

@@ -317,9 +317,4 @@ func TestNewSite_DoesWhatItsFormsSayAndPassesTheAudit(t *testing.T) {
 	p.WantText("Rain", "All day.")
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = proof.Must

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringtree/ringtree/examples/conduit"
 	"github.com/ringtree/ringtree/examples/conduit/tour"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -110,12 +111,7 @@ func hasTitles(t *testing.T, p *conduit.ArticlePage, total int, want ...string) 
 
 func done[T any](_ T, err error) error { return err }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = proof.Must
 
 func TestTrips_AChangeIsOneCommitOfTheFile(t *testing.T) {
 	s := storeAt(t, onBolt(t))

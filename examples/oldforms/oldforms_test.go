@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/examples/oldforms"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -27,12 +28,7 @@ func together(t *testing.T, f func(writer int) error) {
 	all.Wait()
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = proof.Must
 
 func TestFollows_WritersLoseNothingBesideEachOtherAndCompaction(t *testing.T) {
 	ctx, f := t.Context(), oldforms.Follows{Store: memkv.New(memkv.Options{})}

@@ -262,12 +262,7 @@ type quietStore struct{ kv.Store }
 
 func (quietStore) Powers() kv.Powers { return kv.Powers{} }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = proof.Must
 
 func sweep(t *testing.T, n int, powers kvtest.Powers, limits Limits) {
 	world := kvtest.Hostile(powers)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/internal/numbering"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -211,9 +212,4 @@ func wantErr(t testing.TB, err, want error) {
 	}
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = proof.Must

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/proof/servers"
 )
 
@@ -183,9 +184,4 @@ func (r *reader) edits(b block) error {
 	return os.WriteFile(path, []byte(strings.Replace(string(text), before.String(), after.String(), 1)), 0o644)
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = proof.Must

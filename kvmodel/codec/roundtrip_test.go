@@ -11,17 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample"
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample/geo"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = proof.Must
 
 var exact = cmp.Options{
 	cmp.AllowUnexported(sample.Kitchen{}, geo.Point{}, geo.Region{}),

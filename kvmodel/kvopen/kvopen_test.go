@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/storeurl"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -34,12 +35,7 @@ func TestOpen_AStoreHoldsWhatItIsGivenAndAFileKeepsIt(t *testing.T) {
 	must(t, db.Close(t.Context()))
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = proof.Must
 
 func TestOpen_AfterAnErrorNothingStaysOpen(t *testing.T) {
 	if _, err := Open(t.Context(), "memory:"); err == nil || !strings.Contains(err.Error(), `unknown scheme "memory"`) {

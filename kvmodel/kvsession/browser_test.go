@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorilla/sessions"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -106,12 +107,7 @@ func signedIn(t testing.TB, s *kvsession.Store, user string) *browser {
 
 func (b *browser) copied() *browser { c := *b; return &c }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = proof.Must
 
 func wantErr(t testing.TB, want, got error) {
 	t.Helper()

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/bench/compare/place"
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 const testPages = 1000
@@ -143,9 +144,4 @@ func withoutTimes(visits []Visit) []int64 {
 	return all
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = proof.Must

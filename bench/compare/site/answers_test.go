@@ -14,6 +14,7 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/place"
 	"github.com/ringtree/ringtree/examples/conduit"
 	"github.com/ringtree/ringtree/examples/forum"
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 type said struct {
@@ -147,12 +148,7 @@ func withoutTimes(answer any) any {
 	return answer
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = proof.Must
 
 func TestNew_IsASiteOfSoManyRecordsAndTheSameEachTime(t *testing.T) {
 	d := New(10_000)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -266,12 +267,7 @@ func TestJournal_LeavesOneWithVeryManyIncompleteSegmentsToRepair(t *testing.T) {
 
 func unobserved(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = proof.Must
 
 func TestJournal_TheFirstHeadSaysWhereItsProcessRuns(t *testing.T) {
 	s, want := memkv.New(memkv.Options{}), Origin{"web-1", 4121, "a3f19c2", time.Unix(1795308910, 0).UTC()}
