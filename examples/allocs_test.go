@@ -16,16 +16,12 @@ import (
 func TestAllocations_OfTheHotVerbsAreBounded(t *testing.T) {
 	ctx := context.Background()
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 	defer db.Close(ctx)
 	stories, photos := examples.NewStories(db), examples.NewPhotos(db)
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		proof.Must(t, err)
 	}
 	for i := range 200 {
 		check(stories.Create(ctx, &examples.Story{ID: fmt.Sprint("s", i), Author: "ann", Title: "Rings", Text: fmt.Sprint("text ", i)}))

@@ -169,9 +169,7 @@ func wantFilled[T any](t *testing.T, name string, l kvmodel.Lister[T], most int,
 		}
 	}
 	sizes, _, last := walk("", true)
-	if diff := cmp.Diff([]int{25, 25, 15}, sizes); diff != "" {
-		t.Errorf("%s: sizes mismatch (-want +got):\n%s", name, diff)
-	}
+	proof.NoDiff(t, cmp.Diff([]int{25, 25, 15}, sizes), "%s: sizes", name)
 	if sizes, _, _ := walk(last, false); sizes[1] != filteredPage {
 		t.Errorf("%s: back: %v", name, sizes)
 	}

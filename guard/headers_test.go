@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/guard"
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 func TestHeaders_KeepABrowserFromMoreThanShowing(t *testing.T) {
@@ -27,8 +28,6 @@ func TestHeaders_KeepABrowserFromMoreThanShowing(t *testing.T) {
 		}
 		got := http.Header{}
 		guard.Headers(got, tls)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("with TLS %v: headers mismatch (-want +got):\n%s", tls, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, got), "with TLS %v: headers", tls)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/guard"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -48,9 +49,7 @@ func TestAllow_OneTryTooManyOfSeveralIsRefused(t *testing.T) {
 	store := memkv.New(memkv.Options{})
 	few, many := guard.Limit{What: "few", Times: 1, Per: time.Hour}, guard.Limit{What: "many", Times: 9, Per: time.Hour}
 	tries := []guard.Try{{Limit: many, Who: "ann"}, {Limit: few, Who: "ann"}}
-	if err := guard.Allow(t.Context(), store, noon, tries...); err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, guard.Allow(t.Context(), store, noon, tries...))
 	if err := guard.Allow(t.Context(), store, noon, tries...); !errors.Is(err, new(guard.TooManyError)) {
 		t.Errorf("want a TooManyError, got %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/guard"
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 type counted struct {
@@ -24,9 +25,7 @@ type counted struct {
 func listen(t *testing.T) *counted {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 	c := &counted{Listener: l}
 	c.changed.L = &c.mu
 	return c
@@ -90,9 +89,7 @@ func TestServer_ConnectionsThatHoldStill_LeaveRoomForVisitors(t *testing.T) {
 	<-asked
 	for i := range 300 {
 		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		proof.Must(t, err)
 		t.Cleanup(func() { c.Close() })
 		io.WriteString(c, []string{"", "GET / HTTP/1.1\r\nHost: a\r\n", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nbody", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"}[i%4])
 	}
@@ -138,9 +135,7 @@ func TestServer_CutsOffWhoIsTooSlow(t *testing.T) {
 		l := listen(t)
 		go server.Serve(l)
 		conn, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		proof.Must(t, err)
 		io.WriteString(conn, sent)
 		if _, err := io.ReadAll(conn); err != nil && !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("%s: want the connection ended, got %v", what, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -30,9 +31,7 @@ func wantCorrupt(t *testing.T, what string, err error, key string) {
 		t.Errorf("%s: %v, want an ErrCorrupt", what, err)
 		return
 	}
-	if diff := cmp.Diff([]string{key}, damaged.Keys); diff != "" {
-		t.Errorf("%s: the damaged keys (-want +got)\n%s", what, diff)
-	}
+	proof.NoDiff(t, cmp.Diff([]string{key}, damaged.Keys), "%s: the damaged keys", what)
 }
 
 func TestUnique_ADamagedClaimGivesItsValueToNoOneElse(t *testing.T) {

@@ -110,9 +110,7 @@ func bookIDs(bs []*book) []string { return kv.Texts(bs, func(b *book) string { r
 
 func wantIDs(t testing.TB, ctx context.Context, l *index.List[book, string], want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(want, idsOf(t, ctx, l)); diff != "" {
-		t.Errorf("ids (-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, idsOf(t, ctx, l)), "ids")
 	n, err := l.Count(ctx)
 	if size, sizeErr := l.Size(ctx); err != nil || sizeErr != nil || n != len(want) || size != len(want) {
 		t.Errorf("Count %d, %v and Size %d, %v; want %d", n, err, size, sizeErr, len(want))
@@ -338,9 +336,7 @@ func TestLists_AnIDThatIsTooLongForAListIsRefusedAndNothingIsStored(t *testing.T
 			{ID: strings.Repeat("x", 1<<20), Author: "knuth"},
 			{ID: "a", Author: strings.Repeat("x", 1<<20)},
 		} {
-			if err := b.Create(ctx, bad); !errors.Is(err, kv.ErrTooLarge) {
-				t.Errorf("got %.200v, want ErrTooLarge", err)
-			}
+			proof.Is(t, b.Create(ctx, bad), kv.ErrTooLarge)
 			if _, err := b.Get(ctx, bad.ID); !errors.Is(err, kv.ErrNotFound) {
 				t.Errorf("got %.200v, want ErrNotFound", err)
 			}

@@ -82,9 +82,7 @@ func TestSequenceOf_RecordsAreNumberedInTheirOrder(t *testing.T) {
 			must(t, err)
 			all = append(all, v.ID)
 		}
-		if diff := cmp.Diff([]int64{1, 3, 4, 6}, all); diff != "" {
-			t.Errorf("All (-want +got)\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff([]int64{1, 3, 4, 6}, all), "All")
 		must(t, ts.db.Flush(ctx))
 		if n, err := ts.ByOwner.Of("ann").Count(ctx); err != nil || n != 4 {
 			t.Errorf("the list has %d, %v; want 4", n, err)
@@ -129,9 +127,7 @@ func TestSequence_Page_GoesBothWays(t *testing.T) {
 			onward = append(onward, numbersOf(p)...)
 			cursor = p.Next
 		}
-		if diff := cmp.Diff(want, onward); diff != "" {
-			t.Errorf("onward (-want +got)\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, onward), "onward")
 		p, err := ts.InOrder.LastPage(ctx, 3)
 		must(t, err)
 		back := [][]int64{numbersOf(p)}
@@ -141,9 +137,7 @@ func TestSequence_Page_GoesBothWays(t *testing.T) {
 			back = append(back, numbersOf(p))
 		}
 		slices.Reverse(back)
-		if diff := cmp.Diff(want, slices.Concat(back...)); diff != "" {
-			t.Errorf("back (-want +got)\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, slices.Concat(back...)), "back")
 		p, err = ts.InOrder.Page(ctx, "", 100, func(v *ticket) bool { return v.ID%2 == 0 })
 		must(t, err)
 		if diff := cmp.Diff([]int64{2, 4, 18, 20, 22}, numbersOf(p)); diff != "" || p.Next != "" || p.Prev != "" {
@@ -411,8 +405,6 @@ func (ts *tickets) wantLeft(t *testing.T, ctx context.Context, who string, left 
 		inOrder = append(inOrder, v.N)
 	}
 	for what, got := range map[string][]int64{"All": ids, "ByOwner": listed, "Range": inOrder} {
-		if diff := cmp.Diff(left, got); diff != "" {
-			t.Errorf("%s, %s (-want +got)\n%s", who, what, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(left, got), "%s, %s", who, what)
 	}
 }

@@ -171,9 +171,7 @@ func checkLists(sim *kvtest.Sim, garbage, counted bool) {
 		if garbage {
 			got = slices.DeleteFunc(got, func(id string) bool { return !slices.Contains(want, id) })
 		}
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("the list of %s (-want +got)\n%s", tag, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, got, cmpopts.EquateEmpty()), "the list of %s", tag)
 		if n := counterOf(t, ctx, sim.Store(), tag); counted && n != int64(len(want)) {
 			t.Errorf("%d of %s are counted, want %d", n, tag, len(want))
 		}
@@ -181,9 +179,7 @@ func checkLists(sim *kvtest.Sim, garbage, counted bool) {
 		must(t, err)
 		shown := bookIDs(p.Items)
 		slices.Sort(shown)
-		if diff := cmp.Diff(want, shown, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("the page of %s (-want +got)\n%s", tag, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, shown, cmpopts.EquateEmpty()), "the page of %s", tag)
 	}
 	must(t, b.db.Close(ctx))
 }

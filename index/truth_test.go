@@ -112,9 +112,7 @@ func TestList_AnEntryThatIsStillPendingAMinuteAfterAPageIsTakenOut(t *testing.T)
 			p, err := b.ByAuthor.Of("knuth").Page(ctx, "", 20)
 			must(t, err)
 			must(t, b.db.Flush(ctx))
-			if diff := cmp.Diff([]string{"a"}, bookIDs(p.Items)); diff != "" {
-				t.Errorf("a page (-want +got)\n%s", diff)
-			}
+			proof.NoDiff(t, cmp.Diff([]string{"a"}, bookIDs(p.Items)), "a page")
 			clock.Advance(61 * time.Second)
 		}
 		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a")

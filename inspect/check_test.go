@@ -11,6 +11,7 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -52,9 +53,7 @@ func TestCheck_DamageConcernsOnlyTheRecordsThatItHits(t *testing.T) {
 		for i := 3; i < 300; i += 10 {
 			want["ByTags"] = append(want["ByTags"], fmt.Sprintf("n%04d", i))
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, got), "mismatch")
 	})
 }
 

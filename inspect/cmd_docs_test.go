@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 var command = regexp.MustCompile("(?m)(?:^    \\$ |^    |`)db ([a-z-][^`\n]*)")
@@ -18,9 +20,7 @@ func TestDocs_EveryCommandIsOne(t *testing.T) {
 
 func everyCommandIsOne(t *testing.T, page string, least int) {
 	text, err := os.ReadFile("../docs/" + page + ".md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 	calls := command.FindAllStringSubmatch(string(text), -1)
 	if len(calls) < least {
 		t.Fatalf("only %d commands were found", len(calls))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
@@ -115,9 +116,7 @@ func TestGet_ShowsFieldsCountersAndPlaces(t *testing.T) {
 	run(t, mem, "get", "Note", "n1", "--private").want(t, 0, `Email    "ann@example.org"`)
 	all := run(t, mem, "get", "--format=json", "Note", "n1").objects(t)
 	fields := map[string]any{"ID": "n1", "Title": "Tides", "Tags": []any{"sea"}, "Email": "***"}
-	if diff := cmp.Diff(fields, all[0]["fields"]); diff != "" {
-		t.Errorf("fields mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(fields, all[0]["fields"]), "fields")
 }
 
 func TestGet_WhatIsNotThereExitsWith1(t *testing.T) {

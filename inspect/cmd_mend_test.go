@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -113,9 +114,7 @@ func TestProgress_DoesNotCountTheTimeBeforeSomethingIsDone(t *testing.T) {
 		"build Note 3,000 of 12,000 (25 %)", "build Note 3,000 of 12,000 (25 %)", "build Note 3,000 of 12,000 (25 %)", "build Note 3,000 of 12,000 (25 %)",
 		"build Note 4,000 of 12,000 (33 %) 100/s, 1m20s left", "build Note 6,000 of 12,000 (50 %) 150/s, 40 s left",
 	}
-	if diff := cmp.Diff(want, lines); diff != "" {
-		t.Error(diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, lines), "mismatch")
 }
 
 func TestRepair_MendsWhatACheckFinds(t *testing.T) {

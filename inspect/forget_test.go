@@ -12,6 +12,7 @@ import (
 
 	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -84,9 +85,7 @@ func TestForget_FindsATextOfAnyLengthInEveryField(t *testing.T) {
 		a.Nested.Deep = []map[string][]string{{"one": {"two", text}}}
 		traces := traced(t, a, note{ID: "n7", Title: "Seven", Tags: []string{text}}, kv.JoinText(text))
 		want := []string{"Begin", "Bytes", "End", "Keys", "Nested", "Pointer", "Sentence", "Text", "Texts", "Values"}
-		if diff := cmp.Diff(want, fieldsIn(traces)); diff != "" {
-			t.Errorf("%d bytes (-want +got)\n%s", n, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, fieldsIn(traces)), "%d bytes", n)
 		if !slices.ContainsFunc(traces, func(trace inspect.Trace) bool { return strings.HasPrefix(trace.Key, "l:Note:ByTags:") }) {
 			t.Errorf("%d bytes: the list of it is not found", n)
 		}
@@ -106,12 +105,8 @@ func TestForget_FindsWhatIsNoTextAsTheIDSaysIt(t *testing.T) {
 		"ann%20lee:77":         {"Pair"},
 		"ann%20lee":            {"Pair"},
 	} {
-		if diff := cmp.Diff(want, fieldsIn(traced(t, a, note{}, id))); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", id, diff)
-		}
-		if diff := cmp.Diff(want, fieldsIn(traced(t, a, note{}, "another", strings.ReplaceAll(id, "%20", " ")))); diff != "" {
-			t.Errorf("%s as one more value (-want +got)\n%s", id, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, fieldsIn(traced(t, a, note{}, id))), "%s", id)
+		proof.NoDiff(t, cmp.Diff(want, fieldsIn(traced(t, a, note{}, "another", strings.ReplaceAll(id, "%20", " ")))), "%s as one more value", id)
 	}
 }
 

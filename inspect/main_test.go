@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -351,9 +352,7 @@ func TestVerbs_ThatReadLeaveAFileAsItIs(t *testing.T) {
 			if r.code == 2 || r.code == 3 {
 				t.Errorf("%s: exit code %d, %s", name, r.code, r.errs)
 			}
-			if diff := cmp.Diff(want, itemsIn(t, path)); diff != "" {
-				t.Errorf("%s has changed the file:\n%s", name, diff)
-			}
+			proof.NoDiff(t, cmp.Diff(want, itemsIn(t, path)), "%s has changed the file", name)
 		}
 	})
 }

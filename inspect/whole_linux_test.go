@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 // asNobody runs f without the rights of root, whom no file mode keeps out, on a thread that
@@ -30,9 +32,7 @@ func asNobody(f func()) {
 func TestWriteWhole_AFileWhoseNameIsNotOnTheDiskIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	for up, mode := dir, fs.FileMode(0o333); up != os.TempDir() && up != "/"; up, mode = filepath.Dir(up), 0o755 {
-		if err := os.Chmod(up, mode); err != nil {
-			t.Fatal(err)
-		}
+		proof.Must(t, os.Chmod(up, mode))
 	}
 	defer os.Chmod(dir, 0o755)
 	asNobody(func() {

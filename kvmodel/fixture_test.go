@@ -277,9 +277,7 @@ var must = proof.Must
 
 func wantSame[T any](t testing.TB, want, got T, what string, args ...any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got)\n%s", fmt.Sprintf(what, args...), diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got), "%s", fmt.Sprintf(what, args...))
 }
 
 func wantLen[E any](t testing.TB, n int, got []E, what string) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/frame"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -167,9 +168,7 @@ func TestFormat_AProcessThatRunsLearnsOfALaterOneBeforeItWrites(t *testing.T) {
 				mark(t, mem, "2")
 				wait(idle)
 				before := keys(mem, "k", "n", "r")
-				if err := do(ctx, p); !errors.Is(err, kvmodel.ErrUnknownFormat) {
-					t.Errorf("%s after %v: got %v, want an ErrUnknownFormat", verb, idle, err)
-				}
+				proof.Is(t, do(ctx, p), kvmodel.ErrUnknownFormat)
 				wantSame(t, before, keys(mem, "k", "n", "r"), "%s after %v has written", verb, idle)
 			})
 		}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -110,9 +111,7 @@ func TestUpdate_WithoutAChangeRestsOnNothingThatIsKeptNear(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onNear(t, func(t *testing.T, r, others *notes, _ *log) {
 				must(t, test.others(t.Context(), others))
-				if err := test.own(t.Context(), r); !errors.Is(err, test.want) {
-					t.Errorf("got %v, want %v", err, test.want)
-				}
+				proof.Is(t, test.own(t.Context(), r), test.want)
 			})
 		})
 	}

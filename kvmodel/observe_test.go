@@ -117,9 +117,7 @@ func TestRetries_RepeatsAndShowsAndCountsEachTry(t *testing.T) {
 	wantSame(t, []string{"trip for ", "trip for ", "trip for "}, o.what, "calls")
 	wantSame(t, 3, meter.Cost().Trips, "trips")
 	db = openObserved(t, &briefly{memkv.New(memkv.Options{}), 1})
-	if err := get(t.Context(), db); !errors.Is(err, kvmodel.ErrUnavailable) {
-		t.Errorf("without Retries: want an ErrUnavailable, got %v", err)
-	}
+	proof.Is(t, get(t.Context(), db), kvmodel.ErrUnavailable)
 }
 
 func TestOnTrip_TellsOfTripsUntilItIsStopped(t *testing.T) {

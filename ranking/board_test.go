@@ -77,9 +77,7 @@ func TestBoard_TakesTheLongestIDThatARecordMayHave(t *testing.T) {
 		}
 		must(t, a.db.Flush(ctx))
 		for name, board := range map[string]kvmodel.Lister[article]{"Cheapest": a.Cheapest, "TopStock": a.TopStock} {
-			if diff := cmp.Diff(ids, allOf(t, board, 2)); diff != "" {
-				t.Errorf("%s: mismatch (-want +got):\n%s", name, diff)
-			}
+			proof.NoDiff(t, cmp.Diff(ids, allOf(t, board, 2)), "%s", name)
 		}
 		err := a.Create(ctx, &article{ID: strings.Repeat("z", plug.MaxID+1)})
 		if !errors.Is(err, kvmodel.ErrTooLarge) || !strings.HasSuffix(err.Error(), "an id of 2049 bytes, at most 2048") {
@@ -172,9 +170,7 @@ func TestBoard_Numbered_IsAPageByItsNumber(t *testing.T) {
 func TestBoard_RefusesWhatItCannotRankAndWritesNothing(t *testing.T) {
 	eachStore(t, func(t *testing.T, a *articles) {
 		for _, price := range []float64{1e300, 1e18, -1e300} {
-			if err := a.Create(ctx, &article{ID: "x", Price: price}); !errors.Is(err, kvmodel.ErrInvalid) {
-				t.Errorf("the price %g, which does not fit: %v", price, err)
-			}
+			proof.Is(t, a.Create(ctx, &article{ID: "x", Price: price}), kvmodel.ErrInvalid)
 		}
 		if _, err := a.Get(ctx, "x"); !errors.Is(err, kv.ErrNotFound) {
 			t.Error("after a refused create:", err)

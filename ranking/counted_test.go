@@ -98,9 +98,7 @@ func checkCounted(t *testing.T, a *articles, counts map[string]int64) {
 			t.Errorf("%s has rank %d, %v; want %d", p.Item.ID, rank, err, i+1)
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("scores: mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got), "scores:")
 }
 
 func TestBoard_ByACounterHoldsWhatTheRecordsSay(t *testing.T) {
@@ -172,9 +170,7 @@ func update(t *testing.T, a *articles, id string, f func(*article)) {
 
 func want(t *testing.T, got []string, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got), "mismatch")
 }
 
 func TestBoards_ARecordLeavesThoseOfAllPeriods(t *testing.T) {
@@ -478,9 +474,7 @@ func TestBoard_ByAMethodFollowsTheRecordAndEachOfItsCounters(t *testing.T) {
 		if err != nil || len(places) != 2 || places[1].Score != 10 || places[1].Item.Votes != 1 {
 			t.Errorf("places: %+v, %v", places, err)
 		}
-		if err := m.Create(ctx, &talk{ID: "d", Born: -1}); !errors.Is(err, kvmodel.ErrInvalid) {
-			t.Error("a score that has no place:", err)
-		}
+		proof.Is(t, m.Create(ctx, &talk{ID: "d", Born: -1}), kvmodel.ErrInvalid)
 	})
 }
 

@@ -204,9 +204,7 @@ func TestBoard_ByACounter_WaitsForAStoreThatIsDownWhileThereIsRoom(t *testing.T)
 	for i := range members {
 		must(t, a.views.Hit(ctx, memberID(i)))
 	}
-	if err := a.db.Flush(ctx); !errors.Is(err, kv.ErrUnavailable) {
-		t.Error("a flush to a store that is down:", err)
-	}
+	proof.Is(t, a.db.Flush(ctx), kv.ErrUnavailable)
 	down.Store(false)
 	flush(t, a)
 	must(t, a.TopViews.Refresh(ctx))
@@ -299,9 +297,7 @@ func wantMended(t *testing.T, mend, verify func() (ranking.Report, error), damag
 	t.Helper()
 	r, err := verify()
 	must(t, err)
-	if diff := cmp.Diff([]string{damaged}, r.Damaged); diff != "" {
-		t.Errorf("damaged mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff([]string{damaged}, r.Damaged), "damaged")
 	_, err = mend()
 	must(t, err)
 	r, err = verify()

@@ -53,9 +53,7 @@ func TestRun_MeasuresPeersInTurnsAndKeepsTheResults(t *testing.T) {
 		"W9 bbolt 1", "W9 ringtree-file-periodic 1", "W9 ringtree-memory 1", "W9 bbolt 2", "W9 ringtree-file-periodic 2", "W9 ringtree-memory 2",
 		"pages ringtree-file-periodic 1", "pages ringtree-memory 1", "pages ringtree-file-periodic 2", "pages ringtree-memory 2",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("results mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got), "results")
 	for _, want := range []string{"in the page cache: bbolt ", ", load ", " us + 0, "} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("want %q in:\n%s", want, &said)

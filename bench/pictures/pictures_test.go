@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 var update = flag.Bool("update", false, "draw the pictures in docs again")
@@ -17,21 +19,15 @@ const folder = "../../docs/pictures"
 
 func TestAll_PicturesInDocsAreCurrent(t *testing.T) {
 	all, err := All(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 	if *update {
 		for name, file := range all {
-			if err := os.WriteFile(filepath.Join(folder, name), file, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			proof.Must(t, os.WriteFile(filepath.Join(folder, name), file, 0o644))
 		}
 	}
 	var stored []string
 	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 	for _, e := range entries {
 		stored = append(stored, e.Name())
 	}

@@ -159,9 +159,7 @@ func TestShip_AnS3BucketRestoresEachMomentAndRefusesAnotherStore(t *testing.T) {
 	}
 	other, err := boltkv.Open(filepath.Join(dir, "other.db"), boltkv.Options{})
 	must(t, err)
-	if err := other.Ship(t.Context(), to); !errors.Is(err, boltkv.ErrFolder) {
-		t.Errorf("another store: want an ErrFolder, got %v", err)
-	}
+	proof.Is(t, other.Ship(t.Context(), to), boltkv.ErrFolder)
 	must(t, other.Close())
 }
 

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 var update = flag.Bool("update", false, "write the tables in docs again")
@@ -19,13 +21,9 @@ const (
 
 func TestTables_OfThePageAreCurrent(t *testing.T) {
 	measured, err := Tables(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 	before, rest, found := strings.Cut(string(text), begin)
 	stored, after, ends := strings.Cut(rest, end)
 	if !found || !ends {
@@ -33,9 +31,7 @@ func TestTables_OfThePageAreCurrent(t *testing.T) {
 	}
 	if *update {
 		stored = measured
-		if err := os.WriteFile(page, []byte(before+begin+measured+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		proof.Must(t, os.WriteFile(page, []byte(before+begin+measured+end+after), 0o644))
 	}
 	was, is := strings.Split(stored, "\n"), strings.Split(measured, "\n")
 	if len(was) != len(is) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -127,9 +128,7 @@ func TestRequests_HaveEveryFormAndWorkForAnn(t *testing.T) {
 			t.Errorf("POST %s changed nothing", r.path)
 		}
 	}
-	if diff := cmp.Diff(web.Forms(), routes); diff != "" {
-		t.Errorf("routes mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(web.Forms(), routes), "routes")
 }
 
 // state has everything that a form could change, except views.

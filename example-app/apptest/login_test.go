@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/example-app/web"
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 func TestCookie_HasItsFlagsAndIsNew(t *testing.T) {
@@ -49,9 +50,7 @@ func TestLogIn_DoesNotRevealWhoIsAMember(t *testing.T) {
 		text, _, _ := strings.Cut(shown(got.body), "Under the hood")
 		return fmt.Sprint(got.status, len(got.header.Values("Set-Cookie")), strings.ReplaceAll(text, handle, "HANDLE"))
 	}
-	if diff := cmp.Diff(answer("ann"), answer("nobody-here")); diff != "" {
-		t.Errorf("answers to a member and to nobody (-member +nobody):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(answer("ann"), answer("nobody-here")), "answers to a member and to nobody (-member +nobody)")
 }
 
 // Visitors can make up the header, but not the address that the proxy saw.

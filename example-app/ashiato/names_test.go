@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -52,9 +53,7 @@ func TestSite_Topics_AreOneInTheirNormalForm(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		m := join(t, s, "heron")
 		p := write(t, s, m, "tea", "Café", "cafe\u0301", "", "ＣＡＦÉ", "お茶", "caf\u200bé", "slow")
-		if diff := cmp.Diff([]string{"café", "お茶", "slow"}, p.Topics); diff != "" {
-			t.Errorf("topics mismatch (-want +got):\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff([]string{"café", "お茶", "slow"}, p.Topics), "topics")
 		settle(t, s)
 		if err := s.FollowTopic(t.Context(), m.ID, "CAFE\u0301"); err != nil {
 			t.Error(err)

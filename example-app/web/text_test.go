@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 func TestWritten_KeepsWhatIsHarmless(t *testing.T) {
@@ -19,11 +21,7 @@ func TestWritten_KeepsWhatIsHarmless(t *testing.T) {
 		"<b>bold</b> ![picture](https://ok.example/p.png) <https://ok.example/>":                          "<p>&lt;b&gt;bold&lt;/b&gt; picture &lt;https://ok.example/&gt;</p>\n",
 	} {
 		var got strings.Builder
-		if err := written(text).Render(t.Context(), &got); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got.String()); diff != "" {
-			t.Errorf("%q mismatch (-want +got):\n%s", text, diff)
-		}
+		proof.Must(t, written(text).Render(t.Context(), &got))
+		proof.NoDiff(t, cmp.Diff(want, got.String()), "%q", text)
 	}
 }

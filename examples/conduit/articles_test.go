@@ -1,13 +1,13 @@
 package conduit_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/examples/conduit"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -43,9 +43,7 @@ func TestUpdateArticle_ANewTitleMovesTheSlug(t *testing.T) {
 		if err != nil || x.Slug != "green-tea" || x.Title != title || !x.UpdatedAt.After(x.CreatedAt) {
 			t.Fatalf("%+v, %v", x, err)
 		}
-		if err := done(s.Article(ctx, ann, "tea")); !errors.Is(err, kvmodel.ErrNotFound) {
-			t.Errorf("at the old slug: %v", err)
-		}
+		proof.Is(t, done(s.Article(ctx, ann, "tea")), kvmodel.ErrNotFound)
 		same, err := s.UpdateArticle(ctx, ann, "green-tea", conduit.ArticleChange{Title: &title})
 		if err != nil || same.Slug != "green-tea" {
 			t.Errorf("with the same title: %+v, %v", same, err)
@@ -78,9 +76,7 @@ func TestDeleteArticle_TakesCommentsAndFavoritesAlong(t *testing.T) {
 		for _, f := range []conduit.Filter{{}, {Tag: "drinks"}, {Author: "ann"}, {Favorited: "bob"}} {
 			s.lists("bob", f, ten, 1, "Coffee")
 		}
-		if diff := cmp.Diff(map[string]int{"comments": 2, "favorites": 2}, s.left()); diff != "" {
-			t.Errorf("left mismatch (-want +got):\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(map[string]int{"comments": 2, "favorites": 2}, s.left()), "left")
 		if slug := s.publish("bob", "Tea"); slug != "tea" {
 			t.Errorf("the slug is not free: %s", slug)
 		}
@@ -212,16 +208,10 @@ func TestUpdateUser_ChangesWhatIsGiven(t *testing.T) {
 		u, err := s.UpdateUser(ctx, s.ids["ann"], conduit.UserChange{Username: &name, Bio: &bio, Password: &password})
 		must(t, err)
 		want := &conduit.Account{ID: s.ids["ann"], Email: "ann@example.com", Username: "anna", Bio: &bio}
-		if diff := cmp.Diff(want, u); diff != "" {
-			t.Errorf("account mismatch (-want +got):\n%s", diff)
-		}
-		if err := done(s.Login(ctx, "ann@example.com", "ann's secret")); !errors.Is(err, conduit.ErrWrong) {
-			t.Errorf("with the old password: %v", err)
-		}
+		proof.NoDiff(t, cmp.Diff(want, u), "account")
+		proof.Is(t, done(s.Login(ctx, "ann@example.com", "ann's secret")), conduit.ErrWrong)
 		must(t, done(s.Login(ctx, "ann@example.com", password)))
-		if err := done(s.Profile(ctx, "", "ann")); !errors.Is(err, kvmodel.ErrNotFound) {
-			t.Errorf("by the old name: %v", err)
-		}
+		proof.Is(t, done(s.Profile(ctx, "", "ann")), kvmodel.ErrNotFound)
 		must(t, done(s.Profile(ctx, "", "anna")))
 		s.flush()
 		must(t, done(s.Register(ctx, conduit.NewUser{Username: "ann", Email: "free@example.com", Password: "secret"})))

@@ -2,7 +2,6 @@ package forum_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -95,9 +94,7 @@ func TestForum_RefusesABlankTitleAndAVoteOfTwo(t *testing.T) {
 	onEngines(t, func(s *site) {
 		ctx, t := s.t.Context(), s.t
 		s.join("ann", "bob")
-		if err := s.VoteStory(ctx, "bob", s.submit("ann", "Tea").ID, 2); !errors.Is(err, kvmodel.ErrInvalid) {
-			t.Errorf("a vote of two: %v", err)
-		}
+		proof.Is(t, s.VoteStory(ctx, "bob", s.submit("ann", "Tea").ID, 2), kvmodel.ErrInvalid)
 		_, err := s.Submit(ctx, "bob", forum.NewStory{Title: " !"})
 		if kvmodel.ProblemsOf(err)["title"] == "" {
 			t.Errorf("a blank title: %v", err)

@@ -15,6 +15,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/examples/posttree"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -72,9 +73,7 @@ func TestTree_Top_IsTheOrderOfTheScores(t *testing.T) {
 	slices.SortFunc(want, func(a, b posttree.Member) int { return cmp.Compare(b.Score, a.Score) })
 	for _, n := range []int{0, 1, 20, 500, 501} {
 		got, err := tree.Top(ctx, n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		proof.Must(t, err)
 		if diff := gocmp.Diff(want[:min(n, len(want))], got, equateEmpty); diff != "" {
 			t.Errorf("top %d: mismatch (-want +got):\n%s", n, diff)
 		}
@@ -97,9 +96,7 @@ func TestTree_Insert_LosesNoneOfManyAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	got, err := tree.Top(ctx, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 	ids := map[string]bool{}
 	for _, m := range got {
 		ids[m.ID] = true

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/internal/ahead"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -24,9 +25,7 @@ func look(t *testing.T, m *ahead.Memory, s kv.Store, l ahead.Look, first string,
 	var values []string
 	for _, keys := range then {
 		results, err := kv.GetAll(ctx, ahead.Then(one), keys...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		proof.Must(t, err)
 		for i, r := range results {
 			if r.Err != nil && !errors.Is(r.Err, kv.ErrNotFound) {
 				t.Errorf("%s: %v", keys[i], r.Err)

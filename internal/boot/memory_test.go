@@ -180,9 +180,7 @@ func TestRenew_LeavesALossThatIsKnownToAccept(t *testing.T) {
 	m := begun(t, s, 0)
 	loseAll(t, s)
 	must(t, m.Look(t.Context()))
-	if err := m.Renew(t.Context()); !errors.Is(err, kv.ErrLost) {
-		t.Errorf("Renew of a store that is lost: want ErrLost, got %v", err)
-	}
+	proof.Is(t, m.Renew(t.Context()), kv.ErrLost)
 }
 
 func TestRenew_OfSeveralServersHoldsForAll(t *testing.T) {
@@ -202,9 +200,7 @@ func TestRenew_OfSeveralServersHoldsForAll(t *testing.T) {
 func TestItem_ReadsAsItWasStored(t *testing.T) {
 	it := Item{"10.0.0.1:11211", 0x1f, confirmed, Table{2, 0xab, "10.0.0.1:11211,b:1"}, Table{}}
 	const stored = "10.0.0.1:11211 1f 2 2 ab 10.0.0.1:11211,b:1 0 0 -"
-	if diff := cmp.Diff(stored, string(it.encode())); diff != "" {
-		t.Errorf("encoded (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(stored, string(it.encode())), "encoded")
 	got, err := decode([]byte(stored))
 	if diff := cmp.Diff(it, got); err != nil || diff != "" {
 		t.Errorf("decoded: %v (-want +got):\n%s", err, diff)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -109,25 +110,19 @@ func askOn(c net.Conn) error {
 
 func wantHeard(t *testing.T, heard []string, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(want, heard); diff != "" {
-		t.Errorf("what was heard of outages (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, heard), "what was heard of outages")
 }
 
 func TestDial_WhereNothingListensFailsAtOnceWithOneTryAtATime(t *testing.T) {
 	run(t, func(t *testing.T, f *fake, s *Servers, heard func() []string) {
 		f.refuses.Store(true)
-		if err := ask(s); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("the first call ended in %v", err)
-		}
+		proof.Is(t, ask(s), syscall.ECONNREFUSED)
 		f.most.Store(0)
 		start := time.Now()
 		var wg sync.WaitGroup
 		for range 100 {
 			wg.Go(func() {
-				if err := ask(s); !errors.Is(err, syscall.ECONNREFUSED) {
-					t.Errorf("a later call ended in %v", err)
-				}
+				proof.Is(t, ask(s), syscall.ECONNREFUSED)
 			})
 		}
 		wg.Wait()
@@ -170,9 +165,7 @@ func TestDial_AServerThatComesBackIsFoundInTheBackground(t *testing.T) {
 
 func TestRead_ASilentServerIsAwayAfterPatience(t *testing.T) {
 	run(t, func(t *testing.T, f *fake, s *Servers, heard func() []string) {
-		if err := ask(s); err != nil {
-			t.Fatal(err)
-		}
+		proof.Must(t, ask(s))
 		f.mute.Store(true)
 		start := time.Now()
 		err := ask(s)
@@ -249,9 +242,7 @@ func TestRead_AnAnswerOnOneConnectionCountsForAll(t *testing.T) {
 	run(t, func(t *testing.T, f *fake, s *Servers, heard func() []string) {
 		f.mute.Store(true)
 		slow, err := s.Dial(context.Background(), "a:1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		proof.Must(t, err)
 		defer slow.Close()
 		ended := make(chan error, 1)
 		go func() { ended <- askOn(slow) }()
@@ -259,9 +250,7 @@ func TestRead_AnAnswerOnOneConnectionCountsForAll(t *testing.T) {
 		far := new(fake)
 		s.dial = far.dial
 		for range 20 {
-			if err := ask(s); err != nil {
-				t.Fatal(err)
-			}
+			proof.Must(t, ask(s))
 			time.Sleep(patience / 8)
 		}
 		f.mute.Store(false)

@@ -8,25 +8,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 func TestRename_AndLinkGiveTheNameAndKeepWhatIsThere(t *testing.T) {
 	dir := t.TempDir()
 	first, second, third := filepath.Join(dir, "first"), filepath.Join(dir, "second"), filepath.Join(dir, "third")
-	if err := os.WriteFile(first, []byte("text"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(Rename(first, second), Link(second, third)); err != nil {
-		t.Fatal(err)
-	}
-	if err := Link(second, third); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a name that is taken: want an fs.ErrExist, got %v", err)
-	}
+	proof.Must(t, os.WriteFile(first, []byte("text"), 0o600))
+	proof.Must(t, errors.Join(Rename(first, second), Link(second, third)))
+	proof.Is(t, Link(second, third), fs.ErrExist)
 	all, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{second, third}, all); diff != "" {
-		t.Errorf("files mismatch (-want +got):\n%s", diff)
-	}
+	proof.Must(t, err)
+	proof.NoDiff(t, cmp.Diff([]string{second, third}, all), "files")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ringtree/ringtree/internal/frame"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
@@ -54,13 +55,9 @@ func TestFormat_WhatIsStoredReadsAsItAlwaysDid(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(strings.ReplaceAll(form.golden, " ", ""), hex.EncodeToString(form.encode())); diff != "" {
-				t.Errorf("encoded (-want +got)\n%s", diff)
-			}
+			proof.NoDiff(t, cmp.Diff(strings.ReplaceAll(form.golden, " ", ""), hex.EncodeToString(form.encode())), "encoded")
 			data, err := hex.DecodeString(strings.ReplaceAll(form.golden, " ", ""))
-			if err != nil {
-				t.Fatal(err)
-			}
+			proof.Must(t, err)
 			got, err := form.decode(data)
 			if diff := cmp.Diff(form.want, got, unexported); err != nil || diff != "" {
 				t.Errorf("decoded: %v (-want +got)\n%s", err, diff)

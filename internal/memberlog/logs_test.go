@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -28,9 +29,7 @@ func TestLogs_AListGrowsIntoSegmentsAndShrinksAgain(t *testing.T) {
 		l, wait := prompt(s, small)
 		l.Now = func() time.Time { return now }
 		want := fill(t, l, wait, 1000)
-		if diff := cmp.Diff(want, members(t, l)); diff != "" {
-			t.Errorf("(-want +got)\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, members(t, l)), "mismatch")
 		if n := segments(t, l); n < 16 || n > 64 {
 			t.Errorf("1000 members of 18 bytes are in %d segments of 1 KiB", n)
 		}
@@ -49,9 +48,7 @@ func TestLogs_AListGrowsIntoSegmentsAndShrinksAgain(t *testing.T) {
 			members(t, l)
 			wait()
 		}
-		if diff := cmp.Diff(want[:3], members(t, l)); diff != "" {
-			t.Errorf("what is left (-want +got)\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want[:3], members(t, l)), "what is left")
 		if n := segments(t, l); n > 2 {
 			t.Errorf("3 members are in %d segments", n)
 		}
@@ -85,9 +82,7 @@ func TestLogs_ARemovalIsKeptForTheGracePeriodAndThenForgotten(t *testing.T) {
 				got = append(got, id+map[bool]string{true: " in", false: " out"}[e.In])
 			}
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("after %v (-want +got)\n%s", c.after, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(c.want, got), "after %v", c.after)
 		now = at
 	}
 }
@@ -120,9 +115,7 @@ func TestLogs_AHotListIsDividedFromTheFirstMember(t *testing.T) {
 		if n := segments(t, l); n != 16 {
 			t.Errorf("%d segments, want 16", n)
 		}
-		if diff := cmp.Diff(want, members(t, l)); diff != "" {
-			t.Errorf("(-want +got)\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, members(t, l)), "mismatch")
 	})
 }
 
@@ -304,9 +297,7 @@ func TestLogs_AnyBytesCanBeAMember(t *testing.T) {
 			must(t, l.Write(t.Context(), s, place, Entry{ID: id, Rev: 1<<63 - 1, In: true}))
 		}
 		slices.Sort(ids)
-		if diff := cmp.Diff(ids, members(t, l)); diff != "" {
-			t.Errorf("(-want +got)\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(ids, members(t, l)), "mismatch")
 		err := l.Write(t.Context(), s, place, Entry{ID: strings.Repeat("x", plug.MaxID+1), Rev: 1, In: true})
 		wantErr(t, err, kv.ErrTooLarge)
 	})
@@ -477,9 +468,7 @@ func TestLogs_AHeadThatIsLostIsMissedByThoseWhoRememberIt(t *testing.T) {
 		must(t, writer.Write(ctx, s, place, Entry{ID: "more", Rev: 1, In: true}))
 		want := []string{"more", "new"}
 		for name, l := range map[string]*Logs{"writer": writer, "reader": reader, "newcomer": fresh(s)} {
-			if diff := cmp.Diff(want, members(t, l)); diff != "" {
-				t.Errorf("the %s shows (-want +got)\n%s", name, diff)
-			}
+			proof.NoDiff(t, cmp.Diff(want, members(t, l)), "the %s shows", name)
 		}
 	})
 }
@@ -568,9 +557,7 @@ func TestLogs_AnUncommittedSegmentIsNotTakenForLost(t *testing.T) {
 	err = l.Each(t.Context(), &onlooker{halfway: s}, place, func(id string) error { got = append(got, id); return nil })
 	must(t, err)
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got), "mismatch")
 }
 
 // A reader repairs only the lost segment that it meets.

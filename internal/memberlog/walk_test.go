@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -177,9 +178,7 @@ func TestLogs_WritesThatMeetASealTogetherWaitForItTogetherAndReplaceItOnce(t *te
 			if copies != 1 {
 				t.Errorf("the segment was copied %d times", copies)
 			}
-			if diff := cmp.Diff(want, members(t, l)); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			proof.NoDiff(t, cmp.Diff(want, members(t, l)), "mismatch")
 		})
 	})
 }

@@ -2,6 +2,8 @@ package proof
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"runtime/debug"
 	"strconv"
@@ -128,6 +130,22 @@ func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Is fails the test unless err is want.
+func Is(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("got error %v, want %v", err, want)
+	}
+}
+
+// NoDiff fails the test if diff, of package cmp, is not empty.
+func NoDiff(t testing.TB, diff, what string, args ...any) {
+	t.Helper()
+	if diff != "" {
+		t.Errorf("%s (-want +got)\n%s", fmt.Sprintf(what, args...), diff)
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 // A block stands between fences; in ```go page.go, it is the content of a file.
@@ -64,9 +66,7 @@ func TestDocs_ProgramsPrintWhatTheTextSays(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", b.place(), err)
 		}
-		if diff := cmp.Diff(all[i+1].text, got); diff != "" {
-			t.Errorf("%s: output mismatch (-text +program):\n%s", b.place(), diff)
-		}
+		proof.NoDiff(t, cmp.Diff(all[i+1].text, got), "%s: output mismatch (-text +program)", b.place())
 	}
 	if ran == 0 {
 		t.Error("no text holds a program; the README should")
@@ -114,9 +114,7 @@ func TestDocs_FirstProgramRunsInANewModule(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, got, messages.String())
 	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("output mismatch (-page +shell):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, string(got)), "output mismatch (-page +shell)")
 }
 
 func quickStart(all []block) (script, output string) {

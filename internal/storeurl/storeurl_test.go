@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 func TestParseAddress_TakesAddressesApart(t *testing.T) {
@@ -24,9 +26,7 @@ func TestParseAddress_TakesAddressesApart(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", test.rest, err)
 		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s: address mismatch (-want +got):\n%s", test.rest, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(test.want, got), "%s: address", test.rest)
 	}
 }
 

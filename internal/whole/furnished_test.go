@@ -1,7 +1,6 @@
 package whole_test
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -9,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -177,9 +177,7 @@ func (k kind) wrecked(t *testing.T) map[string][]byte {
 
 		builds := alive(mem)
 		builds.last = func(op kv.Op) bool { return op.Key == "build:Ticket" && op.Kind == kv.CompareAndSwap }
-		if err := libraryIn(t, still{builds, powers}).Tickets.Rebuild(ctx); !errors.Is(err, kv.ErrUnavailable) {
-			t.Error("a build that is cut short:", err)
-		}
+		proof.Is(t, libraryIn(t, still{builds, powers}).Tickets.Rebuild(ctx), kv.ErrUnavailable)
 		s = alive(mem)
 		dies = libraryIn(t, still{s, powers})
 		must(t, dies.Likes.Create(ctx, &whole.Like{User: "u3", Work: "w3"}))

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -131,9 +132,7 @@ func leavesNothing(t *testing.T, k kind, of func(string, []byte) bool, remove fu
 			t.Fatal("it has kept nothing")
 		}
 		must(t, remove(db))
-		if diff := cmp.Diff([2][]string{nil, before[1]}, split(t, s, of)); diff != "" {
-			t.Errorf("the items of it, and the others (-want +got)\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff([2][]string{nil, before[1]}, split(t, s, of)), "the items of it, and the others")
 	})
 }
 

@@ -313,9 +313,7 @@ func TestMatrix_OfExports_AnImportIsTheSameOnEveryKindOfStore(t *testing.T) {
 				}
 				again, err := in.Export(ctx, &second, inspect.Pace{})
 				must(t, err)
-				if diff := cmp.Diff(sum, again); diff != "" {
-					t.Errorf("%s to %s: another export: %s", from.name, to.name, diff)
-				}
+				proof.NoDiff(t, cmp.Diff(sum, again), "%s to %s: another export", from.name, to.name)
 				d, err := in.DiffFile(ctx, bytes.NewReader(file.Bytes()), inspect.Pace{})
 				must(t, err)
 				if d.All > 0 {

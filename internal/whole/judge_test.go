@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -38,17 +39,13 @@ func TestJudge_ANumberThatARepairLeavesEmptyIsNoTicket(t *testing.T) {
 		ctx, mem, d := t.Context(), memkv.New(memkv.Options{}), new(Diary)
 		open := func(s kv.Store) *Library {
 			l, err := Open(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			proof.Must(t, err)
 			t.Cleanup(func() { _ = l.DB.Close(context.Background()) })
 			return l
 		}
 		judged := func(l *Library) (about string) {
 			wrong, err := l.Judge(ctx, d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			proof.Must(t, err)
 			for _, line := range wrong {
 				if strings.HasPrefix(line, "Ticket") {
 					about += line + "\n"

@@ -146,9 +146,7 @@ func TestMulti_OnAFileDoesAndRefusesWhatSingleCallsDo(t *testing.T) {
 						}
 					})
 				}
-				if diff := cmp.Diff(failed[0], failed[1]); diff != "" {
-					t.Errorf("seed %d: single calls fail otherwise than one (-single +multi):\n%s", seed, diff)
-				}
+				proof.NoDiff(t, cmp.Diff(failed[0], failed[1]), "seed %d: single calls fail otherwise than one (-single +multi)", seed)
 				if diff := shown[0].Differences(shown[1]); len(diff) > 0 {
 					t.Errorf("seed %d: one call leaves something else than single ones: %q", seed, diff)
 				}

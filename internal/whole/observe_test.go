@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -110,7 +111,5 @@ func (o *observed) check(t *testing.T) {
 
 func succeed(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 }

@@ -2,7 +2,6 @@ package whole_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http/httptest"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -223,9 +223,7 @@ func TestMatrix_OfVerbs_AReadOnlyLibraryShowsAllAndWritesNothing(t *testing.T) {
 				if n := writes.Load(); n > 0 {
 					t.Errorf("%d writes have reached the store", n)
 				}
-				if diff := cmp.Diff(before, slices.Sorted(slices.Values(mem.Keys()))); diff != "" {
-					t.Errorf("keys (-want +got)\n%s", diff)
-				}
+				proof.NoDiff(t, cmp.Diff(before, slices.Sorted(slices.Values(mem.Keys()))), "keys")
 			})
 		})
 	}
@@ -246,13 +244,9 @@ func tryVerbs(t *testing.T, v verbs) {
 		}
 	}
 	want := slices.Sorted(slices.Values(slices.Concat(strings.Fields(v.reads), slices.Collect(maps.Keys(v.writes)))))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%v: say of each method whether it writes (-said +there)\n%s", of, diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got), "%v: say of each method whether it writes (-said +there)", of)
 	for _, name := range slices.Sorted(maps.Keys(v.writes)) {
-		if err := v.writes[name](); !errors.Is(err, kvmodel.ErrReadOnly) {
-			t.Errorf("%v.%s: got error %v, want one that is %q", of, name, err, kvmodel.ErrReadOnly)
-		}
+		proof.Is(t, v.writes[name](), kvmodel.ErrReadOnly)
 	}
 }
 

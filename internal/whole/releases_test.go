@@ -579,9 +579,7 @@ func TestReleases_PutDoesNotNoticeAChangeOfAReleaseWithoutVersions(t *testing.T)
 			change()
 			return next.papers.Put(next.Context(), p)
 		}
-		if err := put(func() { next.change("p003") }); !errors.Is(err, kvmodel.ErrConflict) {
-			t.Errorf("after a change of its own release: %v, want ErrConflict", err)
-		}
+		proof.Is(t, put(func() { next.change("p003") }), kvmodel.ErrConflict)
 		if err := put(func() { old.change("p003") }); err != nil {
 			t.Errorf("after a change of the other: %v", err)
 		}
@@ -613,9 +611,7 @@ func TestReleases_WhatAReleaseWithoutEndsChangesLivesUntilOneWithThemChangesIt(t
 		if p, err := next.papers.Get(next.Context(), "p003"); err != nil || !p.Until.Equal(end) {
 			t.Errorf("what the other has changed: %v, %v, want one with its old end", p, err)
 		}
-		if err := set("p003", time.Time{}); !errors.Is(err, kvmodel.ErrInvalid) {
-			t.Errorf("a change that leaves the end in the past: %v, want ErrInvalid", err)
-		}
+		proof.Is(t, set("p003", time.Time{}), kvmodel.ErrInvalid)
 		next.must(set("p003", time.Now().Add(time.Hour)))
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/work"
 )
 
@@ -116,9 +117,7 @@ func TestLatch_IsTriedAgainUntilItSucceeds(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		if diff := cmp.Diff([]int{1, 2, 3, 4, 5, 6, 6, 6}, got); diff != "" {
-			t.Errorf("calls, second by second (-want +got):\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff([]int{1, 2, 3, 4, 5, 6, 6, 6}, got), "calls, second by second")
 		q.Close()
 	})
 }
@@ -148,9 +147,7 @@ func TestLatch_IsDoneByTheFlushOfAClosedQueue(t *testing.T) {
 		if calls != 0 {
 			t.Error("a closed queue has begun something by itself")
 		}
-		if err := q.Flush(t.Context()); !errors.Is(err, errAway) {
-			t.Errorf("the first Flush: %v, want that it fails", err)
-		}
+		proof.Is(t, q.Flush(t.Context()), errAway)
 		if err := q.Flush(t.Context()); err != nil || calls != 2 {
 			t.Errorf("the second Flush: %v after %d calls, want it done", err, calls)
 		}

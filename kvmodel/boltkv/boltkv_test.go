@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -104,9 +105,7 @@ func TestStore_Do_LoneWriterCommitsEachChangingTripAtOnce(t *testing.T) {
 	for i := range uint64(5) {
 		must(s.Do(t.Context(), []kv.Op{kv.OpSet("a", nil), kv.OpSet("b", nil)}))
 		want := Stats{Commits: i + 1, Trips: i + 2, Ops: 2*i + 3}
-		if diff := cmp.Diff(want, s.Stats(), unmoved); diff != "" {
-			t.Errorf("Stats after %d trips mismatch (-want +got):\n%s", i+1, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, s.Stats(), unmoved), "Stats after %d trips", i+1)
 	}
 	took := time.Since(began)
 	if d := s.Powers().Disk(); d.Commits != 5 || d.Committing <= 0 || d.Committing > took || d.Trouble != nil {
@@ -135,9 +134,7 @@ func TestStore_Do_WhatGathersIsOneCommit(t *testing.T) {
 	release()
 	writers.Wait()
 	want := Stats{Commits: 1, Trips: 51, Ops: 50}
-	if diff := cmp.Diff(want, s.Stats(), unmoved); diff != "" {
-		t.Errorf("Stats mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, s.Stats(), unmoved), "Stats")
 }
 
 func TestStore_Do_CanceledBeforeItsTurnIsNotCarriedOut(t *testing.T) {

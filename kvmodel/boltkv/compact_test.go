@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -38,9 +39,7 @@ func TestCompact_SmallerFileHoldsTheSame(t *testing.T) {
 	before := size(path)
 	done := need(Compact(path))
 	wantOnly(t, filepath.Dir(path), "store.db")
-	if diff := cmp.Diff(Compaction{Before: before, After: size(path)}, done); diff != "" {
-		t.Errorf("Compaction mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(Compaction{Before: before, After: size(path)}, done), "Compaction")
 	if done.After*4 > done.Before {
 		t.Errorf("%d bytes became %d, want a quarter at most", done.Before, done.After)
 	}
@@ -48,9 +47,7 @@ func TestCompact_SmallerFileHoldsTheSame(t *testing.T) {
 		t.Errorf("mode is %v, want that of before", got)
 	}
 	s := openAt(t, path, Options{})
-	if diff := cmp.Diff(kept, one(t, s, kv.OpGet(keyAt(0)))); diff != "" {
-		t.Errorf("item mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(kept, one(t, s, kv.OpGet(keyAt(0)))), "item")
 	wantGone(t, s, keyAt(1))
 	one(t, s, kv.OpGet("expires"))
 	one(t, s, kv.OpSet(keyAt(0), nil))
@@ -90,9 +87,7 @@ func TestCompact_AFailureLeavesWhatWasThere(t *testing.T) {
 		before := sizes(filepath.Dir(path))
 		_, err := Compact(path)
 		wantErr(t, err, want)
-		if diff := cmp.Diff(before, sizes(filepath.Dir(path))); diff != "" {
-			t.Errorf("files mismatch (-before +after):\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(before, sizes(filepath.Dir(path))), "files")
 	}
 }
 
@@ -129,7 +124,5 @@ func wantOnly(t *testing.T, dir string, want ...string) {
 	for _, entry := range need(os.ReadDir(dir)) {
 		got = append(got, entry.Name())
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("files mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got), "files")
 }

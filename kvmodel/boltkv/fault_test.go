@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -342,9 +343,7 @@ func TestStore_Close_WaitsForTheSyncAndSaysThatItFailed(t *testing.T) {
 			default:
 			}
 			disk.release(result)
-			if err := <-closed; !errors.Is(err, result) {
-				t.Errorf("a sync that ended in %v: Close returned %v", result, err)
-			}
+			proof.Is(t, <-closed, result)
 			if disk.closing.Load() {
 				t.Error("a log was closed while it was synced")
 			}

@@ -42,9 +42,7 @@ func wantKeys(t *testing.T, s *Store, want ...string) {
 	t.Helper()
 	var got []string
 	must(s.keys(t.Context(), "", func(keys []string) error { got = append(got, keys...); return nil }))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("keys mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got), "keys")
 }
 
 func wantTooLarge(t *testing.T, err error) {

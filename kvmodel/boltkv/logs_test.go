@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -182,9 +183,7 @@ func wantOnlyFile(t *testing.T, s *Store) {
 	}
 	closes(t, s)
 	all := need(filepath.Glob(s.path + "*"))
-	if diff := cmp.Diff([]string{s.path}, all); diff != "" {
-		t.Errorf("files mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff([]string{s.path}, all), "files")
 }
 
 func copyFiles(t *testing.T, from, to string) {
@@ -195,9 +194,7 @@ func copyFiles(t *testing.T, from, to string) {
 		if err == nil {
 			err = os.WriteFile(to+strings.TrimPrefix(name, from), data, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		proof.Must(t, err)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -281,9 +282,7 @@ func TestOpen_ReadsTheFileAhead(t *testing.T) {
 	s := openWatched(t, path, w)
 	s.beside.Wait()
 	closes(t, s)
-	if diff := cmp.Diff([]int64{0, aheadAtOnce, 2 * aheadAtOnce}, w.reads); diff != "" {
-		t.Errorf("where a file of two and a half reads was read (-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff([]int64{0, aheadAtOnce, 2 * aheadAtOnce}, w.reads), "where a file of two and a half reads was read")
 }
 
 type endless struct{}

@@ -33,9 +33,7 @@ func TestStore_Ship_FolderThatWasAwayGetsTheRest(t *testing.T) {
 	for range 100 {
 		r.write()
 	}
-	if err := r.store.Stats().Shipping.Trouble; !errors.Is(err, errAway) {
-		t.Errorf("Stats: want the folder's error, got %v", err)
-	}
+	proof.Is(t, r.store.Stats().Shipping.Trouble, errAway)
 	r.shelf.setAway(false)
 	r.shipped()
 	if names := r.named(snapshotBegin); len(names) > 1 {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -45,12 +46,8 @@ func TestStore_Ship_AnIdleStoreSendsNothing(t *testing.T) {
 		s, folder := shipIn(t, func(*limits) {})
 		need(kv.One(t.Context(), s, kv.OpSet("key", []byte("value"))))
 		// A look at the folder, and the piece. The end of the log, 5 seconds later, is none.
-		if diff := cmp.Diff(map[string]int{"get": 1, "put": 1}, folder.during(9*time.Second)); diff != "" {
-			t.Errorf("asked of the folder for a commit mismatch (-want +got):\n%s", diff)
-		}
-		if diff := cmp.Diff(map[string]int(nil), folder.during(time.Hour)); diff != "" {
-			t.Errorf("asked of the folder in an idle hour mismatch (-want +got):\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(map[string]int{"get": 1, "put": 1}, folder.during(9*time.Second)), "asked of the folder for a commit")
+		proof.NoDiff(t, cmp.Diff(map[string]int(nil), folder.during(time.Hour)), "asked of the folder in an idle hour")
 		if behind := time.Since(s.Stats().Shipping.Shipped); behind > time.Second {
 			t.Errorf("all is shipped, and Stats says that it was %v ago", behind)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample"
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample/geo"
@@ -46,9 +47,7 @@ func TestModel_Unmarshal_NewReleaseReadsOldRecord(t *testing.T) {
 		ID: "note", Author: sample.NewPerson{Name: "A"}, Editor: &sample.NewPerson{Name: "E"},
 		Lines: []sample.NewLine{{Text: "line"}}, Fresh: "renamed",
 	}
-	if diff := cmp.Diff(want, got, exact); diff != "" {
-		t.Errorf("note mismatch (-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got, exact), "note")
 	if !unknown {
 		t.Errorf("want the removed field reported as unknown")
 	}
@@ -88,9 +87,7 @@ func TestModel_Merge_OldReleaseLosesNothingOfANewRecord(t *testing.T) {
 	want.Lines[0].Mark = false // The documented limit: elements of slices keep only known fields.
 	want.Fresh = "fresh"       // The new name follows the old one, and the later one wins.
 	got, _ := unmarshal(t, sample.NewNotes(), merged)
-	if diff := cmp.Diff(want, got, exact); diff != "" {
-		t.Errorf("note mismatch (-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got, exact), "note")
 	again, unknown := unmarshal(t, sample.OldNotes(), merged)
 	if diff := cmp.Diff(old, again); diff != "" || !unknown {
 		t.Errorf("old note: unknown %v, mismatch (-want +got)\n%s", unknown, diff)
@@ -113,9 +110,7 @@ func TestModel_Merge_UnknownPairsAreKeptByteForByteBehindTheirStruct(t *testing.
 		t.Run(name, func(t *testing.T) {
 			got, err := sample.OldNotes().Merge(unhex(t, test.prev), unhex(t, test.next))
 			must(t, err)
-			if diff := cmp.Diff(unhex(t, test.want), got); diff != "" {
-				t.Errorf("merged bytes mismatch (-want +got)\n%s", diff)
-			}
+			proof.NoDiff(t, cmp.Diff(unhex(t, test.want), got), "merged bytes")
 		})
 	}
 }
@@ -145,9 +140,7 @@ func TestModel_Unmarshal_ReadsWhatReflectionWrites(t *testing.T) {
 	must(t, err)
 	data = bytes.Replace(data, []byte("\xa6Raised\x80"), []byte("\xa6Raised\xc0"), 1)
 	got, _ := unmarshal(t, sample.Kitchens(), data)
-	if diff := cmp.Diff(want, got, exact); diff != "" {
-		t.Errorf("kitchen mismatch (-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got, exact), "kitchen")
 }
 
 func TestReflection_ReadsWhatModelMarshals(t *testing.T) {
@@ -156,16 +149,12 @@ func TestReflection_ReadsWhatModelMarshals(t *testing.T) {
 	var got reflectedPage
 	must(t, msgpack.Unmarshal(data, &got))
 	got.CreatedAt, got.UpdatedAt = got.CreatedAt.UTC(), got.UpdatedAt.UTC()
-	if diff := cmp.Diff(want, (*sample.Page)(&got), exact); diff != "" {
-		t.Errorf("page mismatch (-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, (*sample.Page)(&got), exact), "page")
 
 	note := newNote()
 	var gotNote reflectedNote
 	must(t, msgpack.Unmarshal(marshal(t, sample.NewNotes(), note), &gotNote))
-	if diff := cmp.Diff(note, (*sample.NewNote)(&gotNote), exact); diff != "" {
-		t.Errorf("note mismatch (-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(note, (*sample.NewNote)(&gotNote), exact), "note")
 }
 
 // reflectedNote is a NewNote without methods.

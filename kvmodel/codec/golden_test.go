@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample"
 )
@@ -28,17 +29,13 @@ type form[T any] struct {
 func (f form[T]) check(t *testing.T) {
 	data, err := f.model.Marshal(&f.value)
 	must(t, err)
-	if diff := cmp.Diff(strings.ReplaceAll(f.hex, " ", ""), hex.EncodeToString(data)); diff != "" {
-		t.Errorf("stored form mismatch (-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(strings.ReplaceAll(f.hex, " ", ""), hex.EncodeToString(data)), "stored form")
 	for _, in := range append(f.also, f.hex) {
 		var got T
 		if _, err := f.model.Unmarshal(unhex(t, in), &got); err != nil {
 			t.Errorf("%s: %v", in, err)
 		}
-		if diff := cmp.Diff(f.value, got, exact); diff != "" {
-			t.Errorf("%s: value mismatch (-want +got)\n%s", in, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(f.value, got, exact), "%s: value", in)
 	}
 }
 

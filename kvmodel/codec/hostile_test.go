@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample"
 )
@@ -83,9 +84,7 @@ func TestModel_Unmarshal_HostileBytesAreCorruptAtAFieldAndOffset(t *testing.T) {
 			if !errors.Is(err, codec.ErrCorrupt) {
 				t.Fatalf("want ErrCorrupt, got %v", err)
 			}
-			if diff := cmp.Diff("corrupt data: "+test.want, err.Error()); diff != "" {
-				t.Errorf("error mismatch (-want +got)\n%s", diff)
-			}
+			proof.NoDiff(t, cmp.Diff("corrupt data: "+test.want, err.Error()), "error")
 		})
 	}
 }
@@ -236,9 +235,7 @@ func TestKitchen_DecodeMsgpack_ReadsOneValueAfterAnotherFromAnyReader(t *testing
 	for range 2 {
 		var got sample.Page
 		must(t, got.DecodeMsgpack(dec))
-		if diff := cmp.Diff(newPage(), &got, exact); diff != "" {
-			t.Errorf("page mismatch (-want +got)\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(newPage(), &got, exact), "page")
 	}
 	if err := new(sample.Page).DecodeMsgpack(dec); err != io.EOF {
 		t.Errorf("want io.EOF after the last value, got %v", err)
@@ -277,9 +274,7 @@ func TestKitchen_DecodeMsgpack_EndlessNestingIsCorruptSoon(t *testing.T) {
 func TestKitchen_DecodeMsgpack_LengthThatNeverArrivesTakesLittleMemory(t *testing.T) {
 	data := append(unhex(t, "81 a6537472696e67 db ffffffff"), make([]byte, 10_000)...)
 	used := allocated(func() {
-		if err := new(sample.Kitchen).DecodeMsgpack(msgpack.NewDecoder(bytes.NewReader(data))); !errors.Is(err, codec.ErrCorrupt) {
-			t.Errorf("want ErrCorrupt, got %v", err)
-		}
+		proof.Is(t, new(sample.Kitchen).DecodeMsgpack(msgpack.NewDecoder(bytes.NewReader(data))), codec.ErrCorrupt)
 	})
 	if limit := uint64(16*len(data) + allocationSlack); used > limit {
 		t.Errorf("%d bytes in: want at most %d allocated, got %d", len(data), limit, used)

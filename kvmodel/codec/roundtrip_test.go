@@ -69,9 +69,7 @@ func TestModel_Unmarshal_GivesBackEveryKindOfField(t *testing.T) {
 			if unknown || err != nil {
 				t.Fatalf("want nothing unknown and no error, got %v, %v", unknown, err)
 			}
-			if diff := cmp.Diff(want, &got, exact); diff != "" {
-				t.Errorf("kitchen mismatch (-want +got)\n%s", diff)
-			}
+			proof.NoDiff(t, cmp.Diff(want, &got, exact), "kitchen")
 		})
 	}
 }
@@ -95,14 +93,10 @@ func TestKitchen_MsgpackV5_WritesAndReadsTheStoredForm(t *testing.T) {
 	must(t, err)
 	plain, err := msgpack.Marshal(want)
 	must(t, err)
-	if diff := cmp.Diff(stored, plain); diff != "" {
-		t.Errorf("bytes mismatch (-codec +msgpack)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(stored, plain), "bytes mismatch (-codec +msgpack)")
 	var got sample.Kitchen
 	must(t, msgpack.Unmarshal(plain, &got))
-	if diff := cmp.Diff(want, &got, exact); diff != "" {
-		t.Errorf("kitchen mismatch (-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, &got, exact), "kitchen")
 }
 
 func TestModel_Marshal_FieldsLeftOutAreNotStored(t *testing.T) {
@@ -112,9 +106,7 @@ func TestModel_Marshal_FieldsLeftOutAreNotStored(t *testing.T) {
 	must(t, err)
 	want, err := sample.Kitchens().Marshal(&sample.Kitchen{})
 	must(t, err)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("bytes mismatch (-without +with)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got), "bytes mismatch (-without +with)")
 }
 
 func TestModel_Unmarshal_FieldsLeftOutStayAsTheyAre(t *testing.T) {
@@ -151,18 +143,14 @@ func TestModel_Unmarshal_SharesNoMemoryWithTheInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	clear(data)
-	if diff := cmp.Diff(want, &got, exact); diff != "" {
-		t.Errorf("kitchen after the input was overwritten (-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, &got, exact), "kitchen after the input was overwritten")
 }
 
 func TestModel_Append_KeepsWhatIsThere(t *testing.T) {
 	page := newPage()
 	got, err := sample.Pages().Append([]byte("before"), page)
 	must(t, err)
-	if diff := cmp.Diff("before"+string(marshalPage(t, page)), string(got)); diff != "" {
-		t.Errorf("bytes mismatch (-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff("before"+string(marshalPage(t, page)), string(got)), "bytes")
 }
 
 func TestModel_Append_WhatCannotBeStoredIsAnErrorAndWritesNothing(t *testing.T) {
@@ -202,7 +190,5 @@ func TestModel_NilIsStoredAsNil(t *testing.T) {
 	if _, err := sample.Pages().Unmarshal(data, got); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&sample.Page{}, got); diff != "" {
-		t.Errorf("page mismatch (-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(&sample.Page{}, got), "page")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample"
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample/geo"
@@ -63,9 +64,7 @@ func TestModel_CopyTo_NothingThatIsChangedInACopyReachesTheFirst(t *testing.T) {
 	if changed := spoil(reflect.ValueOf(got).Elem()); changed < 60 {
 		t.Fatalf("only %d values were changed", changed)
 	}
-	if diff := cmp.Diff(want, first, same); diff != "" {
-		t.Errorf("the first has changed with its copy (-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, first, same), "the first has changed with its copy")
 }
 
 func TestModel_Copies_NotWhatHasItsOwnWayToBeStored(t *testing.T) {

@@ -160,9 +160,7 @@ func TestSweep_TogetherOnALocalStoreCountsTheTripsThatWouldBeShared(t *testing.T
 			if pauses {
 				want.Cost = got.Cost
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("seed %d: shared trips and a local store differ (-want +got)\n%s", seed, diff)
-			}
+			proof.NoDiff(t, cmp.Diff(want, got), "seed %d: shared trips and a local store differ", seed)
 		})
 		if t.Failed() {
 			return
@@ -185,9 +183,7 @@ func TestTogether_OnALocalStoreWorksRunInOrderAndAtOnce(t *testing.T) {
 		t.Errorf("the works ran in the order %s, want abc", got)
 	}
 	want := [][]string{{"a1"}, {"a2"}, {"b1"}, {"b2"}, {"c1"}, {"c2"}}
-	if diff := cmp.Diff(want, s.trips); diff != "" {
-		t.Errorf("trips (-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, s.trips), "trips")
 }
 
 func TestTogether_OnALocalStorePausesPassAtTheSameTime(t *testing.T) {
@@ -222,9 +218,7 @@ func TestTogether_OnALocalStorePausesPassAtTheSameTime(t *testing.T) {
 			"first": 60 * time.Millisecond, "second": 60 * time.Millisecond, "last": 60 * time.Millisecond,
 			"for long": 30 * time.Second, "within": 60 * time.Millisecond, "within for long": 12 * time.Second,
 		}
-		if diff := cmp.Diff(want, ended); diff != "" {
-			t.Errorf("when the works ended (-want +got)\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, ended), "when the works ended")
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -129,9 +130,7 @@ func TestSplitText_GivesBackWhatWasJoined(t *testing.T) {
 		if err != nil {
 			t.Errorf("%q: %v", parts, err)
 		}
-		if diff := cmp.Diff(parts, got); diff != "" {
-			t.Errorf("parts mismatch (-want +got):\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(parts, got), "parts")
 	}
 }
 
@@ -191,9 +190,7 @@ func FuzzText(f *testing.F) {
 		text := kv.JoinText(a, b)
 		got, err := kv.SplitText(text, 2)
 		must(t, err)
-		if diff := cmp.Diff([]string{a, b}, got); diff != "" {
-			t.Errorf("parts mismatch (-want +got):\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff([]string{a, b}, got), "parts")
 		key := class.Key(a, b)
 		if err := kv.CheckKey(key + strings.Repeat("#", kv.MaxSuffix)); err != nil {
 			t.Errorf("key %q: %v", key, err)

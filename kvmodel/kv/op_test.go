@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -105,9 +106,7 @@ func TestKind_String_IsTheWordOfTracesAndErrors(t *testing.T) {
 	for _, kind := range []kv.Kind{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 255} {
 		got = append(got, kind.String())
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("words mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got), "words")
 }
 
 func TestKind_Writes_AllButGet(t *testing.T) {
@@ -132,9 +131,7 @@ func TestGetAll_IsOneTripInTheOrderOfItsKeys(t *testing.T) {
 		}
 		got = append(got, string(result.Value))
 	}
-	if diff := cmp.Diff([]string{"3", "absent", "1", "3"}, got); diff != "" {
-		t.Errorf("values mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff([]string{"3", "absent", "1", "3"}, got), "values")
 	if len(r.trips) != 1 {
 		t.Errorf("%d trips, want 1", len(r.trips))
 	}

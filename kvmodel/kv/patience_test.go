@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -42,9 +43,7 @@ func TestPatient_TheCallersOwnEndStaysRecognizable(t *testing.T) {
 			ctx, cancel := kv.Patient(limited, patience)
 			<-ctx.Done()
 			cancel()
-			if err := kv.Ended(ctx); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("with a patience of %v it ended with %v", patience, err)
-			}
+			proof.Is(t, kv.Ended(ctx), context.DeadlineExceeded)
 		}
 		canceled, stop := context.WithCancel(t.Context())
 		ctx, cancel := kv.Patient(canceled, time.Hour)
@@ -53,9 +52,7 @@ func TestPatient_TheCallersOwnEndStaysRecognizable(t *testing.T) {
 			t.Errorf("it has ended before it was canceled: %v", err)
 		}
 		stop()
-		if err := kv.Ended(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("when it was canceled, it ended with %v", err)
-		}
+		proof.Is(t, kv.Ended(ctx), context.Canceled)
 	})
 }
 
@@ -80,9 +77,7 @@ func TestJoin_TellsEachKindOfFailureOnce(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("Join(%v) mismatch (-want +got):\n%s", errs, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, got), "Join(%v)", errs)
 		for _, of := range errs {
 			if of != nil && !errors.Is(err, of) {
 				t.Errorf("Join(%v) is not %v", errs, of)

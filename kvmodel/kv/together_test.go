@@ -51,9 +51,7 @@ func TestTogether_CostsTheTripsOfTheLongestWork(t *testing.T) {
 	errs := kv.Together(ctx, s, gets(ctx, "a1", "a2"), gets(ctx, "b1"), nested)
 	must(t, errors.Join(errs...))
 	want := [][]string{{"a1", "b1", "c1", "d1"}, {"a2", "d2"}, {"d3"}}
-	if diff := cmp.Diff(want, s.trips); diff != "" {
-		t.Errorf("trips (-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, s.trips), "trips")
 }
 
 func TestTogether_WorksUpToTheFirstThatAsksRunInTheGoroutineOfTheCaller(t *testing.T) {
@@ -74,9 +72,7 @@ func TestTogether_WorksUpToTheFirstThatAsksRunInTheGoroutineOfTheCaller(t *testi
 			return nil
 		})
 		must(t, errors.Join(errs...))
-		if diff := cmp.Diff([]int{0, 1, 2, 3}, order); diff != "" {
-			t.Errorf("the order of the works (-want +got)\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff([]int{0, 1, 2, 3}, order), "the order of the works")
 	}
 }
 
@@ -284,9 +280,7 @@ func TestTogether_WorksThatPauseDoSoAtTheSameTime(t *testing.T) {
 			t.Errorf("two rounds of pauses of up to 40ms took %v", took)
 		}
 		want := [][]string{{"c"}, {"a"}, {"b"}}
-		if diff := cmp.Diff(want, s.trips); diff != "" {
-			t.Errorf("trips (-want +got)\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, s.trips), "trips")
 	})
 }
 
@@ -318,13 +312,9 @@ func TestTogether_AWorkThatPausesForLongHoldsNoOtherUp(t *testing.T) {
 		}
 		must(t, errors.Join(kv.Together(ctx, s, pauses("first", 10*time.Second), pauses("second", 15*time.Second), nested, pauses("last", 10*time.Second))...))
 		want := map[string]time.Duration{"steps": 0, "nested": 8 * time.Second, "first": 20 * time.Second, "last": 20 * time.Second, "second": 30 * time.Second}
-		if diff := cmp.Diff(want, ended); diff != "" {
-			t.Errorf("when the works ended (-want +got)\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, ended), "when the works ended")
 		trips := [][]string{{"a"}, {"b"}, {"c"}, {"nested"}, {"first", "last"}, {"second"}}
-		if diff := cmp.Diff(trips, s.trips); diff != "" {
-			t.Errorf("trips (-want +got)\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(trips, s.trips), "trips")
 	})
 }
 

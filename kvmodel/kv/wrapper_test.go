@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -26,9 +27,7 @@ func TestCount_AddsUpWhatOneContextAskedFor(t *testing.T) {
 	_ = s.Do(ctx, []kv.Op{kv.OpGet("a")})
 	_ = s.Do(metered, []kv.Op{kv.OpGet("b")})
 	want := kv.Cost{Trips: 3, Depth: 3, Ops: 6, Keys: 5, Read: 6, Wrote: 8}
-	if diff := cmp.Diff(want, meter.Cost()); diff != "" {
-		t.Errorf("cost mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, meter.Cost()), "cost")
 	if want := "3 trips (3 deep), 6 ops, 5 keys, 6 B read, 8 B written"; meter.Cost().String() != want {
 		t.Errorf("the cost reads %q, want %q", meter.Cost(), want)
 	}
@@ -130,9 +129,7 @@ func TestTrace_ShowsEachTripWithItsResults(t *testing.T) {
 			"request 7 1s <nil> [set a: <nil>] [get b: not found]",
 			`request 7 1s get "a": backend: store unavailable: connection refused [get a: backend: store unavailable: connection refused]`,
 		}
-		if diff := cmp.Diff(want, seen); diff != "" {
-			t.Errorf("trips mismatch (-want +got):\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, seen), "trips")
 	})
 }
 
@@ -155,9 +152,7 @@ func TestTrace_ShowsATransactionAsOneTripWithItsCommit(t *testing.T) {
 		_ = atomic(ctx, change(kv.ErrExists))
 		_ = atomic(kv.For(ctx, kv.Work{Verb: "journal"}), change(errDown))
 		want := []string{"Page.BySlug.Find: 3 ops, 1s, <nil>", ": 3 ops, 1s, <nil>", fmt.Sprint("journal: 3 ops, 1s, ", errDown)}
-		if diff := cmp.Diff(want, seen); diff != "" {
-			t.Errorf("trips mismatch (-want +got):\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, seen), "trips")
 	})
 }
 

@@ -185,9 +185,7 @@ func TestOpen_TakesEnginesAndOptionsSideBySide(t *testing.T) {
 	db, err := Open(t.Context(), "mine:here?a=b", kvmodel.ReadOnly(), opened)
 	must(t, err)
 	defer db.Close(t.Context())
-	if err := db.Writable(); !errors.Is(err, kvmodel.ErrReadOnly) {
-		t.Errorf("Writable: want an ErrReadOnly, got %v", err)
-	}
+	proof.Is(t, db.Writable(), kvmodel.ErrReadOnly)
 	if _, err := Open(t.Context(), "yours:", opened); err == nil || !strings.Contains(err.Error(), "mine:") {
 		t.Errorf("want an error that lists mine:, got %v", err)
 	}

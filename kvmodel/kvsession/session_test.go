@@ -63,9 +63,7 @@ func TestStore_Save_CookieHasTheFlags(t *testing.T) {
 			*o = kvsession.Options{Keys: o.Keys, Path: "/x", Domain: "example.org", Idle: time.Hour, Insecure: true, SameSite: http.SameSiteStrictMode}
 		}, http.Cookie{Name: "app", Path: "/x", Domain: "example.org", MaxAge: 3600, HttpOnly: true, SameSite: http.SameSiteStrictMode}},
 	} {
-		if diff := cmp.Diff(test.want, flags(test.change)); diff != "" {
-			t.Errorf("cookie mismatch (-want +got):\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(test.want, flags(test.change)), "cookie")
 	}
 }
 
@@ -84,9 +82,7 @@ func TestStore_Save_ValuesComeBackAndFlashesGo(t *testing.T) {
 		t.Errorf("IsNew is %v; flashes mismatch (-want +got):\n%s", v.IsNew, diff)
 	}
 	must(t, v.save())
-	if diff := cmp.Diff(map[any]any{"name": "jo"}, b.values(t, s)); diff != "" {
-		t.Errorf("values mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(map[any]any{"name": "jo"}, b.values(t, s)), "values")
 }
 
 func TestStore_Save_ANewSessionWithoutValuesIsNotStored(t *testing.T) {
@@ -181,9 +177,7 @@ func TestStore_Save_TwiceInOneRequestKeepsWhatOthersSavedBetween(t *testing.T) {
 	v.Values["b"].([]any)[0] = "changed in place"
 	must(t, v.save())
 	want := map[any]any{"a": 1, "b": []any{"changed in place"}, "other": false}
-	if diff := cmp.Diff(want, b.values(t, s)); diff != "" {
-		t.Errorf("values mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, b.values(t, s)), "values")
 	if n := len(v.cookies()); n != 1 {
 		t.Errorf("want one cookie in the response, got %d", n)
 	}
@@ -257,12 +251,8 @@ func TestStore_SignIn_AnotherUserSeesNothingOfTheFirst(t *testing.T) {
 	v.Values["hello"] = "al"
 	must(t, v.signIn("al"))
 	want := map[any]any{"hello": "al"}
-	if diff := cmp.Diff(want, v.Values); diff != "" {
-		t.Errorf("values in the request mismatch (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(want, b.values(t, s)); diff != "" {
-		t.Errorf("stored values mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, v.Values), "values in the request")
+	proof.NoDiff(t, cmp.Diff(want, b.values(t, s)), "stored values")
 	if infos, err := s.List(t.Context(), "jo"); err != nil || len(infos) > 0 {
 		t.Errorf("jo is still signed in: %v, %v", infos, err)
 	}

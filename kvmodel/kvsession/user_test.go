@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
@@ -42,9 +43,7 @@ func TestStore_List_ShowsWhereAUserIsSignedIn(t *testing.T) {
 			{ID: ids[1], Label: "laptop", SignedIn: at(1), Used: at(1)},
 			{ID: ids[0], Label: "phone", SignedIn: at(0), Used: at(0)},
 		}
-		if diff := cmp.Diff(want, got, cmpopts.EquateApproxTime(0)); diff != "" {
-			t.Errorf("list mismatch (-want +got):\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, got, cmpopts.EquateApproxTime(0)), "list")
 		if got, err := s.List(t.Context(), "nobody"); err != nil || got != nil {
 			t.Errorf("of nobody: want none, got %v, %v", got, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/sessions"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
@@ -26,28 +27,20 @@ var everyKind = map[any]any{
 
 func storedValues(t testing.TB) entries {
 	e, err := encodeValues(everyKind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 	return e
 }
 
 func encoded(t testing.TB, rec record) []byte {
 	data, err := rec.encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 	return data
 }
 
 func TestValues_ComeBackAsTheTypeTheyWere(t *testing.T) {
 	got, err := storedValues(t).decode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(everyKind, got); diff != "" {
-		t.Errorf("values mismatch (-want +got):\n%s", diff)
-	}
+	proof.Must(t, err)
+	proof.NoDiff(t, cmp.Diff(everyKind, got), "values")
 }
 
 func TestValues_WhatCannotBeStoredIsNamed(t *testing.T) {
@@ -161,9 +154,7 @@ func FuzzRecord(f *testing.F) {
 			return
 		}
 		second, err := decodeRecord(first)
-		if err != nil {
-			t.Fatal(err)
-		}
+		proof.Must(t, err)
 		stored, err := second.encode()
 		if err != nil || !bytes.Equal(first, stored) {
 			t.Errorf("stored twice, two forms: %v\n%x\n%x", err, first, stored)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -136,9 +137,7 @@ func TestBatch_AWriteThatIsRefused_LeavesTheOthers(t *testing.T) {
 		}
 		s.Do(ctx, ops)
 		for i, want := range []error{nil, kv.ErrTooLarge, kv.ErrTooLarge, kv.ErrTooLarge, kv.ErrNotStored, kv.ErrNotNumber, nil, nil} {
-			if err := ops[i].Result.Err; !errors.Is(err, want) {
-				t.Errorf("op %d, %v %s, ended in %v, want %v", i, ops[i].Kind, ops[i].Key, err, want)
-			}
+			proof.Is(t, ops[i].Result.Err, want)
 		}
 		if got := string(ops[7].Result.Value); got != "old" {
 			t.Errorf("the value is %.20q, want old", got)
@@ -155,9 +154,7 @@ func TestBatch_IncrementsPastTheLargestNumber_AreTakenBack(t *testing.T) {
 	ops := []kv.Op{kv.OpIncrement("k", 1), kv.OpIncrement("l", kv.MaxNumber), kv.OpAdd("m", nil)}
 	must(t, s.Do(ctx, ops))
 	for i, want := range []error{kv.ErrNotNumber, kv.ErrNotNumber, nil} {
-		if err := ops[i].Result.Err; !errors.Is(err, want) {
-			t.Errorf("op %d ended in %v, want %v", i, err, want)
-		}
+		proof.Is(t, ops[i].Result.Err, want)
 	}
 	for _, key := range []string{"k", "l"} {
 		if got := string(one(t, ctx, s, kv.OpGet(key)).Value); got != largest {
@@ -300,9 +297,7 @@ func TestPick_AFourthServer_TakesItsShareAndMovesNothingElse(t *testing.T) {
 }
 
 func TestPick_ServersInAnyOrder_PlaceAlike(t *testing.T) {
-	if diff := cmp.Diff(place("a:1", "b:1", "c:1"), place("c:1", "a:1", "b:1")); diff != "" {
-		t.Errorf("placement mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(place("a:1", "b:1", "c:1"), place("c:1", "a:1", "b:1")), "placement")
 }
 
 // The counts stand for the whole placement: a version of this package must find
@@ -313,7 +308,5 @@ func TestPick_PlacesKeysWhereItAlwaysHas(t *testing.T) {
 	for _, addr := range place("10.0.0.1:11211", "10.0.0.2:11211", "cache:11211") {
 		got[addr]++
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("keys per server mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got), "keys per server")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -243,9 +244,7 @@ func TestLosses_AreToldOnce(t *testing.T) {
 	}
 	must(t, accept(t, s))
 	one(t, t.Context(), s, kv.OpGet(onA), kv.ErrNotFound)
-	if diff := cmp.Diff([]string{"true 1 true", "true 1 false"}, told); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff([]string{"true 1 true", "true 1 false"}, told), "told")
 }
 
 func TestLooks_CostOneGetForEachConnection(t *testing.T) {

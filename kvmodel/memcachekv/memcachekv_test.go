@@ -83,9 +83,7 @@ func TestStore_Do_SendsTheGetsForAServerAsOneRequest(t *testing.T) {
 				t.Errorf("%s is %q, want %q", ops[i].Key, got, want)
 			}
 		}
-		if err := ops[101].Result.Err; !errors.Is(err, kv.ErrNotFound) {
-			t.Errorf("the absent key ended in %v", err)
-		}
+		proof.Is(t, ops[101].Result.Err, kv.ErrNotFound)
 		if a.Gets.Load() != 1 || b.Gets.Load() != 1 {
 			t.Errorf("the servers got %d and %d requests, want one each", a.Gets.Load(), b.Gets.Load())
 		}
@@ -123,9 +121,7 @@ func TestStore_Do_AServerThatIsDown_MakesExactlyItsKeysUnavailable(t *testing.T)
 		case op.Kind == kv.Get:
 			want = kv.ErrNotFound
 		}
-		if diff := cmp.Diff(want, op.Result.Err, cmpopts.EquateErrors()); diff != "" {
-			t.Errorf("%v %s of server %s (-want +got):\n%s", op.Kind, op.Key, s.addrOf(op.Key), diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, op.Result.Err, cmpopts.EquateErrors()), "%v %s of server %s", op.Kind, op.Key, s.addrOf(op.Key))
 	}
 	if failed == 0 || failed == len(ops) {
 		t.Errorf("%d of %d keys live on the server that is down, which tests nothing", failed, len(ops))

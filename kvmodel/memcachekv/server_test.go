@@ -242,13 +242,9 @@ func TestLink_Batch_WhatWasNotWrittenInFullIsUnavailable(t *testing.T) {
 	get := kv.OpGet("k")
 	l.batch(slices.Clone(ops), []*kv.Op{&get})
 	for i, want := range []error{kv.ErrUnclear, kv.ErrUnclear, kv.ErrUnavailable} {
-		if err := ops[i].Result.Err; !errors.Is(err, want) {
-			t.Errorf("add %d ended in %v, want %v", i, err, want)
-		}
+		proof.Is(t, ops[i].Result.Err, want)
 	}
-	if err := get.Result.Err; !errors.Is(err, kv.ErrUnavailable) {
-		t.Errorf("the get ended in %v, want ErrUnavailable", err)
-	}
+	proof.Is(t, get.Result.Err, kv.ErrUnavailable)
 }
 
 func wantTold(t *testing.T, found []kv.Finding, texts ...string) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -52,9 +53,7 @@ func wantKeys(t *testing.T, s *memkv.Store, want ...string) {
 	t.Helper()
 	got := s.Keys()
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("keys mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got), "keys")
 	if s.Len() != len(want) {
 		t.Errorf("Len is %d, want %d", s.Len(), len(want))
 	}
@@ -64,9 +63,7 @@ func TestOptions_MaxItems_TheLeastRecentlyUsedMakesRoom(t *testing.T) {
 	s := memkv.New(memkv.Options{MaxItems: 3})
 	set(s, "a", "b", "c")
 	_, _ = kv.GetAll(ctx, s, "a")
-	if err := errors.Join(set(s, "d", "e")...); err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, errors.Join(set(s, "d", "e")...))
 	wantKeys(t, s, "a", "d", "e")
 }
 
@@ -143,9 +140,7 @@ func TestStore_HoldsARecordOf1KiBInLittleMore(t *testing.T) {
 	before := heap()
 	value := make([]byte, 1024)
 	for i := range n {
-		if err := s.Do(ctx, []kv.Op{kv.OpSet(fmt.Sprint("r:Page:", i), value)}); err != nil {
-			t.Fatal(err)
-		}
+		proof.Must(t, s.Do(ctx, []kv.Op{kv.OpSet(fmt.Sprint("r:Page:", i), value)}))
 	}
 	each := (heap() - before) / n
 	t.Logf("%d bytes for each", each)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/kvmodel/nearkv"
@@ -127,9 +128,7 @@ func newClient(t *testing.T, s kv.Store, opts nearkv.Options) client {
 		opts.Bytes = 16 << 20
 	}
 	near, err := nearkv.New(s, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 	ctx, meter := kv.Metered(t.Context())
 	return client{kv.Near(kv.Count(near)), meter, ctx}
 }
@@ -161,8 +160,6 @@ func (c client) knows(t *testing.T, key, value string) {
 func do(t *testing.T, s kv.Store, op kv.Op) kv.Result {
 	t.Helper()
 	r, err := kv.One(context.Background(), s, op)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 	return r
 }

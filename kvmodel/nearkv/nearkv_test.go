@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -31,9 +32,7 @@ func TestStore_KeepsTheContract(t *testing.T) {
 				hubs[name] = &hub{Store: memkv.New(memkv.Options{Now: clock})}
 			}
 			near, err := nearkv.New(&kept{hub: hubs[name]}, nearkv.Options{Bytes: 16 << 20})
-			if err != nil {
-				t.Fatal(err)
-			}
+			proof.Must(t, err)
 			return near
 		},
 		Shared: true,
@@ -120,9 +119,7 @@ func TestStore_AProcessSeesItsOwnWritesAtOnce(t *testing.T) {
 			_, err := kv.One(c.ctx, s, kv.OpSet("k", []byte("8")))
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		proof.Must(t, err)
 		c.wantGet(t, "k", "8", 1)
 	})
 }
@@ -304,9 +301,7 @@ func TestStore_AClosedStoreAnswersNothing(t *testing.T) {
 	h := newHub()
 	c := newClient(t, h, nearkv.Options{})
 	c.knows(t, "k", "1")
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, c.Close())
 	if _, err := kv.One(c.ctx, c, kv.OpGet("k")); !errors.Is(err, kv.ErrUnavailable) {
 		t.Errorf("a get ended in %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -57,9 +58,7 @@ func TestLoss_OfRedis_IsKnownBeforeTheFirstAnswerAndUntilAccepted(t *testing.T) 
 				t.Errorf("a newcomer, who cannot know: %v, want ErrNotFound", r.Err)
 			}
 			lost(t, s, "k")
-			if diff := cmp.Diff([]string{p.Addr}, accept(t, s)); diff != "" {
-				t.Errorf("accepted servers (-want +got):\n%s", diff)
-			}
+			proof.NoDiff(t, cmp.Diff([]string{p.Addr}, accept(t, s)), "accepted servers")
 			if r := do(t, s, kv.OpGet("k")); !errors.Is(r.Err, kv.ErrNotFound) {
 				t.Errorf("after Accept: %v, want ErrNotFound", r.Err)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -121,9 +122,7 @@ func TestStore_ATripThatOnlySetsAddsAndDeletesRunsNoScript(t *testing.T) {
 	}
 	must(t, s.Do(within(t, time.Minute), ops))
 	for i, want := range []error{nil, kv.ErrExists, nil, kv.ErrNotFound, nil, nil, kv.ErrExists, nil} {
-		if err := ops[i].Result.Err; !errors.Is(err, want) {
-			t.Errorf("%v %s ended in %v, want %v", ops[i].Kind, ops[i].Key, err, want)
-		}
+		proof.Is(t, ops[i].Result.Err, want)
 	}
 	if stats := commands(t, p); !strings.Contains(stats, "cmdstat_exec:calls=1,") || strings.Contains(stats, "cmdstat_eval") {
 		t.Errorf("the trip was not one block:\n%s", stats)

@@ -2,7 +2,6 @@ package peers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -35,9 +34,7 @@ func TestPeers_AllGiveTheSameAnswers(t *testing.T) {
 			peer, err := kind.Open(t.Context(), at)
 			must(t, err)
 			defer peer.Close()
-			if diff := cmp.Diff(want, interview(t, peer)); diff != "" {
-				t.Errorf("answers mismatch (-want +got):\n%s", diff)
-			}
+			proof.NoDiff(t, cmp.Diff(want, interview(t, peer)), "answers")
 		})
 	}
 }
@@ -60,9 +57,7 @@ func interview(t *testing.T, p Peer) (all []said) {
 		must(t, p.View(ctx, 77))
 	}
 	must(t, p.Insert(ctx, &Page{Slug: "new", Title: "New", Body: "Body", Author: "a", Tags: []string{"x", "y", "z"}, UpdatedAt: time.Now().UTC()}))
-	if err := p.Insert(ctx, &Page{Slug: "new", Title: "Newer", Body: "Body", Author: "a", Tags: []string{"x"}, UpdatedAt: time.Now().UTC()}); !errors.Is(err, ErrTaken) {
-		t.Errorf("a slug was taken twice: %v", err)
-	}
+	proof.Is(t, p.Insert(ctx, &Page{Slug: "new", Title: "Newer", Body: "Body", Author: "a", Tags: []string{"x"}, UpdatedAt: time.Now().UTC()}), ErrTaken)
 	now := time.Now().UnixMicro()
 	for i := range int64(40) {
 		must(t, p.Visit(ctx, 3, Visit{Visitor: 500_000 + i%35, At: now + i}))

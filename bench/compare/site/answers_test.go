@@ -155,9 +155,7 @@ func TestNew_IsASiteOfSoManyRecordsAndTheSameEachTime(t *testing.T) {
 	if n := d.Users + len(d.Articles) + len(d.Follows) + len(d.Favorites) + len(d.Comments); n != 10_000 {
 		t.Errorf("%d records, want 10,000", n)
 	}
-	if diff := cmp.Diff(d, New(10_000)); diff != "" {
-		t.Errorf("mismatch (-first +second):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(d, New(10_000)), "mismatch (-first +second)")
 	for _, a := range d.Articles {
 		if a.Tags[0] == a.Tags[1] || a.Tags[1] == a.Tags[2] || a.Tags[0] == a.Tags[2] {
 			t.Fatalf("an article has a tag twice: %v", a.Tags)
@@ -263,9 +261,7 @@ func TestNewThreads_IsAForumOfSoManyRecordsAndTheSameEachTime(t *testing.T) {
 	if n := d.Users + len(d.Stories) + len(d.Comments) + len(d.Votes) + len(d.Saves) + len(d.Hides); n != 10_000 {
 		t.Errorf("%d records, want 10,000", n)
 	}
-	if diff := cmp.Diff(d, NewThreads(10_000)); diff != "" {
-		t.Errorf("mismatch (-first +second):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(d, NewThreads(10_000)), "mismatch (-first +second)")
 	deepest, depth := 0, make([]int, len(d.Comments))
 	for i, c := range d.Comments {
 		if c.Parent >= 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -22,9 +23,7 @@ func TestState_IsReadAsItWasWritten(t *testing.T) {
 		},
 		{Tokens: []string{"a"}, Stage: Entered, Own: map[string]string{"ByCode": "k\x00", "Newest": ""}, Losers: []string{"x"}},
 	} {
-		if diff := cmp.Diff(want, decode(want.encode()), all); diff != "" {
-			t.Errorf("mismatch (-want +got):\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, decode(want.encode()), all), "mismatch")
 	}
 }
 
@@ -34,12 +33,8 @@ func TestState_IsStoredAsItAlwaysWas(t *testing.T) {
 		Tokens: []string{"a"}, Number: 3, Stage: Entered, Reached: enumeration.Reached{Number: 7, Key: "k"},
 		Done: 1200, Total: 5000, Losers: []string{"x"}, More: 2, owner: "me", beat: 9,
 	}
-	if diff := cmp.Diff(want, decode(golden), cmp.AllowUnexported(State{})); diff != "" {
-		t.Errorf("mismatch (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(golden, want.encode()); diff != "" {
-		t.Errorf("encoded: mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, decode(golden), cmp.AllowUnexported(State{})), "mismatch")
+	proof.NoDiff(t, cmp.Diff(golden, want.encode()), "encoded:")
 }
 
 func TestState_OfAnItemThatIsBrokenIsNone(t *testing.T) {
@@ -87,9 +82,7 @@ func TestState_OfAnItemWithAFlippedBitIsNone(t *testing.T) {
 	for at := range 8 * len(st.encode()) {
 		data := st.encode()
 		data[at/8] ^= 1 << (at % 8)
-		if diff := cmp.Diff(State{}, decode(data), cmp.AllowUnexported(State{})); diff != "" {
-			t.Errorf("bit %d (-want +got):\n%s", at, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(State{}, decode(data), cmp.AllowUnexported(State{})), "bit %d", at)
 	}
 }
 
@@ -102,9 +95,7 @@ func TestLease_EndsOnceAnotherProcessHasTakenTheBuildOver(t *testing.T) {
 	}
 	a, b := process("a"), process("b")
 	mine, err := a.Claim(ctx, []string{"token"}, number)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 	st := mine.Found
 	st.Done = 100
 	if err := mine.Keep(ctx, s, st); err != nil {

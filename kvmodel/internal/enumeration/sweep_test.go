@@ -205,9 +205,7 @@ func sweep(t *testing.T, n int, powers kvtest.Powers) {
 	proof.Sweep(t, n, world, func(sim *kvtest.Sim) {
 		w := &town{since: map[string]int{}}
 		ctx, s := context.Background(), sim.Store()
-		if err := small(s).Begin(ctx); err != nil {
-			t.Fatal(err)
-		}
+		proof.Must(t, small(s).Begin(ctx))
 		for i, name := range []string{"p", "q"} {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
 			sim.Go(name, func(s kv.Store) { w.write(s, name, rng) })

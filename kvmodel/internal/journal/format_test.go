@@ -76,9 +76,7 @@ func TestFormat_WhatIsStoredReadsAsItAlwaysDid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			golden, err := hex.DecodeString(strings.ReplaceAll(form.golden, " ", ""))
 			must(t, err)
-			if diff := cmp.Diff(hex.EncodeToString(golden), hex.EncodeToString(form.encode())); diff != "" {
-				t.Errorf("encoded (-want +got)\n%s", diff)
-			}
+			proof.NoDiff(t, cmp.Diff(hex.EncodeToString(golden), hex.EncodeToString(form.encode())), "encoded")
 			got, err := form.decode(golden)
 			if diff := cmp.Diff(form.want, got, unexported); err != nil || diff != "" {
 				t.Errorf("decoded: %v (-want +got)\n%s", err, diff)
@@ -123,9 +121,7 @@ func TestLines_TheOthersOfADamagedOneAreRead(t *testing.T) {
 		if !errors.Is(err, codec.ErrCorrupt) {
 			t.Errorf("%s: got %v, want an ErrCorrupt", name, err)
 		}
-		if diff := cmp.Diff([]Line{other}, got, unexported); diff != "" {
-			t.Errorf("%s: lines (-want +got)\n%s", name, diff)
-		}
+		proof.NoDiff(t, cmp.Diff([]Line{other}, got, unexported), "%s: lines", name)
 	}
 }
 
@@ -137,9 +133,7 @@ func TestLine_CutAnywhereIsCorruptAndTheLinesBeforeItAreKept(t *testing.T) {
 		if !errors.Is(err, codec.ErrCorrupt) {
 			t.Errorf("cut at %d of %d: %v; want ErrCorrupt", n, len(data), err)
 		}
-		if diff := cmp.Diff([]Line{lineForm}, got, unexported); diff != "" {
-			t.Errorf("cut at %d of %d: lines (-want +got)\n%s", n, len(data), diff)
-		}
+		proof.NoDiff(t, cmp.Diff([]Line{lineForm}, got, unexported), "cut at %d of %d: lines", n, len(data))
 	}
 }
 
@@ -226,9 +220,7 @@ func TestMerge_LeavesOneLineForEachRecord(t *testing.T) {
 		{Model: "Work", ID: "a", Rev: 8},
 		{Model: "Note", ID: "a", Rev: FenceAlways, Touched: []envelope.Touched{places("ByTag", "z")}},
 	}
-	if diff := cmp.Diff(want, got, unexported); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got, unexported), "mismatch")
 }
 
 // Changes with abandoned work stay incomplete while the process lives.

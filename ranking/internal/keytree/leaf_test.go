@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/internal/frame"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -70,9 +71,7 @@ func TestLeaf_AnEntryCountsOnceItsRecordWasSeen(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, edited(c.before, c.edits...), entries); diff != "" {
-				t.Errorf("mismatch (-want +got):\n%s", diff)
-			}
+			proof.NoDiff(t, cmp.Diff(c.want, edited(c.before, c.edits...), entries), "mismatch")
 		})
 	}
 }
@@ -106,9 +105,7 @@ func TestLeaf_IsReadAsItWasWritten(t *testing.T) {
 		if err != nil || got.leaf == nil {
 			t.Fatal(name, got, err)
 		}
-		if diff := cmp.Diff(c.leaf, *got.leaf, entries, cmp.AllowUnexported(leaf{}, tally{})); diff != "" {
-			t.Errorf("%s: mismatch (-want +got):\n%s", name, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(c.leaf, *got.leaf, entries, cmp.AllowUnexported(leaf{}, tally{})), "%s", name)
 		if _, err := Show("rank:t:1:key0", value); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -125,9 +125,7 @@ func TestRouter_CountsScoresInAKindOfItsOwn(t *testing.T) {
 		if err != nil || got.router == nil || value[len(magic)] != c.kind {
 			t.Fatalf("%s: %q, %+v, %v", name, value, got, err)
 		}
-		if diff := cmp.Diff(c.router, *got.router, cmp.AllowUnexported(router{}, slot{}, tally{})); diff != "" {
-			t.Errorf("%s: mismatch (-want +got):\n%s", name, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(c.router, *got.router, cmp.AllowUnexported(router{}, slot{}, tally{})), "%s", name)
 	}
 }
 

@@ -140,9 +140,7 @@ func checkRanksOf(t *testing.T, r *ranking, m *model, want []string, down bool, 
 		}
 		shown, at = append(shown, l.Ranks(kind)...), l.Next
 	}
-	if diff := cmp.Diff(ranks, shown); diff != "" {
-		t.Errorf("ranks of pages, down %v, of kind %d: mismatch (-want +got):\n%s", down, kind, diff)
-	}
+	proof.NoDiff(t, cmp.Diff(ranks, shown), "ranks of pages, down %v, of kind %d:", down, kind)
 	for s := range first {
 		checkRankOf(t, r, m, s, down, kind)
 		next := FromInt(s.Int() + 1) // One that wraps around is one of others.
@@ -212,9 +210,7 @@ func checkPages(t *testing.T, r *ranking, want []string, down bool, n int) {
 		got = append(got, names(l.Members)...)
 		at, last = l.Next, l.Prev
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("pages of %d, down %v: mismatch (-want +got):\n%s", n, down, diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got), "pages of %d, down %v:", n, down)
 	for at = last; at != nil; {
 		l, err := r.Page(ctx, r.s, Between{}, down, at, n, Want{})
 		if err != nil {
@@ -477,9 +473,7 @@ func TestTree_TakesIDsOfEveryLengthAndOfAnyBytes(t *testing.T) {
 	for i, id := range ids {
 		r.set(t, kv.JoinText(id)[:min(MaxID, len(kv.JoinText(id)))], int64(i%5))
 	}
-	if err := r.change(strings.Repeat("x", MaxID+1), To(FromInt(0))); !errors.Is(err, kv.ErrTooLarge) {
-		t.Error("an id that is too long:", err)
-	}
+	proof.Is(t, r.change(strings.Repeat("x", MaxID+1), To(FromInt(0))), kv.ErrTooLarge)
 	report := r.checkInvariants(t)
 	all, err := pageThrough(r, true)
 	must(t, err)

@@ -46,13 +46,9 @@ func write(t testing.TB, l *Log, n int, synced bool) {
 		if !synced {
 			r.Durable = 0
 		}
-		if err := l.Append(&r); err != nil {
-			t.Fatal(err)
-		}
+		proof.Must(t, l.Append(&r))
 		if synced {
-			if err := l.Sync(); err != nil {
-				t.Fatal(err)
-			}
+			proof.Must(t, l.Sync())
 		}
 	}
 }
@@ -102,9 +98,7 @@ func TestLog_AnEndIsTheLast(t *testing.T) {
 	file := new(memory)
 	l := must(Create(file, header))
 	write(t, l, 3, true)
-	if err := l.Append(&Record{End: true}); err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, l.Append(&Record{End: true}))
 	l, seqs, ended, _, err := replay(t, file)
 	if err != nil || !ended || len(seqs) != 3 || l.Next() != 103 {
 		t.Errorf("%d records, ended %t, next %d, %v; want 3, ended, next 103", len(seqs), ended, l.Next(), err)
@@ -201,9 +195,7 @@ func TestLog_AnAppendOfUnknownFateIsStuck(t *testing.T) {
 		}
 		return len(data), full
 	}
-	if err := l.Append(&Record{Body: body(1)}); !errors.Is(err, ErrStuck) {
-		t.Errorf("Append returned %v, want ErrStuck", err)
-	}
+	proof.Is(t, l.Append(&Record{Body: body(1)}), ErrStuck)
 }
 
 func TestOpen_WhatIsNoLogIsNamed(t *testing.T) {
@@ -288,9 +280,7 @@ func TestWriter_ARecordThatCouldNotBeReadAgainIsNotWritten(t *testing.T) {
 	if err := w.Write(Record{Body: tooLarge}); err == nil {
 		t.Error("want an error")
 	}
-	if err := w.Write(Record{End: true}); err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, w.Write(Record{End: true}))
 	if n, err := read(buf.Bytes()); n != 0 || err != nil {
 		t.Errorf("it read %d records, error %v", n, err)
 	}
