@@ -66,13 +66,9 @@ func get(t *testing.T, url string) (status int, body string) {
 func wantPage(t *testing.T, url string, wantStatus int, wants ...string) {
 	t.Helper()
 	status, body := get(t, url)
-	if status != wantStatus {
-		t.Errorf("%s: want status %d, got %d", url, wantStatus, status)
-	}
+	proof.Equal(t, status, wantStatus, "%s: status", url)
 	for _, want := range wants {
-		if !strings.Contains(body, want) {
-			t.Errorf("%s: want %q on the page, got:\n%s", url, want, body)
-		}
+		proof.Contains(t, body, want)
 	}
 }
 
@@ -178,9 +174,7 @@ func TestRun_OnlyTheAdminLooksIntoTheDatabase(t *testing.T) {
 		resp, err := client.Get(url + "inspect/")
 		must(t, err)
 		resp.Body.Close()
-		if resp.StatusCode != status {
-			t.Errorf("want status %d, got %d", status, resp.StatusCode)
-		}
+		proof.Equal(t, resp.StatusCode, status, "status")
 	}
 	url, stop := start(t, "-store", store, "-demo", "0")
 	want(member(url, "ann", "00000000000000000000000001"), url, 403)
@@ -222,12 +216,8 @@ func TestContainerfile_StartsTheAppAndLetsDbFindItsStore(t *testing.T) {
 	if want := "0.0.0.0:" + onlyMatch(t, text, `(?m)^EXPOSE (\d+)$`); !set.secure || set.addr != want || set.data != onlyMatch(t, text, `(?m)^VOLUME (\S+)$`) {
 		t.Errorf("want it to serve behind TLS on %s with its data in the volume, got %+v", want, set)
 	}
-	if got := onlyMatch(t, text, `RINGTREE_STORE=(\S+)`); got != set.store {
-		t.Errorf("want db to open %s, got %s", set.store, got)
-	}
-	if args[0] != "/ashiato" {
-		t.Errorf("want the program that was built started, got %s", args[0])
-	}
+	proof.Equal(t, onlyMatch(t, text, `RINGTREE_STORE=(\S+)`), set.store, "db to open")
+	proof.Equal(t, args[0], "/ashiato", "program that was built started")
 }
 
 // look runs db on a store and fails unless it ends with code and says all of wants.
@@ -239,9 +229,7 @@ func look(t *testing.T, store string, code int, args string, wants ...string) {
 		t.Errorf("db %s: want exit code %d, got %d: %s", args, code, got, errs.String())
 	}
 	for _, want := range wants {
-		if !strings.Contains(out.String()+errs.String(), want) {
-			t.Errorf("db %s: want %q, got:\n%s%s", args, want, out.String(), errs.String())
-		}
+		proof.Contains(t, out.String()+errs.String(), want)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ringtree/ringtree/examples"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/timeline"
 )
@@ -125,7 +126,5 @@ func TestHit_OfNoRecordIsNoErrorAndARecordMadeLaterBeginsWithIt(t *testing.T) {
 	check(m.Photos.Create(ctx, &examples.Photo{ID: "sunset"}))
 	photo, err := m.Photos.Get(ctx, "sunset")
 	check(err)
-	if photo.Views != 1 {
-		t.Errorf("a photo that was created later begins with %d views", photo.Views)
-	}
+	proof.Equal(t, photo.Views, 1, "a photo that was created later begins with")
 }

@@ -33,9 +33,7 @@ func TestAllow_AtMostTimesInAWindowHoweverManyTryAtOnce(t *testing.T) {
 		})
 	}
 	running.Wait()
-	if allowed.Load() != 5 {
-		t.Errorf("want 5 allowed, got %d", allowed.Load())
-	}
+	proof.Equal(t, allowed.Load(), 5, "5 allowed")
 	if err := guard.Allow(t.Context(), store, noon.Add(time.Minute), try); err != nil {
 		t.Errorf("in the next window: %v", err)
 	}
@@ -59,9 +57,7 @@ func TestAllow_AStoreThatIsDownAllowsNothing(t *testing.T) {
 	store := memkv.New(memkv.Options{})
 	store.Close()
 	err := guard.Allow(t.Context(), store, noon, guard.Try{Limit: guard.Limit{What: "knock", Times: 5, Per: time.Minute}, Who: "ann"})
-	if !errors.Is(err, kv.ErrUnavailable) {
-		t.Errorf("want ErrUnavailable, got %v", err)
-	}
+	proof.Is(t, err, kv.ErrUnavailable)
 }
 
 func TestAllowSignIn_ManyTriesAtAnAddressLeaveOthersTheirs(t *testing.T) {
@@ -72,9 +68,7 @@ func TestAllowSignIn_ManyTriesAtAnAddressLeaveOthersTheirs(t *testing.T) {
 			allowed++
 		}
 	}
-	if allowed != 3*20 {
-		t.Errorf("want 60 of 300 tries allowed, got %d", allowed)
-	}
+	proof.Equal(t, allowed, 3*20, "60 of 300 tries allowed")
 	if err := guard.AllowSignIn(t.Context(), store, noon, "ann", "198.51.100.1"); err != nil {
 		t.Errorf("elsewhere: %v", err)
 	}
@@ -113,8 +107,6 @@ func TestAddress_IsThatOfACustomer(t *testing.T) {
 		if test.forwarded != "" {
 			r.Header.Set("X-Forwarded-For", test.forwarded)
 		}
-		if got := guard.Address(r, test.proxied); got != test.want {
-			t.Errorf("%s, forwarded for %q: want %s, got %s", test.peer, test.forwarded, test.want, got)
-		}
+		proof.Equal(t, guard.Address(r, test.proxied), test.want, "%s, forwarded for %q", test.peer, test.forwarded)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/guard"
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 func TestRoom_LeavesPlacesForOthers(t *testing.T) {
@@ -33,8 +34,6 @@ func TestLocal_IsNoAddressOfAnotherSite(t *testing.T) {
 		"/p/tea?a=b#c": "/p/tea?a=b#c", "": "/", "p": "/", "//evil.example": "/", `/\evil.example`: "/",
 		"https://evil.example/": "/", "javascript:alert(1)": "/", "/\t/evil.example": "/",
 	} {
-		if got := guard.Local(path); got != want {
-			t.Errorf("%q: want %q, got %q", path, want, got)
-		}
+		proof.Equal(t, guard.Local(path), want, "%q", path)
 	}
 }

@@ -95,15 +95,11 @@ func TestServer_ConnectionsThatHoldStill_LeaveRoomForVisitors(t *testing.T) {
 	}
 	l.await(301, 1+128+100) // Those being answered may not have been idle yet.
 	for i := range 20 {
-		if got := get(t, url); got != "hello" {
-			t.Errorf("visitor %d: got %q", i, got)
-		}
+		proof.Equal(t, get(t, url), "hello", "visitor %d", i)
 	}
 	l.await(321, 1+128)
 	answer <- true
-	if got := <-slow; got != "hello" {
-		t.Errorf("the one that was being answered got %q", got)
-	}
+	proof.Equal(t, <-slow, "hello", "the one that was being answered")
 }
 
 func get(t *testing.T, url string) string {

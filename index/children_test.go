@@ -90,9 +90,7 @@ func TestRecords_Delete_TakesTheChildrenAlongAfterTheReply(t *testing.T) {
 				t.Errorf("Delete took %d trips before its reply, want 2 at most", trips)
 			}
 			must(t, f.db.Flush(ctx))
-			if n := f.left(t); n != 8 {
-				t.Errorf("%d posts are left, want 8", n)
-			}
+			proof.Equal(t, f.left(t), 8, "posts are left")
 			if n, err := f.ByTopic.Of("gone").Count(ctx); n != 0 || err != nil {
 				t.Errorf("the list of the topic that is gone has %d posts, %v", n, err)
 			}
@@ -150,9 +148,7 @@ func TestRecords_Delete_AChildThatWasBeingMadeGoesToo(t *testing.T) {
 	must(t, f.db.Flush(ctx))
 	close(release)
 	must(t, <-made)
-	if n := f.left(t); n != 1 {
-		t.Errorf("%d posts are left, want the one that was made meanwhile", n)
-	}
+	proof.Equal(t, f.left(t), 1, "posts are left")
 	if all := f.db.Stats().Cascades; len(all) != 1 || all[0] != (kvmodel.Cascade{Model: "Topic", ID: "gone", Deleted: 3}) {
 		t.Errorf("cascades: %+v, want one, of 3 posts so far", all)
 	}
@@ -179,9 +175,7 @@ func TestRecords_Delete_ARecordThatHasMovedAwayStays(t *testing.T) {
 	if _, err := f.posts.Get(ctx, "gone0"); err != nil {
 		t.Errorf("the post that has moved: %v", err)
 	}
-	if n := f.left(t); n != 1 {
-		t.Errorf("%d posts are left, want 1", n)
-	}
+	proof.Equal(t, f.left(t), 1, "posts are left")
 }
 
 func TestRecords_Purge_WaitsForTheChildren(t *testing.T) {
@@ -192,9 +186,7 @@ func TestRecords_Purge_WaitsForTheChildren(t *testing.T) {
 			f.fill(t, "gone", 30)
 			err := f.topics.Purge(ctx, "gone")
 			if name == "plain" {
-				if !errors.Is(err, kvmodel.ErrNotYet) {
-					t.Errorf("the first Purge: %v, want ErrNotYet", err)
-				}
+				proof.Is(t, err, kvmodel.ErrNotYet)
 				clock.Advance(16 * time.Second)
 				err = f.topics.Purge(ctx, "gone")
 			}

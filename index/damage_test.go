@@ -144,7 +144,5 @@ func TestLists_OfNoRecordAreWholeAfterAmendAndARebuild(t *testing.T) {
 	}
 	wantError(t, b.ByAuthor.Window().Amend(ctx, mem, base, "ann"), kvmodel.ErrNeedsRebuild)
 	must(t, b.Rebuild(ctx))
-	if got := audit(); got != "[]" {
-		t.Errorf("after a rebuild: %s", got)
-	}
+	proof.Equal(t, audit(), "[]", "after a rebuild")
 }

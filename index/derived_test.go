@@ -67,9 +67,7 @@ func (m *mumbling) first() bool {
 
 func wantCount(t testing.TB, ctx context.Context, s kv.Store, want int64) {
 	t.Helper()
-	if n := counterOf(t, ctx, s, "go"); n != want {
-		t.Errorf("the counter says %d, want %d", n, want)
-	}
+	proof.Equal(t, counterOf(t, ctx, s, "go"), want, "the counter")
 }
 
 func TestDerivedCount_AnUnclearAdditionIsNoFailureAndComesOutRight(t *testing.T) {
@@ -91,9 +89,7 @@ func TestDerivedCount_AnUnclearAdditionIsNoFailureAndComesOutRight(t *testing.T)
 			t.Errorf("stats %+v, want nothing left and no other failure than before", s)
 		}
 		must(t, b.db.Close(ctx))
-		if heard != 1 {
-			t.Errorf("OnChange was called %d times for the change, want once", heard)
-		}
+		proof.Equal(t, heard, 1, "OnChange was called")
 	})
 }
 
@@ -230,13 +226,9 @@ func TestDerivedCount_AChangeThatLostAndGaveUpIsTakenBack(t *testing.T) {
 				want["sql"] = 1
 			}
 			for tag, n := range want {
-				if got := counterOf(t, ctx, mem, tag); got != n {
-					t.Errorf("%s has %d, want %d", tag, got, n)
-				}
+				proof.Equal(t, counterOf(t, ctx, mem, tag), n, "%s", tag)
 			}
-			if n := counterOf(t, ctx, mem, "kv"); n != 0 {
-				t.Errorf("kv has %d, want 0", n)
-			}
+			proof.Equal(t, counterOf(t, ctx, mem, "kv"), 0, "kv")
 		})
 	}
 }
@@ -302,9 +294,7 @@ func TestDerivedCount_WhatALostTryAddedIsTakenBackWhereTheRecordIsByThen(t *test
 		must(t, err)
 	})
 	f.tagTwice(t, ctx, func(b *book) error { b.Tags, b.N = []string{"kv"}, 9; return nil })
-	if n := counterOf(t, ctx, mem, "kv"); n != 1 {
-		t.Errorf("kv has %d, want 1", n)
-	}
+	proof.Equal(t, counterOf(t, ctx, mem, "kv"), 1, "kv")
 }
 
 // tearing carries out the additions to numbers in the trip of a commit, calls between, and carries
@@ -353,9 +343,7 @@ func TestDerivedCount_WhatATryAddedBeforeARecountIsCountedAgain(t *testing.T) {
 					want = map[string]int64{"go": 0, "kv": 2}
 				}
 				for tag, n := range want {
-					if got := counterOf(t, ctx, mem, tag); got != n {
-						t.Errorf("%s has %d, want %d", tag, got, n)
-					}
+					proof.Equal(t, counterOf(t, ctx, mem, tag), n, "%s", tag)
 				}
 			})
 		})
@@ -384,9 +372,7 @@ func TestDerivedCount_OneThatIsLostIsInDoubtAndCountedFromTheList(t *testing.T) 
 		must(t, other.Create(ctx, &book{ID: "y", Tags: []string{"go"}}))
 		time.Sleep(2 * time.Minute)
 		wantCount(t, ctx, mem, 5)
-		if n := f.db.Stats().InDoubt + other.db.Stats().InDoubt; n != 0 {
-			t.Errorf("%d counts are in doubt", n)
-		}
+		proof.Equal(t, f.db.Stats().InDoubt+other.db.Stats().InDoubt, 0, "counts are in doubt")
 	})
 }
 
@@ -399,18 +385,12 @@ func TestDerivedCount_IsSaidToBeInDoubtBeforeTheReply(t *testing.T) {
 		late.refuses.Store(true)
 		_, err := f.Update(ctx, "a", func(b *book) error { b.Tags = []string{"kv"}; return nil })
 		must(t, err)
-		if n := f.db.Stats().InDoubt; n != 2 {
-			t.Errorf("%d counts are in doubt, want 2", n)
-		}
+		proof.Equal(t, f.db.Stats().InDoubt, 2, "counts are in doubt")
 		late.refuses.Store(false)
 		time.Sleep(2 * time.Minute)
 		wantCount(t, ctx, mem, 0)
-		if n := counterOf(t, ctx, mem, "kv"); n != 1 {
-			t.Errorf("kv has %d, want 1", n)
-		}
-		if n := f.db.Stats().InDoubt; n != 0 {
-			t.Errorf("%d counts are in doubt, want none", n)
-		}
+		proof.Equal(t, counterOf(t, ctx, mem, "kv"), 1, "kv")
+		proof.Equal(t, f.db.Stats().InDoubt, 0, "counts are in doubt")
 	})
 }
 
@@ -430,8 +410,6 @@ func TestDerivedCount_DoesNotCountWhatNoRecordConfirms(t *testing.T) {
 		wantCount(t, ctx, mem, 2)
 		wantIDs(t, ctx, f.ByTags.Of("go"), "a", "x")
 		wantIDs(t, ctx, f.ByTags.Of("kv"), "b")
-		if n := f.db.Stats().InDoubt; n != 0 {
-			t.Errorf("%d counts are in doubt, want none", n)
-		}
+		proof.Equal(t, f.db.Stats().InDoubt, 0, "counts are in doubt")
 	})
 }

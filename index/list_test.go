@@ -190,9 +190,7 @@ func TestList_Page_ShowsEveryRecordOnceInBothDirections(t *testing.T) {
 				t.Fatalf("by %d (-want +got)\n%s", n, diff)
 			}
 			for i, p := range onward[:len(onward)-1] {
-				if len(p) != n {
-					t.Errorf("page %d has %d records, not %d", i, len(p), n)
-				}
+				proof.Equal(t, len(p), n, "page %d", i)
 			}
 			slices.Reverse(back)
 			if len(back) == len(onward) {
@@ -245,9 +243,7 @@ func TestList_Page_LeavesOutRecordsAndFillsUp(t *testing.T) {
 			}
 			cursor = p.Next
 		}
-		if len(seen) != 20 {
-			t.Errorf("%d records, want 20", len(seen))
-		}
+		proof.Equal(t, len(seen), 20, "records")
 	})
 }
 
@@ -535,9 +531,7 @@ func TestList_Numbered_IsAPageByItsNumber(t *testing.T) {
 					seen[p.ID] = true
 				}
 			}
-			if len(seen) != 23 {
-				t.Errorf("the pages have %d posts, want 23", len(seen))
-			}
+			proof.Equal(t, len(seen), 23, "the pages")
 			if _, err := f.ByTopic.Of("a").Numbered(ctx, 0, 10); !errors.Is(err, kvmodel.ErrInvalid) {
 				t.Errorf("page 0: %v, want ErrInvalid", err)
 			}

@@ -64,9 +64,7 @@ func TestSequenceOf_RecordsAreNumberedInTheirOrder(t *testing.T) {
 		for want := int64(1); want <= 5; want++ {
 			v := &ticket{Owner: "ann"}
 			must(t, ts.Create(ctx, v))
-			if v.ID != want {
-				t.Errorf("the id is %d, want %d", v.ID, want)
-			}
+			proof.Equal(t, v.ID, want, "the id")
 		}
 		must(t, ts.Delete(ctx, 5))
 		must(t, ts.Delete(ctx, 2))
@@ -221,9 +219,7 @@ func TestSequence_AHintThatIsNoNumberIsNotAsked(t *testing.T) {
 
 func wantError(t testing.TB, err, want error) {
 	t.Helper()
-	if !errors.Is(err, want) {
-		t.Errorf("got %.200v, want %v", err, want)
-	}
+	proof.Is(t, err, want)
 }
 
 func TestSweep_NumbersHaveNoGapAndNoTwoOwners(t *testing.T) {
@@ -270,9 +266,7 @@ func checkNumbers(sim *kvtest.Sim, acked map[int64]string) {
 	must(t, err)
 	for n := int64(1); n <= last+20; n++ {
 		_, err := kv.One(ctx, sim.Store(), kv.OpGet(fmt.Sprint("r:Ticket:", n)))
-		if there := err == nil; there != (n <= last) {
-			t.Errorf("the last number is %d, and %d is there: %v", last, n, there)
-		}
+		proof.Equal(t, err == nil, (n <= last), "the last number is %d, and %d is there", last, n)
 	}
 	for n, owner := range acked {
 		if v, err := ts.Get(ctx, n); err != nil || v.Owner != owner {
@@ -352,9 +346,7 @@ func TestSequenceOf_Rebuild_FindsWhatIsLeftBehindGaps(t *testing.T) {
 				loss.wantLast(t, "the process", last)
 				v := &ticket{Owner: "o1"}
 				must(t, ts.Create(ctx, v))
-				if v.ID != last+1 {
-					t.Errorf("the next number is %d, want %d", v.ID, last+1)
-				}
+				proof.Equal(t, v.ID, last+1, "the next number")
 			})
 		})
 	}
@@ -387,9 +379,7 @@ func (ts *tickets) wantLeft(t *testing.T, ctx context.Context, who string, left 
 		ids = append(ids, v.ID)
 		found, err := ts.ByEmail.Find(ctx, v.Email)
 		must(t, err)
-		if found.ID != v.ID {
-			t.Errorf("%s finds ticket %d by the value of %d", who, found.ID, v.ID)
-		}
+		proof.Equal(t, found.ID, v.ID, "%s finds ticket", who)
 	}
 	for n := range 2 {
 		for v, err := range ts.ByOwner.Of(fmt.Sprint("o", n)).All(ctx) {

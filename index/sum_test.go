@@ -11,6 +11,7 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -82,9 +83,7 @@ func TestSummed_FollowsEachChangeOfAValueAndOfItsTarget(t *testing.T) {
 		b := newBallots(open(t, s))
 		want := func(what, story string, want figures) {
 			t.Helper()
-			if got := figuresIn(t, ctx, b.db, mem, story); got != want {
-				t.Errorf("after %s the story %s has %v, want %v", what, story, got, want)
-			}
+			proof.Equal(t, figuresIn(t, ctx, b.db, mem, story), want, "after %s the story %s", what, story)
 		}
 		must(t, b.Create(ctx, &ballot{ID: "ann", Story: "x", Value: 1}))
 		must(t, b.Create(ctx, &ballot{ID: "bob", Story: "x", Value: -3}))
@@ -106,9 +105,7 @@ func TestSummed_FollowsEachChangeOfAValueAndOfItsTarget(t *testing.T) {
 		must(t, b.Delete(ctx, "ann"))
 		want("a deletion", "x", figures{})
 		err := b.Create(ctx, &ballot{ID: "eve", Story: "x", Value: index.MaxSummand + 1})
-		if !errors.Is(err, kvmodel.ErrInvalid) {
-			t.Errorf("a value that is too large: got %v, want an ErrInvalid", err)
-		}
+		proof.Is(t, err, kvmodel.ErrInvalid)
 		want("a value that is too large", "x", figures{})
 		must(t, b.db.Flush(ctx))
 		page, err := b.ByStory.Of("y").Page(ctx, "", 10)
@@ -142,9 +139,7 @@ func TestSummed_RebuildCorrectsTheSumAndTheNotes(t *testing.T) {
 				check := func(what string) {
 					t.Helper()
 					for story, want := range figuresOf(t, ctx, b) {
-						if got := figuresIn(t, ctx, b.db, mem, story); got != want {
-							t.Errorf("%s: the story %s has %v, want %v", what, story, got, want)
-						}
+						proof.Equal(t, figuresIn(t, ctx, b.db, mem, story), want, "%s: the story %s", what, story)
 					}
 				}
 				check("a sum was added")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -117,13 +118,9 @@ func TestTotal_ANumberThatTheStoreHasDroppedIsReadFromItsList(t *testing.T) {
 		l.want(t, ctx, 500)
 		mem.Evict("c:Leaf:count:7", "c:Leaf:count:63")
 		l.want(t, ctx, 500)
-		if n := l.db.Stats().InDoubt; n != 2 {
-			t.Errorf("%d counts are in doubt, want 2", n)
-		}
+		proof.Equal(t, l.db.Stats().InDoubt, 2, "counts are in doubt")
 		time.Sleep(2 * time.Minute)
-		if n := l.db.Stats().InDoubt; n != 0 {
-			t.Errorf("%d counts are in doubt", n)
-		}
+		proof.Equal(t, l.db.Stats().InDoubt, 0, "counts are in doubt")
 		if n := tripsOf(t, ctx, func(ctx context.Context) error { l.want(t, ctx, 500); return nil }); n > 2 {
 			t.Errorf("%d trips", n) // built may have to be read again
 		}
@@ -151,9 +148,7 @@ func TestTotal_AReaderThatMayNotWriteDoubtsNothing(t *testing.T) {
 	must(t, err)
 	reader := newLeaves(db)
 	reader.want(t, ctx, 300)
-	if n := db.Stats().InDoubt; n != 0 {
-		t.Errorf("%d counts are in doubt", n)
-	}
+	proof.Equal(t, db.Stats().InDoubt, 0, "counts are in doubt")
 	must(t, db.Close(ctx))
 }
 

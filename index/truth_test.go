@@ -158,9 +158,7 @@ func TestList_AFoldKeepsAnEntryWhoseChangeCommitsLater(t *testing.T) {
 			wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a", "b")
 			must(t, b.db.Flush(ctx))
 		}
-		if got := revOf(t, b, "b"); got != late.Rev {
-			t.Errorf("the record was fenced: it is at rev %d, not %d", got, late.Rev)
-		}
+		proof.Equal(t, revOf(t, b, "b"), late.Rev, "the record was fenced: it is at rev")
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -99,9 +100,7 @@ func TestCompact_TheFileIsSmallerAndHoldsTheSame(t *testing.T) {
 	must(t, s.Close())
 	before := sizeOf(t, path)
 	file(t, path, "compact", path, "--dry-run").want(t, 0, "dry run: ")
-	if got := sizeOf(t, path); got != before {
-		t.Errorf("a dry run has made %d bytes of %d", got, before)
-	}
+	proof.Equal(t, sizeOf(t, path), before, "a dry run has made")
 	file(t, path, "compact", "bolt:"+path).want(t, 0, path+": ")
 	if got := sizeOf(t, path); got > before/2 {
 		t.Errorf("of %d bytes %d are left", before, got)

@@ -195,9 +195,7 @@ func TestList_OfAnIndexByValueWantsOne(t *testing.T) {
 	must(t, err)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/index?index=Note.ByTags", nil))
-	if !strings.Contains(w.Body.String(), "Enter one below.") {
-		t.Errorf("the page does not say what is missing:\n%s", w.Body)
-	}
+	proof.Contains(t, w.Body.String(), "Enter one below.")
 }
 
 func TestGet_OfWhatIsNoIDSaysSo(t *testing.T) {

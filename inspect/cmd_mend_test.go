@@ -189,9 +189,7 @@ func TestCheck_OfAnIndexThatIsNotBuiltHasOneFault(t *testing.T) {
 		for _, args := range [][]string{{"check"}, {"check", "--repair"}} {
 			said := run(t, mem, args...)
 			for _, text := range []string{"Note.ByTitle is not built; 3 entries are missing there", "Note.ByTags is not built; 3 entries are missing there"} {
-				if !strings.Contains(said.out, text) {
-					t.Errorf("%s does not say %q", args[0], text)
-				}
+				proof.Contains(t, said.out, text)
 			}
 			if strings.Contains(said.out, "missing entry") {
 				t.Errorf("%s names what is missing beside that:\n%s", args[0], said.out)
@@ -266,9 +264,7 @@ func TestRecover_SaysBeforeEachStepWhatWillBeLostAndAsks(t *testing.T) {
 		said := runIn(t.Context(), on(s, "recover", "--yes"))
 		said.want(t, 0, "step 1: no loss to acknowledge", "step 2: list the surviving", "there is nothing to repair")
 		runIn(t.Context(), on(s, "recover", "--yes")).want(t, 0, "step 1: no loss", "step 2: all records are listed", "restart it")
-		if n := s.edition.Load(); n != 2 {
-			t.Errorf("edition %d, want the second", n)
-		}
+		proof.Equal(t, s.edition.Load(), 2, "edition")
 		runIn(t.Context(), on(s, "check")).want(t, 0, "all is well")
 	})
 }

@@ -157,13 +157,9 @@ func say(t testing.TB, args ...string) ran {
 
 func (r ran) want(t testing.TB, code int, texts ...string) {
 	t.Helper()
-	if r.code != code {
-		t.Errorf("exit code: want %d, got %d", code, r.code)
-	}
+	proof.Equal(t, r.code, code, "exit code")
 	for _, text := range texts {
-		if !strings.Contains(r.out+r.errs, text) {
-			t.Errorf("it does not say %q", text)
-		}
+		proof.Contains(t, r.out+r.errs, text)
 	}
 	if t.Failed() {
 		t.Logf("output:\n%s\nerrors:\n%s", r.out, r.errs)

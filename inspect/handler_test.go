@@ -15,6 +15,7 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -111,9 +112,7 @@ func (f faced) ask(method, path, secret string) *httptest.ResponseRecorder {
 func (f faced) want(t *testing.T, path string, status int, texts ...string) string {
 	t.Helper()
 	w := f.ask(http.MethodGet, path, faceSecret)
-	if w.Code != status {
-		t.Errorf("%s: want status %d, got %d", path, status, w.Code)
-	}
+	proof.Equal(t, w.Code, status, "%s: status", path)
 	body := w.Body.String()
 	for _, text := range texts {
 		if !strings.Contains(faceWords(body), text) && !strings.Contains(body, text) {
@@ -173,9 +172,7 @@ func TestHandler_OnlyReads(t *testing.T) {
 			}
 		}
 	}
-	if n := f.store.writes.Load() - before; n != 0 {
-		t.Errorf("the pages have written %d times", n)
-	}
+	proof.Equal(t, f.store.writes.Load()-before, 0, "the pages have written")
 }
 
 func TestHandler_EveryAnswerHasStrictHeaders(t *testing.T) {

@@ -81,9 +81,7 @@ func TestRun_TheStoreIsThatOfTheFlagOrOfTheEnvironment(t *testing.T) {
 		c.Args = strings.Fields(args)
 		runIn(t.Context(), c).want(t, 0)
 	}
-	if got := strings.Join(urls, " "); got != "of:environment of:flag of:flag" {
-		t.Errorf("opened %s", got)
-	}
+	proof.Equal(t, strings.Join(urls, " "), "of:environment of:flag of:flag", "opened")
 }
 
 func TestRun_AStoreThatIsDownIsNoticedWithinTwoSeconds(t *testing.T) {
@@ -193,9 +191,7 @@ func TestRun_AnOutputThatCannotBeWrittenIsNotWell(t *testing.T) {
 	must(t, err)
 	defer file.Close()
 	c.Stdout = file
-	if code := inspect.Run(t.Context(), c); code != 1 {
-		t.Errorf("exit code %d", code)
-	}
+	proof.Equal(t, inspect.Run(t.Context(), c), 1, "exit code")
 }
 
 func TestHelp_NamesEveryVerbAndEveryFlagOfOne(t *testing.T) {

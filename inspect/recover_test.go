@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/internal/proof"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -155,17 +156,13 @@ func TestRecover_BringsBackWhatIsLeftByOneOfTwoProcesses(t *testing.T) {
 		one.within(t, 3*time.Minute, inspect.Well)
 		two.within(t, 3*time.Minute, inspect.Well)
 		one.wantTitles(t, "tea", "milk")
-		if n := s.adds.Load(); n != 1 {
-			t.Errorf("want one process to rescue, got %d", n)
-		}
+		proof.Equal(t, s.adds.Load(), 1, "one process to rescue")
 		if _, err := kv.One(t.Context(), s.store, kv.OpGet(leaseKey)); err == nil {
 			t.Error("want the lease given back")
 		}
 	})
 	for _, want := range []string{"cache-1:11211", "counter Note.Views", "Note 2"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("want %q in the log, got:\n%s", want, text)
-		}
+		proof.Contains(t, text, want)
 	}
 }
 
@@ -212,7 +209,5 @@ func TestRecover_TheLeaseOfAnotherProcessStaysAndEndsTheRescue(t *testing.T) {
 		p.within(t, 10*time.Minute, inspect.Well) // Once that of the other process, which is dead, has ended.
 		p.wantTitles(t, "tea")
 	})
-	if !strings.Contains(text, "another process is recovering") {
-		t.Errorf("want the rescue ended, got:\n%s", text)
-	}
+	proof.Contains(t, text, "another process is recovering")
 }

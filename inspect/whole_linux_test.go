@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -37,8 +36,6 @@ func TestWriteWhole_AFileWhoseNameIsNotOnTheDiskIsAnError(t *testing.T) {
 	defer os.Chmod(dir, 0o755)
 	asNobody(func() {
 		err := writeWhole(filepath.Join(dir, "backup"), func(*os.File) error { return nil }, nil)
-		if !errors.Is(err, fs.ErrPermission) {
-			t.Errorf("want an fs.ErrPermission, since the directory cannot be synced, got %v", err)
-		}
+		proof.Is(t, err, fs.ErrPermission)
 	})
 }

@@ -53,9 +53,7 @@ func (v *views) wantViews(t testing.TB, ctx context.Context, want int64) {
 	t.Helper()
 	rec, err := v.Get(ctx, "a")
 	must(t, err)
-	if rec.Views != want {
-		t.Errorf("it has %d views, want %d", rec.Views, want)
-	}
+	proof.Equal(t, rec.Views, want, "it")
 }
 
 func touchesCounter(ops []kv.Op) bool {
@@ -108,9 +106,7 @@ func TestCounter_ADeletionDropsItInOneTripAfterTheReply(t *testing.T) {
 		})
 		must(t, v.Delete(ctx, "a"))
 		must(t, v.db.Flush(ctx))
-		if trips != 1 {
-			t.Errorf("after %d hits: %d trips for the counters, want 1", hits, trips)
-		}
+		proof.Equal(t, trips, 1, "after %d hits", hits)
 		must(t, v.db.Close(ctx))
 	}
 }

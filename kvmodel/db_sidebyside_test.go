@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -89,9 +90,7 @@ func TestSideBySide_SendsNothingMoreOnceAWorkHasFailed(t *testing.T) {
 		err := db.SideBySide(t.Context(), asks(db, "1", "2", "3", "4"), fails(db, before...), func(ctx context.Context) error {
 			return db.SideBySide(ctx, asks(db, "5", "6", "7", "8"), asks(db, "9"))
 		})
-		if !errors.Is(err, failed) {
-			t.Errorf("want the error of the work that failed by itself, got %v", err)
-		}
+		proof.Is(t, err, failed)
 		if len(s.trips) != len(before) {
 			t.Errorf("a work fails after %d trips: want no further one, got %q", len(before), s.trips)
 		}
@@ -163,9 +162,7 @@ func TestSideBySide_PanicsInTheCallersGoroutine(t *testing.T) {
 		t.Run(fmt.Sprint("local ", local), func(t *testing.T) {
 			db, _ := openLocal(t, local)
 			defer func() {
-				if got := recover(); got != "oh" {
-					t.Errorf("want the panic of the work, got %v", got)
-				}
+				proof.Equal(t, recover(), "oh", "panic of the work")
 			}()
 			_ = db.SideBySide(t.Context(), asks(db, "a"), func(context.Context) error { panic("oh") })
 			t.Error("want a panic")
@@ -194,9 +191,7 @@ func TestSideBySide_OnALocalStoreWorksRunInOrderUntilOneFails(t *testing.T) {
 	}
 	ctx, meter := kv.Metered(t.Context())
 	err := db.SideBySide(ctx, work("a", nil), work("b", failed), work("c", errors.New("of the third")))
-	if !errors.Is(err, failed) {
-		t.Errorf("want the error of the second work, got %v", err)
-	}
+	proof.Is(t, err, failed)
 	wantSame(t, []string{"a", "b"}, order, "works that ran")
 	if cost := meter.Cost(); cost.Trips != 1 || cost.Ops != 2 {
 		t.Errorf("counted %v, want a trip of 2 ops", cost)

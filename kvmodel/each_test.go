@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -144,9 +145,7 @@ func TestEach_GoesThroughNumberedRecords(t *testing.T) {
 		give := func(v *ticket) error { ids = append(ids, v.ID); return nil }
 		errEnough := errors.New("enough")
 		must(t, r.Each(ctx, kvmodel.Walk{}, give))
-		if len(ids) != 229 {
-			t.Errorf("got %d records, want 229", len(ids))
-		}
+		proof.Equal(t, len(ids), 229, "records")
 		err := r.Each(ctx, kvmodel.Walk{Report: func(at string, _, _ int64) { to = at }}, func(v *ticket) error {
 			if v.ID > 150 {
 				return errEnough

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -84,9 +85,7 @@ func TestAll_AStoreThatFailsIsAnErrorAndNotTheEnd(t *testing.T) {
 			n++
 		}
 		wantErr(t, err, kv.ErrUnavailable)
-		if n != 1 {
-			t.Errorf("%d results, want the error alone", n)
-		}
+		proof.Equal(t, n, 1, "results")
 	})
 }
 
@@ -101,9 +100,7 @@ func TestAll_CanBeLeftEarly(t *testing.T) {
 			break
 		}
 	}
-	if n != 5 {
-		t.Errorf("%d records, want 5", n)
-	}
+	proof.Equal(t, n, 5, "records")
 }
 
 func TestEnumeration_SplitsAsItGrows(t *testing.T) {

@@ -268,9 +268,7 @@ func cost(t *testing.T, ctx context.Context, f func(ctx context.Context) error) 
 
 func wantErr(t testing.TB, err, want error) {
 	t.Helper()
-	if !errors.Is(err, want) {
-		t.Errorf("got error %v, want one that is %q", err, want)
-	}
+	proof.Is(t, err, want)
 }
 
 var must = proof.Must

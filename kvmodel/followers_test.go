@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/tally"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -84,9 +85,7 @@ func TestDerived_ARecountBeginsAgainIfAMemberHasTakenThePlaceOfAnother(t *testin
 		d.Over(list)
 		_, err := d.Recount(t.Context(), db.Store(), []string{"a"}, 5, func(string) error { return nil })
 		must(t, err)
-		if list.looks != 4 {
-			t.Errorf("it looked %d times, want 4: two rounds", list.looks)
-		}
+		proof.Equal(t, list.looks, 4, "it looked")
 		must(t, db.Close(t.Context()))
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -93,9 +92,7 @@ func TestFormat_AStoreOfALaterOneIsNeitherReadNorWritten(t *testing.T) {
 						wantErr(t, err, kvmodel.ErrUnknownFormat)
 						wantErr(t, err, kvmodel.ErrUnavailable)
 						for _, says := range []string{"format 2", "knows 1", "run a release", "docs/releases.md"} {
-							if !strings.Contains(fmt.Sprint(err), says) {
-								t.Errorf("%q does not say %q", err, says)
-							}
+							proof.Contains(t, fmt.Sprint(err), says)
 						}
 					}
 					must(t, p.db.Close(ctx))
@@ -226,9 +223,7 @@ func TestFormat_WithADamagedMarkerNothingIsReadOrWrittenUntilAccept(t *testing.T
 			p := start(t, s).ends(t)
 			err := do(ctx, p)
 			wantErr(t, err, kvmodel.ErrUnknownFormat)
-			if !strings.Contains(fmt.Sprint(err), marker) {
-				t.Errorf("%s: %q does not name %s", verb, err, marker)
-			}
+			proof.Contains(t, fmt.Sprint(err), marker)
 			_, err = p.db.Accept(ctx)
 			must(t, err)
 			wantSame(t, "1", marked(t, s), "the marker")

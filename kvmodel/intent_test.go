@@ -220,9 +220,7 @@ func TestIntent_APanicIsAFailure(t *testing.T) {
 		return nil
 	})
 	must(t, intent.Do(t.Context(), move{}))
-	if calls != 2 {
-		t.Errorf("%d calls, want a second one", calls)
-	}
+	proof.Equal(t, calls, 2, "calls")
 }
 
 func TestIntent_TooManyThatFailLetNoMoreBegin(t *testing.T) {
@@ -295,14 +293,10 @@ func TestIntent_AfterAnUnclearBegin_TheFunctionIsCalledOnlyWhenTheArgsAreInTheJo
 		})
 		wantErr(t, intent.Do(ctx, move{Amount: 1}), kvmodel.ErrUnclear)
 		wait(time.Minute)
-		if calls != 0 {
-			t.Errorf("%d calls before the args are in the journal, want none", calls)
-		}
+		proof.Equal(t, calls, 0, "calls before the args are in the journal")
 		s.set(nil)
 		wait(time.Minute)
-		if calls != 1 {
-			t.Errorf("%d calls, want one", calls)
-		}
+		proof.Equal(t, calls, 1, "calls")
 		must(t, db.Close(ctx))
 	})
 }
@@ -334,13 +328,9 @@ func TestIntent_WaitsForAProcessThatKnowsIt(t *testing.T) {
 		var got atomic.Int64
 		kvmodel.NewIntent(other, "move", func(_ context.Context, m move) error { got.Add(m.Amount); return nil })
 		time.Sleep(2 * time.Minute)
-		if got.Load() != 7 {
-			t.Errorf("moved %d, want 7", got.Load())
-		}
+		proof.Equal(t, got.Load(), 7, "moved")
 		time.Sleep(3 * time.Hour)
-		if got.Load() != 7 {
-			t.Errorf("moved %d in the end, want 7, once", got.Load())
-		}
+		proof.Equal(t, got.Load(), 7, "moved")
 		writers, err := other.Writers(ctx)
 		must(t, err)
 		if len(writers) != 0 {
@@ -626,9 +616,7 @@ func checkTransfers(sim *kvtest.Sim, all map[string]*transfers) {
 		}
 	}
 	for id, a := range accounts {
-		if a.Balance != want[id] {
-			t.Errorf("%s has %d, want %d", id, a.Balance, want[id])
-		}
+		proof.Equal(t, a.Balance, want[id], "%s", id)
 	}
 }
 

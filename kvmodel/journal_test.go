@@ -276,9 +276,7 @@ func TestJournal_LinesOfUnknownModelsAreLeftForOthersAndTheRestIsDoneOnce(t *tes
 			must(t, err)
 			n++
 		}
-		if n != 2 {
-			t.Errorf("%d edges, want 2", n)
-		}
+		proof.Equal(t, n, 2, "edges")
 	})
 }
 

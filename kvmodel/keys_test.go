@@ -19,9 +19,7 @@ import (
 func there[K comparable](t *testing.T, key kvmodel.KeyOf[K], want map[K]string) {
 	t.Helper()
 	for k, text := range want {
-		if got := key.Text(k); got != text {
-			t.Errorf("the text of %#v is %q, want %q", k, got, text)
-		}
+		proof.Equal(t, key.Text(k), text, "the text of %#v", k)
 		if got, err := key.Parse(text); err != nil || got != k {
 			t.Errorf("the text %q became %#v, %v; want %#v", text, got, err, k)
 		}
@@ -183,9 +181,7 @@ func TestNewID_Is26CharactersThatSortByTime(t *testing.T) {
 	for range 10_000 {
 		same[kv.NewID(begin)] = true
 	}
-	if len(same) != 10_000 {
-		t.Errorf("%d of 10,000 ids of one moment differ", len(same))
-	}
+	proof.Equal(t, len(same), 10_000, "of 10")
 }
 
 func TestIsID_KnowsWhatNewIDCannotReturn(t *testing.T) {

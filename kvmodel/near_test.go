@@ -120,9 +120,7 @@ func TestUpdate_WithoutAChangeRestsOnNothingThatIsKeptNear(t *testing.T) {
 func wantNote(t *testing.T, r *notes, id, want string) {
 	t.Helper()
 	if _, err := r.Update(t.Context(), id, func(n *note) error {
-		if n.Text != want {
-			t.Errorf("%s is %q, want %q", id, n.Text, want)
-		}
+		proof.Equal(t, n.Text, want, "%s", id)
 		return nil
 	}); err != nil {
 		t.Error(err)

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -167,9 +168,7 @@ func TestOnChange_IsNotCalledForTwoChangesOfARecordAtATime(t *testing.T) {
 			must(t, err)
 		}
 		must(t, r.DB().Flush(ctx))
-		if last.Load() != 10 {
-			t.Errorf("the last call saw change %d, want 10", last.Load())
-		}
+		proof.Equal(t, last.Load(), 10, "the last call saw change")
 	})
 }
 
@@ -278,9 +277,7 @@ func TestFlush_WaitsForWhatIsUnderWayAndSaysWhatIsLeft(t *testing.T) {
 			t.Errorf("error %q, want it to say how much is left", err)
 		}
 		must(t, p.db.Flush(ctx))
-		if done.Load() != 5 {
-			t.Errorf("%d handlers had ended, want 5", done.Load())
-		}
+		proof.Equal(t, done.Load(), 5, "handlers had ended")
 		broken.Store(true)
 		must(t, p.Create(ctx, &note{ID: "x", Text: "x"}))
 		err = p.db.Flush(ctx)

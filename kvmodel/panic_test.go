@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -76,9 +75,7 @@ func TestRepair_APanicInOneLineIsLoggedAndHoldsUpNoOther(t *testing.T) {
 				index := &frail{hurt: new(hurt), step: step}
 				next.Plug(index, func(plug.Host) {})
 				wait(time.Second)
-				if !strings.Contains(log.String(), want) {
-					t.Errorf("the log lacks %s:\n%s", want, log.String())
-				}
+				proof.Contains(t, log.String(), want)
 				wantSame(t, []string{"a", "c"}, index.set(true), "what was repaired beside the line that panics")
 				wait(15 * time.Second)
 				wantSame(t, []string{"a", "b", "c"}, index.set(true), "what was repaired at the next look")

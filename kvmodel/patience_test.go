@@ -95,9 +95,7 @@ func TestPatience_ACallOnAStoreThatHangsCostsOne(t *testing.T) {
 				a.hangs.Store(true)
 				start := time.Now()
 				err := call(context.Background(), r)
-				if took := time.Since(start); took != patience {
-					t.Errorf("it took %v, want %v", took, patience)
-				}
+				proof.Equal(t, time.Since(start), patience, "it")
 				if !kv.Failed(err) || errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("it ended in %v, want a failure that is not of the caller's deadline", err)
 				}
@@ -112,9 +110,7 @@ func TestPatience_TripsThatTakeLongShareOne(t *testing.T) {
 		a.takes.Store(int64(patience * 3 / 4))
 		start := time.Now()
 		err := r.Create(context.Background(), &note{ID: "b", Text: "b", Code: "b"})
-		if took := time.Since(start); took != patience {
-			t.Errorf("a Create took %v, want %v", took, patience)
-		}
+		proof.Equal(t, time.Since(start), patience, "a Create")
 		if !kv.Failed(err) {
 			t.Errorf("it ended in %v", err)
 		}
@@ -129,9 +125,7 @@ func TestPatience_ACallKeepsADeadlineOfItsOwn(t *testing.T) {
 			defer cancel()
 			start := time.Now()
 			err := r.Create(ctx, &note{ID: "b", Text: "b", Code: "b"})
-			if took := time.Since(start); took != limit {
-				t.Errorf("with %v it took %v", limit, took)
-			}
+			proof.Equal(t, time.Since(start), limit, "with")
 			wantErr(t, err, context.DeadlineExceeded)
 			a.hangs.Store(false)
 		})

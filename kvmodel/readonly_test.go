@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -183,8 +184,6 @@ func TestIntent_DoAfterCloseBeginsNothing(t *testing.T) {
 		must(t, intent.Do(ctx, move{}))
 		must(t, db.Close(ctx))
 		wantErr(t, intent.Do(ctx, move{}), kv.ErrUnavailable)
-		if calls != 1 {
-			t.Errorf("%d calls, want the one before Close", calls)
-		}
+		proof.Equal(t, calls, 1, "calls")
 	})
 }

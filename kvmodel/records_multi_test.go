@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -99,9 +100,7 @@ func TestItems_GoesThroughWhateverWrapsThem(t *testing.T) {
 	wantFailed(t, err, map[int]error{3: kv.ErrExists, 5: kv.ErrNotFound})
 	wantFailed(t, nil, nil)
 	for i := range kvmodel.Items(err) {
-		if i != 3 {
-			t.Errorf("Items went on to %d after its user had left", i)
-		}
+		proof.Equal(t, i, 3, "Items went on to")
 		break
 	}
 }
@@ -204,9 +203,7 @@ func TestRecords_Multi_APanicReachesItsCaller(t *testing.T) {
 		must(t, errors.Join(v.Create(ctx, &note{ID: "a", Text: "x"}), v.Create(ctx, &note{ID: "b", Text: "x"})))
 		func() {
 			defer func() {
-				if p := recover(); p != "lost my way" {
-					t.Errorf("recovered %v", p)
-				}
+				proof.Equal(t, recover(), "lost my way", "recovered")
 			}()
 			_, _ = v.UpdateMulti(ctx, []string{"a", "b"}, func(*note) error { panic("lost my way") })
 			t.Error("it returned")
@@ -281,9 +278,7 @@ func TestLoad_NamesRecordsThatFailByTheirPlaceInTheSequence(t *testing.T) {
 		vs[1050].Text = ""
 		want := map[int]error{1003: kv.ErrExists, 1050: kvmodel.ErrInvalid}
 		n, err := r.Load(ctx, copiesOf(vs, nil), kvmodel.LoadOptions{})
-		if n != 1000 {
-			t.Errorf("Load went through %d records, want the batch before the failures", n)
-		}
+		proof.Equal(t, n, 1000, "Load went through")
 		wantFailed(t, err, want)
 
 		got := map[int]error{}

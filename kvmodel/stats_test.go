@@ -169,9 +169,7 @@ func TestHTTPStatus_IsThatOfTheTableInTheDocs(t *testing.T) {
 			t.Errorf("%s is %d, want %d", row[1], got, want)
 		}
 	}
-	if len(rows) != len(named) {
-		t.Errorf("the page has %d errors, the test %d", len(rows), len(named))
-	}
+	proof.Equal(t, len(rows), len(named), "the page")
 }
 
 func TestHTTPStatus_OfJoinedErrorsTheGravestCounts(t *testing.T) {
@@ -188,9 +186,7 @@ func TestHTTPStatus_OfJoinedErrorsTheGravestCounts(t *testing.T) {
 		{fmt.Errorf("%w: %w", kv.ErrUnclear, context.DeadlineExceeded), 503},
 		{context.Canceled, 503},
 	} {
-		if got := kvmodel.HTTPStatus(c.err); got != c.want {
-			t.Errorf("%v is %d, want %d", c.err, got, c.want)
-		}
+		proof.Equal(t, kvmodel.HTTPStatus(c.err), c.want, "%v", c.err)
 	}
 }
 
@@ -272,9 +268,7 @@ func TestRebuild_NamesTheProcessThatItWaitsForByWhereItRuns(t *testing.T) {
 
 func TestOpen_RefusesAReleaseWithALongName(t *testing.T) {
 	_, err := kvmodel.Open(memkv.New(memkv.Options{}), kvmodel.Release(strings.Repeat("x", 65)))
-	if !errors.Is(err, kvmodel.ErrInvalid) {
-		t.Errorf("want an ErrInvalid, got %v", err)
-	}
+	proof.Is(t, err, kvmodel.ErrInvalid)
 }
 
 func TestWriters_OneThatDiedIsRepairedOnceAnotherHasFinishedItsLines(t *testing.T) {

@@ -198,9 +198,7 @@ func TestTouch_WhatCannotBeIsRefused(t *testing.T) {
 		for _, id := range []string{"absent", "deleted", "expired", ""} {
 			err := l.Touch(ctx, id, soon)
 			wantErr(t, err, kv.ErrNotFound)
-			if !strings.Contains(fmt.Sprint(err), "Lease") {
-				t.Errorf("%v does not name the model", err)
-			}
+			proof.Contains(t, fmt.Sprint(err), "Lease")
 		}
 		for _, until := range []time.Time{{}, time.Now(), time.Now().Add(-time.Hour), time.Now().Add(kv.MaxTTL + time.Hour)} {
 			wantErr(t, l.Touch(ctx, "a", until), kvmodel.ErrInvalid)
@@ -551,9 +549,7 @@ func checkLeases(sim *kvtest.Sim, w *watchman) {
 	}
 	all := strings.Join(ids, " ")
 	page, err := l.Newest.Page(ctx, "", 20)
-	if got := leaseIDs(page.Items, err); got != all {
-		t.Errorf("the timeline shows %q, want %q", got, all)
-	}
+	proof.Equal(t, leaseIDs(page.Items, err), all, "the timeline")
 	for _, code := range sweepEmails {
 		v, err := l.ByCode.Find(ctx, code)
 		if err != nil && !errors.Is(err, kv.ErrNotFound) || err == nil && v.Code != code {

@@ -91,9 +91,7 @@ func checkCounted(t *testing.T, a *articles, counts map[string]int64) {
 	var got []int64
 	for i, p := range places {
 		got = append(got, p.Score)
-		if p.Score != counts[p.Item.ID] {
-			t.Errorf("%s stands at %d, but was counted %d times", p.Item.ID, p.Score, counts[p.Item.ID])
-		}
+		proof.Equal(t, p.Score, counts[p.Item.ID], "%s stands at", p.Item.ID)
 		if rank, err := a.TopViews.Rank(ctx, p.Item.ID); rank != i+1 || err != nil {
 			t.Errorf("%s has rank %d, %v; want %d", p.Item.ID, rank, err, i+1)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
@@ -22,9 +23,7 @@ func TestPlace_IsReadAsItWasWritten(t *testing.T) {
 		"!=_-8":                                  {score: keytree.FromWord("\xff\xef")},
 		"sea!invalid: NaN cannot be ranked":      {by: "sea", wrong: "invalid: NaN cannot be ranked"},
 	} {
-		if got := want.String(); got != text {
-			t.Errorf("%+v is written as %q, want %q", want, got, text)
-		}
+		proof.Equal(t, want.String(), text, "%+v is written", want)
 		if got, err := parsePlace(text); got != want || err != nil {
 			t.Errorf("%q is read as %+v, %v; want %+v", text, got, err, want)
 		}
@@ -53,9 +52,7 @@ func TestNote_IsReadAsItWasWritten(t *testing.T) {
 		if diff := cmp.Diff(c.note, got, cmp.AllowUnexported(note{}, keytree.Score{})); diff != "" || err != nil {
 			t.Errorf("%s: %v, mismatch (-want +got):\n%s", name, err, diff)
 		}
-		if len(text) != c.size {
-			t.Errorf("%s: %d bytes, want %d", name, len(text), c.size)
-		}
+		proof.Equal(t, len(text), c.size, "%s", name)
 	}
 }
 
@@ -75,8 +72,6 @@ func TestTies_EveryFormOfATreeIsOneOfABoard(t *testing.T) {
 func TestTotals_StopAtTheLimits(t *testing.T) {
 	const most, least = math.MaxInt64, math.MinInt64
 	for _, c := range [][3]int64{{most, 1, most}, {least, -1, least}, {most, -1, most - 1}, {least, most, -1}} {
-		if got := addUpTo(c[0], c[1]); got != c[2] {
-			t.Errorf("%d and %d are %d, want %d", c[0], c[1], got, c[2])
-		}
+		proof.Equal(t, addUpTo(c[0], c[1]), c[2], "%d and %d", c[0], c[1])
 	}
 }

@@ -298,7 +298,5 @@ func checkSeam(t *testing.T, a *articles) {
 			seen[p.Item.ID], last = true, p.Score
 		}
 	}
-	if len(seen) != 201 {
-		t.Errorf("the pages show %d of 201 records", len(seen))
-	}
+	proof.Equal(t, len(seen), 201, "the pages show")
 }

@@ -198,9 +198,7 @@ func (b *tiedBoard) pages(t *testing.T, n int) (ids []string, ranks []int) {
 		last = nil
 		for _, p := range table.Places {
 			last, ranks = append(last, p.Item.ID), append(ranks, p.Rank)
-			if p.Score != b.score(p.Item) {
-				t.Errorf("%s: %s is shown with %d, want %d", b.name, p.Item.ID, p.Score, b.score(p.Item))
-			}
+			proof.Equal(t, p.Score, b.score(p.Item), "%s: %s is shown with", b.name, p.Item.ID)
 		}
 		ids = append(ids, last...)
 		cursor, turn, length = table.Next, table.Prev, table.Len

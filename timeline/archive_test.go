@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -96,9 +97,7 @@ func TestWithArchive_GoesOnWhereTheRingEnds(t *testing.T) {
 				t.Errorf("of %d: mismatch (-want +got):\n%s", made, d)
 			}
 			for i, page := range pages[:len(pages)-1] {
-				if len(page.Items) != 5 {
-					t.Errorf("of %d: page %d has %d", made, i, len(page.Items))
-				}
+				proof.Equal(t, len(page.Items), 5, "of %d: page %d", made, i)
 			}
 		}
 	})
@@ -114,9 +113,7 @@ func asked[M timeline.Mark](t *testing.T, p *posts, mark func(id int64) M) M {
 	)
 	through(t, list, 20)
 	for _, m := range asked {
-		if d := cmp.Diff(asked[0], m); d != "" {
-			t.Errorf("the archive is asked for below different marks: %s", d)
-		}
+		proof.Equal(t, cmp.Diff(asked[0], m), "", "the archive is asked for below different marks")
 	}
 	return asked[0]
 }
@@ -310,9 +307,7 @@ func TestWithArchive_ShowsWhatBelongsInTheRingAndNothingElse(t *testing.T) {
 			t.Errorf("%d is not to be kept", p.ID)
 		}
 	}
-	if len(l.Items) != 3 {
-		t.Errorf("a page of 3 that is filtered has %d", len(l.Items))
-	}
+	proof.Equal(t, len(l.Items), 3, "a page of 3 that is filtered")
 }
 
 func TestWithArchive_RefusesBadCursorsAndSizes(t *testing.T) {

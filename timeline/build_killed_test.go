@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/timeline"
@@ -170,9 +171,7 @@ func wantAll(t *testing.T, r *timeline.Ring[tale], n int) {
 		times[v.ID]++
 	}
 	for id, n := range times {
-		if n != 1 {
-			t.Errorf("%s is shown %d times", id, n)
-		}
+		proof.Equal(t, n, 1, "%s is shown", id)
 	}
 	if len(times) != n {
 		t.Errorf("%d of %d are shown", len(times), n)

@@ -78,9 +78,7 @@ func TestRing_Pictures_ShowWhatEachSlotHolds(t *testing.T) {
 			}
 			entries += segment.Entries
 		}
-		if entries != 7 {
-			t.Errorf("the segments have %d entries, want 7", entries)
-		}
+		proof.Equal(t, entries, 7, "the segments")
 		if got.Head != 8 || got.Newest != 2 {
 			t.Errorf("the head is %d in segment %d, want 8 in 2", got.Head, got.Newest)
 		}

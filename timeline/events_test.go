@@ -66,9 +66,7 @@ func guests(t testing.TB, v *visits, owner string, n int) []string {
 	must(t, err)
 	all := []string{}
 	for _, visit := range latest {
-		if visit.Owner != owner {
-			t.Errorf("an event of %s among those of %s", visit.Owner, owner)
-		}
+		proof.Equal(t, visit.Owner, owner, "an event")
 		all = append(all, visit.Guest)
 	}
 	return all
@@ -197,9 +195,7 @@ func TestEvents_Push_RefusesBadEventsAndKeepsTheRest(t *testing.T) {
 			t.Error(err)
 		}
 		for _, text := range []string{"item 1: Visit: invalid: the event has no owner", "item 2: Visit: value too large"} {
-			if !strings.Contains(fmt.Sprint(err), text) {
-				t.Errorf("%v\nhas no %q", err, text)
-			}
+			proof.Contains(t, fmt.Sprint(err), text)
 		}
 		wantGuests(t, v, "ann", 5, "a")
 		wantGuests(t, v, "bob", 5)

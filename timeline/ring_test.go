@@ -253,9 +253,7 @@ func pagesThrough(t *testing.T, s kv.Store, shape timeline.Shape) {
 			t.Fatal(got, err, "at", i)
 		}
 	}
-	if i != made-size {
-		t.Errorf("All ends at %d, not %d", i, made-size)
-	}
+	proof.Equal(t, i, made-size, "All ends at")
 	first, last, err := p.newest.InUse(ctx)
 	if want := int64(made - size + 1); first != want || last != made || err != nil {
 		t.Errorf("in use: %d to %d, %v; want %d to %d", first, last, err, want, made)

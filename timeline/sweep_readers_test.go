@@ -135,9 +135,7 @@ func checkReaders(t *testing.T, name string, ring *timeline.Ring[brief], in map[
 	for _, n := range []int{1, 2, 5} {
 		checkPages(t, fmt.Sprint(name, " by ", n), ring, shown, n)
 	}
-	if n := filled(t, ring); n != len(shown) {
-		t.Errorf("%s: the pictures have %d records, want %d", name, n, len(shown))
-	}
+	proof.Equal(t, filled(t, ring), len(shown), "%s: the pictures", name)
 	head, err := ring.Head(ctx)
 	must(t, err)
 	if n, err := ring.Since(ctx, head); n != 0 || err != nil {

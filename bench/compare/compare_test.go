@@ -55,9 +55,7 @@ func TestRun_MeasuresPeersInTurnsAndKeepsTheResults(t *testing.T) {
 	}
 	proof.NoDiff(t, cmp.Diff(want, got), "results")
 	for _, want := range []string{"in the page cache: bbolt ", ", load ", " us + 0, "} {
-		if !strings.Contains(said.String(), want) {
-			t.Errorf("want %q in:\n%s", want, &said)
-		}
+		proof.Contains(t, said.String(), want)
 	}
 }
 

@@ -108,9 +108,7 @@ func TestMove_IsWhatThePageSays(t *testing.T) {
 		t.Error("the page has no code")
 	}
 	for _, b := range blocks {
-		if !strings.Contains(code, plainly(b[1])) {
-			t.Errorf("this is not in the program:\n%s", b[1])
-		}
+		proof.Contains(t, code, plainly(b[1]))
 	}
 }
 

@@ -106,8 +106,6 @@ func TestPages_ShowTheFocus(t *testing.T) {
 		}
 		var hidden string
 		w.Eval("(() => { const e = document.activeElement, s = getComputedStyle(e); return parseFloat(s.outlineWidth) >= 2 && s.outlineStyle !== 'none' ? '' : e.outerHTML.slice(0, 80); })()", &hidden)
-		if hidden != "" {
-			t.Errorf("the focus is invisible on %s", hidden)
-		}
+		proof.Equal(t, hidden, "", "the focus is invisible on")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 // payloads become scripts if a page fails to escape them.
@@ -125,15 +126,11 @@ func TestEveryAnswer_IsStrict(t *testing.T) {
 	nonces, scripts := map[string]string{}, 0
 	for what, got := range all {
 		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "X-Frame-Options": "DENY"} {
-			if value := got.header.Get(name); value != want {
-				t.Errorf("%s: want %s: %s, got %q", what, name, want, value)
-			}
+			proof.Equal(t, got.header.Get(name), want, "%s: %s", what, name)
 		}
 		policy := got.header.Get("Content-Security-Policy")
 		for _, want := range []string{"default-src 'none'", "base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'", "style-src 'self'"} {
-			if !strings.Contains(policy, want) {
-				t.Errorf("%s: want %s in the policy, got %q", what, want, policy)
-			}
+			proof.Contains(t, policy, want)
 		}
 		if regexp.MustCompile(`unsafe|\*|https?:|blob:|(script|style)-src[^;]*data:`).MatchString(policy) {
 			t.Errorf("%s: a loose policy: %q", what, policy)

@@ -71,9 +71,7 @@ func TestLogIn_IsLimitedByTheAddressThatTheProxySaw(t *testing.T) {
 		if proxied {
 			want = http.StatusUnprocessableEntity
 		}
-		if got := try(52, "203.0.113.8"); got != want {
-			t.Errorf("proxied %v: from another address want %d, got %d", proxied, want, got)
-		}
+		proof.Equal(t, try(52, "203.0.113.8"), want, "proxied %v: from another address", proxied)
 	}
 }
 
@@ -103,8 +101,6 @@ func TestLive_LeavesPlacesForOthers(t *testing.T) {
 		resp, err := http.DefaultClient.Do(req)
 		must(t, err)
 		t.Cleanup(func() { resp.Body.Close() })
-		if resp.StatusCode != want {
-			t.Errorf("stream %d, at %s: want status %d, got %d", i, address, want, resp.StatusCode)
-		}
+		proof.Equal(t, resp.StatusCode, want, "stream %d, at %s: status", i, address)
 	}
 }

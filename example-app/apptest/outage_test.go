@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/example-app/demo"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvfault"
@@ -76,9 +77,7 @@ func TestOutage_IsReportedAndPasses(t *testing.T) {
 	store.mute.Store(false)
 	c.ann.want(c.ann.post("/write", draft...), http.StatusSeeOther)
 	c.settle()
-	if n := strings.Count(c.guest.get("/newest").body, ">Typed by hand<"); n != 1 {
-		t.Errorf("want one page of a form that was sent again, got %d", n)
-	}
+	proof.Equal(t, strings.Count(c.guest.get("/newest").body, ">Typed by hand<"), 1, "one page of a form that was sent again")
 }
 
 func TestPages_ShowTheRestWhileAPartIsBeingRebuilt(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/ringtree/ringtree/example-app/demo"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/proof/browser"
 	"github.com/ringtree/ringtree/kvmodel/kvfault"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -58,9 +58,7 @@ func TestScreenshots_ExistAndAreShown(t *testing.T) {
 	page, err := os.ReadFile(shotsPage)
 	must(t, err)
 	for _, s := range shots {
-		if !strings.Contains(string(page), "(screenshots/"+s.name+".png)") {
-			t.Errorf("%s does not show %s", shotsPage, s.name)
-		}
+		proof.Contains(t, string(page), "(screenshots/"+s.name+".png)")
 		info, err := os.Stat(filepath.Join(shotsFolder, s.name+".png"))
 		if err != nil {
 			t.Errorf("%v: make docs", err)

@@ -237,9 +237,7 @@ func conflict(t *testing.T, ann *walker) {
 	second.Follow("Edit page")
 	ann.send("Save page", "Text", "It fell in the first tab.")
 	second.send("Save page", "Text", "It fell in the second tab.")
-	if second.Status() != 409 {
-		t.Errorf("want a conflict, got status %d", second.Status())
-	}
+	proof.Equal(t, second.Status(), 409, "conflict, got status")
 	second.WantText("It fell in the first tab.", "It fell in the second tab.", "Nothing is lost")
 	second.Submit("Save")
 	ann.Reload()

@@ -36,9 +36,7 @@ func TestSite_Write_MakesAnAddressOfATitleInAnyScript(t *testing.T) {
 			strings.Repeat("茶碗 ", 40):  strings.Repeat("茶碗-", 19) + "茶碗",
 		} {
 			p := titled(t, s, m, title, "One cup.")
-			if p.Slug != want {
-				t.Errorf("%q: want %q, got %q", title, want, p.Slug)
-			}
+			proof.Equal(t, p.Slug, want, "%q", title)
 			if got, err := s.Read(t.Context(), "", strings.ToUpper(want), ""); err != nil || got.Page.ID != p.ID {
 				t.Errorf("%q in upper case: want the page, got %+v, %v", want, got, err)
 			}

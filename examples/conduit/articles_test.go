@@ -27,9 +27,7 @@ func TestArticle_OneWithATitleThatAnotherHasGetsASlugOfItsOwn(t *testing.T) {
 		for slug, want := range slugs {
 			x, err := s.Article(t.Context(), "", slug)
 			must(t, err)
-			if got := x.Title + " by " + x.Author.Username; got != want {
-				t.Errorf("%s is %s, want %s", slug, got, want)
-			}
+			proof.Equal(t, x.Title+" by "+x.Author.Username, want, "%s", slug)
 		}
 	})
 }
@@ -49,9 +47,7 @@ func TestUpdateArticle_ANewTitleMovesTheSlug(t *testing.T) {
 			t.Errorf("with the same title: %+v, %v", same, err)
 		}
 		s.flush()
-		if slug := s.publish("bob", "Tea"); slug != "tea" {
-			t.Errorf("the old slug is not free: %s", slug)
-		}
+		proof.Equal(t, s.publish("bob", "Tea"), "tea", "the old slug is not free")
 		title = "Tea"
 		x, err = s.UpdateArticle(ctx, ann, "green-tea", conduit.ArticleChange{Title: &title})
 		if err != nil || x.Slug == "tea" || x.Title != "Tea" {
@@ -77,9 +73,7 @@ func TestDeleteArticle_TakesCommentsAndFavoritesAlong(t *testing.T) {
 			s.lists("bob", f, ten, 1, "Coffee")
 		}
 		proof.NoDiff(t, cmp.Diff(map[string]int{"comments": 2, "favorites": 2}, s.left()), "left")
-		if slug := s.publish("bob", "Tea"); slug != "tea" {
-			t.Errorf("the slug is not free: %s", slug)
-		}
+		proof.Equal(t, s.publish("bob", "Tea"), "tea", "the slug is not free")
 		if all, err := s.Comments(ctx, "", "tea"); err != nil || len(all) != 0 {
 			t.Errorf("a new article at the slug has comments: %v, %v", all, err)
 		}

@@ -51,9 +51,7 @@ func TestMemory_AFirstStartTakes13TripsAndAnyOtherOne(t *testing.T) {
 	for _, want := range []int64{13, 1} {
 		m, trips := itemsOn(s)
 		must(t, m.Look(t.Context()))
-		if got := trips.Load(); got != want {
-			t.Errorf("%d trips, want %d", got, want)
-		}
+		proof.Equal(t, trips.Load(), want, "trips")
 	}
 }
 

@@ -129,9 +129,7 @@ func TestDial_WhereNothingListensFailsAtOnceWithOneTryAtATime(t *testing.T) {
 		if took := time.Since(start); took > 100*time.Millisecond {
 			t.Errorf("100 calls took %v", took)
 		}
-		if most := f.most.Load(); most != 1 {
-			t.Errorf("%d tries at once, want 1", most)
-		}
+		proof.Equal(t, f.most.Load(), 1, "tries at once")
 		wantHeard(t, heard(), "a:1: dial: connect: connection refused")
 
 		f.refuses.Store(false)
@@ -322,9 +320,7 @@ func TestIsLocal_OnlyOfThisMachine(t *testing.T) {
 		"localhost:6379": true, "127.0.0.1:6379": true, "[::1]:6379": true, "127.8.8.8": true,
 		"10.0.0.1:6379": false, "cache-1:11211": false, "[2001:db8::1]:6379": false, "": false,
 	} {
-		if got := IsLocal(addr); got != want {
-			t.Errorf("%q: want %v, got %v", addr, want, got)
-		}
+		proof.Equal(t, IsLocal(addr), want, "%q", addr)
 	}
 }
 

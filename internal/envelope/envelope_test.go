@@ -121,9 +121,7 @@ func TestEnvelope_HostileBytesAreCorruptAndCostNoMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var err error
 			took := allocated(func() { _, err = Decode(frame.Whole(data)) })
-			if !errors.Is(err, codec.ErrCorrupt) {
-				t.Errorf("got %v, want ErrCorrupt", err)
-			}
+			proof.Is(t, err, codec.ErrCorrupt)
 			if limit := memoryLimit(data); took > limit {
 				t.Errorf("%d bytes of input took %d bytes of memory, at most %d", len(data), took, limit)
 			}
@@ -156,9 +154,7 @@ func FuzzEnvelope(f *testing.F) {
 			t.Errorf("%d bytes of input took %d bytes of memory", len(data), took)
 		}
 		if err != nil {
-			if !errors.Is(err, codec.ErrCorrupt) {
-				t.Errorf("got %v, want ErrCorrupt", err)
-			}
+			proof.Is(t, err, codec.ErrCorrupt)
 			return
 		}
 		again, err := Decode(e.Encode(nil))

@@ -2,12 +2,12 @@ package memberlog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -88,9 +88,7 @@ func segments(t testing.TB, l *Logs) int {
 
 func wantErr(t testing.TB, err, want error) {
 	t.Helper()
-	if !errors.Is(err, want) {
-		t.Errorf("got %v, want %v", err, want)
-	}
+	proof.Is(t, err, want)
 }
 
 func entryOf(ctx context.Context, l *Logs, s kv.Store, place, id string) (Entry, error) {

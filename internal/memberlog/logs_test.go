@@ -112,9 +112,7 @@ func TestLogs_AHotListIsDividedFromTheFirstMember(t *testing.T) {
 		l, wait := prompt(s, DefaultLimits)
 		l.Hot = 4
 		want := fill(t, l, wait, 40)
-		if n := segments(t, l); n != 16 {
-			t.Errorf("%d segments, want 16", n)
-		}
+		proof.Equal(t, segments(t, l), 16, "segments")
 		proof.NoDiff(t, cmp.Diff(want, members(t, l)), "mismatch")
 	})
 }
@@ -313,9 +311,7 @@ func TestLogs_AFullSegmentIsReplacedByTheWriterThatMeetsIt(t *testing.T) {
 		for i := range n {
 			must(t, l.Write(ctx, s, place, Entry{ID: id(i), Rev: 1, In: true}))
 		}
-		if got := len(members(t, l)); got != n {
-			t.Errorf("%d members, want %d", got, n)
-		}
+		proof.Equal(t, len(members(t, l)), n, "members")
 		if segments(t, l) < 2 {
 			t.Error("it was never full")
 		}
@@ -330,9 +326,7 @@ func TestLogs_ASegmentFullToTheLastByteIsStillSealed(t *testing.T) {
 		_, err := kv.One(ctx, mem, kv.OpSet(l.key(place, name{}), value))
 		must(t, err)
 		must(t, l.Write(ctx, s, place, Entry{ID: "one more", Rev: 1, In: true}))
-		if got := len(members(t, l)); got != n+1 {
-			t.Errorf("%d members, want %d", got, n+1)
-		}
+		proof.Equal(t, len(members(t, l)), n+1, "members")
 	})
 }
 
@@ -381,9 +375,7 @@ func TestLogs_ARetiredFirstSegmentDoesNotGrowForever(t *testing.T) {
 	stranger, wait := prompt(s, small)
 	members(t, stranger)
 	wait()
-	if size() != len(retired) {
-		t.Errorf("it still has %d bytes after a reader has met it", size())
-	}
+	proof.Equal(t, size(), len(retired), "it still")
 }
 
 func TestLogs_LostKeysAreReportedAndNeverLookLikeAShorterList(t *testing.T) {

@@ -115,9 +115,7 @@ func TestLogs_Expect_IsForgottenOnlyAfterManyOthers(t *testing.T) {
 	for range maxExpected {
 		l.Expect("another", Entry{ID: "x", Rev: 2, At: 1})
 	}
-	if n := len(l.expected.of(place)); n != 1 {
-		t.Errorf("%d are remembered, want the last", n)
-	}
+	proof.Equal(t, len(l.expected.of(place)), 1, "are remembered")
 }
 
 func TestLogs_Expect_EntersAMemberThatNoSegmentHasYet(t *testing.T) {
@@ -175,9 +173,7 @@ func TestLogs_WritesThatMeetASealTogetherWaitForItTogetherAndReplaceItOnce(t *te
 			if cost := m.Cost(); cost.Trips > 30 {
 				t.Errorf("they cost %v", cost)
 			}
-			if copies != 1 {
-				t.Errorf("the segment was copied %d times", copies)
-			}
+			proof.Equal(t, copies, 1, "the segment was copied")
 			proof.NoDiff(t, cmp.Diff(want, members(t, l)), "mismatch")
 		})
 	})

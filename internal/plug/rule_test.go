@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/times"
 )
 
@@ -40,12 +41,8 @@ func TestJudge_FollowsItsTable(t *testing.T) {
 func TestAge_IsKnownWithoutALiveRecord(t *testing.T) {
 	at := time.UnixMilli(1_700_000_000_000)
 	entry := uint64(at.UnixMilli())
-	if age := plug.Age(entry, false, at.Add(time.Hour)); age != time.Hour {
-		t.Errorf("without a live record: %v", age)
-	}
-	if age := plug.Age(entry, true, at.Add(time.Hour)); age != 0 {
-		t.Errorf("with a live record: %v", age)
-	}
+	proof.Equal(t, plug.Age(entry, false, at.Add(time.Hour)), time.Hour, "without a live record")
+	proof.Equal(t, plug.Age(entry, true, at.Add(time.Hour)), 0, "with a live record")
 	if age := plug.Age(entry, false, at.Add(-time.Hour)); age > 0 {
 		t.Errorf("of an entry ahead of the clock: %v", age)
 	}

@@ -133,6 +133,27 @@ func Must(t testing.TB, err error) {
 	}
 }
 
+// Equal fails the test unless got is want.
+func Equal[V comparable](t testing.TB, got, want V, what string, args ...any) {
+	t.Helper()
+	if got == want {
+		return
+	}
+	verb := "%v"
+	if _, ok := any(got).(string); ok {
+		verb = "%q"
+	}
+	t.Errorf("%s: got "+verb+", want "+verb, fmt.Sprintf(what, args...), got, want)
+}
+
+// Contains fails the test unless text contains part.
+func Contains(t testing.TB, text, part string) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("want %q in\n%s", part, text)
+	}
+}
+
 // Is fails the test unless err is want.
 func Is(t testing.TB, err, want error) {
 	t.Helper()

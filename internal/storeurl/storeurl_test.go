@@ -38,8 +38,6 @@ func TestDistance_CountsEdits(t *testing.T) {
 		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"redis", "redis", 0},
 		{"redsi", "redis", 2}, {"rdis", "redis", 1}, {"bold", "bolt", 1}, {"kitten", "sitting", 3},
 	} {
-		if got := distance(test.a, test.b); got != test.want {
-			t.Errorf("distance(%q, %q): want %d, got %d", test.a, test.b, test.want, got)
-		}
+		proof.Equal(t, distance(test.a, test.b), test.want, "distance(%q, %q)", test.a, test.b)
 	}
 }

@@ -402,9 +402,7 @@ func fillTheDisk(t *testing.T, s *site, card string) {
 		for i := range written {
 			v, err := l.Works.Get(ctx, fmt.Sprint("full-", i))
 			must(t, err)
-			if v.Author != "ann" {
-				t.Errorf("work %d is by %q", i, v.Author)
-			}
+			proof.Equal(t, v.Author, "ann", "work %d is by", i)
 		}
 		s.sees(1, "no space left on device", "status")
 		s.leavesNothing("export", s.at("FILE"))

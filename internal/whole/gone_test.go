@@ -247,7 +247,5 @@ func TestDropModel_OneThatTheProgramHasIsInvalid(t *testing.T) {
 
 func wantIs(t *testing.T, err, want error) {
 	t.Helper()
-	if !errors.Is(err, want) {
-		t.Errorf("the error is %v, want %v", err, want)
-	}
+	proof.Is(t, err, want)
 }

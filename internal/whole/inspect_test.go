@@ -274,15 +274,11 @@ func TestInspect_ABitFlippedInAMembersOwnRecordIsFoundOnEveryBoard(t *testing.T)
 				harmed[key] = flipped
 				w.inspected(t, harmed, func(t *testing.T, l *whole.Library, _ *memkv.Store) {
 					found := checked(t, l)
-					if !strings.Contains(faultTexts(found.Faults), key) {
-						t.Errorf("bit %d of %s: found %s", bit, key, faultTexts(found.Faults))
-					}
+					proof.Contains(t, faultTexts(found.Faults), key)
 				})
 			}
 		}
-		if tried != 2 {
-			t.Errorf("%s: %d members have records of their own, want 2", board, tried)
-		}
+		proof.Equal(t, tried, 2, "%s", board)
 	}
 }
 

@@ -86,9 +86,7 @@ func (o *observed) check(t *testing.T) {
 		t.Error("a trip for", stray)
 	}
 	for w, n := range o.under {
-		if n != 0 {
-			t.Errorf("%v has not ended %d times", w, n)
-		}
+		proof.Equal(t, n, 0, "%v has not ended", w)
 	}
 	for w := range o.trips {
 		if o.begun[w] == 0 {

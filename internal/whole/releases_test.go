@@ -523,9 +523,7 @@ func TestReleases_ACounterOutlivesWhatAReleaseWithoutItDeletes(t *testing.T) {
 			t.Helper()
 			p, err := next.papers.Get(next.Context(), id)
 			next.must(err)
-			if p.Views != want {
-				t.Errorf("%s shows %d hits, want %d", id, p.Views, want)
-			}
+			proof.Equal(t, p.Views, want, "%s", id)
 		}
 		for _, id := range []string{"p003", "p005"} {
 			for next.all[id].Views < 4 {

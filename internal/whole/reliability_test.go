@@ -151,9 +151,7 @@ func TestReliability_ThePageHasEveryMatrixAndEveryLimit(t *testing.T) {
 		}
 	}
 	for cell := range faultLimits {
-		if !strings.Contains(limits, cell[0]) {
-			t.Errorf("the limits do not name the %s", cell[0])
-		}
+		proof.Contains(t, limits, cell[0])
 	}
 }
 

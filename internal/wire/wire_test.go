@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 func TestTexts_ReadAsTheyAlwaysDid(t *testing.T) {
@@ -43,7 +45,5 @@ func TestSetOf_LeavesTheTextsAlone(t *testing.T) {
 	texts := []string{"a", "b"}
 	set := SetOf(texts[:1])
 	set.Add("c")
-	if texts[1] != "b" {
-		t.Errorf("want b, got %s", texts[1])
-	}
+	proof.Equal(t, texts[1], "b", "b")
 }

@@ -74,14 +74,10 @@ func TestLatch_IsNotLostWhereTheQueueIsFull(t *testing.T) {
 		}
 		close(free)
 		synctest.Wait()
-		if calls != 1 {
-			t.Errorf("done %d times, want once", calls)
-		}
+		proof.Equal(t, calls, 1, "done")
 		l.Set()
 		synctest.Wait()
-		if calls != 2 {
-			t.Errorf("done %d times after it was set again, want 2", calls)
-		}
+		proof.Equal(t, calls, 2, "done")
 	})
 }
 
@@ -96,9 +92,7 @@ func TestLatch_IsDoneAgainIfItWasSetMeanwhile(t *testing.T) {
 		l.Set()
 		close(free)
 		synctest.Wait()
-		if calls != 2 {
-			t.Errorf("done %d times, want twice", calls)
-		}
+		proof.Equal(t, calls, 2, "done")
 	})
 }
 
@@ -193,15 +187,11 @@ func TestQueue_SurelyDoesAllThatItHasTaken(t *testing.T) {
 		if refused == 0 || refused == n {
 			t.Fatalf("%d of %d were refused", refused, n)
 		}
-		if got := q.Stats().Waiting; got != n-refused {
-			t.Errorf("%d wait, want all %d that were taken", got, n-refused)
-		}
+		proof.Equal(t, q.Stats().Waiting, n-refused, "wait")
 		away.Store(false)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if done := len(results); done != n-refused {
-			t.Errorf("%d were done, want all %d that were taken", done, n-refused)
-		}
+		proof.Equal(t, len(results), n-refused, "were done")
 		if err := q.Surely(t.Context(), func(context.Context) error { return nil }); err != nil {
 			t.Errorf("there is no room afterwards: %v", err)
 		}

@@ -107,9 +107,7 @@ func TestTree_HoldsWhatWasSet(t *testing.T) {
 			}
 		})
 		if fail := s.view(func(tr *tree) {
-			if n := tr.items.Stats().KeyN; n != 0 {
-				t.Errorf("seed %d: %d blocks without items", seed, n)
-			}
+			proof.Equal(t, tr.items.Stats().KeyN, 0, "seed %d", seed)
 		}); fail != nil {
 			t.Fatal(fail)
 		}

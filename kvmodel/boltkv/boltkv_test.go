@@ -47,9 +47,7 @@ func one(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 func wantErr(t testing.TB, err error, want ...error) {
 	t.Helper()
 	for _, w := range want {
-		if !errors.Is(err, w) {
-			t.Errorf("error is %v, want it to be %v", err, w)
-		}
+		proof.Is(t, err, w)
 	}
 }
 

@@ -66,9 +66,7 @@ func TestStore_Cache_NobodySeesWhatIsOlderThanACommit(t *testing.T) {
 								t.Error(err)
 							}
 							acknowledged[pair].Store(n)
-							if got := shownAtOnce(t, s, a)[0]; got != n {
-								t.Errorf("the writer of %d is shown %d", n, got)
-							}
+							proof.Equal(t, shownAtOnce(t, s, a)[0], n, "the writer")
 						}
 					}
 				})

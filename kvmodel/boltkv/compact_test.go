@@ -43,9 +43,7 @@ func TestCompact_SmallerFileHoldsTheSame(t *testing.T) {
 	if done.After*4 > done.Before {
 		t.Errorf("%d bytes became %d, want a quarter at most", done.Before, done.After)
 	}
-	if got := need(os.Stat(path)).Mode(); got != 0o640 {
-		t.Errorf("mode is %v, want that of before", got)
-	}
+	proof.Equal(t, need(os.Stat(path)).Mode(), 0o640, "mode")
 	s := openAt(t, path, Options{})
 	proof.NoDiff(t, cmp.Diff(kept, one(t, s, kv.OpGet(keyAt(0)))), "item")
 	wantGone(t, s, keyAt(1))

@@ -54,9 +54,7 @@ func TestStore_Keys_DamagedPagesAreCorruptAndAllOtherKeysAreListed(t *testing.T)
 		t.Errorf("the keys of an intact page are %v, %v", keys, err)
 	}
 	keys, err := listed(t, s, "")
-	if !errors.Is(err, codec.ErrCorrupt) {
-		t.Errorf("listing damaged pages returned %v", err)
-	}
+	proof.Is(t, err, codec.ErrCorrupt)
 	for i := range 1000 {
 		if key := keyAt(i); !keys[key] && !damaged[key] {
 			t.Errorf("%s is on an intact page, and is not listed", key)
@@ -84,9 +82,7 @@ func TestStore_Do_WritesToADamagedPageStayInTheLogAndAllOthersAreMoved(t *testin
 		if st := s.Stats(); st.Carried != 3 || st.Trouble != nil {
 			t.Errorf("want 3 items that stay in the log and no trouble, got %+v", st)
 		}
-		if got := string(one(t, s, kv.OpGet(keyAt(0))).Value); got != "new" {
-			t.Errorf("the key holds %q", got)
-		}
+		proof.Equal(t, string(one(t, s, kv.OpGet(keyAt(0))).Value), "new", "the key")
 		wantGone(t, s, keyAt(1))
 		wantGone(t, s, keyAt(2))
 		if err := s.Close(); err == nil || !strings.Contains(err.Error(), "3 items stay in its log") {

@@ -108,9 +108,7 @@ func TestStore_Sweep_SparesWhatWasWrittenAgain(t *testing.T) {
 	clock.Advance(time.Minute)
 	until(t, func() bool { return s.Stats().Swept == 2 })
 	for _, key := range []string{"k0", "k1", "k2", "k3"} {
-		if got := string(one(t, s, kv.OpGet(key)).Value); got != "kept" {
-			t.Errorf("%s holds %q", key, got)
-		}
+		proof.Equal(t, string(one(t, s, kv.OpGet(key)).Value), "kept", "%s", key)
 	}
 	wantGone(t, s, "k4")
 	wantGone(t, s, "k5")

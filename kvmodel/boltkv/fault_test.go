@@ -266,9 +266,7 @@ func TestStore_Periodic_NoWriterWaitsForASync(t *testing.T) {
 		set(t, s, "b")
 		set(t, s, "c") // From here on a commit wants to begin the next log.
 		time.Sleep(10 * s.limits.tick)
-		if disk.hung.Load() != 1 {
-			t.Errorf("%d syncs hang at the same time, want 1", disk.hung.Load())
-		}
+		proof.Equal(t, disk.hung.Load(), 1, "syncs hang at the same time")
 		if s.durable.Load() >= s.look().filling.seq {
 			t.Error("what is not synced counts as on the disk")
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -27,9 +28,7 @@ func TestFindings_SayWhatACrashTakesAndWhatIsFree(t *testing.T) {
 		s := need(Open(filepath.Join(dir, durability.String()), Options{Durability: durability}))
 		got := textOf(kv.PowersOf(s).Findings(t.Context()))
 		for _, text := range []string{want, dir, "it is not shipped"} {
-			if !strings.Contains(got, text) {
-				t.Errorf("want %q in\n%s", text, got)
-			}
+			proof.Contains(t, got, text)
 		}
 		closes(t, s)
 	}

@@ -282,9 +282,7 @@ func TestClose_CutsOffTheEndOfTheFileThatHasNoPages(t *testing.T) {
 	db := need(bolt.Open(path, 0, &bolt.Options{ReadOnly: true}))
 	var used int64
 	must(errors.Join(db.View(func(tx *bolt.Tx) error { used = tx.Size(); return nil }), db.Close()))
-	if got := need(os.Stat(path)).Size(); got != used {
-		t.Errorf("the file has %d bytes, and its pages %d", got, used)
-	}
+	proof.Equal(t, need(os.Stat(path)).Size(), used, "the file")
 	s = need(Open(path, Options{}))
 	must(errors.Join(s.Do(t.Context(), sets("more", 3000, 1000)), s.Close()))
 	if n, _ := fullness(path); n != 6000 {

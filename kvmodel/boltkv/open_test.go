@@ -66,9 +66,7 @@ func TestOpen_MakesTheFileAndItsDirectoryForThisUserAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "b", "store.db")
 	openAt(t, path, Options{})
 	for name, want := range map[string]fs.FileMode{filepath.Dir(path): 0o700 | fs.ModeDir, path: 0o600} {
-		if got := need(os.Stat(name)).Mode(); got != want {
-			t.Errorf("mode of %s is %v, want %v", filepath.Base(name), got, want)
-		}
+		proof.Equal(t, need(os.Stat(name)).Mode(), want, "mode of %s", filepath.Base(name))
 	}
 }
 
@@ -238,9 +236,7 @@ func TestStore_Do_DamagedItemIsCorruptAndAllElseWorks(t *testing.T) {
 	_ = s.Close() // The log stays: see TestStore_Do_WritesToADamagedPageStayInTheLog.
 	s = need(Open(path, Options{}))
 	for key, want := range map[string]string{keyAt(500): "new", keyAt(503): "swapped", "other": "new"} {
-		if got := string(one(t, s, kv.OpGet(key)).Value); got != want {
-			t.Errorf("%s holds %q after it was opened again, want %q", key, got, want)
-		}
+		proof.Equal(t, string(one(t, s, kv.OpGet(key)).Value), want, "%s", key)
 	}
 	one(t, s, kv.OpDelete(keyAt(500)))
 	wantGone(t, s, keyAt(500))
@@ -300,9 +296,7 @@ func TestClose_EndsReadingAhead(t *testing.T) {
 	<-begun
 	go func() { <-s.closing; close(closing) }()
 	closes(t, s)
-	if len(w.reads) != 1 {
-		t.Errorf("%d reads, want the one that was under way when the store was closed", len(w.reads))
-	}
+	proof.Equal(t, len(w.reads), 1, "reads")
 }
 
 func TestOpen_ReadsNoMoreAheadThanAMachineHasRoomFor(t *testing.T) {

@@ -120,9 +120,7 @@ func TestStore_Backup_DamageStaysAndIsCounted(t *testing.T) {
 	path := storeFile(t)
 	flip(path, keyAt(7))
 	again, found := restored(t, backup(t, openAt(t, path, Options{})), Options{})
-	if found.Damaged != 1 {
-		t.Errorf("%d items are damaged, want 1", found.Damaged)
-	}
+	proof.Equal(t, found.Damaged, 1, "items are damaged")
 	_, err := kv.One(t.Context(), again, kv.OpGet(keyAt(7)))
 	wantErr(t, err, codec.ErrCorrupt)
 	one(t, again, kv.OpGet(keyAt(8)))

@@ -17,6 +17,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/ringtree/ringtree/internal/bloom"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -177,9 +178,7 @@ func TestStore_Get_OfAnAbsentKeyDoesNotReadTheTree(t *testing.T) {
 	for i := range n {
 		one(t, s, kv.OpGet(keyAt(i)))
 	}
-	if got := reads.Load(); got != n {
-		t.Errorf("of %d gets of keys in the tree %d read it", n, got)
-	}
+	proof.Equal(t, reads.Load(), n, "of")
 }
 
 // Writers make and remove keys, so that filters are replaced while tables are moved. Each writer

@@ -139,9 +139,7 @@ func TestStore_Ship_ASnapshotThatTakesTooLongIsGivenUp(t *testing.T) {
 			t.Errorf("want an error that says so, got %v", err)
 		}
 		s.mu.RLock()
-		if len(s.holds) != 1 {
-			t.Errorf("logs are held %d times, want once", len(s.holds))
-		}
+		proof.Equal(t, len(s.holds), 1, "logs are held")
 		s.mu.RUnlock()
 		close(deaf)
 		end()

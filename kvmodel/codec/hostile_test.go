@@ -124,9 +124,7 @@ func TestKitchen_DecodeMsgpack_HostileBytesThroughMsgpackV5AreErrors(t *testing.
 				}
 				return
 			}
-			if !errors.Is(err, codec.ErrCorrupt) {
-				t.Errorf("want ErrCorrupt, got %v", err)
-			}
+			proof.Is(t, err, codec.ErrCorrupt)
 		})
 	}
 }
@@ -147,9 +145,7 @@ func TestModel_Unmarshal_DeepNestingIsCorrupt(t *testing.T) {
 				t.Errorf("want ErrCorrupt for depth, got %v", err)
 			}
 			err = new(sample.Kitchen).DecodeMsgpack(msgpack.NewDecoder(bytes.NewReader(data)))
-			if !errors.Is(err, codec.ErrCorrupt) {
-				t.Errorf("by msgpack: want ErrCorrupt, got %v", err)
-			}
+			proof.Is(t, err, codec.ErrCorrupt)
 		})
 	}
 }
@@ -237,9 +233,7 @@ func TestKitchen_DecodeMsgpack_ReadsOneValueAfterAnotherFromAnyReader(t *testing
 		must(t, got.DecodeMsgpack(dec))
 		proof.NoDiff(t, cmp.Diff(newPage(), &got, exact), "page")
 	}
-	if err := new(sample.Page).DecodeMsgpack(dec); err != io.EOF {
-		t.Errorf("want io.EOF after the last value, got %v", err)
-	}
+	proof.Equal(t, new(sample.Page).DecodeMsgpack(dec), io.EOF, "io.EOF after the last value")
 }
 
 func TestKitchen_DecodeMsgpack_FailureOfTheReaderIsNotCorruption(t *testing.T) {
@@ -266,9 +260,7 @@ func (n *nest) Read(b []byte) (int, error) {
 
 func TestKitchen_DecodeMsgpack_EndlessNestingIsCorruptSoon(t *testing.T) {
 	err := new(sample.Page).DecodeMsgpack(msgpack.NewDecoder(new(nest)))
-	if !errors.Is(err, codec.ErrCorrupt) {
-		t.Errorf("want ErrCorrupt, got %v", err)
-	}
+	proof.Is(t, err, codec.ErrCorrupt)
 }
 
 func TestKitchen_DecodeMsgpack_LengthThatNeverArrivesTakesLittleMemory(t *testing.T) {

@@ -116,9 +116,7 @@ func TestModel_Unmarshal_FieldsLeftOutStayAsTheyAre(t *testing.T) {
 	if _, err := sample.Kitchens().Unmarshal(data, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Out != "out" {
-		t.Errorf("want out, got %q", got.Out)
-	}
+	proof.Equal(t, got.Out, "out", "out")
 }
 
 func TestModel_Unmarshal_TimesAreUTCWithoutClockReading(t *testing.T) {

@@ -144,9 +144,7 @@ func TestModel_Append_ReusedBufferNeedsNoAllocation(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if got != 0 {
-		t.Errorf("allocations: want 0, got %v", got)
-	}
+	proof.Equal(t, got, 0, "allocations: 0")
 }
 
 func TestModel_Unmarshal_PageNeedsAtMostEightAllocations(t *testing.T) {
@@ -165,9 +163,7 @@ func TestModel_Unmarshal_PageNeedsAtMostEightAllocations(t *testing.T) {
 
 func TestModel_Marshal_ResultIsJustItsSize(t *testing.T) {
 	data := marshalPage(t, newPage())
-	if cap(data) != len(data) {
-		t.Errorf("want capacity %d, got %d", len(data), cap(data))
-	}
+	proof.Equal(t, cap(data), len(data), "capacity")
 }
 
 func marshalPage(t testing.TB, page *sample.Page) []byte {

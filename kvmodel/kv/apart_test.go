@@ -179,9 +179,7 @@ func TestTogether_OnALocalStoreWorksRunInOrderAndAtOnce(t *testing.T) {
 		}
 	}
 	must(t, errors.Join(kv.Together(ctx, local{s}, work("a"), work("b"), work("c"))...))
-	if got := strings.Join(order, ""); got != "abc" {
-		t.Errorf("the works ran in the order %s, want abc", got)
-	}
+	proof.Equal(t, strings.Join(order, ""), "abc", "the works ran in the order")
 	want := [][]string{{"a1"}, {"a2"}, {"b1"}, {"b2"}, {"c1"}, {"c2"}}
 	proof.NoDiff(t, cmp.Diff(want, s.trips), "trips")
 }
@@ -242,9 +240,7 @@ func TestTogether_OnALocalStoreAWorkThatPanicsIsCounted(t *testing.T) {
 	ctx, meter := kv.Metered(t.Context())
 	s := kv.Count(memkv.New(memkv.Options{Local: true}))
 	defer func() {
-		if got := recover(); got != "own" {
-			t.Errorf("want the panic of the work, got %v", got)
-		}
+		proof.Equal(t, recover(), "own", "panic of the work")
 		if cost := meter.Cost(); cost.Trips != 2 || cost.Ops != 3 {
 			t.Errorf("counted %v, want 2 trips of 3 ops", cost)
 		}

@@ -26,9 +26,7 @@ func TestClass_Key_EscapesAndJoins(t *testing.T) {
 		{[]string{"50%", "#1"}, "page:50%25:%231"},
 		{[]string{"A.z_0~9-", "/"}, "page:A.z_0~9-:%2F"},
 	} {
-		if got := kv.NewClass("page", 2).Key(c.parts...); got != c.want {
-			t.Errorf("key of %q is %q, want %q", c.parts, got, c.want)
-		}
+		proof.Equal(t, kv.NewClass("page", 2).Key(c.parts...), c.want, "key of %q", c.parts)
 	}
 }
 
@@ -104,9 +102,7 @@ func TestFamily_SaysTheTextOfEachKeyThatIsNotHashed(t *testing.T) {
 			}
 		}
 	}
-	if got := kv.NewClass("r", 2).Family("Note").Text("r:Notes:a"); got != "" {
-		t.Errorf("a key of another family is of %q", got)
-	}
+	proof.Equal(t, kv.NewClass("r", 2).Family("Note").Text("r:Notes:a"), "", "a key of another family")
 }
 
 func TestClass_Key_StaysAsItIs(t *testing.T) {

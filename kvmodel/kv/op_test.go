@@ -111,9 +111,7 @@ func TestKind_String_IsTheWordOfTracesAndErrors(t *testing.T) {
 
 func TestKind_Writes_AllButGet(t *testing.T) {
 	for kind := kv.Get; kind <= kv.Increment; kind++ {
-		if kind.Writes() != (kind != kv.Get) {
-			t.Errorf("%v writes: %t", kind, kind.Writes())
-		}
+		proof.Equal(t, kind.Writes(), (kind != kv.Get), "%v writes", kind)
 	}
 }
 
@@ -132,9 +130,7 @@ func TestGetAll_IsOneTripInTheOrderOfItsKeys(t *testing.T) {
 		got = append(got, string(result.Value))
 	}
 	proof.NoDiff(t, cmp.Diff([]string{"3", "absent", "1", "3"}, got), "values")
-	if len(r.trips) != 1 {
-		t.Errorf("%d trips, want 1", len(r.trips))
-	}
+	proof.Equal(t, len(r.trips), 1, "trips")
 }
 
 func TestGetAll_WhatCouldNotBeAskedIsNoAbsence(t *testing.T) {
@@ -163,9 +159,7 @@ func TestNext_CountsFromTheFirst(t *testing.T) {
 			t.Errorf("call %d: %d, %v, want %d", i, got, err, want)
 		}
 	}
-	if len(r.trips) != 3+2 {
-		t.Errorf("%d trips, want 3 for the first and 1 for each other", len(r.trips))
-	}
+	proof.Equal(t, len(r.trips), 3+2, "trips")
 }
 
 func TestNext_LosesNothingToOneWhoCreatesTheKeyFirst(t *testing.T) {
@@ -260,9 +254,7 @@ func TestCheck_CountsTheGoodAndEmptiesResults(t *testing.T) {
 	for i := range ops {
 		ops[i].Result = old
 	}
-	if n := kv.Check(ops, kv.Powers{Unless: true}); n != 2 {
-		t.Errorf("%d good ops, want 2", n)
-	}
+	proof.Equal(t, kv.Check(ops, kv.Powers{Unless: true}), 2, "good ops")
 	for i := range ops {
 		if r := ops[i].Result; r.Value != nil || r.Version != 0 || r.Number != 0 || errors.Is(r.Err, kv.ErrLost) {
 			t.Errorf("op %d has %+v", i, r)
@@ -327,9 +319,7 @@ func TestRepeated_OnceATryWasUnclearTheAnswerIsNilOrErrUnclear(t *testing.T) {
 							t.Errorf("%v, want nil", err)
 						}
 					case first == nil:
-						if !errors.Is(err, last) {
-							t.Errorf("%v, want %v", err, last)
-						}
+						proof.Is(t, err, last)
 					case !errors.Is(err, kv.ErrUnclear):
 						t.Errorf("%v, want an ErrUnclear", err)
 					case last != errMute && errors.Is(err, last) || errors.Is(err, context.DeadlineExceeded):

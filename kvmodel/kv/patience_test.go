@@ -25,9 +25,7 @@ func TestPatient_TheTripsOfACallShareOnePatience(t *testing.T) {
 			cancel()
 		}
 		<-ctx.Done()
-		if took := time.Since(start); took != 5*time.Second {
-			t.Errorf("the call ended after %v, want 5s", took)
-		}
+		proof.Equal(t, time.Since(start), 5*time.Second, "the call ended after")
 		err := kv.Ended(ctx)
 		if errors.Is(err, context.DeadlineExceeded) || err == nil || !strings.Contains(err.Error(), "within 5s") {
 			t.Errorf("it ended with %v, want an error that names the patience", err)
@@ -96,9 +94,7 @@ func TestUnanswered_SaysHowManyMoreOpsFailedTheSameWay(t *testing.T) {
 	if want := `get "b": store unavailable (and 1 more op of the trip)`; err == nil || err.Error() != want {
 		t.Errorf("Unanswered = %v, want %s", err, want)
 	}
-	if !errors.Is(err, kv.ErrUnavailable) {
-		t.Errorf("%v is not an ErrUnavailable", err)
-	}
+	proof.Is(t, err, kv.ErrUnavailable)
 	if want := `get "b": store unavailable`; kv.Unanswered(ops[:2]).Error() != want {
 		t.Errorf("Unanswered of one = %v, want %s", kv.Unanswered(ops[:2]), want)
 	}

@@ -98,9 +98,7 @@ func TestTogether_GivesEachWorkItsOwnResultsAndErrors(t *testing.T) {
 	if !errors.Is(errs[0], kv.ErrExists) || errs[1] != nil || errs[2] != errOwn {
 		t.Errorf("errors %v, want exists, none and its own", errs)
 	}
-	if value != "v" {
-		t.Errorf("the second work read %q, want v", value)
-	}
+	proof.Equal(t, value, "v", "the second work read")
 }
 
 var errOwn = errors.New("own")
@@ -142,9 +140,7 @@ func TestTogether_AKeyThatSeveralReadIsReadOnce(t *testing.T) {
 		}
 	}
 	must(t, errors.Join(kv.Together(ctx, s, works...)...))
-	if got := meter.Cost().Ops - before; got != 1 {
-		t.Errorf("%d ops, want 1", got)
-	}
+	proof.Equal(t, meter.Cost().Ops-before, 1, "ops")
 	for i, v := range values {
 		if string(v) != "v" {
 			t.Errorf("value %d is %q", i, v)
@@ -213,9 +209,7 @@ func TestTogether_NothingIsAddedBehindASeal(t *testing.T) {
 			t.Errorf("append %d ended in %v", i, err)
 		}
 	}
-	if ops := meter.Cost().Ops - before; ops != 2 {
-		t.Errorf("it took %d ops, want 2", ops)
-	}
+	proof.Equal(t, meter.Cost().Ops-before, 2, "it")
 	if r, err := kv.One(ctx, s, kv.OpGet("log")); string(r.Value) != "0ab|" {
 		t.Errorf("the log is %q, %v", r.Value, err)
 	}
@@ -276,9 +270,7 @@ func TestTogether_WorksThatPauseDoSoAtTheSameTime(t *testing.T) {
 		}
 		began := time.Now()
 		must(t, errors.Join(kv.Together(ctx, s, paused(20*time.Millisecond), nested, gets(ctx, "c"))...))
-		if took := time.Since(began); took != 80*time.Millisecond {
-			t.Errorf("two rounds of pauses of up to 40ms took %v", took)
-		}
+		proof.Equal(t, time.Since(began), 80*time.Millisecond, "two rounds of pauses of up to 40ms")
 		want := [][]string{{"c"}, {"a"}, {"b"}}
 		proof.NoDiff(t, cmp.Diff(want, s.trips), "trips")
 	})

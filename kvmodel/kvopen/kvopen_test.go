@@ -147,9 +147,7 @@ func TestStore_WithoutItsEngineSaysWhatToLink(t *testing.T) {
 			continue
 		}
 		for _, want := range []string{`"github.com/ringtree/ringtree/` + test.path + `"`, test.engine, "all.Engines", "kvmodel/kvopen/all"} {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: want an error that says %q, got %q", test.url, want, err)
-			}
+			proof.Contains(t, err.Error(), want)
 		}
 		if strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: the error shows the password: %v", test.url, err)
@@ -170,9 +168,7 @@ func TestMissing_IsWhatTheEnginesOpen(t *testing.T) {
 			t.Errorf("engine %d opens %s, as %s: missing lacks that", i, s.Name, s.Form)
 		}
 	}
-	if len(names) != len(all.Engines) {
-		t.Errorf("missing has %d schemes, want %d", len(names), len(all.Engines))
-	}
+	proof.Equal(t, len(names), len(all.Engines), "missing")
 }
 
 func TestOpen_TakesEnginesAndOptionsSideBySide(t *testing.T) {

@@ -110,9 +110,7 @@ func TestEngine_WithAnOptionURLsHaveItUnlessTheyGiveIt(t *testing.T) {
 	for options, near := range map[string]bool{"": true, "?patience=1s": true, "?near=1MB": true, "?near=0": false} {
 		s, err := kvopen.Store(t.Context(), "redis://"+p.Addr+options, rediskv.Engine.With("near", "64MB"))
 		must(t, err)
-		if got := kv.PowersOf(s).Near; got != near {
-			t.Errorf("with the options %q it keeps what it reads: %v, want %v", options, got, near)
-		}
+		proof.Equal(t, kv.PowersOf(s).Near, near, "with the options %q it keeps what it reads", options)
 		must(t, s.Close())
 	}
 	s, err := kvopen.Store(t.Context(), "redis://"+p.Addr, rediskv.Engine)

@@ -3,7 +3,6 @@ package kvsession_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -111,9 +110,7 @@ var must = proof.Must
 
 func wantErr(t testing.TB, want, got error) {
 	t.Helper()
-	if !errors.Is(got, want) {
-		t.Errorf("want an error that is %q, got %v", want, got)
-	}
+	proof.Is(t, got, want)
 }
 
 type breaker struct {

@@ -139,9 +139,7 @@ func TestStore_Keys_RotateWithoutLosingASession(t *testing.T) {
 	if !v.sentCookie() || v.Values["a"] != 1 {
 		t.Errorf("with both keys: want the value and a new signature, got %v, cookie %v", v.Values["a"], v.sentCookie())
 	}
-	if got := b.values(t, keys(next))["a"]; got != 1 {
-		t.Errorf("newly signed cookie: want 1, got %v", got)
-	}
+	proof.Equal(t, b.values(t, keys(next))["a"], 1, "newly signed cookie: 1")
 	if v := old.mustOpen(t, keys(next)); !v.IsNew {
 		t.Error("a cookie signed with a key that is gone is still good")
 	}
@@ -155,9 +153,7 @@ func TestStore_Save_OfOneKeyTheLastSavedCounts(t *testing.T) {
 	must(t, one.save())
 	two.Values["k"] = "two"
 	must(t, two.save())
-	if got := b.values(t, s)["k"]; got != "two" {
-		t.Errorf("want two, got %v", got)
-	}
+	proof.Equal(t, b.values(t, s)["k"], "two", "two")
 	delete(three.Values, "k")
 	must(t, three.save())
 	if got, ok := b.values(t, s)["k"]; ok {
@@ -178,9 +174,7 @@ func TestStore_Save_TwiceInOneRequestKeepsWhatOthersSavedBetween(t *testing.T) {
 	must(t, v.save())
 	want := map[any]any{"a": 1, "b": []any{"changed in place"}, "other": false}
 	proof.NoDiff(t, cmp.Diff(want, b.values(t, s)), "values")
-	if n := len(v.cookies()); n != 1 {
-		t.Errorf("want one cookie in the response, got %d", n)
-	}
+	proof.Equal(t, len(v.cookies()), 1, "one cookie in the response")
 }
 
 func TestStore_Save_ALateOneNeverRevivesWhatHasEnded(t *testing.T) {
@@ -237,9 +231,7 @@ func TestStore_Save_ARequestUnderWayWithTheOldCookieDoesNotReplaceTheNewOne(t *t
 
 		time.Sleep(time.Minute)
 		slow.set(t, s, "b", 1)
-		if got := slow.values(t, s)["b"]; got != 1 {
-			t.Errorf("a minute later: want a session as any other, got %v", got)
-		}
+		proof.Equal(t, slow.values(t, s)["b"], 1, "a minute later: session as any other")
 	})
 }
 
@@ -316,14 +308,10 @@ func TestStore_Expiry_SlidesWithAWriteATenth(t *testing.T) {
 			}
 			if v.sentCookie() {
 				writes++
-				if b.cookie.MaxAge != int(10*day/time.Second) {
-					t.Errorf("want a cookie for ten days, got %d s", b.cookie.MaxAge)
-				}
+				proof.Equal(t, b.cookie.MaxAge, int(10*day/time.Second), "cookie for ten days")
 			}
 		}
-		if writes != 20 {
-			t.Errorf("20 days of use every half day: want 20 writes, got %d", writes)
-		}
+		proof.Equal(t, writes, 20, "20 days of use every half day: 20 writes")
 		time.Sleep(10*day + 2*time.Second)
 		if v := b.mustOpen(t, s); !v.IsNew {
 			t.Error("it outlives its idle time")
@@ -363,9 +351,7 @@ func TestStore_Expiry_MaxAgeOfASessionIsRemembered(t *testing.T) {
 		v.Values["a"], v.Options.MaxAge = 1, 3600
 		must(t, v.save())
 		v = b.mustOpen(t, s)
-		if v.Options.MaxAge != 3600 {
-			t.Errorf("want 3600, got %d", v.Options.MaxAge)
-		}
+		proof.Equal(t, v.Options.MaxAge, 3600, "3600")
 		v.Options.MaxAge = 0
 		must(t, v.save())
 		if b.cookie.MaxAge != 0 || !b.cookie.Expires.IsZero() {
@@ -375,9 +361,7 @@ func TestStore_Expiry_MaxAgeOfASessionIsRemembered(t *testing.T) {
 		v = b.mustOpen(t, s)
 		v.Options.MaxAge = 1 << 62
 		must(t, v.save())
-		if b.cookie.MaxAge != int(77*day/time.Second) {
-			t.Errorf("want the 77 days that are left of the lifetime, got %d s", b.cookie.MaxAge)
-		}
+		proof.Equal(t, b.cookie.MaxAge, int(77*day/time.Second), "77 days that are left of the lifetime")
 		v = b.mustOpen(t, s)
 		v.Options.MaxAge = 60
 		must(t, v.save())

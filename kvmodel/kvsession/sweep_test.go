@@ -247,9 +247,7 @@ func sweepPasswords(t *testing.T, powers kvtest.Powers) {
 			must(t, plain.RevokeAll(context.Background(), "jo"))
 		}
 		for _, b := range old {
-			if user := b.mustOpen(t, plain).user(); user != "" {
-				t.Errorf("a session that was begun with the old password is of %q", user)
-			}
+			proof.Equal(t, b.mustOpen(t, plain).user(), "", "a session that was begun with the old password")
 		}
 		b, err := signInWith(t, sim.Store(), "new")
 		if err != nil || b.mustOpen(t, plain).user() != "jo" {

@@ -205,9 +205,7 @@ func TestStore_SignInIf_CountsOnlyTheUsersOwnRevokeAll(t *testing.T) {
 	must(t, s.RevokeAll(t.Context(), "al"))
 	b := new(browser)
 	must(t, b.mustOpen(t, s).signInIf(g))
-	if user := b.mustOpen(t, s).user(); user != "jo" {
-		t.Errorf("want jo, got %q", user)
-	}
+	proof.Equal(t, b.mustOpen(t, s).user(), "jo", "jo")
 }
 
 // The mark of a RevokeAll is kept for an hour, so with an older Generation its absence shows

@@ -28,12 +28,8 @@ func TestBatch_AServerReadsItsWritesAndGetsAtOnce(t *testing.T) {
 	if reads := f.Reads.Load() - before; reads > 2 {
 		t.Errorf("the server has read %d times for one trip", reads)
 	}
-	if peak := f.Peak.Load(); peak != 1 {
-		t.Errorf("%d connections, want one", peak)
-	}
-	if got := string(one(t, t.Context(), s, kv.OpGet("k")).Value); got != "v+" {
-		t.Errorf("the value is %q, want v+", got)
-	}
+	proof.Equal(t, f.Peak.Load(), 1, "connections")
+	proof.Equal(t, string(one(t, t.Context(), s, kv.OpGet("k")).Value), "v+", "the value")
 	one(t, t.Context(), s, kv.OpGet("a0"), kv.ErrNotFound)
 }
 
@@ -70,9 +66,7 @@ func TestBatch_AnAnswerThatDoesNotFit_EndsTheConnection(t *testing.T) {
 				}
 			}
 			for range 3 {
-				if got := string(one(t, t.Context(), s, kv.OpGet("k")).Value); got != "v" {
-					t.Errorf("the value is %q afterwards, want v", got)
-				}
+				proof.Equal(t, string(one(t, t.Context(), s, kv.OpGet("k")).Value), "v", "the value")
 			}
 		})
 	}
@@ -94,9 +88,7 @@ func TestBatch_AnItemNobodyHasAskedFor_MakesAllGetsUnavailable(t *testing.T) {
 					t.Errorf("a get ended in %q, %v", r.Value, r.Err)
 				}
 			}
-			if got := string(one(t, t.Context(), s, kv.OpGet("k")).Value); got != "v" {
-				t.Errorf("the value is %q afterwards, want v", got)
-			}
+			proof.Equal(t, string(one(t, t.Context(), s, kv.OpGet("k")).Value), "v", "the value")
 		})
 	}
 }
@@ -139,9 +131,7 @@ func TestBatch_AWriteThatIsRefused_LeavesTheOthers(t *testing.T) {
 		for i, want := range []error{nil, kv.ErrTooLarge, kv.ErrTooLarge, kv.ErrTooLarge, kv.ErrNotStored, kv.ErrNotNumber, nil, nil} {
 			proof.Is(t, ops[i].Result.Err, want)
 		}
-		if got := string(ops[7].Result.Value); got != "old" {
-			t.Errorf("the value is %.20q, want old", got)
-		}
+		proof.Equal(t, string(ops[7].Result.Value), "old", "the value")
 	})
 }
 
@@ -157,9 +147,7 @@ func TestBatch_IncrementsPastTheLargestNumber_AreTakenBack(t *testing.T) {
 		proof.Is(t, ops[i].Result.Err, want)
 	}
 	for _, key := range []string{"k", "l"} {
-		if got := string(one(t, ctx, s, kv.OpGet(key)).Value); got != largest {
-			t.Errorf("%s is %s, want %s", key, got, largest)
-		}
+		proof.Equal(t, string(one(t, ctx, s, kv.OpGet(key)).Value), largest, "%s", key)
 	}
 }
 
@@ -188,9 +176,7 @@ func TestBatch_LargerThanAnyBuffer_IsCarriedOut(t *testing.T) {
 	results, err := kv.GetAll(ctx, s, keys...)
 	must(t, err)
 	for i, r := range results {
-		if len(r.Value) != 2000+i {
-			t.Errorf("%s has %d bytes, want %d", keys[i], len(r.Value), 2000+i)
-		}
+		proof.Equal(t, len(r.Value), 2000+i, "%s", keys[i])
 	}
 }
 
@@ -236,9 +222,7 @@ func TestDecode_DropsThePaddingOfANumberOnly(t *testing.T) {
 		" ":      " ",
 		"9\t":    "9\t",
 	} {
-		if got := string(decode([]byte(stored), 0)); got != want {
-			t.Errorf("%q is read as %q, want %q", stored, got, want)
-		}
+		proof.Equal(t, string(decode([]byte(stored), 0)), want, "%q is read", stored)
 	}
 }
 
@@ -257,9 +241,7 @@ func TestExpiry_IsNeverEarlyAndAtMostTwoSecondsLate(t *testing.T) {
 		347_483_646*time.Second + 1:   0,
 		347_483_647*time.Second + day: 0,
 	} {
-		if got := expiry(ttl, now); got != want {
-			t.Errorf("expiry of %v is %d, want %d", ttl, got, want)
-		}
+		proof.Equal(t, expiry(ttl, now), want, "expiry of %v", ttl)
 	}
 }
 
@@ -287,9 +269,7 @@ func TestPick_AFourthServer_TakesItsShareAndMovesNothingElse(t *testing.T) {
 			continue
 		}
 		moved++
-		if after[i] != "d:1" {
-			t.Errorf("key %d moved from %s to %s, neither of which is new", i, before[i], after[i])
-		}
+		proof.Equal(t, after[i], "d:1", "key %d moved from %s to", i, before[i])
 	}
 	if moved < keys*23/100 || moved > keys*27/100 {
 		t.Errorf("%d of %d keys moved, want about a quarter", moved, keys)

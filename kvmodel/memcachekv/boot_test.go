@@ -130,9 +130,7 @@ func TestLoss_OfOneServerOfTwo_IsKnownToOneThatStartsLater(t *testing.T) {
 			later := open(t, patient, b.Addr, a.Addr)
 			for range 2 {
 				r := one(t, t.Context(), later, kv.OpGet(onA), kv.ErrLost)
-				if !strings.Contains(r.Err.Error(), a.Addr) {
-					t.Errorf("%v: want an error that names %s", r.Err, a.Addr)
-				}
+				proof.Contains(t, r.Err.Error(), a.Addr)
 				one(t, t.Context(), later, kv.OpAdd(onA, nil), kv.ErrLost)
 				one(t, t.Context(), later, kv.OpGet(onB))
 			}
@@ -156,9 +154,7 @@ func TestServers_AddedOrRemoved_NeedAnAcceptOnce(t *testing.T) {
 		later := open(t, patient, change.addrs...)
 		for range 2 {
 			r := one(t, t.Context(), later, kv.OpGet(onA), kv.ErrLost)
-			if !strings.Contains(r.Err.Error(), "the store has other servers: "+change.says) {
-				t.Errorf("%v: want an error that says %s", r.Err, change.says)
-			}
+			proof.Contains(t, r.Err.Error(), "the store has other servers: "+change.says)
 		}
 		accepted, err := later.memory.Accept(t.Context())
 		if diff := cmp.Diff([]string{change.says}, accepted); err != nil || diff != "" {
@@ -264,7 +260,5 @@ func TestLooks_CostOneGetForEachConnection(t *testing.T) {
 	for range 100 {
 		one(t, t.Context(), s, kv.OpGet(onA))
 	}
-	if got := a.Looks.Load(); got != 3 {
-		t.Errorf("%d looks in all, want one more", got)
-	}
+	proof.Equal(t, a.Looks.Load(), 3, "looks in all")
 }

@@ -88,9 +88,7 @@ func TestStore_Do_SendsTheGetsForAServerAsOneRequest(t *testing.T) {
 			t.Errorf("the servers got %d and %d requests, want one each", a.Gets.Load(), b.Gets.Load())
 		}
 		ops[0].Result.Value[0] = 'x'
-		if got := string(ops[100].Result.Value); got != "0" {
-			t.Errorf("two answers for one key share their bytes: %q", got)
-		}
+		proof.Equal(t, string(ops[100].Result.Value), "0", "two answers for one key share their bytes")
 	})
 }
 
@@ -278,9 +276,7 @@ func TestStore_Do_AConnectionThatBreaksDuringItsLook_RepeatsNoGet(t *testing.T) 
 		s.memory.Doubt()
 		f.HangUp.Store(true)
 		one(t, t.Context(), s, kv.OpGet("k"))
-		if n := f.Gets.Load(); n != 1 {
-			t.Errorf("the get was sent %d times, want once", n)
-		}
+		proof.Equal(t, f.Gets.Load(), 1, "the get was sent")
 	})
 }
 

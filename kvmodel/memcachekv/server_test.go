@@ -101,9 +101,7 @@ func TestMemcached_Full_RefusesAndKeepsWhatIsThere(t *testing.T) {
 		if !bytes.Equal(got.Value, value) || got.Version != version {
 			t.Errorf("the item has changed: %.20q..., version %d, was %d", got.Value, got.Version, version)
 		}
-		if got := string(one(t, ctx, s, kv.OpGet("n")).Value); got != "9" {
-			t.Errorf("the number is %q, want 9", got)
-		}
+		proof.Equal(t, string(one(t, ctx, s, kv.OpGet("n")).Value), "9", "the number")
 		one(t, ctx, s, kv.OpDelete("k"))
 	})
 }
@@ -254,9 +252,7 @@ func wantTold(t *testing.T, found []kv.Finding, texts ...string) {
 		all.WriteString(string(f.Is) + " " + f.Text + "\n")
 	}
 	for _, text := range texts {
-		if !strings.Contains(all.String(), text) {
-			t.Errorf("want %q in\n%s", text, &all)
-		}
+		proof.Contains(t, all.String(), text)
 	}
 }
 

@@ -54,9 +54,7 @@ func wantKeys(t *testing.T, s *memkv.Store, want ...string) {
 	got := s.Keys()
 	slices.Sort(got)
 	proof.NoDiff(t, cmp.Diff(want, got), "keys")
-	if s.Len() != len(want) {
-		t.Errorf("Len is %d, want %d", s.Len(), len(want))
-	}
+	proof.Equal(t, s.Len(), len(want), "Len")
 }
 
 func TestOptions_MaxItems_TheLeastRecentlyUsedMakesRoom(t *testing.T) {
@@ -107,9 +105,7 @@ func TestOptions_Strict_AtomicTakesAllOrNothing(t *testing.T) {
 			s := memkv.New(memkv.Options{MaxItems: 3, Strict: true})
 			set(s, "a")
 			err := s.Powers().Atomic(ctx, func(tx kv.Store) error { return tx.Do(ctx, c.ops) })
-			if !errors.Is(err, c.err) {
-				t.Errorf("Atomic returned %v, want %v", err, c.err)
-			}
+			proof.Is(t, err, c.err)
 			wantKeys(t, s, c.want...)
 		})
 	}

@@ -141,9 +141,7 @@ func (c client) wantGet(t *testing.T, key, want string, trips int) {
 	if err != nil && (want != "" || !kv.Raced(err)) || string(r.Value) != want {
 		t.Errorf("%s is %q, %v; want %q", key, r.Value, err, want)
 	}
-	if made := c.Cost().Trips - before; made != trips {
-		t.Errorf("a get of %s made %d trips, want %d", key, made, trips)
-	}
+	proof.Equal(t, c.Cost().Trips-before, trips, "a get of %s made", key)
 }
 
 func (c client) set(t *testing.T, key, value string) {

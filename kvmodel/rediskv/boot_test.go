@@ -180,14 +180,10 @@ func commands(t *testing.T, p *servers.Process) string {
 func TestClusterKeys_LieInEvery256thSlot(t *testing.T) {
 	for i, key := range clusterKeys() {
 		_, tag, _ := strings.Cut(key, "{")
-		if slot := slotOf(strings.TrimSuffix(tag, "}")); slot != i*256 {
-			t.Errorf("%s is in slot %d, want %d", key, slot, i*256)
-		}
+		proof.Equal(t, slotOf(strings.TrimSuffix(tag, "}")), i*256, "%s is in slot", key)
 	}
 	// As the specification of Redis Cluster has it.
-	if got := slotOf("123456789"); got != 0x31C3 {
-		t.Errorf("slot of 123456789 is %#x, want 0x31c3", got)
-	}
+	proof.Equal(t, slotOf("123456789"), 0x31C3, "slot of 123456789")
 }
 
 func TestLoss_OfAClusterMaster_IsKnownToOneThatStartsLater(t *testing.T) {
@@ -204,9 +200,7 @@ func TestLoss_OfAClusterMaster_IsKnownToOneThatStartsLater(t *testing.T) {
 	s.doubt()
 	lost(t, s, first)
 	mustDo(t, s, kv.OpGet(last))
-	if n := len(s.Powers().Losses.Lost()); n != 22 {
-		t.Errorf("%d of 64 items are lost, want 22", n)
-	}
+	proof.Equal(t, len(s.Powers().Losses.Lost()), 22, "of 64 items are lost")
 
 	accept(t, later)
 	s.doubt()

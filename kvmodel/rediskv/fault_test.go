@@ -68,9 +68,7 @@ func back(t testing.TB, s *Store) {
 func wantErr(t testing.TB, err error, want ...error) {
 	t.Helper()
 	for _, w := range want {
-		if !errors.Is(err, w) {
-			t.Errorf("error is %v, want %v", err, w)
-		}
+		proof.Is(t, err, w)
 	}
 }
 

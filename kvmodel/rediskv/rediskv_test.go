@@ -92,9 +92,7 @@ func TestStore_ScriptsAreLoadedAgainAfterTheServerForgotThem(t *testing.T) {
 	raw(t, addr, "SCRIPT", "FLUSH")
 	ops := []kv.Op{kv.OpAppend("forgot", []byte("4")), kv.OpGet("forgot")}
 	must(t, s.Do(within(t, time.Second), ops))
-	if got := string(ops[1].Result.Value); got != "34" {
-		t.Errorf("the trip after SCRIPT FLUSH left %q, want 34", got)
-	}
+	proof.Equal(t, string(ops[1].Result.Value), "34", "the trip after SCRIPT FLUSH left")
 }
 
 func TestStore_MoreThanOneGetIsOneCommand(t *testing.T) {

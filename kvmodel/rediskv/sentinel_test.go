@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -70,9 +71,7 @@ func TestSentinel_DurableStoreLosesNothingWhenTheMasterDies(t *testing.T) {
 	opts := through(g)
 	opts.Durable = true
 	s := wantOpen(t, opts)
-	if s.opts.WaitReplicas != 1 {
-		t.Errorf("it waits for %d replicas, want 1", s.opts.WaitReplicas)
-	}
+	proof.Equal(t, s.opts.WaitReplicas, 1, "it waits for")
 	stored := 0
 	for ; stored < 50; stored++ {
 		mustDo(t, s, kv.OpSet(fmt.Sprint("k", stored), []byte("v")))
@@ -123,9 +122,7 @@ func TestSentinel_MostMustAnswerAndTheLatestCounts(t *testing.T) {
 	wantOpen(t, opts, `1 of 3 sentinels name the master of "main", and a majority must`, "ERR No such master")
 	of.say(2, now.Addr, 1)
 	s := wantOpen(t, opts)
-	if s.sentinels.master != now.Addr {
-		t.Errorf("the master is %s, want %s", s.sentinels.master, now.Addr)
-	}
+	proof.Equal(t, s.sentinels.master, now.Addr, "the master")
 }
 
 func TestSentinel_UsersOfBothKindsLogIn(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -80,9 +81,7 @@ func TestOpen_DurableNamesTheSettingsThatLoseData(t *testing.T) {
 		"CONFIG", "SET", "maxmemory-policy", "noeviction", "appendonly", "yes", "appendfsync", "always")
 	must(t, err)
 	s := wantOpen(t, Options{Addrs: []string{p.Addr}, Password: "secret", Durable: true})
-	if n := s.opts.WaitReplicas; n != 0 {
-		t.Errorf("without replicas: it waits for %d", n)
-	}
+	proof.Equal(t, s.opts.WaitReplicas, 0, "without replicas: it waits for")
 	mustDo(t, s, kv.OpSet("k", nil))
 }
 
@@ -135,14 +134,10 @@ func TestOpen_WarnsOfServersThatLoseData(t *testing.T) {
 		wantOpen(t, Options{Addrs: []string{p.Addr}, WaitReplicas: wait, Log: log.log()}).Close()
 		return log.String()
 	}
-	if got := open(0); got != "" {
-		t.Errorf("of a server alone that drops nothing: got %q", got)
-	}
+	proof.Equal(t, open(0), "", "of a server alone that drops nothing")
 	replicaOf(t, p)
 	wantText(t, open(0), "level=WARN", "none waits for a replica: set durable=1", p.Addr)
-	if got := open(1); got != "" {
-		t.Errorf("with wait-replicas=1: got %q", got)
-	}
+	proof.Equal(t, open(1), "", "with wait-replicas=1")
 }
 
 func TestOpen_RefusesAServerThatDropsItems(t *testing.T) {

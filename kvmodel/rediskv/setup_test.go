@@ -162,16 +162,12 @@ func mustDo(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 
 func wantValue(t testing.TB, s kv.Store, key, want string) {
 	t.Helper()
-	if got := string(mustDo(t, s, kv.OpGet(key)).Value); got != want {
-		t.Errorf("%s is %q, want %q", key, got, want)
-	}
+	proof.Equal(t, string(mustDo(t, s, kv.OpGet(key)).Value), want, "%s", key)
 }
 
 func wantNumber(t testing.TB, s kv.Store, op kv.Op, want int64) {
 	t.Helper()
-	if got := mustDo(t, s, op).Number; got != want {
-		t.Errorf("%v %s answered %d, want %d", op.Kind, op.Key, got, want)
-	}
+	proof.Equal(t, mustDo(t, s, op).Number, want, "%v %s answered", op.Kind, op.Key)
 }
 
 var must = proof.Must
@@ -179,9 +175,7 @@ var must = proof.Must
 func wantText(t testing.TB, got string, want ...string) {
 	t.Helper()
 	for _, text := range want {
-		if !strings.Contains(got, text) {
-			t.Errorf("want %q in\n%s", text, got)
-		}
+		proof.Contains(t, got, text)
 	}
 }
 

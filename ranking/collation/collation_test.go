@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 var locales = []string{"", "sv", "de-u-co-phonebk", "es", "cs", "hu", "lt", "da", "fr-CA", "ja", "zh", "ko", "th", "en-US-u-va-posix", "und-u-kn-true", "und-u-ks-level1", "und-u-ks-level2", "fr-u-kb-true", "und-u-ka-shifted-ks-level4"}
@@ -191,17 +193,13 @@ func TestWord_IsWhatEarlierReleasesHaveStored(t *testing.T) {
 		{"ja", "涼宮ハルヒの憂鬱", "f82c9fe0212e9aeaae9be99f82ac7e1070035f7bde50"},
 		{"zh", "涼宮ハルヒの憂鬱", "f9129fe22bde9aeaae9be99fa3d5fe9252035f7bdaa0"},
 	} {
-		if got := fmt.Sprintf("%x", Of(c.locale).Word(c.text)); got != c.word {
-			t.Errorf("%s: the word of %q is %s, and was %s: raise version", c.locale, c.text, got, c.word)
-		}
+		proof.Equal(t, fmt.Sprintf("%x", Of(c.locale).Word(c.text)), c.word, "%s: the word of %q", c.locale, c.text)
 	}
 }
 
 func TestOf_SaysItsLocaleAndItsVersions(t *testing.T) {
 	for locale, want := range map[string]string{"": "root.23.1", "sv": "sv.23.1", "de-u-co-phonebk": "de-u-co-phonebk.23.1"} {
-		if got := Of(locale).Name(); got != want {
-			t.Errorf("the order of %q is called %s, want %s", locale, got, want)
-		}
+		proof.Equal(t, Of(locale).Name(), want, "the order of %q is called", locale)
 	}
 	defer func() {
 		if text := fmt.Sprint(recover()); !strings.Contains(text, `"nowhere!"`) {

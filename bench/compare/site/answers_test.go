@@ -152,9 +152,7 @@ var must = proof.Must
 
 func TestNew_IsASiteOfSoManyRecordsAndTheSameEachTime(t *testing.T) {
 	d := New(10_000)
-	if n := d.Users + len(d.Articles) + len(d.Follows) + len(d.Favorites) + len(d.Comments); n != 10_000 {
-		t.Errorf("%d records, want 10,000", n)
-	}
+	proof.Equal(t, d.Users+len(d.Articles)+len(d.Follows)+len(d.Favorites)+len(d.Comments), 10_000, "records")
 	proof.NoDiff(t, cmp.Diff(d, New(10_000)), "mismatch (-first +second)")
 	for _, a := range d.Articles {
 		if a.Tags[0] == a.Tags[1] || a.Tags[1] == a.Tags[2] || a.Tags[0] == a.Tags[2] {
@@ -258,9 +256,7 @@ func plain(p *forum.Page) *forum.Page {
 
 func TestNewThreads_IsAForumOfSoManyRecordsAndTheSameEachTime(t *testing.T) {
 	d := NewThreads(10_000)
-	if n := d.Users + len(d.Stories) + len(d.Comments) + len(d.Votes) + len(d.Saves) + len(d.Hides); n != 10_000 {
-		t.Errorf("%d records, want 10,000", n)
-	}
+	proof.Equal(t, d.Users+len(d.Stories)+len(d.Comments)+len(d.Votes)+len(d.Saves)+len(d.Hides), 10_000, "records")
 	proof.NoDiff(t, cmp.Diff(d, NewThreads(10_000)), "mismatch (-first +second)")
 	deepest, depth := 0, make([]int, len(d.Comments))
 	for i, c := range d.Comments {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 func TestProgress_OnATerminalOneLineIsWrittenAgain(t *testing.T) {
@@ -46,9 +48,7 @@ func TestProgress_ElsewhereThereIsALineEveryTenSeconds(t *testing.T) {
 
 func TestAsk_OnlyYesIsYes(t *testing.T) {
 	for answer, want := range map[string]bool{"y\n": true, "Yes\n": true, "yes": true, "n\n": false, "\n": false, "": false, "yesterday\n": false} {
-		if got := New(strings.NewReader(answer), io.Discard, io.Discard).Ask(t.Context(), "go on?"); got != want {
-			t.Errorf("%q: want %v, got %v", answer, want, got)
-		}
+		proof.Equal(t, New(strings.NewReader(answer), io.Discard, io.Discard).Ask(t.Context(), "go on?"), want, "%q", answer)
 	}
 }
 

@@ -71,9 +71,7 @@ func TestState_FitsTheTokensItWasMadeFor(t *testing.T) {
 		tokens []string
 		fits   bool
 	}{{[]string{"a", "b"}, true}, {[]string{"b"}, true}, {[]string{"b", "c"}, false}, {nil, false}} {
-		if got := st.fits(test.tokens); got != test.fits {
-			t.Errorf("%q: got %v", test.tokens, got)
-		}
+		proof.Equal(t, st.fits(test.tokens), test.fits, "%q", test.tokens)
 	}
 }
 
@@ -120,9 +118,7 @@ func TestLease_EndsOnceAnotherProcessHasTakenTheBuildOver(t *testing.T) {
 		t.Fatalf("the build is taken over at %+v, %v", theirs, err)
 	}
 	for _, err := range []error{mine.Keep(ctx, s, st), mine.Beat(ctx), mine.Release(ctx)} {
-		if !errors.Is(err, ErrTaken) {
-			t.Errorf("the first owner got %v", err)
-		}
+		proof.Is(t, err, ErrTaken)
 	}
 	if err := theirs.End(ctx); err != nil {
 		t.Error(err)

@@ -191,9 +191,7 @@ func FuzzHead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := decodeHead(data)
 		if err != nil {
-			if !errors.Is(err, codec.ErrCorrupt) {
-				t.Errorf("got %v, want ErrCorrupt", err)
-			}
+			proof.Is(t, err, codec.ErrCorrupt)
 			return
 		}
 		if n := s.highest - s.lowest; n < 0 || n > maxSegments {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 )
 
@@ -45,9 +46,7 @@ func TestSigns_AProcessIsDeadOnceItsTickHasNotRisenForTwoLooks(t *testing.T) {
 		{"it was dead", []uint64{8, 8, 8, 9}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := newLooks().dead(test.ticks...); got != test.want {
-				t.Errorf("dead: %v, want %v", got, test.want)
-			}
+			proof.Equal(t, newLooks().dead(test.ticks...), test.want, "dead")
 		})
 	}
 }
@@ -56,9 +55,7 @@ func TestSigns_WhatWasRepairedBeforeTheStoreWentBackIsRepairedAgain(t *testing.T
 	l, all := newLooks(), extent{bytes: 100, known: 3}
 	l.dead(8, 8, 8)
 	l.cover(journal.Copy{Process: "p", Tick: 8}, mended, all)
-	if got := l.covered(journal.Copy{Process: "p", Tick: 8}, mended); got != all {
-		t.Errorf("covered %v, want %v", got, all)
-	}
+	proof.Equal(t, l.covered(journal.Copy{Process: "p", Tick: 8}, mended), all, "covered")
 	l.dead(5)
 	for _, tick := range []uint64{5, 8} {
 		if got := l.covered(journal.Copy{Process: "p", Tick: tick}, mended); got != (extent{}) {
@@ -66,7 +63,5 @@ func TestSigns_WhatWasRepairedBeforeTheStoreWentBackIsRepairedAgain(t *testing.T
 		}
 	}
 	l.cover(journal.Copy{Process: "p", Tick: 5}, mended, all)
-	if got := l.covered(journal.Copy{Process: "p", Tick: 5}, mended); got != all {
-		t.Errorf("covered %v, want %v", got, all)
-	}
+	proof.Equal(t, l.covered(journal.Copy{Process: "p", Tick: 5}, mended), all, "covered")
 }

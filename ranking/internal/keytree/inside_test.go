@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -64,9 +65,7 @@ func TestTree_ChangesInTransactionsKeepEntriesAndCounts(t *testing.T) {
 		states, err := r.own.States(ctx, mem, ids)
 		must(t, err)
 		for i, id := range ids {
-			if states[i].Score.Int() != all[id] {
-				t.Errorf("seed %d: %s is at %d, want %d", seed, id, states[i].Score.Int(), all[id])
-			}
+			proof.Equal(t, states[i].Score.Int(), all[id], "seed %d: %s is at", seed, id)
 		}
 		if t.Failed() {
 			return

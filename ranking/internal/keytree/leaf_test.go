@@ -213,9 +213,7 @@ func TestNode_RoutersAndRecordsAreWrittenAsBefore(t *testing.T) {
 	if err != nil || r.router == nil || r.router.members() != 5 {
 		t.Fatal(r, err)
 	}
-	if got := string(r.router.encode(nil)); got != value {
-		t.Errorf("a router is written as %q", got)
-	}
+	proof.Equal(t, string(r.router.encode(nil)), value, "a router is written")
 	for record, want := range map[string]State{
 		"K1I\x01\x80\x00\x00\x00\x00\x00\x00\x05\x01\x8b\xcf\xe5h\x02z\xb7\x8f3":        {In: true, Score: FromInt(5), Ver: 1700000000002},
 		string(encodeState(State{In: true, Score: FromInt(5).WithTie(MaxTie), Ver: 7})): {In: true, Score: FromInt(5).WithTie(MaxTie), Ver: 7},

@@ -136,9 +136,7 @@ func TestTree_Rebuild_RefusesASecondAtTheSameTime(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if refused != 1 {
-			t.Errorf("%d of two rebuilds were refused, want 1", refused)
-		}
+		proof.Equal(t, refused, 1, "of two rebuilds were refused")
 		if report := r.checkInvariants(t, ids...); report.Members != len(ids) {
 			t.Errorf("%d members, want %d", report.Members, len(ids))
 		}

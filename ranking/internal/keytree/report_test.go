@@ -52,9 +52,7 @@ func TestReport_ThatGoesUpManyLevelsTakesTwoTrips(t *testing.T) {
 	must(t, r.Set(ctx, r.s, r.own, "another", To(FromInt(1)), due))
 	metered, meter := kv.Metered(ctx)
 	must(t, due.Report(metered, kv.Count(r.s)))
-	if trips := meter.Cost().Trips; trips != 2 {
-		t.Errorf("%d trips", trips)
-	}
+	proof.Equal(t, meter.Cost().Trips, 2, "trips")
 	if report := r.checkInvariants(t, "another"); report.Drift != 0 || report.Depth < 5 {
 		t.Errorf("counts are off by %d, in a tree of %d levels", report.Drift, report.Depth)
 	}

@@ -37,9 +37,7 @@ func pairs(rng *rand.Rand, check func(a, b uint64)) {
 func checkCode(t *testing.T, c Code, a, b Score, want int) {
 	t.Helper()
 	x, y := string(c.append(nil, a)), string(c.append(nil, b))
-	if got := cmp.Compare(x, y); got != want {
-		t.Errorf("%c: code %s of %+v, %s of %+v: order %d, want %d", c, x, a, y, b, got, want)
-	}
+	proof.Equal(t, cmp.Compare(x, y), want, "%c: code %s of %+v, %s of %+v: order", c, x, a, y, b)
 	if x != y && (strings.HasPrefix(x, y) || strings.HasPrefix(y, x)) {
 		t.Errorf("%c: of the codes %s and %s one begins with the other", c, x, y)
 	}
@@ -147,7 +145,5 @@ func TestPosition_IsWhereItWas(t *testing.T) {
 			}
 		}
 	}
-	if n := len(encodePosition(o.point(s, "a").beside(true), false)); n != 26 {
-		t.Errorf("a position without a tie has %d bytes, want 26", n)
-	}
+	proof.Equal(t, len(encodePosition(o.point(s, "a").beside(true), false)), 26, "a position without a tie")
 }

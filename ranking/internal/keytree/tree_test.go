@@ -304,9 +304,7 @@ func TestTree_Has_ReadsANodeOnceForAllMembersBelowIt(t *testing.T) {
 	has, err := r.Has(metered, kv.Count(r.s), ids, states)
 	must(t, err)
 	for i := range has {
-		if has[i] != (i != 7) {
-			t.Errorf("%s: %v", ids[i], has[i])
-		}
+		proof.Equal(t, has[i], (i != 7), "%s", ids[i])
 	}
 	if most := report.Leaves + report.Routers + 8; m.Cost().Ops > most {
 		t.Errorf("%v for a tree of %d nodes", m.Cost(), report.Leaves+report.Routers)

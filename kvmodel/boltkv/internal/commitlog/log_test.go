@@ -87,9 +87,7 @@ func TestLog_WhatWasAppendedIsReplayed(t *testing.T) {
 		if err != nil || ended || dropped != 0 || !slices.Equal(seqs, upTo(100, 300+round)) {
 			t.Fatalf("replay: %d records, ended %t, %d dropped, %v", len(seqs), ended, dropped, err)
 		}
-		if again.Header != header {
-			t.Errorf("the header is %+v, want %+v", again.Header, header)
-		}
+		proof.Equal(t, again.Header, header, "the header")
 		write(t, again, 1, true)
 	}
 }
