@@ -193,9 +193,7 @@ func TestRecords_Purge_WaitsForTheChildren(t *testing.T) {
 			if n := f.left(t); n != 0 || err != nil {
 				t.Errorf("%d posts are left, %v", n, err)
 			}
-			if _, err := kv.One(ctx, f.db.Store(), kv.OpGet("r:Topic:gone")); !errors.Is(err, kv.ErrNotFound) {
-				t.Errorf("the tombstone is there, or %v", err)
-			}
+			proof.Ends(t, kv.ErrNotFound)(kv.One(ctx, f.db.Store(), kv.OpGet("r:Topic:gone")))
 		})
 	}
 }

@@ -264,9 +264,7 @@ func TestList_Page_RefusesACursorThatIsNotItsOwn(t *testing.T) {
 			t.Errorf("%s: got %v, want ErrBadCursor", name, err)
 		}
 	}
-	if _, err := b.ByAuthor.Of("dijkstra").Page(ctx, p.Next, 10); !errors.Is(err, kvmodel.ErrBadCursor) {
-		t.Errorf("the cursor of another list: got %v, want ErrBadCursor", err)
-	}
+	proof.Ends(t, kvmodel.ErrBadCursor)(b.ByAuthor.Of("dijkstra").Page(ctx, p.Next, 10))
 	for _, n := range []int{-1, 0, 1001} {
 		if _, err := b.ByAuthor.Of("knuth").Page(ctx, "", n); !errors.Is(err, kvmodel.ErrInvalid) {
 			t.Errorf("a page of %d: got %v, want ErrInvalid", n, err)
@@ -333,9 +331,7 @@ func TestLists_AnIDThatIsTooLongForAListIsRefusedAndNothingIsStored(t *testing.T
 			{ID: "a", Author: strings.Repeat("x", 1<<20)},
 		} {
 			proof.Is(t, b.Create(ctx, bad), kv.ErrTooLarge)
-			if _, err := b.Get(ctx, bad.ID); !errors.Is(err, kv.ErrNotFound) {
-				t.Errorf("got %.200v, want ErrNotFound", err)
-			}
+			proof.Ends(t, kv.ErrNotFound)(b.Get(ctx, bad.ID))
 		}
 		must(t, b.Create(ctx, &book{ID: strings.Repeat("x", plug.MaxID), Author: "knuth"}))
 		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), strings.Repeat("x", plug.MaxID))
@@ -532,9 +528,7 @@ func TestList_Numbered_IsAPageByItsNumber(t *testing.T) {
 				}
 			}
 			proof.Equal(t, len(seen), 23, "the pages")
-			if _, err := f.ByTopic.Of("a").Numbered(ctx, 0, 10); !errors.Is(err, kvmodel.ErrInvalid) {
-				t.Errorf("page 0: %v, want ErrInvalid", err)
-			}
+			proof.Ends(t, kvmodel.ErrInvalid)(f.ByTopic.Of("a").Numbered(ctx, 0, 10))
 		})
 	}
 }

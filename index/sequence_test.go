@@ -177,9 +177,7 @@ func TestSequence_Split_GivesEveryNumberToOneWorker(t *testing.T) {
 			t.Errorf("in %d: %v (-want +got)\n%s", n, err, diff)
 		}
 	}
-	if _, err := s.Split(ctx, 0); !errors.Is(err, kv.ErrBadOp) {
-		t.Errorf("in 0: got %v, want ErrBadOp", err)
-	}
+	proof.Ends(t, kv.ErrBadOp)(s.Split(ctx, 0))
 }
 
 func TestSequence_ALossIsReportedUntilItIsAccepted(t *testing.T) {

@@ -143,9 +143,7 @@ func TestUnique_Find_AsksTheStoreIfMemoryIsOld(t *testing.T) {
 	ctx := t.Context()
 	must(t, third.Create(ctx, &person{ID: "a", Email: "x"}))
 	found(t, ctx, first, "x", "a")
-	if _, err := first.ByEmail.Find(ctx, "y"); !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("y: %v, want not found", err)
-	}
+	proof.Ends(t, kv.ErrNotFound)(first.ByEmail.Find(ctx, "y"))
 	must(t, third.Put(ctx, &person{ID: "a", Email: "y"}))
 	must(t, third.Create(ctx, &person{ID: "b", Email: "x"}))
 	// of records that first wrote, nothing old is in memory

@@ -157,9 +157,7 @@ func TestDB_Accept_HoldsForModelsThatTheProcessDoesNotHave(t *testing.T) {
 				must(t, v.Create(t.Context(), &note{ID: "1", Text: "one"}))
 				s.lose(t, keys...)
 				other := closing(t, open(t, s))
-				if _, err := other.Accept(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				proof.Done(t)(other.Accept(t.Context()))
 				v.needsRebuild(t, "Text")
 				must(t, v.Create(t.Context(), &note{ID: "2", Text: "two"}))
 				v.needsRebuild(t, "Text")
@@ -200,9 +198,7 @@ func TestDB_Accept_LeavesWhatAProcessHadUnderWayToRepair(t *testing.T) {
 		must(t, v.Create(ctx, &note{ID: "1", Text: "one"}))
 		s.lose(t, append(keys(s.Store.(*memkv.Store), "out"), "procs", "u:Note:ByText:one")...)
 		other := deploy(t, s, "Text")
-		if _, err := other.db.Accept(ctx); err != nil {
-			t.Fatal(err)
-		}
+		proof.Done(t)(other.db.Accept(ctx))
 		must(t, other.Rebuild(ctx))
 		time.Sleep(2 * time.Minute)
 		for _, r := range []*release{v, other} {

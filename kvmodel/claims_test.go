@@ -111,9 +111,7 @@ func holderIn(r kv.Result) string {
 // oldClaim stores a claim of id on x, as left by a change that read the record long ago and died.
 func oldClaim(t *testing.T, s kv.Store, id string) {
 	t.Helper()
-	if _, err := kv.One(context.Background(), s, kv.OpAdd(claimOfX, claimOf(1, id))); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(kv.One(context.Background(), s, kv.OpAdd(claimOfX, claimOf(1, id))))
 }
 
 // A change finds an old claim of its own record. A rival comes before it commits.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -92,9 +93,7 @@ func TestDamage_ACounterConcernsOnlyWhoAsksForIt(t *testing.T) {
 		flip(t, ctx, s, key)
 		must(t, v.Delete(ctx, "a"))
 		must(t, v.db.Flush(ctx))
-		if _, err := kv.One(ctx, s, kv.OpGet(key)); !errors.Is(err, kv.ErrNotFound) {
-			t.Errorf("after the deletion the counter is there: %v", err)
-		}
+		proof.Ends(t, kv.ErrNotFound)(kv.One(ctx, s, kv.OpGet(key)))
 	})
 }
 
@@ -271,9 +270,7 @@ func TestDamage_AJournalCostsNoMoreThanItsLines(t *testing.T) {
 				p.finds(t, ctx, "c1")
 				wait(2 * time.Minute)
 				wantSame(t, 1, p.db.Stats().Failures["corrupt"], "times told")
-				if _, err := p.byCode.Find(ctx, "c1"); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
-					t.Errorf("find: got %v, want an ErrNeedsRebuild", err)
-				}
+				proof.Ends(t, kvmodel.ErrNeedsRebuild)(p.byCode.Find(ctx, "c1"))
 				must(t, p.Rebuild(ctx))
 				wait(2 * time.Hour)
 				p.finds(t, ctx, "c2")
@@ -295,9 +292,7 @@ func TestDamage_AProcessWhoseNameIsLostGoesOnInAnotherJournal(t *testing.T) {
 		createNotes(t, ctx, p.notes, 3, 3)
 		p.life.kill()
 		wantLen(t, 6, allIDs(t, ctx, other.notes), "all")
-		if _, err := other.byCode.Find(ctx, "c0"); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
-			t.Errorf("find: got %v, want an ErrNeedsRebuild", err)
-		}
+		proof.Ends(t, kvmodel.ErrNeedsRebuild)(other.byCode.Find(ctx, "c0"))
 	})
 }
 

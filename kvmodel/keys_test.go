@@ -181,7 +181,7 @@ func TestNewID_Is26CharactersThatSortByTime(t *testing.T) {
 	for range 10_000 {
 		same[kv.NewID(begin)] = true
 	}
-	proof.Equal(t, len(same), 10_000, "of 10")
+	proof.Equal(t, len(same), 10_000, "ids")
 }
 
 func TestIsID_KnowsWhatNewIDCannotReturn(t *testing.T) {

@@ -227,9 +227,7 @@ func TestRecords_Put_OfAModelWithVersionNeedsTheVersion(t *testing.T) {
 		wantErr(t, r.Put(ctx, &note{ID: "a", Text: "too late", Version: 1}), kv.ErrConflict)
 		must(t, r.Delete(ctx, "a"))
 		wantErr(t, r.Put(ctx, &note{ID: "a", Text: "deleted meanwhile", Version: 2}), kv.ErrConflict)
-		if _, err := r.Get(ctx, "a"); !errors.Is(err, kv.ErrNotFound) {
-			t.Errorf("the deleted record is back: %v", err)
-		}
+		proof.Ends(t, kv.ErrNotFound)(r.Get(ctx, "a"))
 		must(t, r.Create(ctx, &note{ID: "a", Text: "another"}))
 		wantErr(t, r.Put(ctx, &note{ID: "a", Text: "a form of the one before", Version: 1}), kv.ErrConflict)
 	})

@@ -89,9 +89,7 @@ func TestStats_NameTheIndexesThatNeedARebuild(t *testing.T) {
 		first.undeploy(t)
 		v := deploy(t, &site{Store: mem}, "Code")
 		defer v.undeploy(t)
-		if _, err := v.by["Code"].Find(t.Context(), "c"); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
-			t.Errorf("Find: %v", err)
-		}
+		proof.Ends(t, kvmodel.ErrNeedsRebuild)(v.by["Code"].Find(t.Context(), "c"))
 		wantSame(t, []string{"Note.ByCode"}, v.db.Stats().Unbuilt, "unbuilt")
 		must(t, v.Rebuild(t.Context()))
 		v.finds(t, "Code", "c", "1")

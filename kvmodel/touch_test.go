@@ -177,9 +177,7 @@ func TestTouch_EveryIndexFollows(t *testing.T) {
 				l.wantShown(t, ctx)
 				must(t, l.db.Flush(ctx))
 				time.Sleep(time.Hour)
-				if _, err := kv.One(ctx, s, kv.OpGet("u:Lease:ByCode:a")); !errors.Is(err, kv.ErrNotFound) {
-					t.Errorf("the claim is left: %v", err)
-				}
+				proof.Ends(t, kv.ErrNotFound)(kv.One(ctx, s, kv.OpGet("u:Lease:ByCode:a")))
 			})
 		})
 	}

@@ -172,9 +172,7 @@ func TestBoard_RefusesWhatItCannotRankAndWritesNothing(t *testing.T) {
 		for _, price := range []float64{1e300, 1e18, -1e300} {
 			proof.Is(t, a.Create(ctx, &article{ID: "x", Price: price}), kvmodel.ErrInvalid)
 		}
-		if _, err := a.Get(ctx, "x"); !errors.Is(err, kv.ErrNotFound) {
-			t.Error("after a refused create:", err)
-		}
+		proof.Ends(t, kv.ErrNotFound)(a.Get(ctx, "x"))
 		refused := map[string]error{
 			"at rank 0":           refusal(a.Cheapest.At(ctx, 0, 1)),
 			"a cursor of nothing": refusal(a.Cheapest.Page(ctx, "nonsense", 1)),
@@ -192,9 +190,7 @@ func TestBoard_RefusesWhatItCannotRankAndWritesNothing(t *testing.T) {
 				t.Errorf("%s: %v, want an error that names the board", name, err)
 			}
 		}
-		if _, err := a.Cheapest.Rank(ctx, "x"); !errors.Is(err, kv.ErrNotFound) {
-			t.Error("the rank of nothing:", err)
-		}
+		proof.Ends(t, kv.ErrNotFound)(a.Cheapest.Rank(ctx, "x"))
 	})
 }
 

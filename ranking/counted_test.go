@@ -2,7 +2,6 @@ package ranking_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -119,9 +118,7 @@ func TestBoard_ByACounterHoldsWhatTheRecordsSay(t *testing.T) {
 		flush(t, a)
 		want(t, allOf(t, a.TopViews, 2), "b", "c")
 		want(t, allOf(t, a.ViewsADay.Of("tea"), 2), "c")
-		if _, err := a.TopViews.Rank(ctx, "a"); !errors.Is(err, kv.ErrNotFound) {
-			t.Error("rank of a deleted record:", err)
-		}
+		proof.Ends(t, kv.ErrNotFound)(a.TopViews.Rank(ctx, "a"))
 	})
 }
 
@@ -440,9 +437,7 @@ func (m *talks) shows(t *testing.T, l kvmodel.Lister[talk], want ...string) {
 
 func (m *talks) count(t *testing.T, tally *tally.Tally, id string, delta int64) {
 	t.Helper()
-	if _, err := tally.Add(ctx, id, delta); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(tally.Add(ctx, id, delta))
 }
 
 func TestBoard_ByAMethodFollowsTheRecordAndEachOfItsCounters(t *testing.T) {
@@ -505,9 +500,7 @@ func TestDerived_NotifiesFollowersAfterATransaction(t *testing.T) {
 // gathered.
 func missed(t *testing.T, s kv.Store, id string, n int64) {
 	t.Helper()
-	if _, err := kv.Next(ctx, s, tally.Key("Talk", "Votes", kv.JoinText(id)), 0, n); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(kv.Next(ctx, s, tally.Key("Talk", "Votes", kv.JoinText(id)), 0, n))
 }
 
 func TestBoard_CatchesUpWithCountsItMissed(t *testing.T) {
@@ -519,9 +512,7 @@ func TestBoard_CatchesUpWithCountsItMissed(t *testing.T) {
 		m.shows(t, m.ByTopic.Of("tea"), "c", "b", "a")
 		missed(t, m.db.Store(), "a", 8)
 		m.shows(t, m.ByTopic.Of("tea"), "c", "b", "a")
-		if _, err := m.ByTopic.Of("tea").Mend(ctx, "a", "b", "c"); err != nil {
-			t.Fatal(err)
-		}
+		proof.Done(t)(m.ByTopic.Of("tea").Mend(ctx, "a", "b", "c"))
 		m.shows(t, m.ByTopic.Of("tea"), "a", "c", "b")
 		m.shows(t, m.Top, "c", "b", "a")
 		missed(t, m.db.Store(), "b", 20)

@@ -346,9 +346,7 @@ func TestBoard_ByACounterRemovesTheOldEntryThatADeadProcessLeft(t *testing.T) {
 	hits(t, a, "tea", map[string]int{"a": 1, "b": 300, "c": 40, "d": 9, "e": 70, "f": 130})
 	flush(t, a)
 	on.Store(true)
-	if _, err := kv.One(ctx, s, kv.OpSet(a.views.key("a"), []byte("50"))); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(kv.One(ctx, s, kv.OpSet(a.views.key("a"), []byte("50"))))
 	_ = a.views.Hit(ctx, "a") // The other board cannot follow.
 	b := openArticles(still{s}, ranking.Windowed)
 	defer b.db.Close(ctx)

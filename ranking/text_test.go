@@ -216,9 +216,7 @@ func TestBoard_OfWords_RefusesCursorsOfOthers(t *testing.T) {
 	}
 	l, err := a.Titles.Page(ctx, "", 5)
 	must(t, err)
-	if _, err := a.TopStock.Page(ctx, l.Next, 5); !errors.Is(err, kvmodel.ErrBadCursor) {
-		t.Errorf("a cursor of words on a board of numbers: %v", err)
-	}
+	proof.Ends(t, kvmodel.ErrBadCursor)(a.TopStock.Page(ctx, l.Next, 5))
 	// A cursor outside of a span is its beginning.
 	for _, span := range []*ranking.Span[article]{a.Titles.Prefix("title 2"), a.Titles.Between("a", "b")} {
 		page, err := span.Page(ctx, l.Next, 50)

@@ -2,7 +2,6 @@ package ranking_test
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -92,9 +91,7 @@ func TestBoards_FollowRecordsThatAreMadeTogetherInFewTrips(t *testing.T) {
 			t.Errorf("%d are on the board of %s, %v; want 1000", n, name, err)
 		}
 	}
-	if _, err := create(all[999:]); !errors.Is(err, kv.ErrExists) {
-		t.Errorf("a record that is there was made again: %v", err)
-	}
+	proof.Ends(t, kv.ErrExists)(create(all[999:]))
 	if n, err := a.Cheapest.Len(ctx); n != 1001 || err != nil {
 		t.Errorf("%d are on the board, %v; want 1001", n, err)
 	}

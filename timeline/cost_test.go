@@ -65,9 +65,7 @@ func TestRing_Pictures_ShowWhatEachSlotHolds(t *testing.T) {
 		p.edit(t, "p1", func(p *page) { p.Body = "moves to 7" })
 		must(t, p.Delete(ctx, "p3"))
 		wantPicture(t, "one moved and one deleted", ".FSF|SFFF|....|", pictureOf(t, p.newest))
-		if _, err := kv.One(ctx, s, kv.OpIncrement("t:Page:Newest:#n", 1)); err != nil {
-			t.Fatal(err)
-		}
+		proof.Done(t)(kv.One(ctx, s, kv.OpIncrement("t:Page:Newest:#n", 1)))
 		got := pictureOf(t, p.newest)
 		wantPicture(t, "a number was handed out and not used", ".FSF|SFFF|M...|", got)
 		entries := 0

@@ -91,9 +91,7 @@ func TestRing_ACorruptSegmentIsAnErrorThatNamesItsKey(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	p := closing(t, openPages(plain{mem}, timeline.Shape{}))
 	p.create(t, "a", "ann", "text")
-	if _, err := kv.One(ctx, mem, kv.OpSet("t:Page:Newest:#s0", []byte{200})); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(kv.One(ctx, mem, kv.OpSet("t:Page:Newest:#s0", []byte{200})))
 	_, err := p.newest.Page(ctx, "", 5)
 	if !errors.Is(err, kvmodel.ErrCorrupt) || !strings.Contains(fmt.Sprint(err), "Page.Newest: t:Page:Newest:#s0") {
 		t.Error(err)
@@ -178,9 +176,7 @@ func TestRings_Of_SeveralOwnersAreOneTimeline(t *testing.T) {
 		for i := range timeline.MaxLanes + 1 {
 			many = append(many, fmt.Sprint("a", i))
 		}
-		if _, err := p.byAuthor.Of(many...).Page(ctx, "", 20); !errors.Is(err, kvmodel.ErrInvalid) {
-			t.Error("of too many:", err)
-		}
+		proof.Ends(t, kvmodel.ErrInvalid)(p.byAuthor.Of(many...).Page(ctx, "", 20))
 	})
 }
 

@@ -54,9 +54,7 @@ func TestLane_Push_CostsTwoTripsAndAFewTrims(t *testing.T) {
 	const laps = 3
 	n := laps * int(l.shape.width*l.shape.blocks)
 	for i := range n {
-		if _, err := l.push(ctx, strconv.Itoa(i)); err != nil {
-			t.Fatal(err)
-		}
+		proof.Done(t)(l.push(ctx, strconv.Itoa(i)))
 		must(t, l.db.Flush(ctx))
 	}
 	if per := float64(trips) / float64(n); per > 2.1 {
@@ -199,9 +197,7 @@ func TestLane_Push_NearTheLastNumberIsShownOrRefused(t *testing.T) {
 	for _, from := range []int64{lastStamp - 10, lastStamp - 3, lastStamp, lastStamp + 1, kv.MaxNumber - 1, kv.MaxNumber} {
 		s, shape := still{memkv.New(memkv.Options{})}, Shape{Size: 8, Segment: 4}
 		first := openLane(t, s, shape)
-		if _, err := first.push(ctx, "first"); err != nil {
-			t.Fatal(err)
-		}
+		proof.Done(t)(first.push(ctx, "first"))
 		setCounter(t, s, from)
 		for i := range 12 {
 			l := first
@@ -230,9 +226,7 @@ func TestLane_Publish_AfterALapsSleepClobbersNothing(t *testing.T) {
 	must(t, err)
 	var want []string
 	for i := range 23 {
-		if _, err := others.push(ctx, strconv.Itoa(i)); err != nil {
-			t.Fatal(err)
-		}
+		proof.Done(t)(others.push(ctx, strconv.Itoa(i)))
 		want = append([]string{strconv.Itoa(i)}, want...)
 	}
 	must(t, sleeper.publish(ctx, s, entry{n, 1, []byte("late")}))

@@ -168,13 +168,9 @@ func TestProxy_HoldsEachReplyAndAllOfAPipelineTogether(t *testing.T) {
 	echo := func(requests int) time.Duration {
 		start := time.Now()
 		for range requests {
-			if _, err := conn.Write([]byte("x")); err != nil {
-				t.Fatal(err)
-			}
+			proof.Done(t)(conn.Write([]byte("x")))
 		}
-		if _, err := io.ReadFull(conn, make([]byte, requests)); err != nil {
-			t.Fatal(err)
-		}
+		proof.Done(t)(io.ReadFull(conn, make([]byte, requests)))
 		return time.Since(start)
 	}
 	if took := echo(1); took < delay {

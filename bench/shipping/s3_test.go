@@ -139,9 +139,7 @@ func TestShip_AnS3BucketRestoresEachMomentAndRefusesAnotherStore(t *testing.T) {
 	var made []time.Time
 	for n := range 20 {
 		s, closes := ship(t, path, to) // Each time, Close ships a piece.
-		if _, err := kv.One(t.Context(), s, kv.OpSet("n", []byte(strconv.Itoa(n)))); err != nil {
-			t.Fatal(err)
-		}
+		proof.Done(t)(kv.One(t.Context(), s, kv.OpSet("n", []byte(strconv.Itoa(n)))))
 		made = append(made, time.Now())
 		must(t, closes())
 	}

@@ -120,9 +120,7 @@ func TestKill_LeavesWhatTheHoodShowsAndNoPage(t *testing.T) {
 		"single keys":  {kvfault.SingleKeys(memkv.New(memkv.Options{})), "1 stale"},
 		"transactions": {openStore(t, "bolt:"+filepath.Join(t.TempDir(), "app.db")), "0 stale"},
 	} {
-		if _, err := demo.Fill(t.Context(), test.store, demo.Plan{Pages: 20}); err != nil {
-			t.Fatal(err)
-		}
+		proof.Done(t)(demo.Fill(t.Context(), test.store, demo.Plan{Pages: 20}))
 		guest := open(t, test.store).visitor()
 		hood := guest.post("/hood/kill").header.Get("Location")
 		guest.want(guest.get(hood), 200, "20 filled", test.stale, "A writer was killed")

@@ -70,9 +70,7 @@ func TestScreenshots_ExistAndAreShown(t *testing.T) {
 
 func takeAll(t *testing.T, folder string) {
 	store := kvfault.SingleKeys(memkv.New(memkv.Options{}))
-	if _, err := demo.Fill(t.Context(), store, demo.Plan{Pages: 400, Password: password, Hash: cheap}); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(demo.Fill(t.Context(), store, demo.Plan{Pages: 400, Password: password, Hash: cheap}))
 	s := open(t, store)
 	s.settle()
 	heron, guest := newWalker(t, s.url, "heron", true), newWalker(t, s.url, "", true)

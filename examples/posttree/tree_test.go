@@ -65,9 +65,7 @@ func TestTree_Top_IsTheOrderOfTheScores(t *testing.T) {
 	var want []posttree.Member
 	for i := range 500 {
 		m := posttree.Member{Score: rng.Int64N(1e9) - 5e8, ID: fmt.Sprint(i)}
-		if _, err := tree.Insert(ctx, m); err != nil {
-			t.Fatal(err)
-		}
+		proof.Done(t)(tree.Insert(ctx, m))
 		want = append(want, m)
 	}
 	slices.SortFunc(want, func(a, b posttree.Member) int { return cmp.Compare(b.Score, a.Score) })
@@ -108,14 +106,10 @@ func TestTree_Insert_LosesNoneOfManyAtOnce(t *testing.T) {
 
 func TestTree_BytesThatAreNoNodeAreCorrupt(t *testing.T) {
 	s := memkv.New(memkv.Options{})
-	if _, err := kv.One(ctx, s, kv.OpSet(posttree.Root, []byte("x"))); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(kv.One(ctx, s, kv.OpSet(posttree.Root, []byte("x"))))
 	_, err := posttree.New(s).Insert(ctx, posttree.Member{Score: 1, ID: "a"})
 	if !errors.Is(err, kvmodel.ErrCorrupt) || !strings.Contains(fmt.Sprint(err), `"x" is no node`) {
 		t.Error("insert:", err)
 	}
-	if _, err := posttree.New(s).Top(ctx, 1); !errors.Is(err, kvmodel.ErrCorrupt) {
-		t.Error("top:", err)
-	}
+	proof.Ends(t, kvmodel.ErrCorrupt)(posttree.New(s).Top(ctx, 1))
 }

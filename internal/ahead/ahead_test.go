@@ -19,9 +19,7 @@ func look(t *testing.T, m *ahead.Memory, s kv.Store, l ahead.Look, first string,
 	t.Helper()
 	ctx, meter := kv.Metered(context.Background())
 	one := m.Store(ctx, kv.Count(s), l)
-	if _, err := kv.GetAll(ctx, one, first); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(kv.GetAll(ctx, one, first))
 	var values []string
 	for _, keys := range then {
 		results, err := kv.GetAll(ctx, ahead.Then(one), keys...)
@@ -48,9 +46,7 @@ func filled(t *testing.T, keys ...string) *memkv.Store {
 
 func set(t *testing.T, s kv.Store, key, value string) {
 	t.Helper()
-	if _, err := kv.One(context.Background(), s, kv.OpSet(key, []byte(value))); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(kv.One(context.Background(), s, kv.OpSet(key, []byte(value))))
 }
 
 func wantLook(t *testing.T, what string, trips, ops int, values string) func(kv.Cost, []string) {
@@ -100,12 +96,8 @@ func TestStore_WritesAreNotAnsweredByWhatWasRead(t *testing.T) {
 	look(t, &m, s, l, "a", []string{"b"})
 	one := m.Store(t.Context(), s, l)
 	ctx := context.Background()
-	if _, err := kv.One(ctx, one, kv.OpGet("a")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := kv.One(ctx, ahead.Then(one), kv.OpAdd("b", nil)); !errors.Is(err, kv.ErrExists) {
-		t.Errorf("an add of what is there: %v", err)
-	}
+	proof.Done(t)(kv.One(ctx, one, kv.OpGet("a")))
+	proof.Ends(t, kv.ErrExists)(kv.One(ctx, ahead.Then(one), kv.OpAdd("b", nil)))
 }
 
 func TestStore_WhatCouldNotBeReadAheadIsAskedForAgain(t *testing.T) {

@@ -81,9 +81,7 @@ func TestPass_FinishesAnAcceptThatWasCutShort(t *testing.T) {
 			s := memkv.New(memkv.Options{})
 			before, _ := itemsOn(s)
 			must(t, before.Look(t.Context()))
-			if _, err := kv.One(t.Context(), s, kv.OpDelete("b")); err != nil {
-				t.Fatal(err)
-			}
+			proof.Done(t)(kv.One(t.Context(), s, kv.OpDelete("b")))
 			writes := 0
 			cutShort := New(Config{Names: before.Names, Do: func(ctx context.Context, ops []kv.Op) {
 				for i := range ops {
@@ -97,9 +95,7 @@ func TestPass_FinishesAnAcceptThatWasCutShort(t *testing.T) {
 					_ = s.Do(ctx, ops[i:i+1])
 				}
 			}})
-			if _, err := cutShort.Accept(t.Context()); !errors.Is(err, kv.ErrUnavailable) {
-				t.Errorf("Accept returned %v, want ErrUnavailable", err)
-			}
+			proof.Ends(t, kv.ErrUnavailable)(cutShort.Accept(t.Context()))
 			// Before the first item has the new table, b is lost; afterwards it is not.
 			later, _ := itemsOn(s)
 			must(t, later.Look(t.Context()))
@@ -125,9 +121,7 @@ func begun(t *testing.T, s kv.Store, accepted uint64) *Memory {
 	for number, _ := m.Edition(); number <= accepted; number, _ = m.Edition() {
 		loseAll(t, s)
 		must(t, m.Look(t.Context()))
-		if _, err := m.Accept(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		proof.Done(t)(m.Accept(t.Context()))
 	}
 	return m
 }

@@ -133,6 +133,22 @@ func Must(t testing.TB, err error) {
 	}
 }
 
+// Done returns a function for the results of a call, which must not have failed.
+func Done(t testing.TB) func(result any, err error) {
+	return func(_ any, err error) {
+		t.Helper()
+		Must(t, err)
+	}
+}
+
+// Ends returns a function for the results of a call, which must have failed with want.
+func Ends(t testing.TB, want error) func(result any, err error) {
+	return func(_ any, err error) {
+		t.Helper()
+		Is(t, err, want)
+	}
+}
+
 // Equal fails the test unless got is want.
 func Equal[V comparable](t testing.TB, got, want V, what string, args ...any) {
 	t.Helper()

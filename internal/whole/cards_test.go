@@ -276,9 +276,7 @@ var incidents = []incident{
 			}
 			s.sees(0, "the store is empty", "status")
 			s.must([]int{0, 1}, "status", "--deep")
-			if _, err := running.Works.Get(ctx, whole.WorkIDs[0]); !errors.Is(err, kv.ErrLost) {
-				t.Errorf("want ErrLost from the app that runs, got %v", err)
-			}
+			proof.Ends(t, kv.ErrLost)(running.Works.Get(ctx, whole.WorkIDs[0]))
 			s.follow(card, "restore")
 			s.sees(0, "identical", "verify", "--against", s.at("FILE"))
 			v, err := running.Works.Get(ctx, whole.WorkIDs[0])

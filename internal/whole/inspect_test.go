@@ -421,9 +421,7 @@ func TestInspect_SweepTakesWhatNoModelHasAndNothingElse(t *testing.T) {
 				t.Errorf("%s: there %t", key, there)
 			}
 		}
-		if _, err := in.Sweep(ctx, []string{"Works"}, inspect.Pace{}); !errors.Is(err, kvmodel.ErrInvalid) {
-			t.Error("a name that is none:", err)
-		}
+		proof.Ends(t, kvmodel.ErrInvalid)(in.Sweep(ctx, []string{"Works"}, inspect.Pace{}))
 	})
 }
 
@@ -565,12 +563,8 @@ func TestImport_OntoRecordsIsRefusedAndMergeKeepsTheHigherRev(t *testing.T) {
 		must(t, l.Works.Create(ctx, &whole.Work{ID: "alone", Slug: "alone", Author: "alone"}))
 		rest(t, l)
 		in := inspect.New(l.DB)
-		if _, err := in.Import(ctx, bytes.NewReader(file), inspect.ImportOptions{}); !errors.Is(err, inspect.ErrNotEmpty) {
-			t.Error("without merge:", err)
-		}
-		if _, err := l.Works.Get(ctx, "w2"); !errors.Is(err, kv.ErrNotFound) {
-			t.Error("what was refused has left something:", err)
-		}
+		proof.Ends(t, inspect.ErrNotEmpty)(in.Import(ctx, bytes.NewReader(file), inspect.ImportOptions{}))
+		proof.Ends(t, kv.ErrNotFound)(l.Works.Get(ctx, "w2"))
 		_, err := in.Import(ctx, bytes.NewReader(file), inspect.ImportOptions{Merge: true})
 		must(t, err)
 		rest(t, l)
@@ -592,9 +586,7 @@ func TestMatrix_OfImports_OneThatIsCutShortNeedsARebuildAndGoesOn(t *testing.T) 
 			file := w.exported(t)
 			w.inspected(t, nil, func(t *testing.T, l *whole.Library, _ *memkv.Store) {
 				in := inspect.New(l.DB)
-				if _, err := in.Import(ctx, bytes.NewReader(file[:len(file)-30]), o); !errors.Is(err, inspect.ErrBadExport) {
-					t.Error("a file that is cut:", err)
-				}
+				proof.Ends(t, inspect.ErrBadExport)(in.Import(ctx, bytes.NewReader(file[:len(file)-30]), o))
 				// On a store held alone, a check is a reader that has indexes built.
 				if r := checked(t, l); r.Counts["not built"] == 0 && w.name != "alone" {
 					t.Error("indexes pass for whole:", r.Counts)

@@ -179,9 +179,7 @@ func write(t *testing.T, path string, data []byte) {
 	t.Helper()
 	var packed bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if _, err := w.Write(data); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(w.Write(data))
 	must(t, errors.Join(w.Close(), os.WriteFile(path, packed.Bytes(), 0o644)))
 	t.Logf("%s: %d bytes of %d", path, packed.Len(), len(data))
 }

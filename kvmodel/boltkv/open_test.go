@@ -189,9 +189,7 @@ func TestOpen_BadArgumentsAreNamed(t *testing.T) {
 	if _, err := Open(path, Options{Durability: 7}); err == nil || !strings.Contains(err.Error(), "Durability(7)") {
 		t.Errorf("Open with an unknown durability returned %v", err)
 	}
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it left a file: %v", err)
-	}
+	proof.Ends(t, fs.ErrNotExist)(os.Stat(path))
 }
 
 // damageItems overwrites every block that has items of fillWith in it.

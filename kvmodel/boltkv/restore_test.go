@@ -100,9 +100,7 @@ func TestRestoreBackup_StoreThatIsThereStays(t *testing.T) {
 		t.Error("the store is another")
 	}
 	must(os.Rename(path, path+".log1"))
-	if _, err := RestoreBackup(t.Context(), bytes.NewReader(data), path); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("restoring beside a log returned %v", err)
-	}
+	proof.Ends(t, fs.ErrExist)(RestoreBackup(t.Context(), bytes.NewReader(data), path))
 }
 
 func TestRestoreBackup_CanceledLeavesNothing(t *testing.T) {
@@ -110,9 +108,7 @@ func TestRestoreBackup_CanceledLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	path := filepath.Join(t.TempDir(), "restored.db")
-	if _, err := RestoreBackup(ctx, bytes.NewReader(data), path); !errors.Is(err, context.Canceled) {
-		t.Errorf("it returned %v", err)
-	}
+	proof.Ends(t, context.Canceled)(RestoreBackup(ctx, bytes.NewReader(data), path))
 	wantOnly(t, filepath.Dir(path))
 }
 

@@ -315,9 +315,7 @@ func TestStore_Filter_IsNoneOfMoreKeysThanItMayHaveRoomFor(t *testing.T) {
 	if s.Stats().Scrub.Ended.IsZero() || s.filter.Load() != nil {
 		t.Errorf("the scrub found %+v, and the filter is %v", s.Stats().Scrub, s.filter.Load())
 	}
-	if _, err := kv.One(t.Context(), s, kv.OpGet("absent")); !errors.Is(err, kv.ErrNotFound) {
-		t.Error(err)
-	}
+	proof.Ends(t, kv.ErrNotFound)(kv.One(t.Context(), s, kv.OpGet("absent")))
 	if got := s.limits.newFilter(2); got == nil {
 		t.Error("a tree of 2 keys has no filter, with 5 bytes for 3")
 	}

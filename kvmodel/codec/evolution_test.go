@@ -2,7 +2,6 @@ package codec_test
 
 import (
 	"bytes"
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -120,12 +119,8 @@ func TestModel_Merge_HostileBytesAreCorrupt(t *testing.T) {
 		"bomb": "df ffffffff", "cut": "81 a178", "name": "81 01 01", "trailing": "80 00", "nested": "81 a6417574686f72 81 a178",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := sample.OldNotes().Merge(unhex(t, in), unhex(t, "80")); !errors.Is(err, codec.ErrCorrupt) {
-				t.Errorf("previous: want ErrCorrupt, got %v", err)
-			}
-			if _, err := sample.OldNotes().Merge(unhex(t, "80"), unhex(t, in)); !errors.Is(err, codec.ErrCorrupt) {
-				t.Errorf("next: want ErrCorrupt, got %v", err)
-			}
+			proof.Ends(t, codec.ErrCorrupt)(sample.OldNotes().Merge(unhex(t, in), unhex(t, "80")))
+			proof.Ends(t, codec.ErrCorrupt)(sample.OldNotes().Merge(unhex(t, "80"), unhex(t, in)))
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample"
 )
@@ -84,9 +85,7 @@ func FuzzMerge(f *testing.F) {
 		must(t, err)
 		merged, err := sample.OldNotes().Merge(prev, next)
 		must(t, err)
-		if _, err := sample.OldNotes().Unmarshal(merged, &got); err != nil {
-			t.Fatal(err)
-		}
+		proof.Done(t)(sample.OldNotes().Unmarshal(merged, &got))
 		if !reflect.DeepEqual(want, got) {
 			t.Errorf("merged reads as %+v, want %+v", got, want)
 		}

@@ -160,9 +160,7 @@ func TestModel_Unmarshal_DepthThatCanBeWrittenCanBeRead(t *testing.T) {
 	data, err := sample.Kitchens().Marshal(want)
 	must(t, err)
 	var got, gotPlain sample.Kitchen
-	if _, err := sample.Kitchens().Unmarshal(data, &got); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(sample.Kitchens().Unmarshal(data, &got))
 	must(t, msgpack.Unmarshal(data, &gotPlain))
 	if !reflect.DeepEqual(want, &got) || !reflect.DeepEqual(want, &gotPlain) {
 		t.Errorf("what was read is not what was written")

@@ -113,9 +113,7 @@ func TestModel_Unmarshal_FieldsLeftOutStayAsTheyAre(t *testing.T) {
 	data, err := sample.Kitchens().Marshal(&sample.Kitchen{})
 	must(t, err)
 	got := sample.Kitchen{Out: "out"}
-	if _, err := sample.Kitchens().Unmarshal(data, &got); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(sample.Kitchens().Unmarshal(data, &got))
 	proof.Equal(t, got.Out, "out", "out")
 }
 
@@ -124,9 +122,7 @@ func TestModel_Unmarshal_TimesAreUTCWithoutClockReading(t *testing.T) {
 	data, err := sample.Pages().Marshal(&sample.Page{UpdatedAt: local})
 	must(t, err)
 	var got sample.Page
-	if _, err := sample.Pages().Unmarshal(data, &got); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(sample.Pages().Unmarshal(data, &got))
 	if want := local.Round(0).UTC(); got.UpdatedAt != want {
 		t.Errorf("want %v, got %v", want, got.UpdatedAt)
 	}
@@ -137,9 +133,7 @@ func TestModel_Unmarshal_SharesNoMemoryWithTheInput(t *testing.T) {
 	data, err := sample.Kitchens().Marshal(want)
 	must(t, err)
 	var got sample.Kitchen
-	if _, err := sample.Kitchens().Unmarshal(data, &got); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(sample.Kitchens().Unmarshal(data, &got))
 	clear(data)
 	proof.NoDiff(t, cmp.Diff(want, &got, exact), "kitchen after the input was overwritten")
 }
@@ -172,9 +166,7 @@ func TestModel_Append_WhatCannotBeStoredIsAnErrorAndWritesNothing(t *testing.T) 
 			if string(got) != "before" {
 				t.Errorf("want the bytes as they were, got %q", got)
 			}
-			if _, err := sample.Kitchens().Marshal(test.kitchen); !errors.Is(err, codec.ErrNotStorable) {
-				t.Errorf("Marshal: want ErrNotStorable, got %v", err)
-			}
+			proof.Ends(t, codec.ErrNotStorable)(sample.Kitchens().Marshal(test.kitchen))
 		})
 	}
 }
@@ -185,8 +177,6 @@ func TestModel_NilIsStoredAsNil(t *testing.T) {
 		t.Fatalf("%v (-want +got)\n%s", err, diff)
 	}
 	got := newPage()
-	if _, err := sample.Pages().Unmarshal(data, got); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(sample.Pages().Unmarshal(data, got))
 	proof.NoDiff(t, cmp.Diff(&sample.Page{}, got), "page")
 }

@@ -259,9 +259,7 @@ func TestTogether_OnALocalStoreAWorkThatPanicsIsCounted(t *testing.T) {
 func TestTogether_OnALocalStoreNoValueIsShared(t *testing.T) {
 	ctx := t.Context()
 	s := memkv.New(memkv.Options{Local: true})
-	if _, err := kv.One(ctx, s, kv.OpSet("a", []byte("value"))); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(kv.One(ctx, s, kv.OpSet("a", []byte("value"))))
 	var second string
 	errs := kv.Together(ctx, s,
 		func(s kv.Store) error {

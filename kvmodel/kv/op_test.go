@@ -191,9 +191,7 @@ func TestNext_FailuresComeThrough(t *testing.T) {
 	}
 	r := newRig()
 	r.put("n", "word")
-	if _, err := kv.Next(ctx, r, "n", 0, 1); !errors.Is(err, kv.ErrNotNumber) {
-		t.Errorf("a word: %v, want ErrNotNumber", err)
-	}
+	proof.Ends(t, kv.ErrNotNumber)(kv.Next(ctx, r, "n", 0, 1))
 }
 
 func TestParseNumber_TakesDigitsUpToTheLargest(t *testing.T) {

@@ -79,9 +79,7 @@ func TestTogether_WorksUpToTheFirstThatAsksRunInTheGoroutineOfTheCaller(t *testi
 func TestTogether_GivesEachWorkItsOwnResultsAndErrors(t *testing.T) {
 	ctx := context.Background()
 	s := memkv.New(memkv.Options{})
-	if _, err := kv.One(ctx, s, kv.OpSet("there", []byte("v"))); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(kv.One(ctx, s, kv.OpSet("there", []byte("v"))))
 	var value string
 	errs := kv.Together(ctx, s,
 		func(s kv.Store) error {
@@ -126,9 +124,7 @@ func TestTogether_AWorkThatPanicsDoesNotLeaveTheOthersRunning(t *testing.T) {
 func TestTogether_AKeyThatSeveralReadIsReadOnce(t *testing.T) {
 	ctx, meter := kv.Metered(context.Background())
 	s := kv.Count(memkv.New(memkv.Options{}))
-	if _, err := kv.One(ctx, s, kv.OpSet("a", []byte("v"))); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(kv.One(ctx, s, kv.OpSet("a", []byte("v"))))
 	before := meter.Cost().Ops
 	values := make([][]byte, 5)
 	works := make([]func(kv.Store) error, len(values))

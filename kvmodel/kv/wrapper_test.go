@@ -122,9 +122,7 @@ func TestTrace_ShowsEachTripWithItsResults(t *testing.T) {
 		})
 		tagged := context.WithValue(ctx, tag{}, "request 7")
 		_ = s.Do(tagged, []kv.Op{kv.OpSet("a", nil), kv.OpGet("b")})
-		if _, err := kv.One(tagged, s, kv.OpGet("a")); !errors.Is(err, errDown) {
-			t.Errorf("the error %v did not come through", err)
-		}
+		proof.Ends(t, errDown)(kv.One(tagged, s, kv.OpGet("a")))
 		want := []string{
 			"request 7 1s <nil> [set a: <nil>] [get b: not found]",
 			`request 7 1s get "a": backend: store unavailable: connection refused [get a: backend: store unavailable: connection refused]`,
@@ -185,9 +183,7 @@ func TestPrefix_KeepsTenantsApart(t *testing.T) {
 			t.Errorf("tenant %q: %v", name, err)
 		}
 	}
-	if _, err := kv.One(ctx, tenant(t, r, "a"), kv.OpGet("k")); !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("tenant a reads another key: %v", err)
-	}
+	proof.Ends(t, kv.ErrNotFound)(kv.One(ctx, tenant(t, r, "a"), kv.OpGet("k")))
 	for _, name := range names {
 		got, err := kv.One(ctx, tenant(t, r, name), kv.OpGet("b:k"))
 		if err != nil || string(got.Value) != name {
@@ -223,18 +219,14 @@ func TestPrefix_RefusesTenantsThatAreEmptyOrLong(t *testing.T) {
 }
 
 func TestPrefix_AnEmptyKeyStaysABadOne(t *testing.T) {
-	if _, err := kv.One(ctx, tenant(t, newRig(), "t"), kv.OpSet("", nil)); !errors.Is(err, kv.ErrBadKey) {
-		t.Errorf("got %v, want ErrBadKey", err)
-	}
+	proof.Ends(t, kv.ErrBadKey)(kv.One(ctx, tenant(t, newRig(), "t"), kv.OpSet("", nil)))
 }
 
 func TestPrefix_AWalkStaysWithinATenant(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	for _, name := range []string{"a", "b", "bb"} {
 		for _, key := range []string{"k:1", "k:2", "k:3", "l:1"} {
-			if _, err := kv.One(t.Context(), tenant(t, mem, name), kv.OpSet(key, nil)); err != nil {
-				t.Fatal(err)
-			}
+			proof.Done(t)(kv.One(t.Context(), tenant(t, mem, name), kv.OpSet(key, nil)))
 		}
 	}
 	for after, want := range map[string][]string{"": {"k:1", "k:2", "k:3"}, "k:1": {"k:2", "k:3"}, "k:3": nil, "l:1": nil} {
@@ -342,9 +334,7 @@ func TestRetry_GivesUpAfterItsTriesWithDoublingPauses(t *testing.T) {
 		r := newRig()
 		var at []time.Time
 		r.fail = func(int, int) error { at = append(at, time.Now()); return errDown }
-		if _, err := kv.One(ctx, kv.Retry(r, 4, time.Second), kv.OpGet("k")); !errors.Is(err, errDown) {
-			t.Errorf("got %v, want the failure", err)
-		}
+		proof.Ends(t, errDown)(kv.One(ctx, kv.Retry(r, 4, time.Second), kv.OpGet("k")))
 		if len(at) != 4 {
 			t.Fatalf("%d tries, want 4", len(at))
 		}

@@ -42,9 +42,7 @@ func TestOpen_AfterAnErrorNothingStaysOpen(t *testing.T) {
 		t.Errorf("want an error about the scheme, got %v", err)
 	}
 	url := "bolt:" + filepath.Join(t.TempDir(), "app.db")
-	if _, err := Open(t.Context(), url, kvmodel.Tenant(strings.Repeat("x", 300))); !errors.Is(err, kv.ErrBadKey) {
-		t.Errorf("want an ErrBadKey, got %v", err)
-	}
+	proof.Ends(t, kv.ErrBadKey)(Open(t.Context(), url, kvmodel.Tenant(strings.Repeat("x", 300))))
 	// The file is locked while it is open.
 	db, err := Open(t.Context(), url)
 	must(t, err)

@@ -269,7 +269,7 @@ func TestPick_AFourthServer_TakesItsShareAndMovesNothingElse(t *testing.T) {
 			continue
 		}
 		moved++
-		proof.Equal(t, after[i], "d:1", "key %d moved from %s to", i, before[i])
+		proof.Equal(t, after[i], "d:1", "key %d of %s", i, before[i])
 	}
 	if moved < keys*23/100 || moved > keys*27/100 {
 		t.Errorf("%d of %d keys moved, want about a quarter", moved, keys)

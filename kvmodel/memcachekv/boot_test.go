@@ -30,9 +30,7 @@ func TestStore_ARestartedServer_IsLostUntilAccepted(t *testing.T) {
 			one(t, ctx, s, kv.OpAdd(key, nil), kv.ErrLost)
 			one(t, ctx, s, kv.OpGet(elsewhere))
 		}
-		if _, err := kv.GetAll(ctx, s, key, key+"x", elsewhere); !errors.Is(err, kv.ErrLost) {
-			t.Errorf("many gets ended in %v, want ErrLost", err)
-		}
+		proof.Ends(t, kv.ErrLost)(kv.GetAll(ctx, s, key, key+"x", elsewhere))
 
 		must(t, accept(t, s))
 		one(t, ctx, s, kv.OpGet(key), kv.ErrNotFound)

@@ -133,9 +133,7 @@ func TestStore_Get_AllocatesAtMostFourTimesMoreThanTheRawClient(t *testing.T) {
 	addr := memcached(t).Addr
 	client, s := memcache.New(addr), open(t, Options{}, addr)
 	t.Cleanup(func() { client.Close() })
-	if _, err := kv.One(context.Background(), s, kv.OpSet("page", bytes.Repeat([]byte("x"), 1024))); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(kv.One(context.Background(), s, kv.OpSet("page", bytes.Repeat([]byte("x"), 1024))))
 	allocs := func(get func() error) float64 {
 		return proof.Allocs(500, func() {
 			if err := get(); err != nil {
@@ -212,9 +210,7 @@ func TestLane_Failure_IsUnclearOnlyOnceTheRequestWasWrittenInFull(t *testing.T) 
 
 	go io.Copy(io.Discard, far)
 	w.SetDeadline(time.Now().Add(timeout))
-	if _, err := w.Write([]byte("delete k\r\n")); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(w.Write([]byte("delete k\r\n")))
 	_, err = w.Read(make([]byte, 10))
 	if got := l.failure(kv.Delete, err); !errors.Is(got, kv.ErrUnclear) {
 		t.Errorf("a write that no one answered is %v, want ErrUnclear", got)

@@ -74,9 +74,7 @@ func ask(t testing.TB, addr, command string) string {
 	c, err := net.Dial("tcp", addr)
 	must(t, err)
 	defer c.Close()
-	if _, err := fmt.Fprintf(c, "%s\r\n", command); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(fmt.Fprintf(c, "%s\r\n", command))
 	var answer strings.Builder
 	for in := bufio.NewScanner(c); in.Scan() && in.Text() != "END"; {
 		answer.WriteString(in.Text() + "\n")

@@ -82,9 +82,7 @@ func TestOptions_Strict_RefusesWhatHasNoRoom(t *testing.T) {
 		t.Errorf("sets ended in %v, want the third unavailable", errs)
 	}
 	wantKeys(t, s, "a", "b")
-	if _, err := kv.One(ctx, s, kv.OpDelete("a")); err != nil {
-		t.Fatal(err)
-	}
+	proof.Done(t)(kv.One(ctx, s, kv.OpDelete("a")))
 	if err := set(s, "c")[0]; err != nil {
 		t.Errorf("with room again: %v", err)
 	}
@@ -116,9 +114,7 @@ func TestStore_Evict_DropsWithoutATrace(t *testing.T) {
 	set(s, "a", "b", "c")
 	s.Evict("a", "c", "absent")
 	wantKeys(t, s, "b")
-	if _, err := kv.One(ctx, s, kv.OpGet("a")); !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("get ended in %v, want ErrNotFound", err)
-	}
+	proof.Ends(t, kv.ErrNotFound)(kv.One(ctx, s, kv.OpGet("a")))
 }
 
 func heap() int64 {

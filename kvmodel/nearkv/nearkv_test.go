@@ -2,7 +2,6 @@ package nearkv_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -280,9 +279,7 @@ func TestStore_AnErrorIsNotKept(t *testing.T) {
 	h := newHub()
 	do(t, h, kv.OpSet("k", []byte("1")))
 	c := newClient(t, &telling{kvtest.Faulty(h, 1, kvtest.Unsent), h}, nearkv.Options{})
-	if _, err := kv.One(c.ctx, c, kv.OpGet("k")); !errors.Is(err, kv.ErrUnavailable) {
-		t.Errorf("the first get ended in %v", err)
-	}
+	proof.Ends(t, kv.ErrUnavailable)(kv.One(c.ctx, c, kv.OpGet("k")))
 	c.wantGet(t, "k", "1", 1)
 }
 
@@ -302,9 +299,7 @@ func TestStore_AClosedStoreAnswersNothing(t *testing.T) {
 	c := newClient(t, h, nearkv.Options{})
 	c.knows(t, "k", "1")
 	proof.Must(t, c.Close())
-	if _, err := kv.One(c.ctx, c, kv.OpGet("k")); !errors.Is(err, kv.ErrUnavailable) {
-		t.Errorf("a get ended in %v", err)
-	}
+	proof.Ends(t, kv.ErrUnavailable)(kv.One(c.ctx, c, kv.OpGet("k")))
 }
 
 func TestStore_AnEndedContextIsAnsweredByTheStore(t *testing.T) {
@@ -312,9 +307,7 @@ func TestStore_AnEndedContextIsAnsweredByTheStore(t *testing.T) {
 	c.knows(t, "k", "1")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := kv.One(ctx, c, kv.OpGet("k")); !errors.Is(err, kv.ErrUnavailable) {
-		t.Errorf("a get ended in %v", err)
-	}
+	proof.Ends(t, kv.ErrUnavailable)(kv.One(ctx, c, kv.OpGet("k")))
 }
 
 func TestStore_AValueFromTheStoreBelongsToTheCaller(t *testing.T) {
@@ -372,9 +365,7 @@ func TestStore_HoldsNoMoreThanItMay(t *testing.T) {
 	known := 0
 	for i := range n {
 		before := c.Cost().Trips
-		if _, err := kv.One(c.ctx, c, kv.OpGet(fmt.Sprint(i))); err != nil {
-			t.Fatal(err)
-		}
+		proof.Done(t)(kv.One(c.ctx, c, kv.OpGet(fmt.Sprint(i))))
 		// New keys push others out.
 		if c.Cost().Trips == before {
 			known++
@@ -429,9 +420,7 @@ func TestStore_WhatIsAbsentTakesNoTrip(t *testing.T) {
 func TestStore_ABadKeyIsNoAbsentOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sparse(t, newHub())
-		if _, err := kv.One(t.Context(), c, kv.OpGet("two words")); !errors.Is(err, kv.ErrBadKey) {
-			t.Errorf("a get of a bad key returns %v, want an ErrBadKey", err)
-		}
+		proof.Ends(t, kv.ErrBadKey)(kv.One(t.Context(), c, kv.OpGet("two words")))
 	})
 }
 

@@ -477,9 +477,7 @@ func TestDo_OnAConnectionThatIsThere_TakesNoGoroutineOfItsOwn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for range 2 {
-		if _, err := kv.One(ctx, s, kv.OpSet("k", nil)); err != nil {
-			t.Fatal(err)
-		}
+		proof.Done(t)(kv.One(ctx, s, kv.OpSet("k", nil)))
 	}
 	freeze(t, p)
 	const callers = 100
@@ -487,9 +485,7 @@ func TestDo_OnAConnectionThatIsThere_TakesNoGoroutineOfItsOwn(t *testing.T) {
 	var wg sync.WaitGroup
 	for range callers {
 		wg.Go(func() {
-			if _, err := kv.One(ctx, s, kv.OpGet("k")); !errors.Is(err, context.Canceled) {
-				t.Errorf("the get ended in %v", err)
-			}
+			proof.Ends(t, context.Canceled)(kv.One(ctx, s, kv.OpGet("k")))
 		})
 	}
 	time.Sleep(100 * time.Millisecond)

@@ -250,9 +250,7 @@ func TestLocal_ALeafIsKnownByItsValue(t *testing.T) {
 		}
 	}
 	for i := range 2 * maxLeaves {
-		if _, err := p.decode(fmt.Sprint("rank:t:", i), stored("a", 7)); err != nil {
-			t.Fatal(err)
-		}
+		proof.Done(t)(p.decode(fmt.Sprint("rank:t:", i), stored("a", 7)))
 	}
 	if n := len(local.leaves); n > maxLeaves {
 		t.Errorf("%d leaves are remembered, want at most %d", n, maxLeaves)

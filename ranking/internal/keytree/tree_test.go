@@ -324,9 +324,7 @@ func TestTree_AnEdgeThatWasNotStoredIsStoredLater(t *testing.T) {
 	})
 	top := func() {
 		t.Helper()
-		if _, err := r.Page(ctx, s, Between{}, true, nil, 1, Want{}); err != nil {
-			t.Fatal(err)
-		}
+		proof.Done(t)(r.Page(ctx, s, Between{}, true, nil, 1, Want{}))
 	}
 	r.set(t, idOf(0), 0)
 	top()
