@@ -9,6 +9,7 @@ import (
 
 	. "github.com/ringtree/ringtree/examples"
 	"github.com/ringtree/ringtree/examples/wiki"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
@@ -281,9 +282,7 @@ func balanced(s kv.Store) error {
 func work(s kv.Store) { _, _ = kv.One(context.Background(), s, kv.OpAdd("ann", nil)) }
 
 func checkAll(t *testing.T, s kv.Store) {
-	if err := balanced(s); err != nil {
-		t.Error(err)
-	}
+	proof.Is(t, balanced(s), nil)
 }
 
 func TestTransfer_LosesNothing(t *testing.T) {

@@ -110,9 +110,7 @@ func get(t *testing.T, url string) string {
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Error(err)
-	}
+	proof.Is(t, err, nil)
 	return string(body)
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -31,9 +32,7 @@ func serveOn(t testing.TB, s kv.Store, path string, opts ...kvmodel.Option) (sto
 	end, err := inspect.ServeWith(context.Background(), db, path)
 	must(t, err)
 	stop = func() {
-		if err := end(); err != nil {
-			t.Error(err)
-		}
+		proof.Is(t, end(), nil)
 		_ = db.Close(context.Background()) // A second time it is closed already.
 	}
 	t.Cleanup(stop)

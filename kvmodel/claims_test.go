@@ -79,9 +79,7 @@ func wantOneHolder(t *testing.T, s kv.Store) {
 func closeAll(t *testing.T, all ...*members) {
 	t.Helper()
 	for _, m := range all {
-		if err := m.db.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		proof.Is(t, m.db.Close(context.Background()), nil)
 	}
 }
 

@@ -549,9 +549,7 @@ func TestModels_ARecordMadeAgainHasItsOwnHitsAndNoOthers(t *testing.T) {
 		hits = 3
 	}
 	states, err := dropping{}.reach(hits)
-	if err != nil {
-		t.Error(err)
-	}
+	proof.Is(t, err, nil)
 	t.Logf("%d states", states)
 	for name, o := range map[string]dropping{
 		"the deleter drops what it reads after its commit": {readAfter: true},

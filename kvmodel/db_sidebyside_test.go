@@ -144,17 +144,13 @@ func TestSideBySide_WorkWithGoroutinesOfItsOwnEnds(t *testing.T) {
 				if i%2 == 0 {
 					err = errors.Join(err, db.SideBySide(ctx, asks(db, "z"), asks(db, "x", "z")))
 				}
-				if err != nil {
-					t.Error(err)
-				}
+				proof.Is(t, err, nil)
 			})
 		}
 		all.Wait()
 		return asks(db, "last")(ctx)
 	}
-	if err := errors.Join(db.SideBySide(ctx, many, asks(db, "a"), many), ctx.Err()); err != nil {
-		t.Error(err)
-	}
+	proof.Is(t, errors.Join(db.SideBySide(ctx, many, asks(db, "a"), many), ctx.Err()), nil)
 }
 
 func TestSideBySide_PanicsInTheCallersGoroutine(t *testing.T) {

@@ -260,9 +260,7 @@ func (f *tampering) Do(ctx context.Context, ops []kv.Op) error {
 func cost(t *testing.T, ctx context.Context, f func(ctx context.Context) error) kv.Cost {
 	t.Helper()
 	ctx, m := kv.Metered(ctx)
-	if err := f(ctx); err != nil {
-		t.Error(err)
-	}
+	proof.Is(t, f(ctx), nil)
 	return m.Cost()
 }
 

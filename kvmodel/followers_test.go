@@ -62,9 +62,7 @@ func TestDerived_FollowersLearnOfAChangeOnceTheStoreAnswers(t *testing.T) {
 			if !slices.Equal(f.counts, []int64{7}) {
 				t.Errorf("after %d transactions were refused, the follower knows of %v, want 7 once", refused, f.counts)
 			}
-			if err := db.Close(ctx); err != nil {
-				t.Error(err)
-			}
+			proof.Is(t, db.Close(ctx), nil)
 		})
 	}
 }

@@ -75,9 +75,7 @@ func onAway(t *testing.T, test func(t *testing.T, a *away, r *notes)) {
 		test(t, a, r)
 		a.hangs.Store(false)
 		a.takes.Store(0)
-		if err := db.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		proof.Is(t, db.Close(context.Background()), nil)
 	})
 }
 

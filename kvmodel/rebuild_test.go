@@ -85,9 +85,7 @@ func TestRebuild_BesideWritersHoldsEveryRecord(t *testing.T) {
 		wait.Go(func() {
 			for i := w; i < n; i += 4 {
 				_, err := b.Update(ctx, fmt.Sprint(i), func(n *note) error { n.Code += "'"; return nil })
-				if err != nil {
-					t.Error(err)
-				}
+				proof.Is(t, err, nil)
 			}
 		})
 	}

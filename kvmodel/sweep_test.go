@@ -262,9 +262,7 @@ func checkAll(sim *kvtest.Sim, garbage bool, outs ...*outcome) {
 	checkKeys(t, sim, live, garbage)
 	checkJournals(t, sim)
 	checkFree(t, m, live)
-	if err := m.db.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	proof.Is(t, m.db.Close(ctx), nil)
 }
 
 func allMembers(ctx context.Context, t *testing.T, m *members) map[string]*member {

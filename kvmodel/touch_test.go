@@ -554,7 +554,5 @@ func checkLeases(sim *kvtest.Sim, w *watchman) {
 			t.Errorf("by %s: %+v, %v", code, v, err)
 		}
 	}
-	if err := l.db.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	proof.Is(t, l.db.Close(ctx), nil)
 }

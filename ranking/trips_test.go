@@ -61,9 +61,7 @@ func TestBoard_AHitAllocatesNoMoreThanItsIncrement(t *testing.T) {
 	m.count(t, m.votes, "a", 1)
 	must(t, m.db.Flush(ctx))
 	got := proof.Allocs(200, func() {
-		if _, err := m.votes.Add(ctx, "a", 1); err != nil {
-			t.Error(err)
-		}
+		proof.Ends(t, nil)(m.votes.Add(ctx, "a", 1))
 	})
 	if got > 4 { // the key, the op and the number in the store
 		t.Errorf("%.0f allocations, want at most 4", got)
@@ -109,9 +107,7 @@ func TestBoard_ABurstOfCreatesTakesFewTripsEach(t *testing.T) {
 	for c := range clients {
 		all.Go(func() {
 			for i := c; i < n; i += clients {
-				if err := a.Create(ctx, &article{ID: memberID(i), Stock: 1}); err != nil {
-					t.Error(err)
-				}
+				proof.Is(t, a.Create(ctx, &article{ID: memberID(i), Stock: 1}), nil)
 			}
 		})
 	}

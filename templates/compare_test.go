@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 func TestCompare_MarksTheWordsThatDiffer(t *testing.T) {
@@ -21,9 +23,7 @@ func TestCompare_MarksTheWordsThatDiffer(t *testing.T) {
 		{"a\n\nb", "a\n\nb c", []Piece{{"a\n\n", false}, {"b", true}}, []Piece{{"a\n\n", false}, {"b c", true}}},
 	} {
 		inTheirs, inMine := Compare(test.theirs, test.mine)
-		if diff := cmp.Diff([][]Piece{test.inTheirs, test.inMine}, [][]Piece{inTheirs, inMine}); diff != "" {
-			t.Errorf("%q and %q: pieces mismatch (-want +got):\n%s", test.theirs, test.mine, diff)
-		}
+		proof.NoDiff(t, cmp.Diff([][]Piece{test.inTheirs, test.inMine}, [][]Piece{inTheirs, inMine}), "%q and %q: pieces", test.theirs, test.mine)
 	}
 }
 
@@ -79,9 +79,7 @@ func TestChanged_SaysWhatReplacesWhat(t *testing.T) {
 		{"a b c d e", "a x c e", Changes{{"a ", "a "}, {"b ", "x "}, {"c ", "c "}, {"d ", ""}, {"e", "e"}}},
 		{"a c", "a b c", Changes{{"a ", "a "}, {"", "b "}, {"c", "c"}}},
 	} {
-		if diff := cmp.Diff(test.want, Changed(test.before, test.after)); diff != "" {
-			t.Errorf("%q to %q: changes mismatch (-want +got):\n%s", test.before, test.after, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(test.want, Changed(test.before, test.after)), "%q to %q: changes", test.before, test.after)
 	}
 }
 
@@ -93,9 +91,7 @@ func TestChanges_Excerpt_ShowsEachChangeWithWordsAround(t *testing.T) {
 	want := Changes{
 		stays("…" + tail), {"one ", "1 "}, stays(head + "…" + tail), {"two ", "2 "}, stays(head + "…"),
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("excerpt mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got), "excerpt")
 }
 
 func TestChanges_Excerpt_IsShort(t *testing.T) {

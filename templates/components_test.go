@@ -14,6 +14,8 @@ import (
 
 	"github.com/a-h/templ"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 var update = flag.Bool("update", false, "write the expected files again")
@@ -43,14 +45,10 @@ func TestComponents_WriteWhatIsExpected(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if diff := cmp.Diff(normal(t, string(text)), got); diff != "" {
-			t.Errorf("%s: mismatch (-want +got):\n%s", s.name, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(normal(t, string(text)), got), "%s:", s.name)
 	}
 	slices.Sort(want)
-	if diff := cmp.Diff(want, files); diff != "" {
-		t.Errorf("files mismatch (-golden +testdata):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, files), "files mismatch (-golden +testdata)")
 }
 
 // The test above does not compare blanks between tags; this one does.
@@ -68,9 +66,7 @@ func TestComponents_ReadAsSentences(t *testing.T) {
 		{Unread(2), "2 unread"},
 		{Notice{Title: "x", Versions: []Version{{"y", []Piece{{"It was ", false}, {"red", true}, {".", false}}}}}, "x y It was red."},
 	} {
-		if diff := cmp.Diff(test.want, said(t, render(t, test.component))); diff != "" {
-			t.Errorf("%T: text mismatch (-want +got):\n%s", test.component, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(test.want, said(t, render(t, test.component))), "%T: text", test.component)
 	}
 }
 
@@ -198,9 +194,7 @@ func TestComponents_IsolateTheDirectionOfWhatPeopleWrote(t *testing.T) {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 }
 
 var gallery = flag.String("gallery", "", "write a page with every component, light and dark, to this file")
@@ -247,9 +241,7 @@ func page(t *testing.T) string {
 
 func TestGallery_ShowsEveryComponent(t *testing.T) {
 	for _, s := range samples() {
-		if !strings.Contains(galleryPage, "["+s.name+"]") {
-			t.Errorf("the gallery does not show %s", s.name)
-		}
+		proof.Contains(t, galleryPage, "["+s.name+"]")
 	}
 	once := page(t)
 	if *gallery == "" {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 // fill types into a field, and returns its value and problem.
@@ -59,9 +61,7 @@ func TestInput_TakesWhatWasTyped(t *testing.T) {
 		if _, problem := fill(test.in, test.typed); problem != "" {
 			t.Errorf("%q: %s", test.typed, problem)
 		}
-		if diff := cmp.Diff(test.want, reflect.ValueOf(test.got).Elem().Interface()); diff != "" {
-			t.Errorf("%q mismatch (-want +got):\n%s", test.typed, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(test.want, reflect.ValueOf(test.got).Elem().Interface()), "%q", test.typed)
 	}
 }
 
@@ -99,9 +99,7 @@ func TestInput_WhatIsWrongIsShownAndLeavesTheVariable(t *testing.T) {
 		{Key(&id), strings.Repeat("a", 201), "At most 200 characters fit here, and this has 201."},
 	} {
 		shown, problem := fill(test.in, test.typed)
-		if diff := cmp.Diff([]string{test.typed, test.want}, []string{shown, problem}); diff != "" {
-			t.Errorf("%.20q mismatch (-want +got):\n%s", test.typed, diff)
-		}
+		proof.NoDiff(t, cmp.Diff([]string{test.typed, test.want}, []string{shown, problem}), "%.20q", test.typed)
 	}
 	type all struct {
 		Text, ID string
@@ -114,9 +112,7 @@ func TestInput_WhatIsWrongIsShownAndLeavesTheVariable(t *testing.T) {
 		Since    time.Time
 	}
 	want := all{"old", "", []string{"old"}, 1, 1, 1, 1, 1, time.Unix(0, 0).UTC()}
-	if diff := cmp.Diff(want, all{text, id, tags, few, signless, many, price, small, since}); diff != "" {
-		t.Errorf("variables mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, all{text, id, tags, few, signless, many, price, small, since}), "variables")
 }
 
 // A form shows less than a variable may hold.
@@ -135,9 +131,7 @@ func TestInput_WhatIsSentBackAsItWasShownChangesNothing(t *testing.T) {
 		}
 	}
 	got := []any{line, text, tags, math.IsNaN(price), since.Second(), since.Nanosecond()}
-	if diff := cmp.Diff([]any{" two\nlines ", "a\r\nb\rc", []string{"a, b", " c", ""}, true, 30, 5}, got); diff != "" {
-		t.Errorf("variables mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff([]any{" two\nlines ", "a\r\nb\rc", []string{"a, b", " c", ""}, true, 30, 5}, got), "variables")
 }
 
 func TestInput_TellsBrowsersItsLimit(t *testing.T) {
@@ -198,16 +192,10 @@ func TestFill_AFieldThatWasNotSentKeepsItsValue(t *testing.T) {
 	if problems := form().Fill(url.Values{"plain": {"x"}, "other": {"y"}}); len(problems) > 0 {
 		t.Errorf("problems: %v", problems)
 	}
-	if diff := cmp.Diff([]any{"Soup", 10, true, []string{"warm"}}, []any{title, minutes, vegan, tags}); diff != "" {
-		t.Errorf("variables mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff([]any{"Soup", 10, true, []string{"warm"}}, []any{title, minutes, vegan, tags}), "variables")
 	form().Fill(url.Values{"minutes": {"", "20"}, "vegan": {""}})
-	if diff := cmp.Diff([]any{"Soup", 20, false}, []any{title, minutes, vegan}); diff != "" {
-		t.Errorf("variables mismatch (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(map[string]string{"title": "This is needed."}, form().Fill(url.Values{"title": {" "}})); diff != "" {
-		t.Errorf("problems mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff([]any{"Soup", 20, false}, []any{title, minutes, vegan}), "variables")
+	proof.NoDiff(t, cmp.Diff(map[string]string{"title": "This is needed."}, form().Fill(url.Values{"title": {" "}})), "problems")
 }
 
 // A browser sends nothing for an empty checkbox.
@@ -257,17 +245,13 @@ func TestValuesOf_HasWhatVisitorsSee(t *testing.T) {
 		{Name: "body", Label: "Body", Rows: 3, Value: "Again."},
 		{Name: "hot", Label: "Hot", Of: Check(&hot)},
 	})
-	if diff := cmp.Diff("Title: Snow\nBody: Again.\nHot: on\n", got); diff != "" {
-		t.Errorf("text mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff("Title: Snow\nBody: Again.\nHot: on\n", got), "text")
 }
 
 // Browsers take . and .. for the way to another address, escaped or not.
 func TestLinksTo_EscapesAddressesAndLeavesOutEmptyTexts(t *testing.T) {
 	want := []Link{{"Tag: snow", "/tags/snow"}, {"Tag: a/b?", "/tags/a%2Fb%3F"}, {"Tag: ...", "/tags/..."}, {"Tag: .", ""}, {"Tag: ..", ""}}
-	if diff := cmp.Diff(want, LinksTo("Tag: ", "/tags/", "snow", "", "a/b?", "...", ".", "..")); diff != "" {
-		t.Errorf("links mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, LinksTo("Tag: ", "/tags/", "snow", "", "a/b?", "...", ".", "..")), "links")
 }
 
 const urlencoded = "application/x-www-form-urlencoded"

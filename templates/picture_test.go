@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 func names(branches []*branch) []string {
@@ -26,12 +28,8 @@ func TestTreePicture_DrawsAllThatHasRoom(t *testing.T) {
 		"key01111", "key01110", "key01101", "key01100", "key01011", "key01010", "key01001", "key01000",
 		"key00111", "key00110", "key00101", "key00100", "key00011", "key00010", "key00001", "key00000",
 	}
-	if diff := cmp.Diff(want, names(d.rows)); diff != "" {
-		t.Errorf("rows mismatch (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"key0", "key011", "key010", "key001", "key000"}, names(d.routers)); diff != "" {
-		t.Errorf("routers mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, names(d.rows)), "rows")
+	proof.NoDiff(t, cmp.Diff([]string{"key0", "key011", "key010", "key001", "key000"}, names(d.routers)), "routers")
 }
 
 func TestTreePicture_FoldsWhatHasNone(t *testing.T) {
@@ -45,19 +43,13 @@ func TestTreePicture_FoldsWhatHasNone(t *testing.T) {
 			onWay = append(onWay, b.node.Name)
 		}
 	}
-	if diff := cmp.Diff([]string{"key010", "key01001", "key0100110", "key010011011"}, onWay); diff != "" {
-		t.Errorf("way mismatch (-want +got):\n%s", diff)
-	}
-	if label := sampleDeepTree().grow().label(); label != "key0…key010" {
-		t.Errorf("want one router for a chain, got %s", label)
-	}
+	proof.NoDiff(t, cmp.Diff([]string{"key010", "key01001", "key0100110", "key010011011"}, onWay), "way")
+	proof.Equal(t, sampleDeepTree().grow().label(), "key0…key010", "want one router for a chain")
 	total := int64(0)
 	for _, row := range d.rows {
 		total += row.node.Count
 	}
-	if total != sampleDeepTree().Root.Count {
-		t.Errorf("the rows count %d, the root %d", total, sampleDeepTree().Root.Count)
-	}
+	proof.Equal(t, total, sampleDeepTree().Root.Count, "the rows count")
 }
 
 func TestTreePicture_RowsNeverOverlap(t *testing.T) {
@@ -77,9 +69,7 @@ func TestRingPicture_DrawsAStrokeForEachSlot(t *testing.T) {
 	r := sampleRing(8, 32)
 	d := r.draw()
 	got := []string{fmt.Sprint(strokes(d.filled.String()) + strokes(d.newest.String())), fmt.Sprint(strokes(d.stale.String())), fmt.Sprint(strokes(d.missing.String()))}
-	if diff := cmp.Diff([]string{r.count(Filled), r.count(Stale), r.count(Missing)}, got); diff != "" {
-		t.Errorf("filled, stale, missing mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff([]string{r.count(Filled), r.count(Stale), r.count(Missing)}, got), "filled, stale, missing")
 	if strokes(d.rim.String()) != 8 || strokes(d.hand.String()) != 1 {
 		t.Errorf("want 8 arcs of rim and one hand, got %d and %d", strokes(d.rim.String()), strokes(d.hand.String()))
 	}
@@ -142,9 +132,7 @@ func TestWords_AreAsPeopleReadThem(t *testing.T) {
 		"{1 view}", "{1,234 views}", "{999 B}", "{10 KB}", "{2.4 MB}",
 		"key01110", "…0111011", "Q", "雪", "·", "0", "2.2",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got), "mismatch")
 }
 
 func TestWriteSVG_WritesAFileThatStandsAlone(t *testing.T) {
@@ -158,14 +146,10 @@ func TestWriteSVG_WritesAFileThatStandsAlone(t *testing.T) {
 		}
 		text := file.String()
 		for _, e := range p.key() {
-			if !strings.Contains(text, ">"+e.words+"<") {
-				t.Errorf("%s: its key lacks %q", name, e.words)
-			}
+			proof.Contains(t, text, ">"+e.words+"<")
 		}
 		for _, want := range []string{"prefers-color-scheme: dark", "svg .ink", "--paper: #"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s: its style lacks %q", name, want)
-			}
+			proof.Contains(t, text, want)
 		}
 		for _, not := range []string{"light-dark", "<figure", "href"} {
 			if strings.Contains(text, not) {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 // colors returns the light and dark colors by name.
@@ -105,9 +107,7 @@ func TestStyle_IsServedUnderANameOfItsOwnForEver(t *testing.T) {
 	defer first.Body.Close()
 	got := []string{first.Status, first.Header.Get("Content-Type"), first.Header.Get("Cache-Control"), first.Header.Get("Content-Length")}
 	want := []string{"200 OK", "text/css; charset=utf-8", "public, max-age=31536000, immutable", strconv.Itoa(len(style))}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("answer mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got), "answer")
 	request.Header.Set("If-None-Match", first.Header.Get("Etag"))
 	second, err := http.DefaultClient.Do(request)
 	must(t, err)

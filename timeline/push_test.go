@@ -30,9 +30,7 @@ func openLane(t testing.TB, s kv.Store, shape Shape) *lane {
 	db, err := kvmodel.Open(s)
 	must(t, err)
 	t.Cleanup(func() {
-		if err := db.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		proof.Is(t, db.Close(context.Background()), nil)
 	})
 	return laneOf(db, shape)
 }

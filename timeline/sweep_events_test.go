@@ -114,9 +114,7 @@ func sweepEvents(t *testing.T, layout Layout) {
 		if m.Op.Kind == kv.Append && m.Step%9 == 0 {
 			var of foot
 			entries := decodeEntries(m.Op.Value)
-			if _, err := (plainJSON[foot]{}).Unmarshal(entries[0].body, &of); err != nil {
-				t.Error(err)
-			}
+			proof.Ends(t, nil)((plainJSON[foot]{}).Unmarshal(entries[0].body, &of))
 			f.late[of.Guest] = true
 			return kvtest.Late
 		}

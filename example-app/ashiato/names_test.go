@@ -53,16 +53,12 @@ func TestSite_Topics_AreOneInTheirNormalForm(t *testing.T) {
 		p := write(t, s, m, "tea", "Café", "cafe\u0301", "", "ＣＡＦÉ", "お茶", "caf\u200bé", "slow")
 		proof.NoDiff(t, cmp.Diff([]string{"café", "お茶", "slow"}, p.Topics), "topics")
 		settle(t, s)
-		if err := s.FollowTopic(t.Context(), m.ID, "CAFE\u0301"); err != nil {
-			t.Error(err)
-		}
+		proof.Is(t, s.FollowTopic(t.Context(), m.ID, "CAFE\u0301"), nil)
 		v, err := s.Topic(t.Context(), m.ID, "Café", "")
 		if err != nil || !v.Followed || v.Topic.Name != "café" || len(v.Pages.Entries) != 1 {
 			t.Errorf("want the page on café, followed, got %+v, %v", v, err)
 		}
-		if err := s.UnfollowTopic(t.Context(), m.ID, "CAFÉ"); err != nil {
-			t.Error(err)
-		}
+		proof.Is(t, s.UnfollowTopic(t.Context(), m.ID, "CAFÉ"), nil)
 		if v, err = s.Topic(t.Context(), m.ID, "café", ""); err != nil || v.Followed {
 			t.Errorf("want it unfollowed, got %+v, %v", v, err)
 		}

@@ -41,9 +41,7 @@ func openHashing(t *testing.T, store kv.Store, memory uint32) *ashiato.Site {
 	db, err := kvmodel.Open(store)
 	must(t, err)
 	t.Cleanup(func() {
-		if err := db.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
+		proof.Is(t, db.Close(context.WithoutCancel(t.Context())), nil)
 	})
 	return ashiato.NewSite(db, guard.HashCost{Passes: 1, Memory: memory, Threads: 1})
 }

@@ -20,9 +20,7 @@ func together(t *testing.T, f func(writer int) error) {
 	var all sync.WaitGroup
 	for writer := range writers {
 		all.Go(func() {
-			if err := f(writer); err != nil {
-				t.Error(err)
-			}
+			proof.Is(t, f(writer), nil)
 		})
 	}
 	all.Wait()

@@ -86,9 +86,7 @@ func TestTree_Insert_LosesNoneOfManyAtOnce(t *testing.T) {
 	for w := range 8 {
 		wg.Go(func() {
 			for i := range 50 {
-				if _, err := tree.Insert(ctx, posttree.Member{Score: int64(i * 7 % 50), ID: fmt.Sprint(w, i)}); err != nil {
-					t.Error(err)
-				}
+				proof.Ends(t, nil)(tree.Insert(ctx, posttree.Member{Score: int64(i * 7 % 50), ID: fmt.Sprint(w, i)}))
 			}
 		})
 	}

@@ -33,9 +33,7 @@ func TestMemory_ManyThatStartAtOnceAgree(t *testing.T) {
 	for i := range all {
 		all[i], _ = itemsOn(s)
 		wg.Go(func() {
-			if err := all[i].Look(t.Context()); err != nil {
-				t.Error(err)
-			}
+			proof.Is(t, all[i].Look(t.Context()), nil)
 		})
 	}
 	wg.Wait()
@@ -102,9 +100,7 @@ func TestPass_FinishesAnAcceptThatWasCutShort(t *testing.T) {
 			if lost, want := len(later.Lost()), 1; cut < 4 && lost != want || cut == 4 && lost != 0 {
 				t.Errorf("%d servers are lost after write %d", lost, cut)
 			}
-			if _, err := later.Accept(t.Context()); err != nil {
-				t.Error(err)
-			}
+			proof.Ends(t, nil)(later.Accept(t.Context()))
 			if number, _ := later.Edition(); number != 2 || len(later.Lost()) != 0 {
 				t.Errorf("edition %d with %v lost, want the second without", number, later.Lost())
 			}

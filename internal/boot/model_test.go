@@ -318,9 +318,7 @@ func TestModels_ALossIsKnownToAllUntilItIsAccepted(t *testing.T) {
 		}
 		t.Run(m.name, func(t *testing.T) {
 			states, err := m.reach()
-			if err != nil {
-				t.Error(err)
-			}
+			proof.Is(t, err, nil)
 			t.Logf("%d states", states)
 		})
 	}

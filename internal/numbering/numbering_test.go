@@ -198,9 +198,7 @@ func TestRow_Accept_TheLastThatAnythingNamesIsNotGivenAgain(t *testing.T) {
 func cost(t *testing.T, ctx context.Context, f func(ctx context.Context) error) kv.Cost {
 	t.Helper()
 	ctx, m := kv.Metered(ctx)
-	if err := f(ctx); err != nil {
-		t.Error(err)
-	}
+	proof.Is(t, f(ctx), nil)
 	return m.Cost()
 }
 

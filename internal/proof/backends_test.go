@@ -61,9 +61,7 @@ func onMemcached(t *testing.T, opts memcachekv.Options) (kv.Store, error) {
 func opened(t *testing.T, open func(*testing.T) (kv.Store, error)) kv.Store {
 	t.Helper()
 	s, err := open(t)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("Close: %v", err)

@@ -19,9 +19,7 @@ func TestPart_YieldsFewOrAllOrSomeOfAll(t *testing.T) {
 	few, all := []int{1, 2}, []int{1, 2, 3, 4, 5}
 	for prove, want := range map[string][]int{"": few, "all": all, "1h": all} {
 		t.Setenv(proof.Prove, prove)
-		if diff := cmp.Diff(want, slices.Sorted(proof.Part(t, few, all))); diff != "" {
-			t.Errorf("%s=%s: mismatch (-want +got):\n%s", proof.Prove, prove, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, slices.Sorted(proof.Part(t, few, all))), "%s=%s:", proof.Prove, prove)
 	}
 	t.Setenv(proof.Prove, "1ns")
 	if got := slices.Collect(proof.Part(t, few, all)); len(got) != 1 {
@@ -43,9 +41,7 @@ func TestPart_ACommitChoosesTheSameAgain(t *testing.T) {
 		return slices.Collect(proof.Part(t, nil, all))
 	}
 	first := chosen("c0ffee")
-	if diff := cmp.Diff(first, chosen("c0ffee")); diff != "" {
-		t.Errorf("mismatch (-first +second):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(first, chosen("c0ffee")), "mismatch (-first +second)")
 	if slices.Equal(first, chosen("decade")) {
 		t.Error("two commits choose the same")
 	}
@@ -147,9 +143,7 @@ func TestFaults_BreakOnePromiseOfTheKeysTheyName(t *testing.T) {
 		s := proof.WithFault(memkv.New(memkv.Options{}))
 		for _, key := range []string{"k", "other"} {
 			_, err := kv.One(ctx, s, kv.OpAdd(key, []byte("old")))
-			if err != nil {
-				t.Fatal(err)
-			}
+			proof.Must(t, err)
 			op := c.op
 			op.Key = key
 			_, err = kv.One(ctx, s, op)
@@ -158,9 +152,7 @@ func TestFaults_BreakOnePromiseOfTheKeysTheyName(t *testing.T) {
 			}
 		}
 		r, _ := kv.One(ctx, s, kv.OpGet("k"))
-		if diff := cmp.Diff(c.want, string(r.Value)); diff != "" {
-			t.Errorf("%s: mismatch (-want +got):\n%s", fault, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(c.want, string(r.Value)), "%s:", fault)
 	}
 }
 
@@ -213,18 +205,14 @@ func TestMetamorphic_ShowsADifferenceInFewOps(t *testing.T) {
 		t.Run(b.Name, func(t *testing.T) {
 			story := mismatch(t, b.Wrap)
 			if most == 0 {
-				if story != "" {
-					t.Errorf("there is a difference after all: %s", story)
-				}
+				proof.Equal(t, story, "", "there is a difference after all")
 				return
 			}
 			if got := strings.Count(story, " -> "); got < 1 || got > most {
 				t.Errorf("shown in %d ops, want at most %d:\n%s", got, most, story)
 			}
 			for _, want := range []string{"seed ", "\tmem: ", "\tother: "} {
-				if !strings.Contains(story, want) {
-					t.Errorf("the story lacks %q:\n%s", want, story)
-				}
+				proof.Contains(t, story, want)
 			}
 		})
 	}
@@ -258,9 +246,7 @@ func TestLinearizable_FailsForAStoreThatIsNot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			story := nonlinear(t, brokenNamed(name).Wrap)
 			for _, want := range []string{"seed ", "no order explains the answers about key", "client  "} {
-				if !strings.Contains(story, want) {
-					t.Errorf("the story lacks %q:\n%.3000s", want, story)
-				}
+				proof.Contains(t, story, want)
 			}
 		})
 	}

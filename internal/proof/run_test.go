@@ -83,9 +83,7 @@ func TestRun_WrappersKeepTheContract(t *testing.T) {
 		{"Retry", 0, func(s kv.Store) kv.Store { return kv.Retry(s, 3, time.Microsecond) }},
 		{"Prefix", len("tenant:"), func(s kv.Store) kv.Store {
 			p, err := kv.Prefix(s, "tenant")
-			if err != nil {
-				t.Fatal(err)
-			}
+			proof.Must(t, err)
 			return p
 		}},
 		{"without powers", 0, withoutPowers},

@@ -59,12 +59,8 @@ func TestInspect_ASoundStoreChecksCleanAndNothingIsWritten(t *testing.T) {
 					t.Errorf("%d records, %d keys, unasked %q:\n%s", r.Records, r.Keys, r.Unasked, faultTexts(r.Faults))
 				}
 				in := inspect.New(l.DB)
-				if _, err := in.Status(ctx); err != nil {
-					t.Error(err)
-				}
-				if _, err := in.Get(ctx, "Work", "w1", false); err != nil {
-					t.Error(err)
-				}
+				proof.Ends(t, nil)(in.Status(ctx))
+				proof.Ends(t, nil)(in.Get(ctx, "Work", "w1", false))
 				for _, key := range slices.Sorted(maps.Keys(before)) {
 					if it, err := in.Key(ctx, key); err != nil || it.Damaged != nil {
 						t.Error(key, err, it.Damaged)

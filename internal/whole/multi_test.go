@@ -168,9 +168,7 @@ func TestMulti_NumbersOfTwoProcessesAreConsecutive(t *testing.T) {
 				tickets[i] = &whole.Ticket{Text: whole.Texts[i%2]}
 			}
 			for some := range slices.Chunk(tickets, n/10) {
-				if err := l.Tickets.CreateMulti(ctx, some); err != nil {
-					t.Error(err)
-				}
+				proof.Is(t, l.Tickets.CreateMulti(ctx, some), nil)
 			}
 		})
 	}

@@ -109,9 +109,7 @@ func TestValues_AHotValueIsFollowedOnceForManyChanges(t *testing.T) {
 				var works sync.WaitGroup
 				for _, v := range all {
 					works.Go(func() {
-						if err := p.Create(ctx, v); err != nil {
-							t.Error(err)
-						}
+						proof.Is(t, p.Create(ctx, v), nil)
 					})
 				}
 				works.Wait()

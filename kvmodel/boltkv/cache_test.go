@@ -62,9 +62,7 @@ func TestStore_Cache_NobodySeesWhatIsOlderThanACommit(t *testing.T) {
 						for pair := w; pair < pairs; pair += 4 {
 							a, b := keys(pair)
 							text := []byte(fmt.Sprint(n))
-							if err := s.Do(context.Background(), []kv.Op{kv.OpSet(a, text), kv.OpSet(b, text)}); err != nil {
-								t.Error(err)
-							}
+							proof.Is(t, s.Do(context.Background(), []kv.Op{kv.OpSet(a, text), kv.OpSet(b, text)}), nil)
 							acknowledged[pair].Store(n)
 							proof.Equal(t, shownAtOnce(t, s, a)[0], n, "the writer")
 						}

@@ -228,9 +228,7 @@ func openPeriodic(t *testing.T, path string, disk disk) *Store {
 
 func closes(t testing.TB, s *Store) {
 	t.Helper()
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	proof.Is(t, s.Close(), nil)
 }
 
 // hangUp sets key, and waits until the sync of that hangs.

@@ -215,9 +215,7 @@ func TestStore_Do_OnADamagedPageWritersOfAFullTableGoOn(t *testing.T) {
 		writers.Go(func() {
 			for i := range 500 {
 				key := fmt.Sprint("key", (i*7+w)%100)
-				if _, err := kv.One(context.Background(), s, kv.OpSet(key, make([]byte, 1000))); err != nil {
-					t.Error(err)
-				}
+				proof.Ends(t, nil)(kv.One(context.Background(), s, kv.OpSet(key, make([]byte, 1000))))
 			}
 		})
 	}

@@ -178,9 +178,7 @@ func openBusy(t *testing.T, path string) *Store {
 
 func wantOnlyFile(t *testing.T, s *Store) {
 	t.Helper()
-	if _, err := kv.One(t.Context(), s, kv.OpGet("key")); err != nil {
-		t.Error(err)
-	}
+	proof.Ends(t, nil)(kv.One(t.Context(), s, kv.OpGet("key")))
 	closes(t, s)
 	all := need(filepath.Glob(s.path + "*"))
 	proof.NoDiff(t, cmp.Diff([]string{s.path}, all), "files")
@@ -249,9 +247,7 @@ func TestOpen_ALogThatLacksItsEndGoesOnInTheNext(t *testing.T) {
 	closes(t, s)
 	again := need(Open(left, Options{}))
 	for i := range 20 {
-		if _, err := kv.One(t.Context(), again, kv.OpGet(rigKey(i))); err != nil {
-			t.Error(err)
-		}
+		proof.Ends(t, nil)(kv.One(t.Context(), again, kv.OpGet(rigKey(i))))
 	}
 	closes(t, again)
 }

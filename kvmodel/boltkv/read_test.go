@@ -11,6 +11,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -52,9 +53,7 @@ func TestStore_Do_AReaderThatWaitsForTheTreeHoldsNobodyUp(t *testing.T) {
 	go func() {
 		defer close(ended)
 		for _, op := range []kv.Op{kv.OpIncrement("key", 1), kv.OpGet("key")} {
-			if _, err := kv.One(context.Background(), s, op); err != nil {
-				t.Error(err)
-			}
+			proof.Ends(t, nil)(kv.One(context.Background(), s, op))
 		}
 	}()
 	select {
@@ -74,9 +73,7 @@ func TestStore_Do_AReaderThatWasOvertakenByTheTreeBeginsAgain(t *testing.T) {
 	s = openPaused(t, func() {
 		// The reader has seen that key holds 1, and not yet the value of other.
 		for _, op := range []kv.Op{kv.OpSet("key", []byte("2")), kv.OpSet("other", []byte("2")), kv.OpSet("much", make([]byte, enough))} {
-			if _, err := kv.One(context.Background(), s, op); err != nil {
-				t.Error(err)
-			}
+			proof.Ends(t, nil)(kv.One(context.Background(), s, op))
 		}
 		for s.moved() != nil {
 			time.Sleep(time.Millisecond)
@@ -100,9 +97,7 @@ func TestStore_BusyReadersDoNotHoldAWriterUp(t *testing.T) {
 	for range 4 {
 		readers.Go(func() {
 			for !ended.Load() {
-				if _, err := kv.One(t.Context(), s, kv.OpGet("a")); err != nil {
-					t.Error(err)
-				}
+				proof.Ends(t, nil)(kv.One(t.Context(), s, kv.OpGet("a")))
 				reads.Add(1)
 			}
 		})

@@ -84,9 +84,7 @@ func TestRestoreBackup_DamagedBackupLeavesNothing(t *testing.T) {
 		}
 		clear(spoiled)
 	}
-	if _, err := VerifyBackup(t.Context(), bytes.NewReader(whole)); err != nil {
-		t.Error(err)
-	}
+	proof.Ends(t, nil)(VerifyBackup(t.Context(), bytes.NewReader(whole)))
 }
 
 func TestRestoreBackup_StoreThatIsThereStays(t *testing.T) {

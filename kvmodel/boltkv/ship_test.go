@@ -27,9 +27,7 @@ func startShip(t *testing.T, s *Store, to Folder) (end func()) {
 	go func() { ended <- s.Ship(context.Background(), to) }()
 	return func() {
 		t.Helper()
-		if err := errors.Join(s.Close(), <-ended); err != nil {
-			t.Error(err)
-		}
+		proof.Is(t, errors.Join(s.Close(), <-ended), nil)
 	}
 }
 

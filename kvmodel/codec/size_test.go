@@ -31,9 +31,7 @@ func TestSize_IsAboutWhatACopyTakes(t *testing.T) {
 
 func TestSize_CountsTextsThatAreNotShared(t *testing.T) {
 	v := &struct{ Texts []string }{[]string{"four", "sixsix"}}
-	if got, want := codec.Size(v, false)-codec.Size(v, true), len("foursixsix"); got != want {
-		t.Errorf("texts take %d bytes, want %d", got, want)
-	}
+	proof.Equal(t, codec.Size(v, false)-codec.Size(v, true), len("foursixsix"), "texts take")
 }
 
 func liveBytes() uint64 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvfault"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -79,9 +80,7 @@ func TestFaulty_CountsOnlyWhatIsSent(t *testing.T) {
 		got = append(got, fmt.Sprint(errors.Is(ops[i].Result.Err, kv.ErrBadKey), errors.Is(ops[i].Result.Err, kv.ErrUnavailable)))
 	}
 	want := []string{"true false", "false false", "true false", "false true", "false false"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("bad key and unavailable mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got), "bad key and unavailable")
 }
 
 // commits reports ops on the key "record".
@@ -119,9 +118,7 @@ func TestKilled_DoesNothingAfterTheOpAndUndoesItsTransaction(t *testing.T) {
 		}},
 	} {
 		process := kvfault.Killed(test.store, commits)
-		if err := test.do(process); !errors.Is(err, kv.ErrUnavailable) {
-			t.Errorf("%s: want the process killed, got %v", what, err)
-		}
+		proof.Is(t, test.do(process), kv.ErrUnavailable)
 		if _, err := kv.One(ctx, process, kv.OpSet("later", nil)); !errors.Is(err, kv.ErrUnavailable) {
 			t.Errorf("%s, later: want no answer, got %v", what, err)
 		}
@@ -131,8 +128,6 @@ func TestKilled_DoesNothingAfterTheOpAndUndoesItsTransaction(t *testing.T) {
 				there = append(there, key)
 			}
 		}
-		if got := strings.Join(there, " "); got != test.want {
-			t.Errorf("%s: want %q in the store, got %q", what, test.want, got)
-		}
+		proof.Equal(t, strings.Join(there, " "), test.want, "%s", what)
 	}
 }

@@ -79,9 +79,7 @@ func TestOpen_AfterALossOpensSoThatItCanBeAccepted(t *testing.T) {
 		t.Errorf("Accept: %v, servers (-want +got):\n%s", err, diff)
 	}
 	for i := range 40 {
-		if _, err := kv.One(ctx, db.Store(), kv.OpSet(fmt.Sprint("k", i), nil)); err != nil {
-			t.Error(err)
-		}
+		proof.Ends(t, nil)(kv.One(ctx, db.Store(), kv.OpSet(fmt.Sprint("k", i), nil)))
 	}
 }
 

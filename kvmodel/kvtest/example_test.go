@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -45,9 +46,7 @@ func ExampleMaker() {
 	maker := kvtest.Maker{
 		Open: func(t testing.TB, name string) kv.Store {
 			s, err := kv.Prefix(memkv.New(memkv.Options{}), "acme")
-			if err != nil {
-				t.Fatal(err)
-			}
+			proof.Must(t, err)
 			return s
 		},
 		Prefix: len("acme:"),

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -132,18 +133,14 @@ func TestFailures_SayWhatAHelpingHandNeeds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out := outputOf(t, name)
 			for _, want := range wants {
-				if !strings.Contains(out, want) {
-					t.Errorf("the output lacks %q:\n%.6000s", want, out)
-				}
+				proof.Contains(t, out, want)
 			}
 		})
 	}
 }
 
 func TestSimulateMany_StopsAtTheFirstSeedThatFails(t *testing.T) {
-	if got := strings.Count(outputOf(t, "bad-invariant"), "the end of the trace"); got != 1 {
-		t.Errorf("%d traces were printed, want 1", got)
-	}
+	proof.Equal(t, strings.Count(outputOf(t, "bad-invariant"), "the end of the trace"), 1, "traces were printed")
 }
 
 func TestSimulateMany_EnvironmentChoosesTheSeeds(t *testing.T) {

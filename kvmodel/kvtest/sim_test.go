@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -90,9 +91,7 @@ func TestSimulate_OtherSeedsAreOtherRuns(t *testing.T) {
 	for seed := range uint64(50) {
 		seen[strings.Join(traceOf(t, seed, kvtest.NoPowers), "\n")] = true
 	}
-	if len(seen) != 50 {
-		t.Errorf("50 seeds gave %d different runs", len(seen))
-	}
+	proof.Equal(t, len(seen), 50, "50 seeds")
 }
 
 // addOne loses updates of others if write does not compare.
@@ -148,9 +147,7 @@ func TestSimulate_FindsALostUpdate(t *testing.T) {
 }
 
 func TestSimulate_FindsNoFaultInASwapLoop(t *testing.T) {
-	if diff := cmp.Diff(map[string]int{"3": 100}, sums(t, 100, bySwap)); diff != "" {
-		t.Errorf("sums mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(map[string]int{"3": 100}, sums(t, 100, bySwap)), "sums")
 }
 
 func orders(t *testing.T, world kvtest.World) []string {
@@ -187,9 +184,7 @@ func TestSimulate_OnlyAnOrderedTripKeepsItsOrder(t *testing.T) {
 		"ordered":   {kvtest.World{Powers: kvtest.ServerPowers}, []string{"123"}},
 		"broken":    {broken, anyOrder},
 	} {
-		if diff := cmp.Diff(test.want, orders(t, test.world)); diff != "" {
-			t.Errorf("%s: orders mismatch (-want +got):\n%s", name, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(test.want, orders(t, test.world)), "%s: orders", name)
 	}
 }
 
@@ -197,13 +192,9 @@ func TestSimulate_ClientsShareABrokenStore(t *testing.T) {
 	world := kvtest.World{Broken: func(s kv.Store) kv.Store { return overwriting{s.(*memkv.Store)} }}
 	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
 		preset(sim, "k", "old")
-		if _, err := kv.One(ctx, sim.Store(), kv.OpAdd("k", nil)); !errors.Is(err, kv.ErrExists) {
-			t.Errorf("an add to the store below ends in %v, want %v", err, kv.ErrExists)
-		}
+		proof.Ends(t, kv.ErrExists)(kv.One(ctx, sim.Store(), kv.OpAdd("k", nil)))
 		sim.Do("ann", func(s kv.Store) { _, _ = kv.One(ctx, s, kv.OpAdd("k", []byte("new"))) })
-		if got := stored(sim, "k"); got != "new" {
-			t.Errorf("after an add that overwrites, k holds %q, want new", got)
-		}
+		proof.Equal(t, stored(sim, "k"), "new", "after an add that overwrites, k")
 	})
 }
 
@@ -222,9 +213,7 @@ func TestSimulate_AFailedOrderedTripTookEffectUpToSomewhere(t *testing.T) {
 		})
 	}
 	want := map[string]bool{"": true, "1": true, "12": true, "123": true}
-	if diff := cmp.Diff(want, seen); diff != "" {
-		t.Errorf("values mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, seen), "values")
 }
 
 // scripted runs one Get and one Set of a client with the given fault on both, and returns what is
@@ -279,9 +268,7 @@ func TestSimulate_FaultSeesEachOp(t *testing.T) {
 		sim.Do("bob", func(s kv.Store) { _ = s.Do(ctx, []kv.Op{kv.OpSet("k", nil)}) })
 		sim.Do("ann", func(s kv.Store) { _, _ = kv.GetAll(ctx, s, "k") })
 	})
-	if diff := cmp.Diff([]string{"ann 1 get k", "bob 1 set k", "ann 2 get k"}, seen); diff != "" {
-		t.Errorf("ops mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff([]string{"ann 1 get k", "bob 1 set k", "ann 2 get k"}, seen), "ops")
 }
 
 func TestSimulate_ALateWriteLandsAmongLaterOnes(t *testing.T) {
@@ -320,9 +307,7 @@ func TestSimulate_ALateWriteKeepsNoMemoryOfItsCaller(t *testing.T) {
 			clear(value)
 		})
 		sim.Quiet()
-		if got := stored(sim, "k"); got != "value" {
-			t.Errorf("the key holds %q, want value", got)
-		}
+		proof.Equal(t, stored(sim, "k"), "value", "the key")
 	})
 }
 
@@ -455,9 +440,7 @@ func TestSimulate_EvictsAndSetsBackWhatMayBe(t *testing.T) {
 				_, _ = kv.GetAll(ctx, s, "x")
 			}
 		})
-		if diff := cmp.Diff([]string{"m", "n"}, sim.Store().Keys()); diff != "" {
-			t.Errorf("keys mismatch (-want +got):\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff([]string{"m", "n"}, sim.Store().Keys()), "keys")
 		n, err := kv.ParseNumber([]byte(stored(sim, "n")))
 		if err != nil || n >= 1000 || stored(sim, "m") != "1000" {
 			t.Errorf("n is %q and m %q, want n lower than 1000 and m as it was", stored(sim, "n"), stored(sim, "m"))
@@ -551,9 +534,7 @@ func TestSimulate_AtomicIsOneStep(t *testing.T) {
 			for _, name := range []string{"ann", "bob"} {
 				sim.Go(name, func(s kv.Store) {
 					for range 3 {
-						if err := transfer(s); err != nil {
-							t.Error(err)
-						}
+						proof.Is(t, transfer(s), nil)
 					}
 				})
 			}
@@ -610,9 +591,7 @@ func TestSimulate_AnAtomicThatFailsIsDoneWholeOrNotAtAll(t *testing.T) {
 					preset(sim, "a", "10")
 					preset(sim, "b", "0")
 					sim.Do("ann", func(s kv.Store) {
-						if err := transfer(s); !errors.Is(err, c.err) {
-							t.Errorf("Atomic returned %v, want %v", err, c.err)
-						}
+						proof.Is(t, transfer(s), c.err)
 					})
 					if a, b := stored(sim, "a"), stored(sim, "b"); a != c.a || b != c.b {
 						t.Errorf("a is %s and b %s, want %s and %s", a, b, c.a, c.b)
@@ -637,9 +616,7 @@ func TestSim_Client_HasThePowersOfItsWorld(t *testing.T) {
 				if !p.Unless {
 					want = kv.ErrBadOp
 				}
-				if _, err := kv.One(ctx, s, op); !errors.Is(err, want) {
-					t.Errorf("append unless ended in %v, want %v", err, want)
-				}
+				proof.Ends(t, want)(kv.One(ctx, s, op))
 			})
 		})
 	}
@@ -649,9 +626,7 @@ func TestSimulate_AClosedClientIsUnavailable(t *testing.T) {
 	kvtest.Simulate(t, 1, kvtest.World{}, func(sim *kvtest.Sim) {
 		sim.Do("ann", func(s kv.Store) {
 			_ = s.Close()
-			if _, err := kv.One(ctx, s, kv.OpGet("k")); !errors.Is(err, kv.ErrUnavailable) {
-				t.Errorf("get after Close ended in %v, want ErrUnavailable", err)
-			}
+			proof.Ends(t, kv.ErrUnavailable)(kv.One(ctx, s, kv.OpGet("k")))
 		})
 	})
 }
@@ -672,9 +647,7 @@ func TestSimulate_AFullStoreStillDeletes(t *testing.T) {
 		}
 		sim.Do("ann", func(s kv.Store) {
 			r, err := kv.One(ctx, s, kv.OpGet("a"))
-			if err != nil {
-				t.Error(err)
-			}
+			proof.Is(t, err, nil)
 			for _, op := range []kv.Op{kv.OpDrop("a", r.Version), kv.OpDelete("b")} {
 				if _, err := kv.One(ctx, s, op); err != nil {
 					t.Errorf("%v: %v", op.Kind, err)
@@ -693,9 +666,7 @@ func TestSimulate_AFullStoreStillDeletes(t *testing.T) {
 				t.Error("Atomic that stores nothing:", err)
 			}
 		})
-		if diff := cmp.Diff([]string{"c"}, sim.Store().Keys()); diff != "" {
-			t.Errorf("keys mismatch (-want +got):\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff([]string{"c"}, sim.Store().Keys()), "keys")
 	})
 }
 
@@ -724,9 +695,7 @@ func TestSim_Sleep_AProcessGoesOnWhereItWas(t *testing.T) {
 				other = time.Since(began)
 			})
 			sim.Run(time.Minute)
-			if got := stored(sim, "a"); got != "1" {
-				t.Errorf("seed %d: while ann sleeps, a is %q, want 1", seed, got)
-			}
+			proof.Equal(t, stored(sim, "a"), "1", "seed %d: while ann sleeps, a", seed)
 			sim.Wait()
 			if got := stored(sim, "a"); got != "2" || first < 3*time.Minute || second < first || other > time.Minute {
 				t.Errorf("seed %d: a is %q; ann had answers after %v and %v, bob after %v", seed, got, first, second, other)
@@ -746,14 +715,10 @@ func TestSim_Sleep_WhatIsUnderWayIsCarriedOutBeforeOrAfter(t *testing.T) {
 			sim.Run(time.Minute)
 			seen[stored(sim, "k")] = true
 			sim.Wait()
-			if got := stored(sim, "k"); got != "new" {
-				t.Errorf("seed %d: awake, k is %q", seed, got)
-			}
+			proof.Equal(t, stored(sim, "k"), "new", "seed %d: awake, k", seed)
 		})
 	}
-	if diff := cmp.Diff(map[string]bool{"old": true, "new": true}, seen); diff != "" {
-		t.Errorf("values during the sleep mismatch (-want +got):\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(map[string]bool{"old": true, "new": true}, seen), "values during the sleep")
 }
 
 func TestSim_Sleep_DeadlinesPass(t *testing.T) {

@@ -79,9 +79,7 @@ func TestStore_Do_SendsTheGetsForAServerAsOneRequest(t *testing.T) {
 		ops = append(ops, kv.OpGet("k0"), kv.OpGet("absent"))
 		must(t, s.Do(ctx, ops))
 		for i := range 100 {
-			if got, want := string(ops[i].Result.Value), fmt.Sprint(i); got != want {
-				t.Errorf("%s is %q, want %q", ops[i].Key, got, want)
-			}
+			proof.Equal(t, string(ops[i].Result.Value), fmt.Sprint(i), "%s", ops[i].Key)
 		}
 		proof.Is(t, ops[101].Result.Err, kv.ErrNotFound)
 		if a.Gets.Load() != 1 || b.Gets.Load() != 1 {
@@ -287,9 +285,7 @@ func TestStore_Do_OnceABrokenConnectionWasNoticed_WritesUseNewOnes(t *testing.T)
 		var done sync.WaitGroup
 		for i := range 20 {
 			done.Go(func() {
-				if _, err := kv.One(t.Context(), s, kv.OpSet(fmt.Sprint("k", i), nil)); err != nil {
-					t.Error(err)
-				}
+				proof.Ends(t, nil)(kv.One(t.Context(), s, kv.OpSet(fmt.Sprint("k", i), nil)))
 			})
 		}
 		done.Wait()
@@ -314,9 +310,7 @@ func TestStore_Do_NeverUsesMoreConnectionsThanItMay(t *testing.T) {
 				for i := range ops {
 					ops[i] = kv.OpSet(fmt.Sprint("k", i), nil)
 				}
-				if err := s.Do(t.Context(), ops); err != nil {
-					t.Error(err)
-				}
+				proof.Is(t, s.Do(t.Context(), ops), nil)
 			})
 		}
 		wg.Wait()

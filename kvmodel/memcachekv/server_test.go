@@ -49,9 +49,7 @@ func TestMemcached_RestartedUnderLoad_NeverLooksEmpty(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 		server.Kill()
-		if err := server.Start(); err != nil {
-			t.Error(err)
-		}
+		proof.Is(t, server.Start(), nil)
 		for end := time.Now().Add(time.Minute); lost.Load() < 1000 && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
 		}
@@ -136,9 +134,7 @@ func TestStore_Get_AllocatesAtMostFourTimesMoreThanTheRawClient(t *testing.T) {
 	proof.Done(t)(kv.One(context.Background(), s, kv.OpSet("page", bytes.Repeat([]byte("x"), 1024))))
 	allocs := func(get func() error) float64 {
 		return proof.Allocs(500, func() {
-			if err := get(); err != nil {
-				t.Error(err)
-			}
+			proof.Is(t, get(), nil)
 		})
 	}
 	cancellable, cancel := context.WithCancel(context.Background())

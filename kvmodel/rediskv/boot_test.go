@@ -95,9 +95,7 @@ func TestLoss_RedisRestartedEmptyUnderLoad_NeverLooksEmpty(t *testing.T) {
 	}
 	time.Sleep(50 * time.Millisecond)
 	p.Kill()
-	if err := p.Start(); err != nil {
-		t.Error(err)
-	}
+	proof.Is(t, p.Start(), nil)
 	for range 8 {
 		if err := <-ended; err != nil {
 			t.Error(err)

@@ -210,9 +210,7 @@ func TestDo_ARestartUnderLoadEndsEveryCallAndTheServiceIsBack(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		p.Kill()
 		time.Sleep(200 * time.Millisecond)
-		if err := p.Start(); err != nil {
-			t.Error(err)
-		}
+		proof.Is(t, p.Start(), nil)
 	}
 	close(stop)
 	wg.Wait()
@@ -360,9 +358,7 @@ func TestWaitReplicas_InAClusterAReplicaConfirms(t *testing.T) {
 		mustDo(t, s, kv.OpSet(key, []byte("1")))
 		wantNumber(t, s, kv.OpIncrement(key, 1), 2)
 	}
-	if err := s.Do(within(t, time.Minute), ops); err != nil {
-		t.Error(err)
-	}
+	proof.Is(t, s.Do(within(t, time.Minute), ops), nil)
 	two := open(t, Options{Addrs: clusterAddrs(t), WaitReplicas: 2, WaitTimeout: 50 * time.Millisecond})
 	wantErr(t, do(t, two, kv.OpSet("confirmed:0", nil)).Err, kv.ErrUnclear)
 }
@@ -371,9 +367,7 @@ func TestCluster_AMasterKilledUnderLoadIsReplaced(t *testing.T) {
 	c := ownCluster(t)
 	outage, err := c.KillMaster(openAt(t, c.Addrs()...), 2*time.Minute)
 	t.Logf("%+v", outage)
-	if err != nil {
-		t.Error(err)
-	}
+	proof.Is(t, err, nil)
 	if outage.Latest > soon {
 		t.Errorf("a call ended %v after its deadline", outage.Latest)
 	}
@@ -505,15 +499,11 @@ func TestStore_Get_AllocatesAtMostFourTimesMoreThanTheRawClient(t *testing.T) {
 	defer cancel()
 	raw := proof.Allocs(500, func() {
 		cmd := s.client.B().Get().Key("alloc").Build()
-		if err := s.client.Do(cancellable, cmd).Error(); err != nil {
-			t.Error(err)
-		}
+		proof.Is(t, s.client.Do(cancellable, cmd).Error(), nil)
 	})
 	for name, ctx := range map[string]context.Context{"background": context.Background(), "cancellable": cancellable} {
 		got := proof.Allocs(500, func() {
-			if _, err := kv.One(ctx, s, kv.OpGet("alloc")); err != nil {
-				t.Error(err)
-			}
+			proof.Ends(t, nil)(kv.One(ctx, s, kv.OpGet("alloc")))
 		})
 		t.Logf("%s context: %v allocations per get, the raw client has %v", name, got, raw)
 		if got > raw+4 {

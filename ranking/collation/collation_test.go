@@ -216,9 +216,7 @@ func TestCollation_MayBeUsedBySeveralAtOnce(t *testing.T) {
 		works.Go(func() {
 			for range 200 {
 				for _, text := range []string{"The Beatles", "Été", "안녕하세요"}[i%3:] {
-					if got, want := o.Word(text), Of("").Word(text); got != want {
-						t.Errorf("the word of %q is %x, want %x", text, got, want)
-					}
+					proof.Equal(t, o.Word(text), Of("").Word(text), "the word of %q", text)
 				}
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/proof/crash"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -29,9 +30,7 @@ func child() *exec.Cmd {
 
 func TestKill_StoreThatForgetsHasLost(t *testing.T) {
 	report, err := crash.Kill(3, 1, child, func() (kv.Store, error) { return memkv.New(memkv.Options{}), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 	if report.Acked == 0 || len(report.Lost) == 0 {
 		t.Errorf("report of a store in memory: %d acknowledged, %d lost; want some of both", report.Acked, len(report.Lost))
 	}
@@ -47,19 +46,13 @@ func TestKill_ChangedValueAndMissingTwinAreTorn(t *testing.T) {
 	}
 	ctx := context.Background()
 	for _, op := range []kv.Op{kv.OpAppend("crash:item:1:3", []byte("x")), kv.OpDelete("crash:twin:0:3")} {
-		if _, err := kv.One(ctx, s, op); err != nil {
-			t.Fatal(err)
-		}
+		proof.Done(t)(kv.One(ctx, s, op))
 	}
 	report, err := crash.Kill(1, 1, child, func() (kv.Store, error) { return s, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof.Must(t, err)
 	torn := strings.Join(report.Torn, "\n")
 	for _, want := range []string{"writer 1 step 3: not what was written", "writer 0 step 3: its twin is 0"} {
-		if !strings.Contains(torn, want) {
-			t.Errorf("Torn lacks %q:\n%.500s", want, torn)
-		}
+		proof.Contains(t, torn, want)
 	}
 }
 

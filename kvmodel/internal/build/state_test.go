@@ -96,18 +96,14 @@ func TestLease_EndsOnceAnotherProcessHasTakenTheBuildOver(t *testing.T) {
 	proof.Must(t, err)
 	st := mine.Found
 	st.Done = 100
-	if err := mine.Keep(ctx, s, st); err != nil {
-		t.Error(err)
-	}
+	proof.Is(t, mine.Keep(ctx, s, st), nil)
 	var busy *Busy
 	for range 3 {
 		if _, err = b.Claim(ctx, []string{"token"}, number); !errors.As(err, &busy) || busy.Done != 100 {
 			t.Errorf("got %v, want Busy with what is done", err)
 		}
 		now = now.Add(29 * time.Second)
-		if err := mine.Beat(ctx); err != nil {
-			t.Error(err)
-		}
+		proof.Is(t, mine.Beat(ctx), nil)
 	}
 	if _, err = b.Claim(ctx, []string{"token"}, number); !errors.As(err, &busy) {
 		t.Errorf("got %v right after a beat, want Busy", err)
@@ -120,9 +116,7 @@ func TestLease_EndsOnceAnotherProcessHasTakenTheBuildOver(t *testing.T) {
 	for _, err := range []error{mine.Keep(ctx, s, st), mine.Beat(ctx), mine.Release(ctx)} {
 		proof.Is(t, err, ErrTaken)
 	}
-	if err := theirs.End(ctx); err != nil {
-		t.Error(err)
-	}
+	proof.Is(t, theirs.End(ctx), nil)
 	if _, exists, err := a.Read(ctx); exists || err != nil {
 		t.Errorf("the item is there after the end: %v", err)
 	}
