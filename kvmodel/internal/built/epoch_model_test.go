@@ -2,8 +2,6 @@ package built
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -356,33 +354,9 @@ func (m eModel) builder(s eState, to func(eState, string)) {
 	}
 }
 
-// explore visits all states, and returns their number and the way to a wrong one.
-func (m eModel) explore() (states int, way []string) {
-	type step struct {
-		from eState
-		what string
-	}
-	first := m.first()
-	seen := map[eState]step{first: {}}
-	for open := []eState{first}; len(open) > 0; {
-		s := open[0]
-		open = open[1:]
-		if bad := m.wrong(s); bad != "" {
-			way = []string{bad}
-			for ; s != first; s = seen[s].from {
-				way = append(way, seen[s].what)
-			}
-			slices.Reverse(way)
-			return len(seen), way
-		}
-		m.next(s, func(n eState, what string) {
-			if _, ok := seen[n]; !ok {
-				seen[n] = step{s, what}
-				open = append(open, n)
-			}
-		})
-	}
-	return len(seen), nil
+func (m eModel) explore() (int, error) {
+	steps := func(s eState, step func(eState, string, ...any)) { m.next(s, func(n eState, what string) { step(n, "%s", what) }) }
+	return proof.Reach(proof.Model[eState]{Begin: m.first(), Steps: steps, Wrong: m.wrong, Most: 30_000_000})
 }
 
 // epochModels are the worlds. Each mistake shows in a world that is not vast.
@@ -405,10 +379,8 @@ func TestModels_AnEpochHasWhatASleepingWriterAcknowledges(t *testing.T) {
 		}
 		t.Run(m.name, func(t *testing.T) {
 			begun := time.Now()
-			states, way := m.explore()
-			if way != nil {
-				t.Errorf("after\n\t%s", strings.Join(way, "\n\t"))
-			}
+			states, err := m.explore()
+			proof.Is(t, err, nil)
 			t.Logf("%d states, %v", states, time.Since(begun).Round(time.Millisecond))
 		})
 	}
@@ -422,8 +394,8 @@ func TestModels_AnEpoch_EachMistakeIsFound(t *testing.T) {
 				continue
 			}
 			m.left = left
-			if _, way := m.explore(); way != nil {
-				found = m.name + ":\n\t" + strings.Join(way, "\n\t")
+			if _, err := m.explore(); err != nil {
+				found = m.name + ": " + err.Error()
 				break
 			}
 		}

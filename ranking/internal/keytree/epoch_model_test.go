@@ -2,8 +2,6 @@ package keytree
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/ringtree/ringtree/internal/proof"
@@ -304,32 +302,9 @@ func (m lossModel) rebuild(s lossState, to func(lossState, string)) {
 	}
 }
 
-func (m lossModel) explore() (states int, way []string) {
-	type step struct {
-		from lossState
-		what string
-	}
-	first := m.first()
-	seen := map[lossState]step{first: {}}
-	for open := []lossState{first}; len(open) > 0; {
-		s := open[0]
-		open = open[1:]
-		if bad := m.wrong(s); bad != "" {
-			way = []string{bad}
-			for ; s != first; s = seen[s].from {
-				way = append(way, seen[s].what)
-			}
-			slices.Reverse(way)
-			return len(seen), way
-		}
-		m.next(s, func(n lossState, what string) {
-			if _, ok := seen[n]; !ok {
-				seen[n] = step{s, what}
-				open = append(open, n)
-			}
-		})
-	}
-	return len(seen), nil
+func (m lossModel) explore() (int, error) {
+	steps := func(s lossState, step func(lossState, string, ...any)) { m.next(s, func(n lossState, what string) { step(n, "%s", what) }) }
+	return proof.Reach(proof.Model[lossState]{Begin: m.first(), Steps: steps, Wrong: m.wrong, Most: 30_000_000})
 }
 
 // Each lapse shows in one of those that are not vast.
@@ -350,10 +325,8 @@ func TestModels_ALostNodeHidesNothingThatASleepingWriterAcknowledges(t *testing.
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
-			states, way := m.explore()
-			if way != nil {
-				t.Errorf("after\n\t%s", strings.Join(way, "\n\t"))
-			}
+			states, err := m.explore()
+			proof.Is(t, err, nil)
 			t.Logf("%d states", states)
 		})
 	}
@@ -367,8 +340,8 @@ func TestModels_ALostNode_EachLapseIsFound(t *testing.T) {
 				continue
 			}
 			m.left = left
-			if _, way := m.explore(); way != nil {
-				found = m.name + ":\n\t" + strings.Join(way, "\n\t")
+			if _, err := m.explore(); err != nil {
+				found = m.name + ": " + err.Error()
 				break
 			}
 		}
