@@ -164,8 +164,7 @@ func TestSequence_Split_GivesEveryNumberToOneWorker(t *testing.T) {
 		t.Errorf("of an empty one: %v, %v", spans, err)
 	}
 	for range 10 {
-		_, err := s.Add(ctx, new(ticket))
-		must(t, err)
+		proof.Done(t)(s.Add(ctx, new(ticket)))
 	}
 	for n, want := range map[int][]index.Span{
 		1:  {{1, 10}},
@@ -332,8 +331,7 @@ func TestSequenceOf_Rebuild_FindsWhatIsLeftBehindGaps(t *testing.T) {
 					ts = newTickets(closing(t, open(t, shared{s})))
 				}
 				if !loss.hint || loss.running {
-					_, err := ts.db.Accept(ctx)
-					must(t, err)
+					proof.Done(t)(ts.db.Accept(ctx))
 				} // a process without the model may have accepted the others
 				must(t, errors.Join(ts.Rebuild(ctx), ts.db.Flush(ctx)))
 				for name, ts := range map[string]*tickets{"the process": ts, "another": newTickets(closing(t, open(t, shared{s})))} {

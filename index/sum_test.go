@@ -89,8 +89,7 @@ func TestSummed_FollowsEachChangeOfAValueAndOfItsTarget(t *testing.T) {
 		must(t, b.Create(ctx, &ballot{ID: "bob", Story: "x", Value: -3}))
 		want("two votes", "x", figures{2, 1, -2})
 		set := func(id string, change func(*ballot)) {
-			_, err := b.Update(ctx, id, func(v *ballot) error { change(v); return nil })
-			must(t, err)
+			proof.Done(t)(b.Update(ctx, id, func(v *ballot) error { change(v); return nil }))
 		}
 		set("ann", func(v *ballot) { v.Value = -1 })
 		want("a change of mind", "x", figures{2, 2, -4})
@@ -143,8 +142,7 @@ func TestSummed_RebuildCorrectsTheSumAndTheNotes(t *testing.T) {
 					}
 				}
 				check("a sum was added")
-				_, err := kv.One(ctx, mem, kv.OpSet("c:Story:Score:s1", []byte("99")))
-				must(t, err)
+				proof.Done(t)(kv.One(ctx, mem, kv.OpSet("c:Story:Score:s1", []byte("99"))))
 				mem.Evict("c:Story:Score:s2")
 				begun := time.Now()
 				must(t, b.Rebuild(ctx))

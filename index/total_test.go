@@ -159,8 +159,7 @@ func TestTotal_RebuildCountsShardsThatHaveNoRecord(t *testing.T) {
 			must(t, l.Create(ctx, &leaf{ID: "a"}))
 			must(t, l.db.Flush(ctx))
 			for i := range 64 {
-				_, err := kv.One(ctx, mem, kv.OpSet(fmt.Sprint("c:Leaf:count:", i), []byte(fmt.Sprint(zero+5))))
-				must(t, err)
+				proof.Done(t)(kv.One(ctx, mem, kv.OpSet(fmt.Sprint("c:Leaf:count:", i), []byte(fmt.Sprint(zero+5)))))
 			}
 			l.want(t, ctx, 64*5)
 			must(t, l.Rebuild(ctx))

@@ -93,8 +93,7 @@ func (s *site) create(id, url string) {
 
 func (s *site) count(id string) {
 	s.Helper()
-	_, err := s.Update(s.ctx, id, func(l *link) error { l.N++; return nil })
-	must(s.T, err)
+	proof.Done(s.T)(s.Update(s.ctx, id, func(l *link) error { l.N++; return nil }))
 }
 
 // well asserts that a check finds no fault.
@@ -161,8 +160,7 @@ func TestHeldFor_AValueIsFreeAfterItsTimeAndBelongsToTheNextWhoTakesIt(t *testin
 func TestHeldFor_AValueThatIsGivenUpIsFreeAtOnce(t *testing.T) {
 	eachLinks(t, func(s *site) {
 		s.create("a", "u")
-		_, err := s.Update(s.ctx, "a", func(l *link) error { l.URL = "w"; return nil })
-		must(s.T, err)
+		proof.Done(s.T)(s.Update(s.ctx, "a", func(l *link) error { l.URL = "w"; return nil }))
 		must(s.T, s.db.Flush(s.ctx))
 		s.holder("u", "")
 		s.holder("w", "a")
@@ -181,8 +179,7 @@ func TestHeldFor_AnOldRecordClaimsNothing(t *testing.T) {
 		s.holder("w", "")
 		s.create("c", "w")
 		s.holder("w", "c")
-		_, err := s.Update(s.ctx, "a", func(l *link) error { l.URL = "u"; return nil })
-		must(s.T, err)
+		proof.Done(s.T)(s.Update(s.ctx, "a", func(l *link) error { l.URL = "u"; return nil }))
 		s.holder("u", "b")
 		s.well()
 		must(s.T, s.Delete(s.ctx, "a"))
@@ -242,24 +239,20 @@ func TestHeldFor_NoUpkeepBringsBackAValueOrTakesItAway(t *testing.T) {
 			if slices.Sort(ids); !slices.Equal(ids, []string{"new", "young"}) {
 				s.Error(r.Faults)
 			}
-			_, err = in.Repair(s.ctx, r.Faults, inspect.RepairOptions{})
-			must(s.T, err)
+			proof.Done(s.T)(in.Repair(s.ctx, r.Faults, inspect.RepairOptions{}))
 		},
 		"import": func(s *site) {
 			var b bytes.Buffer
-			_, err := inspect.New(s.db).Export(s.ctx, &b, inspect.Pace{})
-			must(s.T, err)
+			proof.Done(s.T)(inspect.New(s.db).Export(s.ctx, &b, inspect.Pace{}))
 			s.store = memkv.New(memkv.Options{})
 			s.links = linksAt(s.T, s.store, s.clock)
-			_, err = inspect.New(s.db).Import(s.ctx, &b, inspect.ImportOptions{})
-			must(s.T, err)
+			proof.Done(s.T)(inspect.New(s.db).Import(s.ctx, &b, inspect.ImportOptions{}))
 		},
 		"copy": func(s *site) {
 			from := inspect.New(s.db)
 			s.store = listed{memkv.New(memkv.Options{})}
 			s.links = linksAt(s.T, s.store, s.clock)
-			_, err := from.Copy(s.ctx, inspect.New(s.db), inspect.ImportOptions{})
-			must(s.T, err)
+			proof.Done(s.T)(from.Copy(s.ctx, inspect.New(s.db), inspect.ImportOptions{}))
 		},
 		"load": func(s *site) {
 			from := s.All(s.ctx)

@@ -147,8 +147,7 @@ func TestUnique_Find_AsksTheStoreIfMemoryIsOld(t *testing.T) {
 	must(t, third.Put(ctx, &person{ID: "a", Email: "y"}))
 	must(t, third.Create(ctx, &person{ID: "b", Email: "x"}))
 	// of records that first wrote, nothing old is in memory
-	_, err := first.Update(ctx, "a", func(p *person) error { p.N++; return nil })
-	must(t, err)
+	proof.Done(t)(first.Update(ctx, "a", func(p *person) error { p.N++; return nil }))
 	for _, p := range []*people{first, second} {
 		found(t, ctx, p, "x", "b")
 		found(t, ctx, p, "y", "a")
@@ -360,8 +359,7 @@ func TestUnique_RepairMakesAClaimThatIsMissing(t *testing.T) {
 	eachEnding(t, func(ctx context.Context, t *testing.T, s kv.Store, m *mute, a, b *vouchers) {
 		must(t, a.Create(ctx, &voucher{ID: "x", Code: "c"}))
 		must(t, a.db.Flush(ctx))
-		_, err := kv.One(ctx, s, kv.OpDelete("u:Voucher:ByCode:"+kv.JoinText("c")))
-		must(t, err)
+		proof.Done(t)(kv.One(ctx, s, kv.OpDelete("u:Voucher:ByCode:"+kv.JoinText("c"))))
 		must(t, b.ByCode.Host().Mend(ctx, s, "x", "c", 0))
 		wantHeld(ctx, t, b, "x", "c")
 	})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -132,8 +133,7 @@ func TestRecover_ListsAgainTheRecordsThatTheKeysLeadTo(t *testing.T) {
 
 func set(t testing.TB, mem *memkv.Store, key, value string) {
 	t.Helper()
-	_, err := kv.One(t.Context(), mem, kv.OpSet(key, []byte(value)))
-	must(t, err)
+	proof.Done(t)(kv.One(t.Context(), mem, kv.OpSet(key, []byte(value))))
 }
 
 func TestExport_ARecordThatWasDeletedAndCreatedAnewIsThereOnce(t *testing.T) {

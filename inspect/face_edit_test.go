@@ -18,6 +18,7 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -200,8 +201,7 @@ func TestEdit_ARefusedFormKeepsTheRevThatWasShown(t *testing.T) {
 	f := form(t, page)
 	f.Set("field.Count", "many")
 	_, page = d.ask(f, "/inspect/record")
-	_, err := d.Update(t.Context(), "d1", func(v *desk) error { v.Name = "ash"; return nil })
-	must(t, err)
+	proof.Done(t)(d.Update(t.Context(), "d1", func(v *desk) error { v.Name = "ash"; return nil }))
 	f = form(t, page)
 	f.Set("field.Count", "4")
 	if code, _ := d.ask(f, "/inspect/record"); code != http.StatusConflict {

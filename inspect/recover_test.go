@@ -197,8 +197,7 @@ func TestRecover_TheLeaseOfAnotherProcessStaysAndEndsTheRescue(t *testing.T) {
 		p.write(t, "tea")
 		s.lose(t, "ids", "u", "l")
 		within(t, time.Minute, "a rescue", func() bool { return s.adds.Load() == 1 })
-		_, err := kv.One(t.Context(), s.store, kv.OpSet(leaseKey, []byte("another")).For(5*time.Minute))
-		must(t, err)
+		proof.Done(t)(kv.One(t.Context(), s.store, kv.OpSet(leaseKey, []byte("another")).For(5*time.Minute)))
 		for range 4 {
 			time.Sleep(time.Minute)
 			at, err := kv.One(t.Context(), s.store, kv.OpGet(leaseKey))

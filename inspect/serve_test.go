@@ -183,8 +183,7 @@ func sayTo(t *testing.T, path, line string) (frames []map[string]any) {
 	conn, err := net.Dial("unix", path+".sock")
 	must(t, err)
 	defer conn.Close()
-	_, err = io.WriteString(conn, line+"\n")
-	must(t, err)
+	proof.Done(t)(io.WriteString(conn, line+"\n"))
 	for says := json.NewDecoder(conn); ; {
 		var f map[string]any
 		if says.Decode(&f) != nil {

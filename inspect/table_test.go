@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -50,8 +51,7 @@ func TestTable_HasTheFieldsInTheirOrderAndPrivateOnesMasked(t *testing.T) {
 
 func TestTable_ADamagedRecordIsNamedAndLeavesNoFile(t *testing.T) {
 	mem, dir := furnished(t), t.TempDir()
-	_, err := kv.One(t.Context(), mem, kv.OpSet("r:Note:n2", []byte("?")))
-	must(t, err)
+	proof.Done(t)(kv.One(t.Context(), mem, kv.OpSet("r:Note:n2", []byte("?"))))
 	run(t, mem, "export", filepath.Join(dir, "all"), "--format=csv").want(t, 1, "n2", "repair or delete it first")
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("left: %v, %v", entries, err)

@@ -264,8 +264,7 @@ func TestDB_AStoreThatHasGoneBack_IsSaidToHaveLost(t *testing.T) {
 		if string(old.Value) == string(head.Load().Value) || len(s.gone()) > 0 {
 			t.Fatalf("the head was not written again, or %v have gone back", s.gone())
 		}
-		_, err := kv.One(t.Context(), s.Store, kv.OpSet(old.Key, old.Value))
-		must(t, err)
+		proof.Done(t)(kv.One(t.Context(), s.Store, kv.OpSet(old.Key, old.Value)))
 		must(t, v.Create(t.Context(), &note{ID: "3", Text: "three"}))
 		time.Sleep(1100 * time.Millisecond)
 		wantSame(t, []string{old.Key}, s.gone(), "gone back")

@@ -158,8 +158,7 @@ func TestBuild_WritesDoNotWait(t *testing.T) {
 		v := deploy(t, s, "Code")
 		before := time.Now()
 		must(t, v.Create(ctx, &note{ID: "new", Text: "x", Code: "cnew"}))
-		_, err := v.Update(ctx, "00499", func(n *note) error { n.Code = "other"; return nil })
-		must(t, err)
+		proof.Done(t)(v.Update(ctx, "00499", func(n *note) error { n.Code = "other"; return nil }))
 		if took := time.Since(before); took > time.Second {
 			t.Errorf("two writes have taken %v", took)
 		}
@@ -191,17 +190,14 @@ func TestBuild_ThatFailsIsTriedAgain(t *testing.T) {
 		fill(t, ctx, &site{Store: mem, isFile: true}, 500)
 		poisoned, err := kv.One(ctx, mem, kv.OpGet("r:Note:00321"))
 		must(t, err)
-		_, err = kv.One(ctx, mem, kv.OpSet("r:Note:00321", []byte("poison")))
-		must(t, err)
+		proof.Done(t)(kv.One(ctx, mem, kv.OpSet("r:Note:00321", []byte("poison"))))
 		v := deploy(t, &site{Store: mem, isFile: true}, "Code")
 		wait(time.Second)
-		_, err = v.by["Code"].Find(ctx, "c1")
-		wantErr(t, err, kvmodel.ErrNeedsRebuild)
+		proof.Ends(t, kvmodel.ErrNeedsRebuild)(v.by["Code"].Find(ctx, "c1"))
 		if err == nil || !strings.Contains(err.Error(), "00321") {
 			t.Errorf("the error %v does not name what is in the way", err)
 		}
-		_, err = kv.One(ctx, mem, kv.OpSet("r:Note:00321", poisoned.Value))
-		must(t, err)
+		proof.Done(t)(kv.One(ctx, mem, kv.OpSet("r:Note:00321", poisoned.Value)))
 		wait(20 * time.Second)
 		v.finds(t, "Code", "c321", "00321")
 		v.undeploy(t)
@@ -358,8 +354,7 @@ func TestBuild_ARebuildJoinsTheBuildUnderWay(t *testing.T) {
 		v := deploy(t, s, "Code")
 		request, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		_, err := v.by["Code"].Find(request, "c1")
-		wantErr(t, err, kvmodel.ErrNeedsRebuild)
+		proof.Ends(t, kvmodel.ErrNeedsRebuild)(v.by["Code"].Find(request, "c1"))
 		must(t, v.Rebuild(ctx))
 		wantSame(t, 3000, s.entered.Load(), "records entered")
 		v.finds(t, "Code", "c1", "00001")
@@ -379,8 +374,7 @@ func TestBuild_BeginsAgainOnceAProcessWithoutTheIndexHasWritten(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		first.undeploy(t)
 		old := deploy(t, at(0))
-		_, err := old.Update(ctx, "00000", func(n *note) error { n.Code = "changed"; return nil })
-		must(t, err)
+		proof.Done(t)(old.Update(ctx, "00000", func(n *note) error { n.Code = "changed"; return nil }))
 		old.undeploy(t)
 		next := deploy(t, at(0), "Code")
 		must(t, next.Rebuild(ctx))
@@ -632,8 +626,7 @@ func moveCodes(t *testing.T, ctx context.Context, s kv.Store, n int, opts []inde
 	old := deploy(t, s)
 	for i := 0; i+1 < n; i += 7 {
 		from, to := fmt.Sprint("c", i), fmt.Sprint("c", i+1)
-		_, err := old.Update(ctx, all[i].ID, func(v *note) error { v.Code = to; return nil })
-		must(t, err)
+		proof.Done(t)(old.Update(ctx, all[i].ID, func(v *note) error { v.Code = to; return nil }))
 		must(t, old.Create(ctx, &note{ID: "other" + all[i].ID, Text: "x", Code: from}))
 		want[to] = 2
 	}

@@ -25,8 +25,7 @@ func flip(t *testing.T, ctx context.Context, s kv.Store, key string) {
 	must(t, err)
 	value := bytes.Clone(got.Value)
 	value[len(value)/2] ^= 0x40
-	_, err = kv.One(ctx, s, kv.OpSet(key, value))
-	must(t, err)
+	proof.Done(t)(kv.One(ctx, s, kv.OpSet(key, value)))
 }
 
 // wantKeys asserts that err is an ErrCorrupt that names exactly these keys.
@@ -80,8 +79,7 @@ func TestDamage_ACounterConcernsOnlyWhoAsksForIt(t *testing.T) {
 		if diff := cmp.Diff([]string{"a", "b", "c"}, ids); diff != "" || len(errs) != 1 {
 			t.Errorf("all: %v (-want +got)\n%s", errs, diff)
 		}
-		_, err = v.Update(ctx, "a", func(v *viewed) error { v.Text = "changed"; return nil })
-		must(t, err)
+		proof.Done(t)(v.Update(ctx, "a", func(v *viewed) error { v.Text = "changed"; return nil }))
 		must(t, v.Rebuild(ctx))
 
 		views := v.db.Tally("Viewed", "Views")
@@ -224,8 +222,7 @@ func spoil(t *testing.T, ctx context.Context, s kv.Store, key string, at, n int)
 	for i := range value[at : at+n] {
 		value[at+i] ^= 0xda
 	}
-	_, err = kv.One(ctx, s, kv.OpSet(key, value))
-	must(t, err)
+	proof.Done(t)(kv.One(ctx, s, kv.OpSet(key, value)))
 }
 
 func spoilBoth(t *testing.T, ctx context.Context, s kv.Store, key string, at, n int) {

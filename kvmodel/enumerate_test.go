@@ -189,8 +189,7 @@ func TestLost_WhateverKeyOfTheEnumerationIsGoneIsNoEnd(t *testing.T) {
 		}
 		wantErr(t, v.Rebuild(ctx), kv.ErrLost)
 		v.undeploy(t)
-		_, err = kv.One(ctx, mem, kv.OpSet(key, r.Value))
-		must(t, err)
+		proof.Done(t)(kv.One(ctx, mem, kv.OpSet(key, r.Value)))
 	}
 	v := deploy(t, s, "Code")
 	wantSame(t, want, allIDs(t, ctx, v.notes), "with all keys")
@@ -223,11 +222,9 @@ func TestLost_WithoutItsHeadAndItsBuiltItemAModelIsNotTakenForNew(t *testing.T) 
 	v.undeploy(t)
 	mem.Evict("built:Note", "ids:Note")
 	v = deploy(t, s, "Code")
-	_, err := seen(ctx, v.notes)
-	wantErr(t, err, kv.ErrLost)
+	proof.Ends(t, kv.ErrLost)(seen(ctx, v.notes))
 	wantErr(t, v.Create(ctx, &note{ID: "new", Text: "x"}), kv.ErrLost)
-	_, err = v.by["Code"].Find(ctx, "c")
-	wantErr(t, err, kv.ErrLost)
+	proof.Ends(t, kv.ErrLost)(v.by["Code"].Find(ctx, "c"))
 	v.undeploy(t)
 }
 

@@ -19,8 +19,7 @@ const marker = "format:ringtree"
 
 func mark(t *testing.T, s kv.Store, text string) {
 	t.Helper()
-	_, err := kv.One(t.Context(), s, kv.OpSet(marker, frame.Append(nil, []byte(text))))
-	must(t, err)
+	proof.Done(t)(kv.One(t.Context(), s, kv.OpSet(marker, frame.Append(nil, []byte(text)))))
 }
 
 func marked(t *testing.T, s kv.Store) string {
@@ -111,12 +110,10 @@ func TestFormat_AStoreWithoutAMarkerGetsOneWithTheFirstWriteOfManyProcesses(t *t
 		_, err := kv.One(ctx, s, kv.OpDelete(marker)) // lost
 		must(t, err)
 		p := start(t, s).ends(t)
-		_, err = p.byCode.Find(ctx, "c")
-		must(t, err)
+		proof.Done(t)(p.byCode.Find(ctx, "c"))
 		wantSame(t, "", marked(t, s), "the marker after reading")
 		q := start(t, s).ends(t)
-		_, err = q.Get(ctx, "a")
-		must(t, err)
+		proof.Done(t)(q.Get(ctx, "a"))
 		must(t, p.Create(ctx, &note{ID: "b", Text: "x"}))
 		must(t, q.Create(ctx, &note{ID: "c", Text: "x"}))
 		wantSame(t, "1", marked(t, s), "the marker")
@@ -150,8 +147,7 @@ func TestFormat_TheMarkerTakesNoTrip(t *testing.T) {
 func TestFormat_AMarkerThatAppearsBesideTheFirstWriteIsRead(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	p := start(t, plain(mem)).ends(t)
-	_, err := p.Get(ctx, "a")
-	wantErr(t, err, kv.ErrNotFound)
+	proof.Ends(t, kv.ErrNotFound)(p.Get(ctx, "a"))
 	mark(t, mem, "2")
 	wantErr(t, p.Create(ctx, &note{ID: "a", Text: "x"}), kvmodel.ErrUnknownFormat)
 }
@@ -198,8 +194,7 @@ func TestFormat_AnyWrongBitOfTheMarkerIsNamedAndRefusesNothing(t *testing.T) {
 	for at := range 8 * len(stored.Value) {
 		data := slices.Clone(stored.Value)
 		data[at/8] ^= 1 << (at % 8)
-		_, err := kv.One(ctx, mem, kv.OpSet(marker, data))
-		must(t, err)
+		proof.Done(t)(kv.One(ctx, mem, kv.OpSet(marker, data)))
 		p := start(t, shared{mem}).ends(t)
 		if _, err = p.Get(ctx, "a"); err != nil {
 			t.Errorf("bit %d: %v", at, err)
@@ -224,8 +219,7 @@ func TestFormat_WithADamagedMarkerNothingIsReadOrWrittenUntilAccept(t *testing.T
 			err := do(ctx, p)
 			wantErr(t, err, kvmodel.ErrUnknownFormat)
 			proof.Contains(t, fmt.Sprint(err), marker)
-			_, err = p.db.Accept(ctx)
-			must(t, err)
+			proof.Done(t)(p.db.Accept(ctx))
 			wantSame(t, "1", marked(t, s), "the marker")
 			if err := do(ctx, p); kv.Failed(err) {
 				t.Errorf("%s: %v", verb, err)
@@ -241,16 +235,14 @@ func TestFormat_WhatStandsBehindTheNumberDoesNotCount(t *testing.T) {
 	must(t, p.Create(ctx, &note{ID: "a", Text: "x"}))
 	q := start(t, shared{mem}).ends(t)
 	mark(t, mem, "2 of a later release")
-	_, err := q.Get(ctx, "a")
-	wantErr(t, err, kvmodel.ErrUnknownFormat)
+	proof.Ends(t, kvmodel.ErrUnknownFormat)(q.Get(ctx, "a"))
 }
 
 func TestFormat_EachTenantHasAMarker(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	a := start(t, shared{mem}, kvmodel.Tenant("a")).ends(t)
 	b := start(t, shared{mem}, kvmodel.Tenant("b")).ends(t)
-	_, err := kv.One(ctx, mem, kv.OpSet("a:"+marker, []byte("2")))
-	must(t, err)
+	proof.Done(t)(kv.One(ctx, mem, kv.OpSet("a:"+marker, []byte("2"))))
 	wantErr(t, a.Create(ctx, &note{ID: "a", Text: "x"}), kvmodel.ErrUnknownFormat)
 	must(t, b.Create(ctx, &note{ID: "a", Text: "x"}))
 }
@@ -258,13 +250,11 @@ func TestFormat_EachTenantHasAMarker(t *testing.T) {
 func TestFormat_AReadOnlyDBLooksAndAddsNothing(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	p := start(t, shared{mem}, kvmodel.ReadOnly()).ends(t)
-	_, err := p.Get(ctx, "a")
-	wantErr(t, err, kv.ErrNotFound)
+	proof.Ends(t, kv.ErrNotFound)(p.Get(ctx, "a"))
 	wantErr(t, p.Create(ctx, &note{ID: "a", Text: "x"}), kvmodel.ErrReadOnly)
 	wantLen(t, 0, mem.Keys(), "it has written")
 	mark(t, mem, "2")
-	_, err = start(t, shared{mem}, kvmodel.ReadOnly()).ends(t).Get(ctx, "a")
-	wantErr(t, err, kvmodel.ErrUnknownFormat)
+	proof.Ends(t, kvmodel.ErrUnknownFormat)(start(t, shared{mem}, kvmodel.ReadOnly()).ends(t).Get(ctx, "a"))
 }
 
 func TestFormat_AMarkerThatCannotBeAskedForHindersNoOne(t *testing.T) {
@@ -281,12 +271,10 @@ func TestFormat_AMarkerThatCannotBeAskedForHindersNoOne(t *testing.T) {
 	})
 	p := start(t, away).ends(t)
 	must(t, p.Create(ctx, &note{ID: "a", Text: "x"}))
-	_, err := p.Get(ctx, "a")
-	must(t, err)
+	proof.Done(t)(p.Get(ctx, "a"))
 	mark(t, mem, "2")
 	away.set(nil)
-	_, err = p.Get(ctx, "a")
-	wantErr(t, err, kvmodel.ErrUnknownFormat)
+	proof.Ends(t, kvmodel.ErrUnknownFormat)(p.Get(ctx, "a"))
 }
 
 func TestFormat_AMarkerThatIsNotCommittedIsAddedByTheNextChange(t *testing.T) {

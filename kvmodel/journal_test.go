@@ -167,8 +167,7 @@ func TestJournal_AProcessThatDiesIsRepairedAfter30SecondsAndRemovedAfterTheGrace
 		wantSame(t, []string{"u:Note:ByCode:new"}, keys(mem, "u"), "claims after the first pass")
 		wantLen(t, 2, keys(mem, "out"), "heads, want both until the grace has passed")
 		// The second pass finds a claim that a paused client adds late.
-		_, err := kv.One(ctx, mem, kv.OpSet("u:Note:ByCode:old", claimOf(1, "a")))
-		must(t, err)
+		proof.Done(t)(kv.One(ctx, mem, kv.OpSet("u:Note:ByCode:old", claimOf(1, "a"))))
 		wait(time.Hour + 4*time.Minute)
 		wantSame(t, []string{"u:Note:ByCode:new"}, keys(mem, "u"), "claims after the second pass")
 		wantLen(t, 2, keys(mem, "out", "line", "fixed"), "journals, want the living one's head and segment")
@@ -292,8 +291,7 @@ func TestJournal_OneThatCannotBeRepairedDoesNotHoldUpTheOthers(t *testing.T) {
 			p.life.kill()
 		}
 		// The record of the second one is corrupt.
-		_, err := kv.One(ctx, mem, kv.OpSet("r:Note:n1", []byte("corrupt")))
-		must(t, err)
+		proof.Done(t)(kv.One(ctx, mem, kv.OpSet("r:Note:n1", []byte("corrupt"))))
 		living := start(t, plain(mem)).ends(t)
 		must(t, living.Create(ctx, &note{ID: "living", Text: "x"}))
 		wait(3 * time.Hour)
@@ -341,8 +339,7 @@ func TestRepair_ALineStaysUntilTheOldEntriesAreGone(t *testing.T) {
 			}
 			return next(ops)
 		})
-		_, err := p.Update(ctx, "a", func(n *note) error { n.Code = "new"; return nil })
-		must(t, err)
+		proof.Done(t)(p.Update(ctx, "a", func(n *note) error { n.Code = "new"; return nil }))
 		// The journal rolls over more than once before the process dies.
 		wait(5 * time.Second)
 		p.life.kill()

@@ -250,8 +250,7 @@ func TestWalk_ARecordThatCannotSayItsIDIsNamedAndNotPassedBy(t *testing.T) {
 	if r, err := kv.One(ctx, mem, kv.OpGet(bad)); err != nil || !kv.IsHashed(bad) {
 		t.Fatalf("%s: %q, %v", bad, r.Value, err)
 	}
-	_, err := kv.One(ctx, mem, kv.OpSet(bad, []byte("?")))
-	must(t, err)
+	proof.Done(t)(kv.One(ctx, mem, kv.OpSet(bad, []byte("?"))))
 
 	got, err := seen(ctx, v.notes)
 	wantKeys(t, "All", err, bad)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -146,15 +147,11 @@ func TestRecords_Before_RefusesWhatIsNoPageOfIt(t *testing.T) {
 	r := openTickets(t, memkv.New(memkv.Options{}), 9)
 	l, err := r.Before(0).Page(ctx, "", 2)
 	must(t, err)
-	_, err = r.Before(5).Page(ctx, l.Next, 2)
-	wantErr(t, err, kvmodel.ErrBadCursor)
-	_, err = r.Before(0).Page(ctx, plug.Cursor("Ticket.Before 0", []byte("?x")), 2)
-	wantErr(t, err, kvmodel.ErrBadCursor)
-	_, err = r.Before(0).Page(ctx, "", 0)
-	wantErr(t, err, kvmodel.ErrInvalid)
+	proof.Ends(t, kvmodel.ErrBadCursor)(r.Before(5).Page(ctx, l.Next, 2))
+	proof.Ends(t, kvmodel.ErrBadCursor)(r.Before(0).Page(ctx, plug.Cursor("Ticket.Before 0", []byte("?x")), 2))
+	proof.Ends(t, kvmodel.ErrInvalid)(r.Before(0).Page(ctx, "", 0))
 	notes := kvmodel.NewRecords(r.DB(), simpleNotes())
-	_, err = notes.Before("x").Page(ctx, "", 2)
-	wantErr(t, err, kv.ErrBadOp)
+	proof.Ends(t, kv.ErrBadOp)(notes.Before("x").Page(ctx, "", 2))
 
 	// A made-up position is harmless.
 	far := plug.Cursor("Ticket.Before 0", []byte{'<', 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x1f})

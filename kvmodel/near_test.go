@@ -28,10 +28,8 @@ func onNear(t *testing.T, test func(t *testing.T, r, others *notes, s *log)) {
 			must(t, both[i].Put(t.Context(), &note{ID: "own", Text: "a"}))
 		}
 		must(t, both[1].Create(t.Context(), &note{ID: "kept", Text: "a"}))
-		_, err = both[0].Get(t.Context(), "kept")
-		must(t, err)
-		_, err = both[0].Get(t.Context(), "absent")
-		wantErr(t, err, kv.ErrNotFound)
+		proof.Done(t)(both[0].Get(t.Context(), "kept"))
+		proof.Ends(t, kv.ErrNotFound)(both[0].Get(t.Context(), "absent"))
 		time.Sleep(2 * time.Second) // It was not read a moment ago.
 		synctest.Wait()             // The journal has noted that the process is idle.
 		s.trips = nil
@@ -51,14 +49,12 @@ func add(text string, seen *[]string) func(*note) error {
 func TestUpdate_BeginsWithTheRecordThatIsKeptNear(t *testing.T) {
 	onNear(t, func(t *testing.T, r, _ *notes, s *log) {
 		var seen []string
-		_, err := r.Update(t.Context(), "kept", add("b", &seen))
-		must(t, err)
+		proof.Done(t)(r.Update(t.Context(), "kept", add("b", &seen)))
 		if len(s.trips) != 1 {
 			t.Errorf("trips %q, want the commit alone", s.trips)
 		}
 		// The write is no longer near, so the next change reads it.
-		_, err = r.Update(t.Context(), "kept", add("c", &seen))
-		must(t, err)
+		proof.Done(t)(r.Update(t.Context(), "kept", add("c", &seen)))
 		wantNote(t, r, "kept", "abc")
 	})
 }
@@ -66,10 +62,8 @@ func TestUpdate_BeginsWithTheRecordThatIsKeptNear(t *testing.T) {
 func TestUpdate_WhatIsKeptNearAndOldIsReadAnewFromTheStore(t *testing.T) {
 	onNear(t, func(t *testing.T, r, others *notes, s *log) {
 		var seen []string
-		_, err := others.Update(t.Context(), "kept", add("b", &seen))
-		must(t, err)
-		_, err = r.Update(t.Context(), "kept", add("c", &seen))
-		must(t, err)
+		proof.Done(t)(others.Update(t.Context(), "kept", add("b", &seen)))
+		proof.Done(t)(r.Update(t.Context(), "kept", add("c", &seen)))
 		if len(seen) != 3 || seen[1] != "a" || seen[2] != "ab" {
 			t.Errorf("the edits saw %q, want the old record first, then the new one", seen)
 		}

@@ -164,8 +164,7 @@ func TestOnChange_IsNotCalledForTwoChangesOfARecordAtATime(t *testing.T) {
 		})
 		must(t, r.Create(ctx, &note{ID: "a", Text: "."}))
 		for range 9 {
-			_, err := r.Update(ctx, "a", func(v *note) error { v.Text += "."; return nil })
-			must(t, err)
+			proof.Done(t)(r.Update(ctx, "a", func(v *note) error { v.Text += "."; return nil }))
 		}
 		must(t, r.DB().Flush(ctx))
 		proof.Equal(t, last.Load(), 10, "the last call saw change")
@@ -214,8 +213,7 @@ func TestOnChange_ADeletionWhoseLineCouldNotBeWrittenIsToldAllTheSame(t *testing
 		h.listen(p.notes)
 		must(t, p.Create(ctx, &note{ID: "a", Text: "1", Code: "c"}))
 		must(t, p.db.Flush(ctx))
-		_, err := p.Get(ctx, "a")
-		must(t, err)
+		proof.Done(t)(p.Get(ctx, "a"))
 		s.set(lineless)
 		must(t, p.Delete(ctx, "a")) // of a copy at hand: the line goes with the commit
 		s.set(nil)
@@ -327,8 +325,7 @@ func TestClose_LeavesNoGoroutine(t *testing.T) {
 				var h heard
 				h.listen(p.notes)
 				createNotes(t, ctx, p.notes, 0, 100)
-				_, err := p.Update(ctx, "note-00007", func(n *note) error { n.Code = "c"; return nil })
-				must(t, err)
+				proof.Done(t)(p.Update(ctx, "note-00007", func(n *note) error { n.Code = "c"; return nil }))
 				must(t, p.db.Close(ctx))
 				wantLen(t, 0, keys(mem, "out", "line", "fixed"), "keys left")
 				if _, err := p.Get(ctx, "note-00007"); errors.Is(err, kv.ErrNotFound) {

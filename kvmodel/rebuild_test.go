@@ -263,8 +263,7 @@ func TestForget_ADeletionTakesTheHistoryAlong(t *testing.T) {
 		if r, err := kv.One(ctx, storeOf(s), kv.OpGet("h:Article:a")); err == nil {
 			t.Errorf("a history of %d bytes is left", len(r.Value))
 		}
-		_, err := as.History.Restore(ctx, "a", 2)
-		wantErr(t, err, kv.ErrNotFound)
+		proof.Ends(t, kv.ErrNotFound)(as.History.Restore(ctx, "a", 2))
 		must(t, as.write(ctx, "a", "new"))
 		wantSame(t, []string{"4 new"}, textsOf(t, ctx, as, "a", 10), "of the record that was made again")
 	})

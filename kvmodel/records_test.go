@@ -59,8 +59,7 @@ func TestRecords_ATimeOfCreationThatWasSetStays(t *testing.T) {
 			begin := time.Now()
 			must(t, make(&note{ID: verb, Text: "imported", Created: long}))
 			must(t, make(&note{ID: verb + " now", Text: "new"}))
-			_, err := r.Update(ctx, verb, func(n *note) error { n.Text, n.Created = "changed", time.Now(); return nil })
-			must(t, err)
+			proof.Done(t)(r.Update(ctx, verb, func(n *note) error { n.Text, n.Created = "changed", time.Now(); return nil }))
 			if got, err := r.Get(ctx, verb); err != nil || !got.Created.Equal(long) || got.Updated.Before(begin) {
 				t.Errorf("%s: %+v, %v; want what was created at %v and updated now", verb, got, err, long)
 			}
@@ -243,8 +242,7 @@ func TestRecords_Put_ThatFailsLeavesTheVersionAsItWas(t *testing.T) {
 		between := betweenReadAndWrite(s, func() {
 			if first {
 				first = false
-				_, err := rival.Update(ctx, "a", func(n *note) error { n.Text = "rival's"; return nil })
-				must(t, err)
+				proof.Done(t)(rival.Update(ctx, "a", func(n *note) error { n.Text = "rival's"; return nil }))
 			}
 		})
 		r := kvmodel.NewRecords(closing(t, open(t, between)), noteSchema())
@@ -311,8 +309,7 @@ func TestRecords_Update_ReturnsTheFuncsErrorAsItIsAndWritesNothing(t *testing.T)
 		for _, want := range []error{errOfMine, fmt.Errorf("look: %w", errOfMine), elsewhere, kv.ErrConflict, kv.ErrUnclear, kv.ErrExists} {
 			for _, atHand := range []bool{false, true} {
 				if atHand {
-					_, err := r.Get(ctx, "a")
-					must(t, err)
+					proof.Done(t)(r.Get(ctx, "a"))
 				}
 				got, err := r.Update(ctx, "a", func(n *note) error { n.Text = "changed"; return want })
 				if err != want || got != nil {
@@ -355,8 +352,7 @@ func TestRecords_Update_CallsItsFuncAgainWithTheNewerRecord(t *testing.T) {
 		r := kvmodel.NewRecords(closing(t, open(t, betweenReadAndWrite(s, func() {
 			if races > 0 {
 				races--
-				_, err := rival.Update(ctx, "a", func(n *note) error { n.Text += "r"; return nil })
-				must(t, err)
+				proof.Done(t)(rival.Update(ctx, "a", func(n *note) error { n.Text += "r"; return nil }))
 			}
 		}))), noteSchema())
 		var saw []string
@@ -389,12 +385,9 @@ func TestRecords_Update_AnOldCopyAtHandDecidesNothing(t *testing.T) {
 				return nil
 			},
 		} {
-			_, err := rival.Update(ctx, "a", func(n *note) error { n.Text = "0"; return nil })
-			must(t, err)
-			_, err = r.Get(ctx, "a")
-			must(t, err)
-			_, err = rival.Update(ctx, "a", func(n *note) error { n.Text = "1"; return nil })
-			must(t, err)
+			proof.Done(t)(rival.Update(ctx, "a", func(n *note) error { n.Text = "0"; return nil }))
+			proof.Done(t)(r.Get(ctx, "a"))
+			proof.Done(t)(rival.Update(ctx, "a", func(n *note) error { n.Text = "1"; return nil }))
 			got, err := r.Update(ctx, "a", f)
 			if err != nil || got.Text != "1m" {
 				t.Errorf("became %+v, %v; want 1m", got, err)
@@ -406,10 +399,8 @@ func TestRecords_Update_AnOldCopyAtHandDecidesNothing(t *testing.T) {
 func TestRecords_Update_MustNotChangeTheID(t *testing.T) {
 	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		must(t, r.Create(ctx, &note{ID: "a", Text: "x"}))
-		_, err := r.Update(ctx, "a", func(n *note) error { n.ID = "b"; return nil })
-		wantErr(t, err, kvmodel.ErrInvalid)
-		_, err = r.Upsert(ctx, "c", func(n *note) error { n.ID, n.Text = "b", "x"; return nil })
-		wantErr(t, err, kvmodel.ErrInvalid)
+		proof.Ends(t, kvmodel.ErrInvalid)(r.Update(ctx, "a", func(n *note) error { n.ID = "b"; return nil }))
+		proof.Ends(t, kvmodel.ErrInvalid)(r.Upsert(ctx, "c", func(n *note) error { n.ID, n.Text = "b", "x"; return nil }))
 		wantSame(t, []string{"a"}, allIDs(t, ctx, r), "records")
 	})
 }
@@ -481,11 +472,9 @@ func TestRecords_Delete_TheIDCanBeUsedAgainAndRevGrows(t *testing.T) {
 				t.Errorf("rev went from %d to %d to %d, want it to grow", last, made, deleted)
 			}
 			last = deleted
-			_, err := r.Get(ctx, "a")
-			wantErr(t, err, kv.ErrNotFound)
+			proof.Ends(t, kv.ErrNotFound)(r.Get(ctx, "a"))
 			wantErr(t, r.Delete(ctx, "a"), kv.ErrNotFound)
-			_, err = r.Update(ctx, "a", func(*note) error { return nil })
-			wantErr(t, err, kv.ErrNotFound)
+			proof.Ends(t, kv.ErrNotFound)(r.Update(ctx, "a", func(*note) error { return nil }))
 		}
 		got, err := r.Upsert(ctx, "a", func(n *note) error { n.Text += "upserted"; return nil })
 		if err != nil || got.Text != "upserted" {
@@ -526,8 +515,7 @@ func TestRecords_ATooLargeRecordIsRefusedAndTheOldOneStays(t *testing.T) {
 	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		must(t, r.Create(ctx, &note{ID: "a", Text: "x"}))
 		huge := strings.Repeat("x", kv.MaxValue)
-		_, err := r.Update(ctx, "a", func(n *note) error { n.Text = huge; return nil })
-		wantErr(t, err, kv.ErrTooLarge)
+		proof.Ends(t, kv.ErrTooLarge)(r.Update(ctx, "a", func(n *note) error { n.Text = huge; return nil }))
 		wantErr(t, r.Create(ctx, &note{ID: "b", Text: huge}), kv.ErrTooLarge)
 		wantText(t, ctx, r, "a", "x")
 	})
@@ -554,10 +542,8 @@ func TestRecords_CompositeID_CreateTwiceIsErrExistsAndAnEmptyPartIsInvalid(t *te
 		wantErr(t, r.Create(ctx, &edge{vote: vote{User: "u:1", Story: "s"}}), kv.ErrExists)
 		wantErr(t, r.Create(ctx, &edge{vote: vote{User: "u:1"}}), kvmodel.ErrInvalid)
 		wantErr(t, r.Put(ctx, &edge{vote: vote{Story: "s"}}), kvmodel.ErrInvalid)
-		_, err := r.Update(ctx, vote{User: "u:1"}, func(*edge) error { return nil })
-		wantErr(t, err, kvmodel.ErrInvalid)
-		_, err = r.Get(ctx, vote{User: "u:1"})
-		wantErr(t, err, kv.ErrNotFound)
+		proof.Ends(t, kvmodel.ErrInvalid)(r.Update(ctx, vote{User: "u:1"}, func(*edge) error { return nil }))
+		proof.Ends(t, kv.ErrNotFound)(r.Get(ctx, vote{User: "u:1"}))
 		got, err := r.Upsert(ctx, vote{User: "new", Story: "s"}, func(e *edge) error { e.Note = "n"; return nil })
 		if diff := cmp.Diff(&edge{vote{User: "new", Story: "s"}, "n"}, got, cmp.AllowUnexported(edge{})); err != nil || diff != "" {
 			t.Errorf("upsert: %v (-want +got)\n%s", err, diff)
@@ -598,15 +584,12 @@ func TestRecords_Expires_TheRecordGoesAtItsTimeAndTheIDIsFreeAgain(t *testing.T)
 			r := kvmodel.NewRecords(closing(t, open(t, s, kvmodel.Clock(clock.Now))), noteSchema())
 			must(t, r.Create(ctx, &note{ID: "a", Text: "x", Expires: clock.Now().Add(time.Hour)}))
 			clock.Advance(50 * time.Minute)
-			_, err := r.Update(ctx, "a", func(n *note) error { n.Text = "y"; return nil })
-			must(t, err)
+			proof.Done(t)(r.Update(ctx, "a", func(n *note) error { n.Text = "y"; return nil }))
 			clock.Advance(9 * time.Minute)
 			wantText(t, ctx, r, "a", "y")
 			clock.Advance(time.Minute + 2*time.Second)
-			_, err = r.Get(ctx, "a")
-			wantErr(t, err, kv.ErrNotFound)
-			_, err = r.Update(ctx, "a", func(*note) error { return nil })
-			wantErr(t, err, kv.ErrNotFound)
+			proof.Ends(t, kv.ErrNotFound)(r.Get(ctx, "a"))
+			proof.Ends(t, kv.ErrNotFound)(r.Update(ctx, "a", func(*note) error { return nil }))
 			wantErr(t, r.Delete(ctx, "a"), kv.ErrNotFound)
 			must(t, r.Create(ctx, &note{ID: "a", Text: "again"}))
 			clock.Advance(1000 * time.Hour)
@@ -627,8 +610,7 @@ func TestRecords_Expires_OutOfRangeIsInvalid(t *testing.T) {
 
 func rewrite(t *testing.T, ctx context.Context, s kv.Store, id string, body string, version int) {
 	t.Helper()
-	_, err := kv.One(ctx, s, kv.OpSet("r:Note:"+id, kvmodel.EncodeLive(version, 1000, []byte(body))))
-	must(t, err)
+	proof.Done(t)(kv.One(ctx, s, kv.OpSet("r:Note:"+id, kvmodel.EncodeLive(version, 1000, []byte(body)))))
 }
 
 func TestRecords_Upgrade_RunsOnTheRecordsOfOlderVersionsOnly(t *testing.T) {
@@ -662,8 +644,7 @@ func TestRecords_WhatANewerReleaseWroteIsKeptOnRewrite(t *testing.T) {
 	eachNotes(t, schema, func(t *testing.T, ctx context.Context, r *notes, s kv.Store) {
 		must(t, r.Create(ctx, &note{Text: "x"}))
 		rewrite(t, ctx, s, "a", `{"ID":"a","Text":"x","Color":{"R":1}}`, 5)
-		_, err := r.Update(ctx, "a", func(n *note) error { n.Text = "y"; return nil })
-		must(t, err)
+		proof.Done(t)(r.Update(ctx, "a", func(n *note) error { n.Text = "y"; return nil }))
 		stored, err := kv.One(ctx, s, kv.OpGet("r:Note:a"))
 		must(t, err)
 		version, body, err := kvmodel.BodyOf(stored.Value)
@@ -686,8 +667,7 @@ func TestRecords_CorruptBytesAreNamed(t *testing.T) {
 			"empty": {}, "foreign": []byte("hello"), "cut": {0xe1, 1, 1},
 			"body": kvmodel.EncodeLive(1, 1000, []byte(`{"ID":7}`)), "no body": kvmodel.EncodeLive(1, 1000, nil),
 		} {
-			_, err := kv.One(ctx, s, kv.OpSet("r:Note:a", data))
-			must(t, err)
+			proof.Done(t)(kv.One(ctx, s, kv.OpSet("r:Note:a", data)))
 			_, get := r.Get(ctx, "a")
 			_, multi := r.GetMulti(ctx, []string{"b", "a"})
 			_, update := r.Update(ctx, "a", func(*note) error { return nil })
@@ -710,8 +690,7 @@ func TestRecords_CorruptBytesAreNamed(t *testing.T) {
 		}
 		// Nothing but the corrupt bytes was wrong.
 		must(t, r.Delete(ctx, "a"))
-		_, err := r.Get(ctx, "a")
-		wantErr(t, err, kvmodel.ErrNotFound)
+		proof.Ends(t, kvmodel.ErrNotFound)(r.Get(ctx, "a"))
 		must(t, r.Create(ctx, &note{ID: "a", Text: "y"}))
 	})
 }
@@ -732,10 +711,8 @@ func TestRecords_TenantsDoNotMeet(t *testing.T) {
 		a := kvmodel.NewRecords(closing(t, open(t, shared{s}, kvmodel.Tenant("a"))), noteSchema())
 		b := kvmodel.NewRecords(closing(t, open(t, shared{s}, kvmodel.Tenant("b"))), noteSchema())
 		must(t, a.Create(ctx, &note{ID: "x", Text: "of a"}))
-		_, err := b.Get(ctx, "x")
-		wantErr(t, err, kv.ErrNotFound)
+		proof.Ends(t, kv.ErrNotFound)(b.Get(ctx, "x"))
 		wantLen(t, 0, allIDs(t, ctx, b), "b sees")
 	})
-	_, err := kvmodel.Open(memkv.New(memkv.Options{}), kvmodel.Tenant(strings.Repeat("x", 41)))
-	wantErr(t, err, kv.ErrBadKey)
+	proof.Ends(t, kv.ErrBadKey)(kvmodel.Open(memkv.New(memkv.Options{}), kvmodel.Tenant(strings.Repeat("x", 41))))
 }

@@ -70,8 +70,7 @@ func newLeases(db *kvmodel.DB) *leases {
 
 func (l *leases) hit(t testing.TB, ctx context.Context, id string) {
 	t.Helper()
-	_, err := l.db.Tally("Lease", "Hits").Add(ctx, id, 1)
-	must(t, err)
+	proof.Done(t)(l.db.Tally("Lease", "Hits").Add(ctx, id, 1))
 }
 
 func (l *leases) shown(ctx context.Context) map[string]string {
@@ -140,8 +139,7 @@ func TestTouch_TheRecordLivesUntilThenAndIsNoNewVersion(t *testing.T) {
 			t.Error("before its end:", err)
 		}
 		time.Sleep(time.Millisecond)
-		_, err = l.Get(ctx, "a")
-		wantErr(t, err, kv.ErrNotFound)
+		proof.Ends(t, kv.ErrNotFound)(l.Get(ctx, "a"))
 	})
 }
 
@@ -241,8 +239,7 @@ func TestTouch_Trips(t *testing.T) {
 				must(t, l.Touch(ctx, "b", time.Now().Add(hour))) // It checks that nothing has changed.
 				must(t, l.db.Flush(ctx))
 				if c.read {
-					_, err := l.Get(ctx, "a")
-					must(t, err)
+					proof.Done(t)(l.Get(ctx, "a"))
 				}
 				got := cost(t, ctx, func(ctx context.Context) error { return l.Touch(ctx, "a", bubbleBegins.Add(c.until)) })
 				if got.Trips != want {

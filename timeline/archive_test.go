@@ -149,8 +149,7 @@ func TestWithArchive_ByTimeGoesOnBelowHundredsThatHaveComeBack(t *testing.T) {
 	p.make(t, 400)
 	for id := int64(1); id <= 120; id++ {
 		for _, draft := range []bool{true, false} {
-			_, err := p.Update(ctx, id, func(p *post) error { p.Draft = draft; return nil })
-			must(t, err)
+			proof.Done(t)(p.Update(ctx, id, func(p *post) error { p.Draft = draft; return nil }))
 		}
 	}
 	p.make(t, 30)
@@ -202,8 +201,7 @@ func TestWithArchive_ShowsEachLiveRecordOnceWhateverHasComeBack(t *testing.T) {
 			}
 			id := 1 + r.Int64N(made)
 			drafts[id] = !drafts[id]
-			_, err := p.Update(ctx, id, func(p *post) error { p.Draft = drafts[id]; return nil })
-			must(t, err)
+			proof.Done(t)(p.Update(ctx, id, func(p *post) error { p.Draft = drafts[id]; return nil }))
 		}
 		var want []int64
 		for id := range made {

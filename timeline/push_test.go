@@ -172,8 +172,7 @@ func TestLane_Take_LooksAgainOnceItHasCreatedTheCounter(t *testing.T) {
 
 func setCounter(t testing.TB, s kv.Store, n int64) {
 	t.Helper()
-	_, err := kv.One(context.Background(), s, kv.OpSet("t:T:N:#n", strconv.AppendInt(nil, n, 10)))
-	must(t, err)
+	proof.Done(t)(kv.One(context.Background(), s, kv.OpSet("t:T:N:#n", strconv.AppendInt(nil, n, 10))))
 }
 
 // newest returns the bodies of the n newest entries, as a new process sees them.

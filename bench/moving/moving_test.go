@@ -120,8 +120,7 @@ func TestMove_GoesOnAfterARowThatCannotBeRead(t *testing.T) {
 	old, err := sql.Open(sqlite.Driver, sqlite.DSN(file, "off"))
 	must(t, err)
 	defer old.Close()
-	_, err = old.Exec("UPDATE users SET name = NULL WHERE id = 3")
-	must(t, err)
+	proof.Done(t)(old.Exec("UPDATE users SET name = NULL WHERE id = 3"))
 	db, err := kvopen.Open(ctx, "mem:")
 	must(t, err)
 	defer db.Close(ctx)
@@ -129,8 +128,7 @@ func TestMove_GoesOnAfterARowThatCannotBeRead(t *testing.T) {
 	if err := move(ctx, old, m); err == nil || !strings.Contains(err.Error(), "record 2 of those to load") {
 		t.Error(err)
 	}
-	_, err = old.Exec("UPDATE users SET name = 'user3' WHERE id = 3")
-	must(t, err)
+	proof.Done(t)(old.Exec("UPDATE users SET name = 'user3' WHERE id = 3"))
 	must(t, move(ctx, old, m))
 	must(t, compare(ctx, old, db, m))
 }

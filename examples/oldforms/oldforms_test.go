@@ -61,8 +61,7 @@ func TestFollows_ACrashInCompactionBringsThemBack(t *testing.T) {
 	f := oldforms.Follows{Store: s}
 	must(t, f.Follow(ctx, "tea", "ann"))
 	must(t, f.Unfollow(ctx, "tea", "ann"))
-	_, err := kv.One(ctx, s, kv.OpDelete("-tea"))
-	must(t, err)
+	proof.Done(t)(kv.One(ctx, s, kv.OpDelete("-tea")))
 	if names, err := f.Followers(ctx, "tea"); err != nil || !slices.Equal(names, []string{"ann"}) {
 		t.Errorf("followers: %v, %v; the comment says that ann comes back", names, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -18,8 +19,7 @@ import (
 func readDamaged(t testing.TB, s kv.Store, key string, value []byte) (ids []string, err error) {
 	t.Helper()
 	ctx := context.Background()
-	_, err = kv.One(ctx, s, kv.OpSet(key, value))
-	must(t, err)
+	proof.Done(t)(kv.One(ctx, s, kv.OpSet(key, value)))
 	err = fresh(s).Each(ctx, s, place, func(id string) error { ids = append(ids, id); return nil })
 	slices.Sort(ids)
 	return ids, err
@@ -61,8 +61,7 @@ func TestLogs_CutOrChangedBytesAreCorruptAndNameTheKey(t *testing.T) {
 			_, err := readDamaged(t, s, key, changed)
 			wantCorrupt(t, "a change", at, key, err)
 		}
-		_, err = readDamaged(t, s, key, whole)
-		must(t, err)
+		proof.Done(t)(readDamaged(t, s, key, whole))
 	}
 }
 
@@ -99,8 +98,7 @@ func TestLogs_ACorruptSegmentIsNotFolded(t *testing.T) {
 		key := l.key(place, name{})
 		damaged := valueOf(t, s, key)
 		damaged[len(damaged)/2] ^= 1
-		_, err := kv.One(ctx, s, kv.OpSet(key, damaged))
-		must(t, err)
+		proof.Done(t)(kv.One(ctx, s, kv.OpSet(key, damaged)))
 		wantErr(t, l.tend(ctx, place, name{}), codec.ErrCorrupt)
 		wantErr(t, l.roll(ctx, s, place, name{}), codec.ErrCorrupt)
 		if now := valueOf(t, s, key); !slices.Equal(now[:len(damaged)], damaged) {

@@ -323,8 +323,7 @@ func TestLogs_ASegmentFullToTheLastByteIsStillSealed(t *testing.T) {
 		ctx := t.Context()
 		l, _ := prompt(s, DefaultLimits)
 		value, n := fullSegment(t)
-		_, err := kv.One(ctx, mem, kv.OpSet(l.key(place, name{}), value))
-		must(t, err)
+		proof.Done(t)(kv.One(ctx, mem, kv.OpSet(l.key(place, name{}), value)))
 		must(t, l.Write(ctx, s, place, Entry{ID: "one more", Rev: 1, In: true}))
 		proof.Equal(t, len(members(t, l)), n+1, "members")
 	})
@@ -418,8 +417,7 @@ func TestLogs_AFirstSegmentLostWhileItIsReplacedIsReported(t *testing.T) {
 		evicting := &beforeFirst{s, kv.Append, func() { mem.Evict(l.key(place, name{})) }}
 		must(t, l.roll(ctx, evicting, place, name{}))
 		for _, l := range []*Logs{l, fresh(s)} {
-			_, err := l.Count(ctx, s, place)
-			wantErr(t, err, plug.ErrNeedsRebuild)
+			proof.Ends(t, plug.ErrNeedsRebuild)(l.Count(ctx, s, place))
 		}
 		must(t, fresh(s).Write(ctx, s, place, Entry{ID: "new", Rev: 1, In: true}))
 	})
@@ -452,8 +450,7 @@ func TestLogs_AHeadThatIsLostIsMissedByThoseWhoRememberIt(t *testing.T) {
 		fill(t, writer, wait, 300)
 		members(t, reader)
 		mem.Evict(writer.Key(place))
-		_, err := other.Count(ctx, s, place)
-		wantErr(t, err, plug.ErrNeedsRebuild)
+		proof.Ends(t, plug.ErrNeedsRebuild)(other.Count(ctx, s, place))
 		must(t, other.accept(ctx, s, place))
 		must(t, other.Write(ctx, s, place, Entry{ID: "new", Rev: 1, In: true}))
 		now = now.Add(times.Head + 1)
@@ -580,8 +577,7 @@ func TestLogs_Discard_MakesUpForAllThatIsLostAtOnce(t *testing.T) {
 		if n := gone(); n > 0 {
 			t.Errorf("%d segments are still lost", n)
 		}
-		_, err = fresh(s).Count(ctx, s, place)
-		wantErr(t, err, plug.ErrNeedsRebuild)
+		proof.Ends(t, plug.ErrNeedsRebuild)(fresh(s).Count(ctx, s, place))
 
 		must(t, l.Discard(ctx, s, "none"))
 		if bare, err := l.IsBare(ctx, s, "none"); err != nil || !bare {

@@ -78,8 +78,7 @@ func TestRow_Last_ANumberThatTheHintsKeyNamesAndIsGoneIsLost(t *testing.T) {
 	for n := int64(25); n <= 40; n++ {
 		s.Evict(q.Key(n))
 	}
-	_, err := newRow().Last(ctx, s)
-	wantErr(t, err, kv.ErrLost)
+	proof.Ends(t, kv.ErrLost)(newRow().Last(ctx, s))
 	s.Evict("n:hint")
 	if n, err := newRow().Last(ctx, s); err != nil || n != 24 {
 		t.Errorf("once the loss is accepted the last is %d, %v; want 24", n, err)

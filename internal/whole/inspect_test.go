@@ -286,8 +286,7 @@ func TestMatrix_OfExports_AnImportIsTheSameOnEveryKindOfStore(t *testing.T) {
 		var want whole.Shown
 		from.inspected(t, items, func(t *testing.T, l *whole.Library, _ *memkv.Store) {
 			want = l.Look(ctx)
-			_, err := inspect.New(l.DB).Export(ctx, &file, inspect.Pace{})
-			must(t, err)
+			proof.Done(t)(inspect.New(l.DB).Export(ctx, &file, inspect.Pace{}))
 		})
 		next := (i + 1) % len(lossWorlds)
 		for to := range proof.Part(t, lossWorlds[next:next+1], lossWorlds) {
@@ -522,8 +521,7 @@ func (k kind) exported(t *testing.T) []byte {
 	t.Helper()
 	var file bytes.Buffer
 	k.inspected(t, k.furnished(t), func(t *testing.T, l *whole.Library, _ *memkv.Store) {
-		_, err := inspect.New(l.DB).Export(ctx, &file, inspect.Pace{})
-		must(t, err)
+		proof.Done(t)(inspect.New(l.DB).Export(ctx, &file, inspect.Pace{}))
 	})
 	return file.Bytes()
 }
@@ -561,8 +559,7 @@ func TestImport_OntoRecordsIsRefusedAndMergeKeepsTheHigherRev(t *testing.T) {
 		in := inspect.New(l.DB)
 		proof.Ends(t, inspect.ErrNotEmpty)(in.Import(ctx, bytes.NewReader(file), inspect.ImportOptions{}))
 		proof.Ends(t, kv.ErrNotFound)(l.Works.Get(ctx, "w2"))
-		_, err := in.Import(ctx, bytes.NewReader(file), inspect.ImportOptions{Merge: true})
-		must(t, err)
+		proof.Done(t)(in.Import(ctx, bytes.NewReader(file), inspect.ImportOptions{Merge: true}))
 		rest(t, l)
 		for id, author := range map[string]string{"w1": "newer", "alone": "alone", "w2": whole.Authors[2]} {
 			if v, err := l.Works.Get(ctx, id); err != nil || v.Author != author {
@@ -587,8 +584,7 @@ func TestMatrix_OfImports_OneThatIsCutShortNeedsARebuildAndGoesOn(t *testing.T) 
 				if r := checked(t, l); r.Counts["not built"] == 0 && w.name != "alone" {
 					t.Error("indexes pass for whole:", r.Counts)
 				}
-				_, err := in.Import(ctx, bytes.NewReader(file), o)
-				must(t, err)
+				proof.Done(t)(in.Import(ctx, bytes.NewReader(file), o))
 				rest(t, l)
 				if r := checked(t, l); !r.Well() {
 					t.Error(w.name, faultTexts(r.Faults))
@@ -605,8 +601,7 @@ func copied(t *testing.T, l *whole.Library, to kind) (other *whole.Library, a, b
 	powers.Keys = mem.Powers().Keys
 	other = libraryIn(t, still{mem, powers})
 	a, b = inspect.New(l.DB), inspect.New(other.DB)
-	_, err := a.Copy(ctx, b, inspect.ImportOptions{})
-	must(t, err)
+	proof.Done(t)(a.Copy(ctx, b, inspect.ImportOptions{}))
 	rest(t, other)
 	return other, a, b
 }
@@ -630,8 +625,7 @@ func TestMatrix_OfCopies_DiffFindsEachChangeAndReplaceMakesTheOtherEqual(t *test
 			_, err = l.Works.Update(ctx, "w6", func(v *whole.Work) error { v.Slug = "slug-w3"; return nil })
 			must(t, err, l.Likes.Create(ctx, &whole.Like{User: whole.Users[1], Work: "w2"}))
 			for range 5 {
-				_, err = l.Works.Views.Hit(ctx, "w5")
-				must(t, err)
+				proof.Done(t)(l.Works.Views.Hit(ctx, "w5"))
 			}
 			must(t, other.Works.Create(ctx, &whole.Work{ID: "stranger", Slug: "elsewhere", Author: whole.Authors[1]}))
 			rest(t, l)
@@ -643,8 +637,7 @@ func TestMatrix_OfCopies_DiffFindsEachChangeAndReplaceMakesTheOtherEqual(t *test
 					t.Errorf("%s: %s is not among %v", to.name, what, d.First)
 				}
 			}
-			_, err = a.Copy(ctx, b, inspect.ImportOptions{Replace: true})
-			must(t, err)
+			proof.Done(t)(a.Copy(ctx, b, inspect.ImportOptions{Replace: true}))
 			rest(t, other)
 			d, err = a.Diff(ctx, b, inspect.Pace{})
 			must(t, err)
@@ -678,8 +671,7 @@ func TestExport_LeavesOutWhatAPeriodIsKeptNoLonger(t *testing.T) {
 func repairedWhole(t *testing.T, l *whole.Library, mem *memkv.Store, in *inspect.Inspector, faults []inspect.Fault, lost bool) {
 	t.Helper()
 	dry := contents(t, mem)
-	_, err := in.Repair(ctx, faults, inspect.RepairOptions{Dry: true})
-	must(t, err)
+	proof.Done(t)(in.Repair(ctx, faults, inspect.RepairOptions{Dry: true}))
 	if fmt.Sprint(contents(t, mem)) != fmt.Sprint(dry) {
 		t.Error("a dry run has written")
 	}

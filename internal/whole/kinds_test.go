@@ -244,8 +244,7 @@ func load(t *testing.T, s kv.Store, lines []byte) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		_, err := kv.One(ctx, s, kv.OpSet(it.Key, it.Value).For(it.TTL))
-		must(t, err)
+		proof.Done(t)(kv.One(ctx, s, kv.OpSet(it.Key, it.Value).For(it.TTL)))
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 func init() { terminal = openTerminal }
@@ -28,7 +30,6 @@ func openTerminal(t *testing.T) *os.File {
 	slave, err := os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|syscall.O_NOCTTY, 0)
 	must(t, err)
 	t.Cleanup(func() { slave.Close() })
-	_, err = master.WriteString(strings.Repeat("y\n", 20))
-	must(t, err)
+	proof.Done(t)(master.WriteString(strings.Repeat("y\n", 20)))
 	return slave
 }

@@ -53,8 +53,7 @@ func wantErr(t testing.TB, err error, want ...error) {
 
 func wantGone(t testing.TB, s kv.Store, key string) {
 	t.Helper()
-	_, err := kv.One(context.Background(), s, kv.OpGet(key))
-	wantErr(t, err, kv.ErrNotFound)
+	proof.Ends(t, kv.ErrNotFound)(kv.One(context.Background(), s, kv.OpGet(key)))
 }
 
 // holdTurn lets an atomic change hold the store until release is called.
@@ -98,8 +97,7 @@ func TestStore_Do_VersionsThatACrashTookBackAreNotGivenAgain(t *testing.T) {
 func TestStore_Do_LoneWriterCommitsEachChangingTripAtOnce(t *testing.T) {
 	s := open(t, Options{})
 	began := time.Now()
-	_, err := kv.One(t.Context(), s, kv.OpDelete("absent"))
-	wantErr(t, err, kv.ErrNotFound)
+	proof.Ends(t, kv.ErrNotFound)(kv.One(t.Context(), s, kv.OpDelete("absent")))
 	for i := range uint64(5) {
 		must(s.Do(t.Context(), []kv.Op{kv.OpSet("a", nil), kv.OpSet("b", nil)}))
 		want := Stats{Commits: i + 1, Trips: i + 2, Ops: 2*i + 3}
@@ -186,8 +184,7 @@ func TestStore_Close_LeavesNoGoroutineAndAnswersUnavailable(t *testing.T) {
 	one(t, s, kv.OpSet("key", nil))
 	must(errors.Join(s.Close(), s.Close()))
 	for _, op := range []kv.Op{kv.OpGet("key"), kv.OpSet("key", nil)} {
-		_, err := kv.One(t.Context(), s, op)
-		wantErr(t, err, kv.ErrUnavailable)
+		proof.Ends(t, kv.ErrUnavailable)(kv.One(t.Context(), s, op))
 	}
 	wantErr(t, s.Powers().Atomic(t.Context(), func(kv.Store) error { return nil }), kv.ErrUnavailable)
 	for range 6000 {

@@ -224,8 +224,7 @@ func TestStore_Do_DamagedItemIsCorruptAndAllElseWorks(t *testing.T) {
 		}
 	}
 	must(s.atomic(t.Context(), func(s kv.Store) error {
-		_, err := kv.One(t.Context(), s, kv.OpGet(keyAt(500)))
-		wantErr(t, err, codec.ErrCorrupt)
+		proof.Ends(t, codec.ErrCorrupt)(kv.One(t.Context(), s, kv.OpGet(keyAt(500))))
 		return nil
 	}))
 	one(t, s, kv.OpSet(keyAt(500), []byte("new")))

@@ -115,8 +115,7 @@ func TestStore_Backup_DamageStaysAndIsCounted(t *testing.T) {
 	flip(path, keyAt(7))
 	again, found := restored(t, backup(t, openAt(t, path, Options{})), Options{})
 	proof.Equal(t, found.Damaged, 1, "items are damaged")
-	_, err := kv.One(t.Context(), again, kv.OpGet(keyAt(7)))
-	wantErr(t, err, codec.ErrCorrupt)
+	proof.Ends(t, codec.ErrCorrupt)(kv.One(t.Context(), again, kv.OpGet(keyAt(7))))
 	one(t, again, kv.OpGet(keyAt(8)))
 }
 

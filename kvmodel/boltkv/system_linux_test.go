@@ -51,8 +51,7 @@ func TestOpen_ReadOnlyDirectoryIsPermissionDenied(t *testing.T) {
 	defer func() { must(os.Chmod(dir, 0o755)) }()
 	asNobody(func() {
 		wantOpenErr(t, filepath.Join(dir, "store.db"), fs.ErrPermission, "permission denied")
-		_, err := Open(filepath.Join(dir, "sub", "store.db"), Options{})
-		wantErr(t, err, fs.ErrPermission)
+		proof.Ends(t, fs.ErrPermission)(Open(filepath.Join(dir, "sub", "store.db"), Options{}))
 	})
 }
 

@@ -191,8 +191,7 @@ func TestTogether_WhatSeveralAddToAKeyIsAddedAsOne(t *testing.T) {
 func TestTogether_NothingIsAddedBehindASeal(t *testing.T) {
 	ctx, meter := kv.Metered(context.Background())
 	s := kv.Count(memkv.New(memkv.Options{}))
-	_, err := kv.One(ctx, s, kv.OpSet("log", []byte("0")))
-	must(t, err)
+	proof.Done(t)(kv.One(ctx, s, kv.OpSet("log", []byte("0"))))
 	before := meter.Cost().Ops
 	errs := kv.Each(ctx, s, []string{"a", "b", "|", "c", "d"}, func(s kv.Store, _ int, text string) error {
 		op := kv.OpAppend("log", []byte(text))

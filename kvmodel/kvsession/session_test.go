@@ -473,8 +473,7 @@ func TestStore_ShowsNoSecret(t *testing.T) {
 		for at := range got.Value {
 			broken := slices.Clone(got.Value)
 			broken[at] = 0xc1
-			_, err := kv.One(t.Context(), mem, kv.OpSet(key, broken))
-			must(t, err)
+			proof.Done(t)(kv.One(t.Context(), mem, kv.OpSet(key, broken)))
 			if _, err := b.open(t.Context(), s); err != nil {
 				fmt.Fprintln(&shown, err)
 			}
@@ -501,8 +500,7 @@ func TestStore_Get_CorruptIsAnErrorAndSignOutEndsIt(t *testing.T) {
 	s, b := open(t, mem), new(browser)
 	b.set(t, s, "a", 1)
 	for _, broken := range []string{"", "\x80", "\xdd\xff\xff\xff\xff", "\xc0", "not msgpack"} {
-		_, err := kv.One(t.Context(), mem, kv.OpSet(mem.Keys()[0], []byte(broken)))
-		must(t, err)
+		proof.Done(t)(kv.One(t.Context(), mem, kv.OpSet(mem.Keys()[0], []byte(broken))))
 		v, err := b.open(t.Context(), s)
 		wantErr(t, codec.ErrCorrupt, err)
 		if len(v.Values) > 0 || !v.IsNew {

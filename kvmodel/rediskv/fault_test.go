@@ -96,8 +96,7 @@ func TestOpen_AServerThatIsNotRedisIsAnError(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	_, err = Open(within(t, time.Minute), Options{Addrs: []string{l.Addr().String()}})
-	wantErr(t, err, kv.ErrUnavailable)
+	proof.Ends(t, kv.ErrUnavailable)(Open(within(t, time.Minute), Options{Addrs: []string{l.Addr().String()}}))
 	if err != nil && !strings.Contains(err.Error(), "it is not a Redis server") {
 		t.Errorf("the error does not say so: %v", err)
 	}
@@ -279,10 +278,8 @@ func TestDo_WithoutADeadlineASilentServerEndsCallsAfterPatience(t *testing.T) {
 		do(t, s, kv.OpSet("k", nil))
 		freeze(t, p)
 		ends(t, time.Minute, func() {
-			_, err := kv.One(context.Background(), s, kv.OpSet("k", nil))
-			wantErr(t, err, kv.ErrUnclear)
-			_, err = kv.One(context.Background(), s, kv.OpGet("k"))
-			wantErr(t, err, kv.ErrUnavailable)
+			proof.Ends(t, kv.ErrUnclear)(kv.One(context.Background(), s, kv.OpSet("k", nil)))
+			proof.Ends(t, kv.ErrUnavailable)(kv.One(context.Background(), s, kv.OpGet("k")))
 		})
 		thaw(t, p)
 	}

@@ -192,8 +192,7 @@ func Out(context.Context, kv.Store, State) (State, error) { return State{}, nil 
 
 func drop(t testing.TB, s kv.Store, key string) {
 	t.Helper()
-	_, err := kv.One(ctx, s, kv.OpDelete(key))
-	must(t, err)
+	proof.Done(t)(kv.One(ctx, s, kv.OpDelete(key)))
 }
 
 var must = proof.Must

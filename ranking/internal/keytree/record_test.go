@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -13,8 +14,7 @@ func (r *ranking) damage(t *testing.T, id string) []byte {
 	got, err := kv.One(ctx, r.s, kv.OpGet(r.own.Key(id)))
 	must(t, err)
 	got.Value[len(got.Value)/2] ^= 0x10
-	_, err = kv.One(ctx, r.s, kv.OpSet(r.own.Key(id), got.Value))
-	must(t, err)
+	proof.Done(t)(kv.One(ctx, r.s, kv.OpSet(r.own.Key(id), got.Value)))
 	return got.Value
 }
 
@@ -33,8 +33,7 @@ func TestTree_Mend_OfADamagedRecordTakesTheNewestEntryThatCounts(t *testing.T) {
 	stale, err := r.state(ctx, r.s, idOf(3))
 	must(t, err)
 	r.set(t, idOf(3), 17)
-	_, err = r.InsertNow(ctx, r.s, Insertion{idOf(3), stale})
-	must(t, err)
+	proof.Done(t)(r.InsertNow(ctx, r.s, Insertion{idOf(3), stale}))
 	r.damage(t, idOf(3))
 	if got := r.checkInvariants(t); cmp.Diff([]string{idOf(3)}, got.Damaged) != "" || got.Members != 21 {
 		t.Errorf("%d members, damaged %v; want 21 entries that count, and %s", got.Members, got.Damaged, idOf(3))
@@ -49,8 +48,7 @@ func TestTree_Mend_OfADamagedRecordTakesNoPendingEntry(t *testing.T) {
 	r.set(t, "a", 1)
 	st, err := r.state(ctx, r.s, "a")
 	must(t, err)
-	_, err = r.Insert(ctx, r.s, "a", State{In: true, Score: FromInt(5), Ver: st.Ver + 1})
-	must(t, err)
+	proof.Done(t)(r.Insert(ctx, r.s, "a", State{In: true, Score: FromInt(5), Ver: st.Ver + 1}))
 	r.damage(t, "a")
 	must(t, r.mendAll())
 	r.wantClean(t, 1, "a")

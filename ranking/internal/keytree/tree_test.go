@@ -345,8 +345,7 @@ func TestTree_ManyTriesOfAChange_DoNotSplitALeaf(t *testing.T) {
 	r := open(newMem())
 	r.set(t, "b", 1)
 	for ver := range uint64(50) {
-		_, err := r.Insert(ctx, r.s, "a", State{In: true, Score: FromInt(1), Ver: 1 + ver})
-		must(t, err)
+		proof.Done(t)(r.Insert(ctx, r.s, "a", State{In: true, Score: FromInt(1), Ver: 1 + ver}))
 	}
 	if report := r.checkInvariants(t, "b"); report.Leaves != 1 || report.Pending != 2 {
 		t.Errorf("%d leaves, %d pending entries", report.Leaves, report.Pending)
