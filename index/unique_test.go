@@ -2,7 +2,6 @@ package index_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -31,16 +30,7 @@ type people struct {
 	ByNames *index.Unique[person, string]
 }
 
-type asJSON[T any] struct{}
-
-func (asJSON[T]) Append(dst []byte, v *T) ([]byte, error) {
-	b, err := json.Marshal(v)
-	return append(dst, b...), err
-}
-
-func (asJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json.Unmarshal(data, v) }
-
-func (asJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
+type asJSON[T any] = proof.JSON[T]
 
 func newPeople(db *kvmodel.DB) *people {
 	r := kvmodel.NewRecords(db, schemaOf("Person", func(p *person) *string { return &p.ID }))

@@ -2,7 +2,6 @@ package kvmodel_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -491,13 +490,4 @@ func faults(m kvtest.Moment) kvtest.Fault {
 	return kvtest.None
 }
 
-type asJSON[T any] struct{}
-
-func (asJSON[T]) Append(dst []byte, v *T) ([]byte, error) {
-	b, err := json.Marshal(v)
-	return append(dst, b...), err
-}
-
-func (asJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json.Unmarshal(data, v) }
-
-func (asJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
+type asJSON[T any] = proof.JSON[T]

@@ -2,7 +2,6 @@ package ranking_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -49,16 +48,7 @@ type articles struct {
 	stock, others ranking.Ties // of TopStock, and of boards of others
 }
 
-type asJSON[T any] struct{}
-
-func (asJSON[T]) Append(dst []byte, v *T) ([]byte, error) {
-	b, err := json.Marshal(v)
-	return append(dst, b...), err
-}
-
-func (asJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json.Unmarshal(data, v) }
-
-func (asJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
+type asJSON[T any] = proof.JSON[T]
 
 var quiet = kvmodel.Log(slog.New(slog.DiscardHandler))
 

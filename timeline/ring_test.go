@@ -2,7 +2,6 @@ package timeline_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -31,16 +30,7 @@ type pages struct {
 	byAuthor *timeline.Rings[page, string]
 }
 
-type asJSON[T any] struct{}
-
-func (asJSON[T]) Append(dst []byte, v *T) ([]byte, error) {
-	b, err := json.Marshal(v)
-	return append(dst, b...), err
-}
-
-func (asJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json.Unmarshal(data, v) }
-
-func (asJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
+type asJSON[T any] = proof.JSON[T]
 
 // schemaOf returns the schema of a model with the ids that id points to.
 func schemaOf[T any](name string, id func(*T) *string) kvmodel.Schema[T, string] {

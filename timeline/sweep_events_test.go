@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -16,16 +15,7 @@ import (
 
 type foot struct{ Owner, Guest string }
 
-type plainJSON[T any] struct{}
-
-func (plainJSON[T]) Append(dst []byte, v *T) ([]byte, error) {
-	b, err := json.Marshal(v)
-	return append(dst, b...), err
-}
-
-func (plainJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json.Unmarshal(data, v) }
-
-func (plainJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
+type plainJSON[T any] = proof.JSON[T]
 
 func openFeet(s kv.Store, layout Layout, keep int) *Events[foot, string] {
 	return NewEvents(quietDB(s), EventsSpec[foot, string]{

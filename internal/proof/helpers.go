@@ -2,6 +2,7 @@ package proof
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -132,6 +133,18 @@ func Must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// JSON is a codec that stores values of T as JSON.
+type JSON[T any] struct{}
+
+func (JSON[T]) Append(dst []byte, v *T) ([]byte, error) {
+	b, err := json.Marshal(v)
+	return append(dst, b...), err
+}
+
+func (JSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json.Unmarshal(data, v) }
+
+func (JSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
 // Done returns a function for the results of a call, which must not have failed.
 func Done(t testing.TB) func(result any, err error) {

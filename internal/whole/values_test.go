@@ -3,7 +3,6 @@ package whole_test
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -192,16 +191,7 @@ func openPosts(s kv.Store, as postsAs, opts ...kvmodel.Option) *posts {
 	return p
 }
 
-type inJSON[T any] struct{}
-
-func (inJSON[T]) Append(dst []byte, v *T) ([]byte, error) {
-	b, err := json.Marshal(v)
-	return append(dst, b...), err
-}
-
-func (inJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json.Unmarshal(data, v) }
-
-func (inJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
+type inJSON[T any] = proof.JSON[T]
 
 var serverKinds = map[string]func(kv.Store) kv.Store{
 	"embedded":     func(s kv.Store) kv.Store { return still{s, kv.PowersOf(s)} },

@@ -355,7 +355,9 @@ func (m eModel) builder(s eState, to func(eState, string)) {
 }
 
 func (m eModel) explore() (int, error) {
-	steps := func(s eState, step func(eState, string, ...any)) { m.next(s, func(n eState, what string) { step(n, "%s", what) }) }
+	steps := func(s eState, step func(eState, string, ...any)) {
+		m.next(s, func(n eState, what string) { step(n, "%s", what) })
+	}
 	return proof.Reach(proof.Model[eState]{Begin: m.first(), Steps: steps, Wrong: m.wrong, Most: 30_000_000})
 }
 

@@ -303,7 +303,9 @@ func (m lossModel) rebuild(s lossState, to func(lossState, string)) {
 }
 
 func (m lossModel) explore() (int, error) {
-	steps := func(s lossState, step func(lossState, string, ...any)) { m.next(s, func(n lossState, what string) { step(n, "%s", what) }) }
+	steps := func(s lossState, step func(lossState, string, ...any)) {
+		m.next(s, func(n lossState, what string) { step(n, "%s", what) })
+	}
 	return proof.Reach(proof.Model[lossState]{Begin: m.first(), Steps: steps, Wrong: m.wrong, Most: 30_000_000})
 }
 
