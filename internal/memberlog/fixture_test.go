@@ -86,10 +86,7 @@ func segments(t testing.TB, l *Logs) int {
 	return len(h.parts)
 }
 
-func wantErr(t testing.TB, err, want error) {
-	t.Helper()
-	proof.Is(t, err, want)
-}
+var wantErr = proof.Is
 
 func entryOf(ctx context.Context, l *Logs, s kv.Store, place, id string) (Entry, error) {
 	entries, err := l.Find(ctx, s, place, id)

@@ -201,9 +201,6 @@ func cost(t *testing.T, ctx context.Context, f func(ctx context.Context) error) 
 	return m.Cost()
 }
 
-func wantErr(t testing.TB, err, want error) {
-	t.Helper()
-	proof.Is(t, err, want)
-}
+var wantErr = proof.Is
 
 var must = proof.Must
