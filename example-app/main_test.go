@@ -48,9 +48,7 @@ func start(t *testing.T, args ...string) (url string, stop func() error) {
 
 func wantEnd(t *testing.T, stop func() error) {
 	t.Helper()
-	if err := stop(); err != nil {
-		t.Errorf("run ended with %v", err)
-	}
+	proof.Is(t, stop(), nil)
 }
 
 func get(t *testing.T, url string) (status int, body string) {

@@ -44,15 +44,7 @@ func open(t testing.TB, s kv.Store) *kvmodel.DB {
 }
 
 // closing closes db at the end of the test, and fails if work is left.
-func closing(t testing.TB, db *kvmodel.DB) *kvmodel.DB {
-	t.Helper()
-	t.Cleanup(func() {
-		if err := db.Close(context.Background()); err != nil {
-			t.Error("close:", err)
-		}
-	})
-	return db
-}
+func closing(t testing.TB, db *kvmodel.DB) *kvmodel.DB { return proof.Closing(t, db) }
 
 func schemaOf[T any](name string, id func(*T) *string, set ...func(*kvmodel.Schema[T, string])) kvmodel.Schema[T, string] {
 	s := kvmodel.Schema[T, string]{

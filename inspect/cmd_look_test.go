@@ -234,9 +234,7 @@ func TestStatus_WhatIsLostIsAFindingAndNoError(t *testing.T) {
 	if m := st.Models[0]; !errors.Is(m.Err, kv.ErrLost) || m.Name != "Note" || m.Version != 2 {
 		t.Errorf("the model: %+v", m)
 	}
-	if text := strings.Join(st.Warnings, "\n"); !strings.Contains(text, "1 server has lost its memory") {
-		t.Errorf("warnings: %s", text)
-	}
+	proof.Contains(t, strings.Join(st.Warnings, "\n"), "1 server has lost its memory")
 }
 
 func TestStatus_NextIsWhatHelpsAll(t *testing.T) {

@@ -242,9 +242,7 @@ func TestHandler_WhatIsWrongAtAPlaceStandsBesideIt(t *testing.T) {
 	f := newFaced(t)
 	must(t, f.store.Store.Do(t.Context(), []kv.Op{kv.OpDelete("u:User:ByName:heron")}))
 	f.want(t, "/inspect/record?model=User&id=u81", 200, "ByNameheronu:User:ByName:heron")
-	if body := f.want(t, "/inspect/record?model=User&id=u81", 200); !strings.Contains(body, `class="wrong"`) {
-		t.Errorf("a claim is missing, and the page does not say so:\n%s", body)
-	}
+	proof.Contains(t, f.want(t, "/inspect/record?model=User&id=u81", 200), `class="wrong"`)
 }
 
 func TestHandler_FailuresAreInPlainWords(t *testing.T) {

@@ -146,9 +146,7 @@ func TestDamage_OfOneCopyOfTheBuiltItemIsMendedByTheNextProcessThatWrites(t *tes
 			must(t, p.Create(ctx, &note{ID: fmt.Sprint("m", i), Text: "y", Code: fmt.Sprint("d", i)}))
 			got, err := kv.One(ctx, mem, kv.OpGet("built:Note"))
 			must(t, err)
-			if _, err := frame.Either(got.Value); err != nil {
-				t.Errorf("after a write: %v", err)
-			}
+			proof.Ends(t, nil)(frame.Either(got.Value))
 		}
 	})
 }
@@ -161,9 +159,7 @@ func TestDamage_OfTheBuiltItemIsLikeItsLoss(t *testing.T) {
 		_, err := p.byCode.Find(ctx, "c1")
 		wantErr(t, err, kvmodel.ErrNeedsRebuild)
 		wantKeys(t, "find", err, key)
-		if _, err := p.Get(ctx, "n1"); err != nil {
-			t.Errorf("get: %v", err)
-		}
+		proof.Ends(t, nil)(p.Get(ctx, "n1"))
 		must(t, p.Delete(ctx, "n2"))
 		must(t, p.Create(ctx, &note{ID: "new", Text: "x", Code: "cnew"}))
 		_, err = p.byCode.Find(ctx, "c1")

@@ -146,15 +146,7 @@ func open(t testing.TB, s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
 }
 
 // closing closes db at the end of the test, which must leave nothing undone.
-func closing(t testing.TB, db *kvmodel.DB) *kvmodel.DB {
-	t.Helper()
-	t.Cleanup(func() {
-		if err := db.Close(context.Background()); err != nil {
-			t.Error("close:", err)
-		}
-	})
-	return db
-}
+func closing(t testing.TB, db *kvmodel.DB) *kvmodel.DB { return proof.Closing(t, db) }
 
 // powers is a store with only the given powers.
 type powers struct {

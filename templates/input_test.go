@@ -147,9 +147,7 @@ func TestInput_TellsBrowsersItsLimit(t *testing.T) {
 		{Field{Of: Key(&id)}, `maxlength="200"`},
 		{Field{Of: Number(&n)}, `type="number"`},
 	} {
-		if got := render(t, test.field); !strings.Contains(got, test.want) {
-			t.Errorf("want %s in %s", test.want, got)
-		}
+		proof.Contains(t, render(t, test.field), test.want)
 	}
 }
 

@@ -265,9 +265,7 @@ func TestWiring_OfAnImpossibleSpecPanicsAndSaysWhy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
-				if got := fmt.Sprint(recover()); !strings.Contains(got, test.want) {
-					t.Errorf("panic %q, want %q in it", got, test.want)
-				}
+				proof.Contains(t, fmt.Sprint(recover()), test.want)
 			}()
 			test.wire()
 		})

@@ -134,9 +134,7 @@ func TestDial_WhereNothingListensFailsAtOnceWithOneTryAtATime(t *testing.T) {
 
 		f.refuses.Store(false)
 		time.Sleep(2 * time.Millisecond) // A try under way may still be refused.
-		if err := ask(s); err != nil {
-			t.Errorf("where something listens again, a call ended in %v", err)
-		}
+		proof.Is(t, ask(s), nil)
 		time.Sleep(time.Second)
 		wantHeard(t, heard(), "a:1: dial: connect: connection refused", "a:1: over")
 	})
@@ -192,9 +190,7 @@ func TestRead_ASilentServerIsAwayAfterPatience(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		f.mute.Store(false)
 		time.Sleep(time.Second)
-		if err := ask(s); err != nil {
-			t.Errorf("a second after it is back, a call ended in %v", err)
-		}
+		proof.Is(t, ask(s), nil)
 		wantHeard(t, heard(), "a:1: no answer for 1s", "a:1: over")
 	})
 }
@@ -266,9 +262,7 @@ func TestDial_ThatEndsWithItsContextSaysNothingAboutTheServer(t *testing.T) {
 			t.Error("it connected")
 		}
 		f.unreachable.Store(false)
-		if err := ask(s); err != nil {
-			t.Errorf("the next call ended in %v", err)
-		}
+		proof.Is(t, ask(s), nil)
 		wantHeard(t, heard())
 	})
 }

@@ -63,9 +63,7 @@ func opened(t *testing.T, open func(*testing.T) (kv.Store, error)) kv.Store {
 	s, err := open(t)
 	proof.Must(t, err)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
+		proof.Is(t, s.Close(), nil)
 	})
 	return s
 }

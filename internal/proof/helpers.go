@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"runtime/debug"
 	"strconv"
@@ -132,6 +133,24 @@ func Must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Seeded returns random numbers, whose seed it logs if the test fails.
+func Seeded(t *testing.T) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("seed %d", seed)
+		}
+	})
+	return rand.New(rand.NewPCG(seed, 1))
+}
+
+// Closing closes db when the test ends, and fails the test if work is left.
+func Closing[D interface{ Close(context.Context) error }](t testing.TB, db D) D {
+	t.Helper()
+	t.Cleanup(func() { Is(t, db.Close(context.Background()), nil) })
+	return db
 }
 
 // JSON is a codec that stores values of T as JSON.

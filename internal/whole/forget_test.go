@@ -457,9 +457,7 @@ func TestForget_RealStoresKeepNoByte(t *testing.T) {
 			defer func() { must(t, l.DB.Close(ctx)) }()
 
 			liveOn(t, l)
-			if traces := strings.Join(tracesOf(t, look), "\n"); !strings.Contains(traces, "u:Work:BySlug:"+person) {
-				t.Errorf("of someone who is there, this was found:\n%s", traces)
-			}
+			proof.Contains(t, strings.Join(tracesOf(t, look), "\n"), "u:Work:BySlug:"+person)
 			must(t, l.Likes.Purge(ctx, whole.LikeID{User: "u", Work: person}))
 			must(t, l.Works.Purge(ctx, person))
 			wantNoTraces(t, look, "what a Purge has left")

@@ -192,9 +192,7 @@ func TestQueue_SurelyDoesAllThatItHasTaken(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		proof.Equal(t, len(results), n-refused, "were done")
-		if err := q.Surely(t.Context(), func(context.Context) error { return nil }); err != nil {
-			t.Errorf("there is no room afterwards: %v", err)
-		}
+		proof.Is(t, q.Surely(t.Context(), func(context.Context) error { return nil }), nil)
 		q.Close()
 	})
 }

@@ -111,9 +111,7 @@ func TestStore_Do_CommitThatFailsWasNotCarriedOut(t *testing.T) {
 
 	disk.write = nil
 	for _, key := range []string{"a", "b"} {
-		if _, err := kv.One(t.Context(), s, kv.OpAdd(key, nil)); err != nil {
-			t.Errorf("a write after the failure: %v", err)
-		}
+		proof.Ends(t, nil)(kv.One(t.Context(), s, kv.OpAdd(key, nil)))
 	}
 }
 
@@ -157,9 +155,7 @@ func TestStore_Do_CanceledDuringItsCommitIsUnclearAndFinishes(t *testing.T) {
 	}
 	close(goOn)
 	need(kv.One(t.Context(), s, kv.OpSet("b", nil)))
-	if _, err := kv.One(t.Context(), s, kv.OpGet("a")); err != nil {
-		t.Errorf("the abandoned write is not there: %v", err)
-	}
+	proof.Ends(t, nil)(kv.One(t.Context(), s, kv.OpGet("a")))
 }
 
 func TestStore_Atomic_ErrorThatRestsOnAFailedCommitIsNotGiven(t *testing.T) {
@@ -299,9 +295,7 @@ func TestStore_Periodic_ASecondLaterACommitIsOnTheDisk(t *testing.T) {
 		again := filepath.Join(t.TempDir(), "store.db")
 		must(os.WriteFile(again, tree, 0o600))
 		s = openPeriodic(t, again, cutDisk{left})
-		if _, err := kv.One(t.Context(), s, kv.OpGet("before")); err != nil {
-			t.Errorf("what was committed a second before the power was cut: %v", err)
-		}
+		proof.Ends(t, nil)(kv.One(t.Context(), s, kv.OpGet("before")))
 		closes(t, s)
 	})
 }

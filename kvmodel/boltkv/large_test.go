@@ -77,9 +77,7 @@ func TestStore_Do_ATripOverTheLimitIsRefusedAndNothingOfItIsWritten(t *testing.T
 		t.Errorf("want no commit of what was refused, got %d", got-commits)
 	}
 	wantKeys(t, s, "old")
-	if err := s.Do(t.Context(), sets("fits", 3, 3000)); err != nil {
-		t.Errorf("a trip that fits: %v", err)
-	}
+	proof.Is(t, s.Do(t.Context(), sets("fits", 3, 3000)), nil)
 	must(s.Close())
 	wantKeys(t, openLimited(t, path), "fits0", "fits1", "fits2", "old")
 }
@@ -127,9 +125,7 @@ func TestStore_Atomic_AChangeOverTheLimitIsRefusedAndNothingOfItIsWritten(t *tes
 		err := s.atomic(t.Context(), func(s kv.Store) error {
 			first, second := sets("first", 8, 1000), sets("second", 8, 1000)
 			_ = s.Do(t.Context(), first)
-			if err := first[0].Err(); err != nil {
-				t.Errorf("the trip that still fits: %v", err)
-			}
+			proof.Is(t, first[0].Err(), nil)
 			_ = s.Do(t.Context(), second)
 			wantTooLarge(t, second[7].Err())
 			return returned
@@ -141,9 +137,7 @@ func TestStore_Atomic_AChangeOverTheLimitIsRefusedAndNothingOfItIsWritten(t *tes
 		}
 		wantKeys(t, s)
 	}
-	if err := s.atomic(t.Context(), func(s kv.Store) error { return s.Do(t.Context(), sets("fits", 1, 1000)) }); err != nil {
-		t.Errorf("a change that fits: %v", err)
-	}
+	proof.Is(t, s.atomic(t.Context(), func(s kv.Store) error { return s.Do(t.Context(), sets("fits", 1, 1000)) }), nil)
 	wantKeys(t, s, "fits0")
 }
 

@@ -95,9 +95,7 @@ func TestOpError_IsOneLineAndNotTooLong(t *testing.T) {
 
 func TestOp_Err_IsNilWithoutAnError(t *testing.T) {
 	op := kv.OpGet("k")
-	if err := op.Err(); err != nil {
-		t.Errorf("got %v", err)
-	}
+	proof.Is(t, op.Err(), nil)
 }
 
 func TestKind_String_IsTheWordOfTracesAndErrors(t *testing.T) {

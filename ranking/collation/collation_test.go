@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
@@ -31,15 +30,7 @@ func (o order) key(text string) []byte {
 	return bytes.Clone(o.KeyFromString(&b, text))
 }
 
-func seeded(t *testing.T) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("seed %d", seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 1))
-}
+var seeded = proof.Seeded
 
 var parts = []string{
 	"a", "b", "z", "A", "Z", "the ", "The ", "ch", "dzs", "lj", "ll", " ", "  ", "-", "'", "0", "9", "12", "é", "e\u0301", "\u0301", "å", "Å", "ä", "ö", "ü", "ß", "æ", "ø", "ñ", "č",
@@ -202,9 +193,7 @@ func TestOf_SaysItsLocaleAndItsVersions(t *testing.T) {
 		proof.Equal(t, Of(locale).Name(), want, "the order of %q is called", locale)
 	}
 	defer func() {
-		if text := fmt.Sprint(recover()); !strings.Contains(text, `"nowhere!"`) {
-			t.Errorf("an unknown locale ends in %s", text)
-		}
+		proof.Contains(t, fmt.Sprint(recover()), `"nowhere!"`)
 	}()
 	Of("nowhere!")
 }
