@@ -15,34 +15,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-type log struct {
-	kv.Store
-	trips [][]string
-}
+var gets = proof.Gets
 
-func (l *log) Do(ctx context.Context, ops []kv.Op) error {
-	var keys []string
-	for _, op := range ops {
-		keys = append(keys, op.Key)
-	}
-	l.trips = append(l.trips, keys)
-	return l.Store.Do(ctx, ops)
-}
-
-func gets(ctx context.Context, keys ...string) func(kv.Store) error {
-	return func(s kv.Store) error {
-		for _, key := range keys {
-			if _, err := kv.One(ctx, s, kv.OpGet(key)); !errors.Is(err, kv.ErrNotFound) {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-func openLog(t *testing.T) (*kvmodel.DB, *log) {
+func openLog(t *testing.T) (*kvmodel.DB, *proof.KeyLog) {
 	t.Helper()
-	s := &log{Store: memkv.New(memkv.Options{})}
+	s := &proof.KeyLog{Store: memkv.New(memkv.Options{})}
 	return closing(t, open(t, s)), s
 }
 
@@ -59,11 +36,11 @@ func TestSideBySide_CostsTheTripsOfTheLongestWork(t *testing.T) {
 	if err := asks(db, "first")(t.Context()); err != nil { // and the marker of the format
 		t.Fatal(err)
 	}
-	s.trips = nil
+	s.Trips = nil
 	ctx, meter := kv.Metered(t.Context())
 	must(t, db.SideBySide(ctx, asks(db, "a1", "a2"), asks(db), asks(db, "b1"), nested))
 	want := [][]string{{"a1", "b1", "c1", "d1"}, {"a2", "d2"}, {"d3"}}
-	wantSame(t, want, s.trips, "trips")
+	wantSame(t, want, s.Trips, "trips")
 	if cost := meter.Cost(); cost.Trips != 3 || cost.Depth != 3 || cost.Ops != 7 {
 		t.Errorf("want 3 trips, 3 deep, with 7 ops, got %v", cost)
 	}
@@ -91,8 +68,8 @@ func TestSideBySide_SendsNothingMoreOnceAWorkHasFailed(t *testing.T) {
 			return db.SideBySide(ctx, asks(db, "5", "6", "7", "8"), asks(db, "9"))
 		})
 		proof.Is(t, err, failed)
-		if len(s.trips) != len(before) {
-			t.Errorf("a work fails after %d trips: want no further one, got %q", len(before), s.trips)
+		if len(s.Trips) != len(before) {
+			t.Errorf("a work fails after %d trips: want no further one, got %q", len(before), s.Trips)
 		}
 	}
 }
@@ -126,8 +103,8 @@ func TestSideBySide_ContextOfAWorkThatHasEndedGoesOnAlone(t *testing.T) {
 	var kept context.Context
 	must(t, db.SideBySide(t.Context(), func(ctx context.Context) error { kept = ctx; return nil }, asks(db, "a")))
 	must(t, asks(db, "late")(kept))
-	if !slices.ContainsFunc(s.trips, func(keys []string) bool { return slices.Equal(keys, []string{"late"}) }) {
-		t.Errorf("want a trip of its own for what comes late, got %q", s.trips)
+	if !slices.ContainsFunc(s.Trips, func(keys []string) bool { return slices.Equal(keys, []string{"late"}) }) {
+		t.Errorf("want a trip of its own for what comes late, got %q", s.Trips)
 	}
 }
 

@@ -153,6 +153,33 @@ func Closing[D interface{ Close(context.Context) error }](t testing.TB, db D) D 
 	return db
 }
 
+// KeyLog is a store that records the keys of each trip.
+type KeyLog struct {
+	kv.Store
+	Trips [][]string
+}
+
+func (l *KeyLog) Do(ctx context.Context, ops []kv.Op) error {
+	var keys []string
+	for _, op := range ops {
+		keys = append(keys, op.Key)
+	}
+	l.Trips = append(l.Trips, keys)
+	return l.Store.Do(ctx, ops)
+}
+
+// Gets returns a work for [kv.Together] that reads missing keys, one after another.
+func Gets(ctx context.Context, keys ...string) func(kv.Store) error {
+	return func(s kv.Store) error {
+		for _, key := range keys {
+			if _, err := kv.One(ctx, s, kv.OpGet(key)); !errors.Is(err, kv.ErrNotFound) {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
 // JSON is a codec that stores values of T as JSON.
 type JSON[T any] struct{}
 

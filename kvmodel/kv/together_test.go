@@ -16,42 +16,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// log is a store that records the keys of each trip.
-type log struct {
-	kv.Store
-	trips [][]string
-}
-
-func (l *log) Do(ctx context.Context, ops []kv.Op) error {
-	var keys []string
-	for _, op := range ops {
-		keys = append(keys, op.Key)
-	}
-	l.trips = append(l.trips, keys)
-	return l.Store.Do(ctx, ops)
-}
-
-func gets(ctx context.Context, keys ...string) func(kv.Store) error {
-	return func(s kv.Store) error {
-		for _, key := range keys {
-			if _, err := kv.One(ctx, s, kv.OpGet(key)); !errors.Is(err, kv.ErrNotFound) {
-				return err
-			}
-		}
-		return nil
-	}
-}
+var gets = proof.Gets
 
 func TestTogether_CostsTheTripsOfTheLongestWork(t *testing.T) {
 	ctx := context.Background()
-	s := &log{Store: memkv.New(memkv.Options{})}
+	s := &proof.KeyLog{Store: memkv.New(memkv.Options{})}
 	nested := func(s kv.Store) error {
 		return errors.Join(kv.Together(ctx, s, gets(ctx, "c1"), gets(ctx, "d1", "d2", "d3"))...)
 	}
 	errs := kv.Together(ctx, s, gets(ctx, "a1", "a2"), gets(ctx, "b1"), nested)
 	must(t, errors.Join(errs...))
 	want := [][]string{{"a1", "b1", "c1", "d1"}, {"a2", "d2"}, {"d3"}}
-	proof.NoDiff(t, cmp.Diff(want, s.trips), "trips")
+	proof.NoDiff(t, cmp.Diff(want, s.Trips), "trips")
 }
 
 func TestTogether_WorksUpToTheFirstThatAsksRunInTheGoroutineOfTheCaller(t *testing.T) {
@@ -246,7 +222,7 @@ func TestTogether_AnAppendOfTheCallerIsNotWrittenInto(t *testing.T) {
 func TestTogether_WorksThatPauseDoSoAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		s := &log{Store: memkv.New(memkv.Options{})}
+		s := &proof.KeyLog{Store: memkv.New(memkv.Options{})}
 		paused := func(d time.Duration) func(kv.Store) error {
 			return func(s kv.Store) error {
 				for _, key := range []string{"a", "b"} {
@@ -267,14 +243,14 @@ func TestTogether_WorksThatPauseDoSoAtTheSameTime(t *testing.T) {
 		must(t, errors.Join(kv.Together(ctx, s, paused(20*time.Millisecond), nested, gets(ctx, "c"))...))
 		proof.Equal(t, time.Since(began), 80*time.Millisecond, "two rounds of pauses of up to 40ms")
 		want := [][]string{{"c"}, {"a"}, {"b"}}
-		proof.NoDiff(t, cmp.Diff(want, s.trips), "trips")
+		proof.NoDiff(t, cmp.Diff(want, s.Trips), "trips")
 	})
 }
 
 func TestTogether_AWorkThatPausesForLongHoldsNoOtherUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		s := &log{Store: memkv.New(memkv.Options{})}
+		s := &proof.KeyLog{Store: memkv.New(memkv.Options{})}
 		began := time.Now()
 		ended := make(map[string]time.Duration)
 		pauses := func(name string, d time.Duration) func(kv.Store) error {
@@ -301,7 +277,7 @@ func TestTogether_AWorkThatPausesForLongHoldsNoOtherUp(t *testing.T) {
 		want := map[string]time.Duration{"steps": 0, "nested": 8 * time.Second, "first": 20 * time.Second, "last": 20 * time.Second, "second": 30 * time.Second}
 		proof.NoDiff(t, cmp.Diff(want, ended), "when the works ended")
 		trips := [][]string{{"a"}, {"b"}, {"c"}, {"nested"}, {"first", "last"}, {"second"}}
-		proof.NoDiff(t, cmp.Diff(trips, s.trips), "trips")
+		proof.NoDiff(t, cmp.Diff(trips, s.Trips), "trips")
 	})
 }
 
