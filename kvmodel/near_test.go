@@ -16,10 +16,10 @@ import (
 
 // onNear runs test with notes of a process that keeps what it has read for a minute, told of
 // nothing, and with those of another one. Each knows its models. s has the trips of the first.
-func onNear(t *testing.T, test func(t *testing.T, r, others *notes, s *log)) {
+func onNear(t *testing.T, test func(t *testing.T, r, others *notes, s *proof.KeyLog)) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := plain(memkv.New(memkv.Options{}))
-		s := &log{Store: shared{mem}}
+		s := &proof.KeyLog{Store: shared{mem}}
 		near, err := nearkv.New(s, nearkv.Options{Bytes: 1 << 20, Age: time.Minute})
 		must(t, err)
 		both := make([]*notes, 2)
@@ -32,7 +32,7 @@ func onNear(t *testing.T, test func(t *testing.T, r, others *notes, s *log)) {
 		proof.Ends(t, kv.ErrNotFound)(both[0].Get(t.Context(), "absent"))
 		time.Sleep(2 * time.Second) // It was not read a moment ago.
 		synctest.Wait()             // The journal has noted that the process is idle.
-		s.trips = nil
+		s.Trips = nil
 		test(t, both[0], both[1], s)
 	})
 }
@@ -47,11 +47,11 @@ func add(text string, seen *[]string) func(*note) error {
 }
 
 func TestUpdate_BeginsWithTheRecordThatIsKeptNear(t *testing.T) {
-	onNear(t, func(t *testing.T, r, _ *notes, s *log) {
+	onNear(t, func(t *testing.T, r, _ *notes, s *proof.KeyLog) {
 		var seen []string
 		proof.Done(t)(r.Update(t.Context(), "kept", add("b", &seen)))
-		if len(s.trips) != 1 {
-			t.Errorf("trips %q, want the commit alone", s.trips)
+		if len(s.Trips) != 1 {
+			t.Errorf("trips %q, want the commit alone", s.Trips)
 		}
 		// The write is no longer near, so the next change reads it.
 		proof.Done(t)(r.Update(t.Context(), "kept", add("c", &seen)))
@@ -60,7 +60,7 @@ func TestUpdate_BeginsWithTheRecordThatIsKeptNear(t *testing.T) {
 }
 
 func TestUpdate_WhatIsKeptNearAndOldIsReadAnewFromTheStore(t *testing.T) {
-	onNear(t, func(t *testing.T, r, others *notes, s *log) {
+	onNear(t, func(t *testing.T, r, others *notes, s *proof.KeyLog) {
 		var seen []string
 		proof.Done(t)(others.Update(t.Context(), "kept", add("b", &seen)))
 		proof.Done(t)(r.Update(t.Context(), "kept", add("c", &seen)))
@@ -103,7 +103,7 @@ func TestUpdate_WithoutAChangeRestsOnNothingThatIsKeptNear(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onNear(t, func(t *testing.T, r, others *notes, _ *log) {
+			onNear(t, func(t *testing.T, r, others *notes, _ *proof.KeyLog) {
 				must(t, test.others(t.Context(), others))
 				proof.Is(t, test.own(t.Context(), r), test.want)
 			})

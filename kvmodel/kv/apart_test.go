@@ -170,7 +170,7 @@ func TestSweep_TogetherOnALocalStoreCountsTheTripsThatWouldBeShared(t *testing.T
 
 func TestTogether_OnALocalStoreWorksRunInOrderAndAtOnce(t *testing.T) {
 	ctx := t.Context()
-	s := &log{Store: memkv.New(memkv.Options{})}
+	s := &proof.KeyLog{Store: memkv.New(memkv.Options{})}
 	var order []string
 	work := func(name string) func(kv.Store) error {
 		return func(s kv.Store) error {
@@ -181,7 +181,7 @@ func TestTogether_OnALocalStoreWorksRunInOrderAndAtOnce(t *testing.T) {
 	must(t, errors.Join(kv.Together(ctx, local{s}, work("a"), work("b"), work("c"))...))
 	proof.Equal(t, strings.Join(order, ""), "abc", "the works ran in the order")
 	want := [][]string{{"a1"}, {"a2"}, {"b1"}, {"b2"}, {"c1"}, {"c2"}}
-	proof.NoDiff(t, cmp.Diff(want, s.trips), "trips")
+	proof.NoDiff(t, cmp.Diff(want, s.Trips), "trips")
 }
 
 func TestTogether_OnALocalStorePausesPassAtTheSameTime(t *testing.T) {
