@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -44,12 +45,8 @@ func report(at *machine, results []result) string {
 		text.WriteString("\n## Results\n\nNone have been kept yet. `make compare` prints those of your machine.\n")
 		return text.String()
 	}
-	fmt.Fprintf(&text, "\n## The machine\n\n%s, %s, %d cores, %s, %s; load before the run: %s.\n", at.Date, at.CPU, at.Cores, at.Memory, at.System, at.Load)
-	var versions []string
-	for _, name := range slices.Sorted(maps.Keys(at.Versions)) {
-		versions = append(versions, strings.TrimPrefix(at.Versions[name], name+" ")+" ("+name+")")
-	}
-	fmt.Fprintf(&text, "%s.\n", strings.Join(versions, ", "))
+	fmt.Fprintf(&text, "\n## The machine\n\n%s, %s, %d cores, %s, %s; load before: %s.\n", at.Date, at.CPU, at.Cores, at.Memory, at.System, at.Load)
+	fmt.Fprintf(&text, "%s.\n", versions(at.Versions))
 
 	near := table{results, sizeOf(results), 0}
 	near.writeSplit(&text, "Pages", "A second by 1 and 16 clients, p99 by 16 in ms, and of one client CPU, allocations, and p50 in µs.", near.pages)
@@ -64,6 +61,21 @@ func report(at *machine, results []result) string {
 	far.writeSplit(&text, fmt.Sprintf("Pages, %v µs away", far.rtt), "A second by 1 and 16 clients, p99 by 16 in ms.", far.rates)
 	writeGrowth(&text, results)
 	return text.String()
+}
+
+var (
+	number = regexp.MustCompile(`\d+(\.\d+)+(-\d{8})?`)
+	owner  = regexp.MustCompile(`^(github\.com/\w+|[\w.]+\.\w+)/|/v\d+$`)
+)
+
+// versions returns the names of programs and modules, each with its number.
+func versions(of map[string]string) string {
+	var all []string
+	for name, version := range of {
+		all = append(all, owner.ReplaceAllString(name, "")+" "+number.FindString(version))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
 }
 
 func writeWork(text *strings.Builder) {
