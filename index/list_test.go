@@ -185,9 +185,7 @@ func TestList_Page_ShowsEveryRecordOnceInBothDirections(t *testing.T) {
 			onward, back := pages(t, ctx, l, n)
 			all := slices.Concat(onward...)
 			slices.Sort(all)
-			if diff := cmp.Diff(want, all); diff != "" {
-				t.Fatalf("by %d (-want +got)\n%s", n, diff)
-			}
+			proof.NoDiff(t, cmp.Diff(want, all), "by %d", n)
 			for i, p := range onward[:len(onward)-1] {
 				proof.Equal(t, len(p), n, "page %d", i)
 			}
@@ -196,9 +194,7 @@ func TestList_Page_ShowsEveryRecordOnceInBothDirections(t *testing.T) {
 				// from the end, the first page is the short one
 				onward, back = [][]string{slices.Concat(onward...)}, [][]string{slices.Concat(back...)}
 			}
-			if diff := cmp.Diff(onward, back); diff != "" {
-				t.Fatalf("by %d, onward and back (-onward +back)\n%s", n, diff)
-			}
+			proof.NoDiff(t, cmp.Diff(onward, back), "by %d, onward and back", n)
 		}
 	})
 }

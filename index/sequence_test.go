@@ -172,9 +172,8 @@ func TestSequence_Split_GivesEveryNumberToOneWorker(t *testing.T) {
 		20: {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}, {10, 10}},
 	} {
 		spans, err := s.Split(ctx, n)
-		if diff := cmp.Diff(want, spans); err != nil || diff != "" {
-			t.Errorf("in %d: %v (-want +got)\n%s", n, err, diff)
-		}
+		proof.Is(t, err, nil)
+		proof.NoDiff(t, cmp.Diff(want, spans), "in %d", n)
 	}
 	proof.Ends(t, kv.ErrBadOp)(s.Split(ctx, 0))
 }

@@ -123,9 +123,7 @@ func TestForget_FindsWhatAKeyHidesInAHash(t *testing.T) {
 		}
 		traces, err := inspect.New(db).Traces(t.Context(), "Note", "n9", inspect.Pace{}, text)
 		must(t, err)
-		if len(traces) != 5 {
-			t.Errorf("found %v", traces)
-		}
+		proof.Len(t, traces, 5, "traces")
 		must(t, db.Close(t.Context()))
 	}
 }

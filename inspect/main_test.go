@@ -323,9 +323,7 @@ func TestVerbs_ThatReadLeaveAFileAsItIs(t *testing.T) {
 			"compact": {at("unbuilt.db")}, "build": {}, "recover": {}, "sweep": {}, "forget": {"Note", "n1"},
 		}
 		verbs := inspect.Verbs()
-		if diff := cmp.Diff(slices.Sorted(maps.Keys(verbs)), slices.Sorted(maps.Keys(calls))); diff != "" {
-			t.Fatalf("say how each verb is called (-verbs +called)\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff(slices.Sorted(maps.Keys(verbs)), slices.Sorted(maps.Keys(calls))), "say how each verb is called")
 		path := at("unbuilt.db")
 		unbuilt(t, path)
 		want := itemsIn(t, path)

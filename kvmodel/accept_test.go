@@ -123,9 +123,8 @@ func TestDB_Accept_MakesEveryIndexNeedARebuildInAllProcesses(t *testing.T) {
 
 		s.lose(t, "u:Note:ByText:one")
 		servers, err := a.db.Accept(t.Context())
-		if diff := cmp.Diff([]string{"a:1"}, servers); err != nil || diff != "" {
-			t.Errorf("Accept: %v, servers (-want +got):\n%s", err, diff)
-		}
+		proof.Is(t, err, nil)
+		proof.NoDiff(t, cmp.Diff([]string{"a:1"}, servers), "Accept, servers")
 		fresh := deploy(t, s, "Text")
 		defer fresh.undeploy(t)
 		for _, v := range []*release{a, b, fresh} {

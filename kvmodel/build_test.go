@@ -513,9 +513,7 @@ func TestBuild_SaysHowFarItIs(t *testing.T) {
 			t.Errorf("another process says %v", err)
 		}
 		must(t, <-done)
-		if builds := db.Stats().Builds; len(builds) != 0 {
-			t.Errorf("after it Stats say %v", builds)
-		}
+		proof.Len(t, db.Stats().Builds, 0, "builds")
 		mu.Lock()
 		last := heard[len(heard)-1]
 		if diff := cmp.Diff(kvmodel.Build{Model: "Note", Indexes: []string{"ByCode"}, Done: 5000, Total: 5000}, last); diff != "" || len(heard) < 4 {

@@ -68,9 +68,7 @@ func TestSideBySide_SendsNothingMoreOnceAWorkHasFailed(t *testing.T) {
 			return db.SideBySide(ctx, asks(db, "5", "6", "7", "8"), asks(db, "9"))
 		})
 		proof.Is(t, err, failed)
-		if len(s.Trips) != len(before) {
-			t.Errorf("a work fails after %d trips: want no further one, got %q", len(before), s.Trips)
-		}
+		proof.Len(t, s.Trips, len(before), "trips")
 	}
 }
 

@@ -333,9 +333,7 @@ func TestIntent_WaitsForAProcessThatKnowsIt(t *testing.T) {
 		proof.Equal(t, got.Load(), 7, "moved")
 		writers, err := other.Writers(ctx)
 		must(t, err)
-		if len(writers) != 0 {
-			t.Errorf("the journal of the dead is still there: %+v", writers)
-		}
+		proof.Len(t, writers, 0, "the journal of the dead is still there")
 		_ = other.Close(ctx)
 	})
 }

@@ -343,9 +343,7 @@ func TestRepair_ALineStaysUntilTheOldEntriesAreGone(t *testing.T) {
 		// The journal rolls over more than once before the process dies.
 		wait(5 * time.Second)
 		p.life.kill()
-		if diff := cmp.Diff([]string{"u:Note:ByCode:new", "u:Note:ByCode:old"}, keys(mem, "u")); diff != "" {
-			t.Fatalf("claims after the crash (-want +got)\n%s", diff)
-		}
+		proof.NoDiff(t, cmp.Diff([]string{"u:Note:ByCode:new", "u:Note:ByCode:old"}, keys(mem, "u")), "claims after the crash")
 		other := start(t, plain(mem)).ends(t)
 		must(t, other.Create(ctx, &note{Text: "x"}))
 		wait(time.Minute)

@@ -50,9 +50,7 @@ func TestUpdate_BeginsWithTheRecordThatIsKeptNear(t *testing.T) {
 	onNear(t, func(t *testing.T, r, _ *notes, s *proof.KeyLog) {
 		var seen []string
 		proof.Done(t)(r.Update(t.Context(), "kept", add("b", &seen)))
-		if len(s.Trips) != 1 {
-			t.Errorf("trips %q, want the commit alone", s.Trips)
-		}
+		proof.Len(t, s.Trips, 1, "trips")
 		// The write is no longer near, so the next change reads it.
 		proof.Done(t)(r.Update(t.Context(), "kept", add("c", &seen)))
 		wantNote(t, r, "kept", "abc")

@@ -37,9 +37,8 @@ func TestRecords_Create_GivesAnIDAndStoresWhatGetReturns(t *testing.T) {
 			t.Errorf("created %+v, want an id, version 1, and the times of now", v)
 		}
 		got, err := r.Get(ctx, v.ID)
-		if diff := cmp.Diff(v, got); err != nil || diff != "" {
-			t.Errorf("got %v (-want +got)\n%s", err, diff)
-		}
+		proof.Is(t, err, nil)
+		proof.NoDiff(t, cmp.Diff(v, got), "got")
 	})
 }
 
@@ -205,9 +204,7 @@ func TestRecords_Put_MakesOrReplaces(t *testing.T) {
 		wantText(t, ctx, r, "a", "second")
 		fresh := &note{Text: "third"}
 		must(t, r.Put(ctx, fresh))
-		if len(fresh.ID) != 26 {
-			t.Errorf("the new record has id %q", fresh.ID)
-		}
+		proof.Equal(t, len(fresh.ID), 26, "bytes of the new id")
 	})
 }
 
@@ -289,9 +286,8 @@ func TestRecords_Update_ReturnsWhatTheRecordHasBecome(t *testing.T) {
 			t.Errorf("updated at %v (-want +got)\n%s", got.Updated, diff)
 		}
 		read, err := r.Get(ctx, "a")
-		if diff := cmp.Diff(want, read); err != nil || diff != "" {
-			t.Errorf("read %v (-want +got)\n%s", err, diff)
-		}
+		proof.Is(t, err, nil)
+		proof.NoDiff(t, cmp.Diff(want, read), "read")
 	})
 }
 
@@ -545,9 +541,8 @@ func TestRecords_CompositeID_CreateTwiceIsErrExistsAndAnEmptyPartIsInvalid(t *te
 		proof.Ends(t, kvmodel.ErrInvalid)(r.Update(ctx, vote{User: "u:1"}, func(*edge) error { return nil }))
 		proof.Ends(t, kv.ErrNotFound)(r.Get(ctx, vote{User: "u:1"}))
 		got, err := r.Upsert(ctx, vote{User: "new", Story: "s"}, func(e *edge) error { e.Note = "n"; return nil })
-		if diff := cmp.Diff(&edge{vote{User: "new", Story: "s"}, "n"}, got, cmp.AllowUnexported(edge{})); err != nil || diff != "" {
-			t.Errorf("upsert: %v (-want +got)\n%s", err, diff)
-		}
+		proof.Is(t, err, nil)
+		proof.NoDiff(t, cmp.Diff(&edge{vote{User: "new", Story: "s"}, "n"}, got, cmp.AllowUnexported(edge{})), "upsert")
 	})
 }
 
@@ -684,9 +679,8 @@ func TestRecords_CorruptBytesAreNamed(t *testing.T) {
 				}
 			}
 			left, err := kv.One(ctx, s, kv.OpGet("r:Note:a"))
-			if diff := cmp.Diff(data, left.Value, cmpopts.EquateEmpty()); err != nil || diff != "" {
-				t.Errorf("%s: what is stored has changed: %v\n%s", name, err, diff)
-			}
+			proof.Is(t, err, nil)
+			proof.NoDiff(t, cmp.Diff(data, left.Value, cmpopts.EquateEmpty()), "%s: what is stored has changed", name)
 		}
 		// Nothing but the corrupt bytes was wrong.
 		must(t, r.Delete(ctx, "a"))

@@ -31,9 +31,7 @@ func dieMoving(t *testing.T, ctx context.Context, mem *memkv.Store) {
 	p.life.dies.Store(p.life.trips.Load() + 3)
 	proof.Done(t)(p.Update(ctx, "a", func(n *note) error { n.Code = "new"; return nil }))
 	synctest.Wait()
-	if diff := cmp.Diff([]string{"u:Note:ByCode:new", "u:Note:ByCode:old"}, keys(mem, "u")); diff != "" {
-		t.Fatalf("claims after the crash (-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff([]string{"u:Note:ByCode:new", "u:Note:ByCode:old"}, keys(mem, "u")), "claims after the crash")
 }
 
 // secondsUntil returns the number of seconds until done, at most limit.

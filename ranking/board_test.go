@@ -254,9 +254,8 @@ func checkScores[S any](t *testing.T, of ranking.ScoreOf[S], scores []S) {
 		for _, p := range places {
 			got = append(got, p.Score)
 		}
-		if diff := cmp.Diff(want[name], got); diff != "" || err != nil {
-			t.Errorf("%s: %v, mismatch (-want +got):\n%s", name, err, diff)
-		}
+		proof.Is(t, err, nil)
+		proof.NoDiff(t, cmp.Diff(want[name], got), "%s", name)
 		n, err := board.Between(scores[1], scores[len(scores)-1]).Count(ctx)
 		if err != nil || n != len(scores)-2 {
 			t.Errorf("%d between the second and the last, %v; want %d", n, err, len(scores)-2)

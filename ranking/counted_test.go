@@ -182,9 +182,8 @@ func TestBoards_ARecordLeavesThoseOfAllPeriods(t *testing.T) {
 			for _, p := range places {
 				got = append(got, p.Item.ID)
 			}
-			if diff := cmp.Diff(want, got); diff != "" || err != nil {
-				t.Errorf("%s: %v, mismatch (-want +got):\n%s", category, err, diff)
-			}
+			proof.Is(t, err, nil)
+			proof.NoDiff(t, cmp.Diff(want, got), "%s", category)
 			if n, err := board.Len(ctx); n != len(want) || err != nil {
 				t.Errorf("%s has %d, %v; want %d", category, n, err, len(want))
 			}

@@ -49,9 +49,8 @@ func TestNote_IsReadAsItWasWritten(t *testing.T) {
 	} {
 		text := c.note.encode()
 		got, err := decodeNote(text)
-		if diff := cmp.Diff(c.note, got, cmp.AllowUnexported(note{}, keytree.Score{})); diff != "" || err != nil {
-			t.Errorf("%s: %v, mismatch (-want +got):\n%s", name, err, diff)
-		}
+		proof.Is(t, err, nil)
+		proof.NoDiff(t, cmp.Diff(c.note, got, cmp.AllowUnexported(note{}, keytree.Score{})), "%s", name)
 		proof.Equal(t, len(text), c.size, "%s", name)
 	}
 }

@@ -53,9 +53,7 @@ func TestCompare_LosesNothing(t *testing.T) {
 		inTheirs, inMine := Compare(theirs, mine)
 		want := []string{theirs, mine, text(inTheirs, false)}
 		got := []string{text(inTheirs, true), text(inMine, true), text(inMine, false)}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("%q and %q: theirs, mine, what is common mismatch (-want +got):\n%s", theirs, mine, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, got), "%q and %q: theirs, mine, what is common", theirs, mine)
 	}
 }
 

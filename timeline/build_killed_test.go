@@ -171,9 +171,7 @@ func wantAll(t *testing.T, r *timeline.Ring[tale], n int) {
 	for id, n := range times {
 		proof.Equal(t, n, 1, "%s is shown", id)
 	}
-	if len(times) != n {
-		t.Errorf("%d of %d are shown", len(times), n)
-	}
+	proof.Equal(t, len(times), n, "shown records")
 }
 
 func TestBuild_ShowsARecordThatWouldStandSomewhereElseByNow(t *testing.T) {

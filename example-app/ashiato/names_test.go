@@ -152,7 +152,6 @@ func wantTrash(t *testing.T, s *ashiato.Site, who *ashiato.Member, want ...strin
 	for _, p := range list.Entries {
 		got = append(got, p.ID)
 	}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("trash mismatch, %v (-want +got):\n%s", err, diff)
-	}
+	proof.Is(t, err, nil)
+	proof.NoDiff(t, cmp.Diff(want, got), "trash mismatch")
 }

@@ -161,9 +161,8 @@ func TestTags_AreThoseThatArticlesHaveTheCommonestFirst(t *testing.T) {
 			t.Helper()
 			must(t, s.db.Flush(t.Context()))
 			got, err := s.Tags(t.Context())
-			if diff := cmp.Diff(want, got); diff != "" || err != nil {
-				t.Errorf("%v, tags mismatch (-want +got):\n%s", err, diff)
-			}
+			proof.Is(t, err, nil)
+			proof.NoDiff(t, cmp.Diff(want, got), "tags")
 		}
 		s.publish("ann", "One", "go")
 		two := s.publish("ann", "Two", "go", "tea")

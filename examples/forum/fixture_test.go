@@ -83,9 +83,7 @@ func (s *site) comment(name, story, parent, text string) *forum.Comment {
 
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("%s mismatch (-want +got):\n%.3000s", what, diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got, cmpopts.EquateEmpty()), "%s mismatch (-want +got):\n%.3000s", what)
 }
 
 var must = proof.Must

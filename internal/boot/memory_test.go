@@ -190,9 +190,8 @@ func TestItem_ReadsAsItWasStored(t *testing.T) {
 	const stored = "10.0.0.1:11211 1f 2 2 ab 10.0.0.1:11211,b:1 0 0 -"
 	proof.NoDiff(t, cmp.Diff(stored, string(it.encode())), "encoded")
 	got, err := decode([]byte(stored))
-	if diff := cmp.Diff(it, got); err != nil || diff != "" {
-		t.Errorf("decoded: %v (-want +got):\n%s", err, diff)
-	}
+	proof.Is(t, err, nil)
+	proof.NoDiff(t, cmp.Diff(it, got), "decoded")
 	for _, bad := range []string{"", "x", "1f2e3d", stored + " 1", "a zz 2 1 1 - 0 0 -"} {
 		if _, err := decode([]byte(bad)); err == nil {
 			t.Errorf("%q is taken for an item", bad)

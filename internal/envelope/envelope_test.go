@@ -59,9 +59,8 @@ func TestFormat_WhatIsStoredReadsAsItAlwaysDid(t *testing.T) {
 			data, err := hex.DecodeString(strings.ReplaceAll(form.golden, " ", ""))
 			proof.Must(t, err)
 			got, err := form.decode(data)
-			if diff := cmp.Diff(form.want, got, unexported); err != nil || diff != "" {
-				t.Errorf("decoded: %v (-want +got)\n%s", err, diff)
-			}
+			proof.Is(t, err, nil)
+			proof.NoDiff(t, cmp.Diff(form.want, got, unexported), "decoded")
 		})
 	}
 }
@@ -158,8 +157,7 @@ func FuzzEnvelope(f *testing.F) {
 			return
 		}
 		again, err := Decode(e.Encode(nil))
-		if diff := cmp.Diff(e, again, unexported); err != nil || diff != "" {
-			t.Errorf("read, written and read again: %v (-want +got)\n%s", err, diff)
-		}
+		proof.Is(t, err, nil)
+		proof.NoDiff(t, cmp.Diff(e, again, unexported), "read, written and read again")
 	})
 }

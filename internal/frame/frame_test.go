@@ -8,15 +8,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/internal/frame"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
 func TestOpen_ReturnsWhatWholeWasGiven(t *testing.T) {
 	for _, body := range []string{"", "a", "what is stored"} {
 		got, err := frame.Open(frame.Whole([]byte(body)))
-		if diff := cmp.Diff(body, string(got)); diff != "" || err != nil {
-			t.Errorf("%q: %v (-want +got)\n%s", body, err, diff)
-		}
+		proof.Is(t, err, nil)
+		proof.NoDiff(t, cmp.Diff(body, string(got)), "%q", body)
 	}
 }
 

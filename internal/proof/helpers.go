@@ -221,6 +221,14 @@ func Equal[V comparable](t testing.TB, got, want V, what string, args ...any) {
 	t.Errorf("%s: got "+verb+", want "+verb, fmt.Sprintf(what, args...), got, want)
 }
 
+// Len fails the test unless got has n elements.
+func Len[E any](t testing.TB, got []E, n int, what string) {
+	t.Helper()
+	if len(got) != n {
+		t.Errorf("%s: want %d, got %d: %v", what, n, len(got), got)
+	}
+}
+
 // Contains fails the test unless text contains part.
 func Contains(t testing.TB, text, part string) {
 	t.Helper()

@@ -22,12 +22,8 @@ func TestPart_YieldsFewOrAllOrSomeOfAll(t *testing.T) {
 		proof.NoDiff(t, cmp.Diff(want, slices.Sorted(proof.Part(t, few, all))), "%s=%s:", proof.Prove, prove)
 	}
 	t.Setenv(proof.Prove, "1ns")
-	if got := slices.Collect(proof.Part(t, few, all)); len(got) != 1 {
-		t.Errorf("when the time is up at once: %v, want one", got)
-	}
-	if got := slices.Collect(proof.Part(t, nil, []int{})); len(got) != 0 {
-		t.Errorf("of nothing: %v", got)
-	}
+	proof.Len(t, slices.Collect(proof.Part(t, few, all)), 1, "when the time is up at once")
+	proof.Len(t, slices.Collect(proof.Part(t, nil, []int{})), 0, "of nothing")
 }
 
 func TestPart_ACommitChoosesTheSameAgain(t *testing.T) {

@@ -57,9 +57,7 @@ func follow(t *testing.T, page string, least int) {
 		if i+1 < len(all) && all[i+1].kind == "output" {
 			want = all[i+1].text
 		}
-		if diff := cmp.Diff(want, said); diff != "" {
-			t.Fatalf("%s: output mismatch (-page +shell):\n%s", b.place(), diff)
-		}
+		proof.NoDiff(t, cmp.Diff(want, said), "%s: output", b.place())
 	}
 	if steps < least {
 		t.Errorf("%s has %d blocks: is it the page that is meant?", page, steps)

@@ -17,9 +17,8 @@ func TestTexts_ReadAsTheyAlwaysDid(t *testing.T) {
 		t.Errorf("encoded as %x, want %x", got, golden)
 	}
 	got, err := ReadTexts(golden, "id")
-	if diff := cmp.Diff(texts, got); err != nil || diff != "" {
-		t.Errorf("decoded: %v (-want +got)\n%s", err, diff)
-	}
+	proof.Is(t, err, nil)
+	proof.NoDiff(t, cmp.Diff(texts, got), "decoded")
 }
 
 func TestTextSet_HasWhatWasAdded(t *testing.T) {

@@ -70,9 +70,7 @@ func TestStore_Ship_ASnapshotMakesUpForCommitsThatWaitedTooLong(t *testing.T) {
 	if all, _ := r.restored(time.Time{}); !maps.Equal(all, r.history[r.commits]) {
 		t.Error("what was restored behind the lost commits is not what there was")
 	}
-	if names := r.named(snapshotBegin); len(names) != 2 {
-		t.Errorf("want two snapshots, got %q", names)
-	}
+	proof.Len(t, r.named(snapshotBegin), 2, "two snapshots")
 	_, err := Restore(t.Context(), r.shelf, r.made[(from+to)/2], filepath.Join(t.TempDir(), "restored.db"))
 	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "are missing: they were not shipped") {
 		t.Errorf("Restore of a moment whose commits are lost: want an error that says so, got %v", err)

@@ -162,9 +162,8 @@ func TestWalk_NamesWhatIsInTheTreeAndInTheTablesInOrder(t *testing.T) {
 			}
 			slices.Sort(want)
 			err := s.Powers().Walk(t.Context(), begin, after, func(keys []string) error { got = append(got, keys...); return nil })
-			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
-				t.Fatalf("begin %q, after %q: %v (-want +got)\n%s", begin, after, err, diff)
-			}
+			proof.Is(t, err, nil)
+			proof.NoDiff(t, cmp.Diff(want, got, cmpopts.EquateEmpty()), "begin %q, after %q", begin, after)
 		}
 		must(s.Close())
 	}

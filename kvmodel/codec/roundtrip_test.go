@@ -173,9 +173,8 @@ func TestModel_Append_WhatCannotBeStoredIsAnErrorAndWritesNothing(t *testing.T) 
 
 func TestModel_NilIsStoredAsNil(t *testing.T) {
 	data, err := sample.Pages().Marshal(nil)
-	if diff := cmp.Diff([]byte{0xc0}, data); diff != "" || err != nil {
-		t.Fatalf("%v (-want +got)\n%s", err, diff)
-	}
+	proof.Is(t, err, nil)
+	proof.NoDiff(t, cmp.Diff([]byte{0xc0}, data), "mismatch")
 	got := newPage()
 	proof.Done(t)(sample.Pages().Unmarshal(data, got))
 	proof.NoDiff(t, cmp.Diff(&sample.Page{}, got), "page")

@@ -56,9 +56,7 @@ func TestModel_CopyTo_NothingThatIsChangedInACopyReachesTheFirst(t *testing.T) {
 	got := new(sample.Pantry)
 	sample.Pantries().CopyTo(got, first)
 	same := cmp.AllowUnexported(sample.Pantry{}, geo.Point{})
-	if diff := cmp.Diff(want, got, same); diff != "" {
-		t.Fatalf("the copy is not the same (-want +got)\n%s", diff)
-	}
+	proof.NoDiff(t, cmp.Diff(want, got, same), "the copy is not the same")
 	if changed := spoil(reflect.ValueOf(got).Elem()); changed < 60 {
 		t.Fatalf("only %d values were changed", changed)
 	}

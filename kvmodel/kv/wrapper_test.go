@@ -235,9 +235,8 @@ func TestPrefix_AWalkStaysWithinATenant(t *testing.T) {
 			got = append(got, keys...)
 			return nil
 		})
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("after %q: %v (-want +got)\n%s", after, err, diff)
-		}
+		proof.Is(t, err, nil)
+		proof.NoDiff(t, cmp.Diff(want, got), "after %q", after)
 	}
 }
 

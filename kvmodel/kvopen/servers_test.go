@@ -75,9 +75,8 @@ func TestOpen_AfterALossOpensSoThatItCanBeAccepted(t *testing.T) {
 	must(t, err)
 	defer db.Close(ctx)
 	accepted, err := db.Accept(ctx)
-	if diff := cmp.Diff(addrs[1:], accepted); err != nil || diff != "" {
-		t.Errorf("Accept: %v, servers (-want +got):\n%s", err, diff)
-	}
+	proof.Is(t, err, nil)
+	proof.NoDiff(t, cmp.Diff(addrs[1:], accepted), "Accept, servers")
 	for i := range 40 {
 		proof.Ends(t, nil)(kv.One(ctx, db.Store(), kv.OpSet(fmt.Sprint("k", i), nil)))
 	}

@@ -101,9 +101,7 @@ func TestStore_RevokeAll_EndsAllButThoseToKeep(t *testing.T) {
 		t.Error("someone else was signed out")
 	}
 	left := slices.DeleteFunc(mem.Keys(), func(key string) bool { return strings.HasPrefix(key, "generation:") })
-	if len(left) != 2 {
-		t.Errorf("want the session and the list of al alone, got %q", left)
-	}
+	proof.Len(t, left, 2, "the session and the list of al alone")
 }
 
 func TestStore_PerUser_TheOldestMakeRoomAndTheListStaysShort(t *testing.T) {

@@ -77,9 +77,7 @@ func TestSimulate_SameSeedIsTheSameRun(t *testing.T) {
 	for seed := range uint64(200) {
 		p := []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers}[seed%2]
 		first, again := traceOf(t, seed, p), traceOf(t, seed, p)
-		if diff := cmp.Diff(first, again); diff != "" {
-			t.Fatalf("two runs of seed %d differ (-first +second):\n%s", seed, diff)
-		}
+		proof.NoDiff(t, cmp.Diff(first, again), "two runs of seed %d differ", seed)
 		if len(first) < 20 {
 			t.Fatalf("seed %d: only %d events", seed, len(first))
 		}

@@ -155,9 +155,8 @@ func TestServers_AddedOrRemoved_NeedAnAcceptOnce(t *testing.T) {
 			proof.Contains(t, r.Err.Error(), "the store has other servers: "+change.says)
 		}
 		accepted, err := later.memory.Accept(t.Context())
-		if diff := cmp.Diff([]string{change.says}, accepted); err != nil || diff != "" {
-			t.Errorf("Accept: %v, what (-want +got):\n%s", err, diff)
-		}
+		proof.Is(t, err, nil)
+		proof.NoDiff(t, cmp.Diff([]string{change.says}, accepted), "Accept, what")
 		for _, addr := range change.addrs {
 			one(t, t.Context(), later, kv.OpSet(keyOn(later, addr), nil))
 		}

@@ -270,9 +270,7 @@ func TestFindings_OfAServerThatRuns(t *testing.T) {
 func TestFindings_WhatAServerDoesNotSayIsNotFine(t *testing.T) {
 	var silent told
 	found := silent.judge("127.0.0.1:11211")
-	if len(found) != 1 {
-		t.Errorf("want one finding, got %v", found)
-	}
+	proof.Len(t, found, 1, "one finding")
 	wantTold(t, found, "unknown 127.0.0.1:11211: it does not report evictions, whether it evicts, item_size_max, bytes, maxbytes, time, so that could not be checked")
 	s := open(t, Options{Timeout: time.Second}, "127.0.0.1:1")
 	wantTold(t, s.findings(t.Context()), "unknown a server could not be checked: 127.0.0.1:1: ")

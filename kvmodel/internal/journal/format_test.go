@@ -78,9 +78,8 @@ func TestFormat_WhatIsStoredReadsAsItAlwaysDid(t *testing.T) {
 			must(t, err)
 			proof.NoDiff(t, cmp.Diff(hex.EncodeToString(golden), hex.EncodeToString(form.encode())), "encoded")
 			got, err := form.decode(golden)
-			if diff := cmp.Diff(form.want, got, unexported); err != nil || diff != "" {
-				t.Errorf("decoded: %v (-want +got)\n%s", err, diff)
-			}
+			proof.Is(t, err, nil)
+			proof.NoDiff(t, cmp.Diff(form.want, got, unexported), "decoded")
 		})
 	}
 }
@@ -179,9 +178,8 @@ func FuzzLine(f *testing.F) {
 			b = l.encode(b)
 		}
 		again, err := decodeLines(b)
-		if diff := cmp.Diff(lines, again, unexported); err != nil || diff != "" {
-			t.Errorf("read, written and read again: %v (-want +got)\n%s", err, diff)
-		}
+		proof.Is(t, err, nil)
+		proof.NoDiff(t, cmp.Diff(lines, again, unexported), "read, written and read again")
 	})
 }
 

@@ -63,9 +63,8 @@ func TestTree_Finish_LeavesADamagedRecordAndItsEntry(t *testing.T) {
 	want := r.damage(t, "a")
 	must(t, r.Finish(ctx, r.s, r.own, []Claim{{"a", st.Ver + 1, []Score{FromInt(1)}}}, new(Due)))
 	got, err := kv.One(ctx, r.s, kv.OpGet(r.own.Key("a")))
-	if diff := cmp.Diff(want, got.Value); diff != "" || err != nil {
-		t.Errorf("the record mismatch (-want +got): %v\n%s", err, diff)
-	}
+	proof.Is(t, err, nil)
+	proof.NoDiff(t, cmp.Diff(want, got.Value), "the record mismatch (-want +got)")
 	if report := r.checkInvariants(t); report.Members != 1 {
 		t.Errorf("%+v", report)
 	}

@@ -124,13 +124,11 @@ func checkRanksOf(t *testing.T, r *ranking, m *model, want []string, down bool, 
 			t.Errorf("%s has rank %d of %d, %v; want %d of %d, down %v, of kind %d", want[i], st.Rank, st.Total, err, ranks[i], len(want), down, kind)
 		}
 		part, err := r.At(ctx, r.s, i, 7, down, kind, Want{})
-		if diff := cmp.Diff(ranks[i:min(i+7, len(want))], part.Ranks(kind)); diff != "" || err != nil {
-			t.Errorf("ranks from %d on: %v, mismatch (-want +got):\n%s", i, err, diff)
-		}
+		proof.Is(t, err, nil)
+		proof.NoDiff(t, cmp.Diff(ranks[i:min(i+7, len(want))], part.Ranks(kind)), "ranks from %d on", i)
 		part, err = r.Around(ctx, r.s, want[i], 3, down, kind, Want{})
-		if diff := cmp.Diff(ranks[max(0, i-3):min(i+4, len(want))], part.Ranks(kind)); diff != "" || err != nil {
-			t.Errorf("ranks around %d: %v, mismatch (-want +got):\n%s", i, err, diff)
-		}
+		proof.Is(t, err, nil)
+		proof.NoDiff(t, cmp.Diff(ranks[max(0, i-3):min(i+4, len(want))], part.Ranks(kind)), "ranks around %d", i)
 	}
 	var shown []int
 	for at, more := []byte(nil), true; more; more = at != nil {
@@ -233,13 +231,11 @@ func checkMember(t *testing.T, r *ranking, want []string, at int, down bool) {
 		t.Errorf("standing of %s: %d of %d, %v; want %d of %d", want[at], st.Before, st.Total, err, at, len(want))
 	}
 	part, err := r.At(ctx, r.s, at, 3, down, Single, Want{})
-	if diff := cmp.Diff(want[at:min(at+3, len(want))], names(part.Members)); diff != "" || err != nil {
-		t.Errorf("at %d: %v, mismatch (-want +got):\n%s", at, err, diff)
-	}
+	proof.Is(t, err, nil)
+	proof.NoDiff(t, cmp.Diff(want[at:min(at+3, len(want))], names(part.Members)), "at %d", at)
 	part, err = r.Around(ctx, r.s, want[at], 3, down, Single, Want{})
-	if diff := cmp.Diff(want[max(0, at-3):min(at+4, len(want))], names(part.Members)); diff != "" || err != nil {
-		t.Errorf("around %d: %v, mismatch (-want +got):\n%s", at, err, diff)
-	}
+	proof.Is(t, err, nil)
+	proof.NoDiff(t, cmp.Diff(want[max(0, at-3):min(at+4, len(want))], names(part.Members)), "around %d", at)
 	if place := slices.Index(names(part.Members), want[at]); part.Before+place != at {
 		t.Errorf("around %d: the first is at %d, the member %d behind it", at, part.Before, place)
 	}
