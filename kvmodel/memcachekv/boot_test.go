@@ -156,7 +156,7 @@ func TestServers_AddedOrRemoved_NeedAnAcceptOnce(t *testing.T) {
 		}
 		accepted, err := later.memory.Accept(t.Context())
 		proof.Is(t, err, nil)
-		proof.NoDiff(t, cmp.Diff([]string{change.says}, accepted), "Accept, what")
+		proof.NoDiff(t, cmp.Diff([]string{change.says}, accepted), "Accept")
 		for _, addr := range change.addrs {
 			one(t, t.Context(), later, kv.OpSet(keyOn(later, addr), nil))
 		}

@@ -39,7 +39,9 @@ func wantSame[T any](t *testing.T, kinds []place.Kind[T], interview func(*testin
 			if err := place.Missing(kind.Server); err != nil {
 				t.Skip(err)
 			}
-			proof.NoDiff(t, cmp.Diff(want, interview(t, kind, at), opts...), "answers mismatch (-want +got):\n%.5000s")
+			if diff := cmp.Diff(want, interview(t, kind, at), opts...); diff != "" {
+				t.Errorf("answers mismatch (-want +got):\n%.5000s", diff)
+			}
 		})
 	}
 }

@@ -64,7 +64,7 @@ func TestTree_Finish_LeavesADamagedRecordAndItsEntry(t *testing.T) {
 	must(t, r.Finish(ctx, r.s, r.own, []Claim{{"a", st.Ver + 1, []Score{FromInt(1)}}}, new(Due)))
 	got, err := kv.One(ctx, r.s, kv.OpGet(r.own.Key("a")))
 	proof.Is(t, err, nil)
-	proof.NoDiff(t, cmp.Diff(want, got.Value), "the record mismatch (-want +got)")
+	proof.NoDiff(t, cmp.Diff(want, got.Value), "the record")
 	if report := r.checkInvariants(t); report.Members != 1 {
 		t.Errorf("%+v", report)
 	}
