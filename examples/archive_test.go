@@ -77,13 +77,9 @@ func TestArchiveByTime_ShowsEachLiveRecordOnceWhateverHasComeBack(t *testing.T) 
 		for _, n := range []int{1, 3, 50} {
 			ids := memoIDs(allMemos(m), n)
 			ring := memoIDs(m.Memos.Newest, 50)
-			if d := cmp.Diff(ring, ids[:min(len(ring), len(ids))]); d != "" {
-				t.Errorf("seed %d: what is first: mismatch (-ring +got):\n%s", seed, d)
-			}
+			proof.NoDiff(t, cmp.Diff(ring, ids[:min(len(ring), len(ids))]), "seed %d: what is first", seed)
 			slices.Sort(ids)
-			if d := cmp.Diff(want, ids); d != "" {
-				t.Errorf("seed %d, pages of %d: mismatch (-want +got):\n%s", seed, n, d)
-			}
+			proof.NoDiff(t, cmp.Diff(want, ids), "seed %d, pages of %d", seed, n)
 		}
 		done()
 	}

@@ -619,9 +619,7 @@ func TestRecords_Upgrade_RunsOnTheRecordsOfOlderVersionsOnly(t *testing.T) {
 		}
 		rewrite(t, ctx, s, "a", `{"ID":"a","Text":"poison"}`, 2)
 		_, err := r.Get(ctx, "a")
-		if err == nil || !strings.Contains(err.Error(), `Note "a": upgrade from version 2: cannot be upgraded`) {
-			t.Errorf("got %v, want what Upgrade said", err)
-		}
+		proof.Contains(t, fmt.Sprint(err), `Note "a": upgrade from version 2: cannot be upgraded`)
 		// A rewrite gives it this version.
 		rewrite(t, ctx, s, "a", `{"ID":"a","Text":"x"}`, 2)
 		for _, want := range []string{"x (from 2)1", "x (from 2)12"} {

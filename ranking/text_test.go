@@ -77,9 +77,7 @@ func checkTitlesIn(t *testing.T, a *articles, all map[string]*article, locale st
 		if high {
 			slices.Reverse(got)
 		}
-		if diff := gocmp.Diff(sortedBy(all, locale, got, want), got); diff != "" {
-			t.Errorf("%s: mismatch (-want +got):\n%s", name, diff)
-		}
+		proof.NoDiff(t, gocmp.Diff(sortedBy(all, locale, got, want), got), "%s", name)
 		return got
 	}
 	every := func(*article) bool { return true }

@@ -93,9 +93,7 @@ func TestWithArchive_GoesOnWhereTheRingEnds(t *testing.T) {
 			p := openPosts(t, own, timeline.Shape{Size: 12, Segment: 4})
 			want := p.make(t, made)
 			all, pages := through(t, p.all(p.newest), 5)
-			if d := cmp.Diff(append([]int64{}, want...), append([]int64{}, all...)); d != "" {
-				t.Errorf("of %d: mismatch (-want +got):\n%s", made, d)
-			}
+			proof.NoDiff(t, cmp.Diff(append([]int64{}, want...), append([]int64{}, all...)), "of %d", made)
 			for i, page := range pages[:len(pages)-1] {
 				proof.Equal(t, len(page.Items), 5, "of %d: page %d", made, i)
 			}
@@ -177,9 +175,7 @@ func TestWithArchive_TakesFewTripsWhereTheRingEndsAndOneMoreBelow(t *testing.T) 
 		mctx, m := kv.Metered(ctx)
 		page, err := list.Page(mctx, pages[at-1].Next, 30) // the first has the last 10 of the ring
 		must(t, err)
-		if d := cmp.Diff(made[30*at:30*at+30], postIDs(page.Items)); d != "" {
-			t.Errorf("page %d: mismatch (-want +got):\n%s", at, d)
-		}
+		proof.NoDiff(t, cmp.Diff(made[30*at:30*at+30], postIDs(page.Items)), "page %d", at)
 		if c := m.Cost(); c.Trips > most.Trips || c.Keys > most.Keys {
 			t.Errorf("page %d: %+v", at, c)
 		}
@@ -212,16 +208,12 @@ func TestWithArchive_ShowsEachLiveRecordOnceWhateverHasComeBack(t *testing.T) {
 		ring, _ := through(t, p.newest, 5)
 		for _, n := range []int{1, 3, 10, 100} {
 			all, pages := through(t, p.all(p.newest), n)
-			if d := cmp.Diff(ring, all[:len(ring)]); d != "" {
-				t.Errorf("seed %d: the ring comes first: mismatch (-want +got):\n%s", seed, d)
-			}
+			proof.NoDiff(t, cmp.Diff(ring, all[:len(ring)]), "seed %d: the ring comes first", seed)
 			if below := all[len(ring):]; !slices.IsSortedFunc(below, func(a, b int64) int { return int(b - a) }) {
 				t.Errorf("seed %d: below the ring: %v", seed, below)
 			}
 			slices.Sort(all)
-			if d := cmp.Diff(want, all); d != "" {
-				t.Fatalf("seed %d: pages of %d: mismatch (-want +got):\n%s", seed, n, d)
-			}
+			proof.NoDiff(t, cmp.Diff(want, all), "seed %d: pages of %d", seed, n)
 			back := map[int64]bool{}
 			for cursor := pages[len(pages)-1].Prev; cursor != ""; {
 				page, err := p.all(p.newest).Page(ctx, cursor, n)
@@ -253,9 +245,7 @@ func TestWithArchive_OfSeveralRingsShowsWhatTheBusyOneHasForgotten(t *testing.T)
 	all, _ := through(t, p.all(p.byAuthor.Of("ann", "bob")), 5)
 	slices.Sort(all)
 	slices.Sort(want)
-	if d := cmp.Diff(want, all); d != "" {
-		t.Errorf("mismatch (-want +got):\n%s", d)
-	}
+	proof.NoDiff(t, cmp.Diff(want, all), "mismatch")
 }
 
 // Others write between the pages, and the ring passes the reader.
@@ -264,9 +254,7 @@ func TestWithArchive_IsStableWhileTheRingMovesOn(t *testing.T) {
 		p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 12, Segment: 4})
 		want := p.make(t, 60)
 		all, _ := through(t, p.all(p.newest), n, func() { p.make(t, 4) })
-		if d := cmp.Diff(want, all); d != "" {
-			t.Errorf("pages of %d: mismatch (-want +got):\n%s", n, d)
-		}
+		proof.NoDiff(t, cmp.Diff(want, all), "pages of %d", n)
 	}
 }
 
@@ -287,16 +275,12 @@ func TestWithArchive_ShowsWhatBelongsInTheRingAndNothingElse(t *testing.T) {
 		}
 	}
 	all, pages := through(t, p.all(p.byAuthor.Of("ann")), 5)
-	if d := cmp.Diff(want, all); d != "" {
-		t.Errorf("of one author: mismatch (-want +got):\n%s", d)
-	}
+	proof.NoDiff(t, cmp.Diff(want, all), "of one author")
 	if _, err := p.Update(ctx, 3, func(p *post) error { p.Draft = false; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	all, _ = through(t, p.all(p.byAuthor.Of("ann")), 5)
-	if d := cmp.Diff(append([]int64{3}, want...), all); d != "" {
-		t.Errorf("with one that has come back: mismatch (-want +got):\n%s", d)
-	}
+	proof.NoDiff(t, cmp.Diff(append([]int64{3}, want...), all), "with one that has come back")
 	even := func(p *post) bool { return p.ID%4 == 1 }
 	l, err := p.all(p.byAuthor.Of("ann")).Page(ctx, pages[1].Next, 3, even)
 	must(t, err)

@@ -107,9 +107,7 @@ func toldIn(v *tale) any { return v.Told.UnixMilli() }
 func wantTales(t testing.TB, what string, want, got []*tale, by func(*tale) any) {
 	t.Helper()
 	texts := func(all []*tale) []string { return kv.Texts(all, func(v *tale) string { return fmt.Sprint(by(v)) }) }
-	if d := gocmp.Diff(texts(want), texts(got)); d != "" {
-		t.Errorf("%s: mismatch (-want +got):\n%s", what, d)
-	}
+	proof.NoDiff(t, gocmp.Diff(texts(want), texts(got)), "%s", what)
 }
 
 // wantOrder asserts that the timelines show all in the order of the field.

@@ -51,9 +51,7 @@ func filled[T any](t testing.TB, r *timeline.Ring[T]) (n int) {
 
 func wantPicture(t testing.TB, what string, want string, got timeline.Picture) {
 	t.Helper()
-	if d := cmp.Diff(want, drawn(got)); d != "" {
-		t.Errorf("%s: mismatch (-want +got):\n%s", what, d)
-	}
+	proof.NoDiff(t, cmp.Diff(want, drawn(got)), "%s", what)
 }
 
 func TestRing_Pictures_ShowWhatEachSlotHolds(t *testing.T) {
@@ -84,9 +82,7 @@ func TestRing_Pictures_ShowWhatEachSlotHolds(t *testing.T) {
 		got = pictureOf(t, p.newest)
 		wantPicture(t, "the ring has come around", "FFF.|...F|MFFF|", got)
 		firsts := []int64{got.Segments[0].First, got.Segments[1].First, got.Segments[2].First}
-		if d := cmp.Diff([]int64{12, 4, 8}, firsts); d != "" {
-			t.Errorf("first numbers: mismatch (-want +got):\n%s", d)
-		}
+		proof.NoDiff(t, cmp.Diff([]int64{12, 4, 8}, firsts), "first numbers")
 	})
 }
 

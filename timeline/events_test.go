@@ -83,9 +83,7 @@ func visited(t testing.TB, v *visits, owner string, who ...string) {
 
 func wantGuests(t testing.TB, v *visits, owner string, n int, want ...string) {
 	t.Helper()
-	if d := cmp.Diff(append([]string{}, want...), guests(t, v, owner, n)); d != "" {
-		t.Errorf("the last %d of %s: mismatch (-want +got):\n%s", n, owner, d)
-	}
+	proof.NoDiff(t, cmp.Diff(append([]string{}, want...), guests(t, v, owner, n)), "the last %d of %s", n, owner)
 }
 
 func TestEvents_Latest_NewestFirstAndNoMoreThanAreKept(t *testing.T) {

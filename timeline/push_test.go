@@ -227,7 +227,5 @@ func TestLane_Publish_AfterALapsSleepClobbersNothing(t *testing.T) {
 		want = append([]string{strconv.Itoa(i)}, want...)
 	}
 	must(t, sleeper.publish(ctx, s, entry{n, 1, []byte("late")}))
-	if d := cmp.Diff(want[:8], newest(t, s, shape, 100)); d != "" {
-		t.Errorf("mismatch (-want +got):\n%s", d)
-	}
+	proof.NoDiff(t, cmp.Diff(want[:8], newest(t, s, shape, 100)), "mismatch")
 }

@@ -179,9 +179,7 @@ func listed(t testing.TB, r *timeline.Ring[page], cursor string, n int) kvmodel.
 
 func wantIDs(t testing.TB, what string, want []string, items []*page) {
 	t.Helper()
-	if d := cmp.Diff(want, ids(items)); d != "" {
-		t.Errorf("%s: mismatch (-want +got):\n%s", what, d)
-	}
+	proof.NoDiff(t, cmp.Diff(want, ids(items)), "%s", what)
 }
 
 func names(prefix string, from, to int) []string {

@@ -129,9 +129,7 @@ func checkReaders(t *testing.T, name string, ring *timeline.Ring[brief], in map[
 		shown = append(shown, v.ID)
 	}
 	slices.Sort(want)
-	if d := cmp.Diff(want, slices.Sorted(slices.Values(shown))); d != "" {
-		t.Errorf("%s: All and the records: mismatch (-want +got):\n%s", name, d)
-	}
+	proof.NoDiff(t, cmp.Diff(want, slices.Sorted(slices.Values(shown))), "%s: All and the records", name)
 	for _, n := range []int{1, 2, 5} {
 		checkPages(t, fmt.Sprint(name, " by ", n), ring, shown, n)
 	}
@@ -158,18 +156,14 @@ func checkPages(t *testing.T, name string, ring *timeline.Ring[brief], want []st
 			t.Errorf("%s: %d since a cursor below %d, %v", name, above, len(down), err)
 		}
 	}
-	if d := cmp.Diff(want, down); d != "" {
-		t.Errorf("%s: the pages: mismatch (-want +got):\n%s", name, d)
-	}
+	proof.NoDiff(t, cmp.Diff(want, down), "%s: the pages", name)
 	for i := len(pages) - 1; i > 0; i-- {
 		l, err := ring.Page(ctx, pages[i].Prev, n)
 		must(t, err)
 		text := func(l kvmodel.Listing[brief]) []string {
 			return kv.Texts(l.Items, func(v *brief) string { return v.ID })
 		}
-		if d := cmp.Diff(text(pages[i-1]), text(l)); d != "" {
-			t.Errorf("%s: back to page %d: mismatch (-want +got):\n%s", name, i-1, d)
-		}
+		proof.NoDiff(t, cmp.Diff(text(pages[i-1]), text(l)), "%s: back to page %d", name, i-1)
 	}
 }
 

@@ -178,9 +178,7 @@ func TestDocs_TripsAreThoseThatAreMeasured(t *testing.T) {
 	} {
 		for _, c := range page.cells {
 			text := cell(t, page.name, c.of, page.column)
-			if diff := gocmp.Diff(trips(t, c.rows), numbers(text)); diff != "" {
-				t.Errorf("docs/%s says%sof %s; mismatch (-measured +docs):\n%s", page.name, text, c.of, diff)
-			}
+			proof.NoDiff(t, gocmp.Diff(trips(t, c.rows), numbers(text)), "docs/%s says%sof %s", page.name, text, c.of)
 		}
 	}
 }

@@ -96,9 +96,7 @@ func sources(t *testing.T, file string) map[string]string {
 func TestPage_ShowsTheCodeThatRuns(t *testing.T) {
 	gorms, ringtrees := sources(t, "before/rows.go"), sources(t, "after/rows.go")
 	page := rows(t)
-	if diff := gocmp.Diff(slices.Sorted(maps.Keys(ringtrees)), slices.Sorted(maps.Keys(page))); diff != "" {
-		t.Errorf("rows mismatch (-code +page):\n%s", diff)
-	}
+	proof.NoDiff(t, gocmp.Diff(slices.Sorted(maps.Keys(ringtrees)), slices.Sorted(maps.Keys(page))), "rows")
 	for name, r := range page {
 		for _, side := range []struct {
 			shown  []string

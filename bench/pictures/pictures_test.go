@@ -31,9 +31,7 @@ func TestAll_PicturesInDocsAreCurrent(t *testing.T) {
 	for _, e := range entries {
 		stored = append(stored, e.Name())
 	}
-	if diff := gocmp.Diff(slices.Sorted(maps.Keys(all)), stored); diff != "" {
-		t.Errorf("files mismatch (-drawn +docs/pictures):\n%s", diff)
-	}
+	proof.NoDiff(t, gocmp.Diff(slices.Sorted(maps.Keys(all)), stored), "files mismatch (-drawn +docs/pictures)")
 	for name, file := range all {
 		text, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {

@@ -74,9 +74,7 @@ func TestSite_Handles_AreOneInTheirNormalForm(t *testing.T) {
 		{"Straße", "Straße", "STRASSE"},
 	} {
 		m := join(t, s, test.handle)
-		if m.Handle != test.shown {
-			t.Errorf("want %q, got %q", test.shown, m.Handle)
-		}
+		proof.Equal(t, m.Handle, test.shown, "handle")
 		_, err := s.SignUp(t.Context(), "", test.same, password, "")
 		wantProblem(t, test.same, err, "handle")
 		if found, err := s.Find(t.Context(), test.same); err != nil || found.ID != m.ID {

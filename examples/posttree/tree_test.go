@@ -72,9 +72,7 @@ func TestTree_Top_IsTheOrderOfTheScores(t *testing.T) {
 	for _, n := range []int{0, 1, 20, 500, 501} {
 		got, err := tree.Top(ctx, n)
 		proof.Must(t, err)
-		if diff := gocmp.Diff(want[:min(n, len(want))], got, equateEmpty); diff != "" {
-			t.Errorf("top %d: mismatch (-want +got):\n%s", n, diff)
-		}
+		proof.NoDiff(t, gocmp.Diff(want[:min(n, len(want))], got, equateEmpty), "top %d", n)
 	}
 }
 

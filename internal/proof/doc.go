@@ -8,6 +8,7 @@
 //     unreachable.
 //   - [Sweep] runs the simulator, [Part] chooses from a set of tests, [Rounds] repeats a test:
 //     [Prove], in the environment, decides how much each does.
+//   - [Must], [Equal], [NoDiff] and others check what a test got, and [AtOnce] runs tests that wait.
 //   - [Metamorphic] requires the same answers to the same random operations from several stores.
 //
 // proof/crash kills writing processes, and proof/servers starts real servers. The suite for stores

@@ -459,9 +459,7 @@ func TestMatrix_OfReleases_DoSideBySideWhatTheTableSays(t *testing.T) {
 	for name := range proof.Part(t, firstRows, slices.Sorted(maps.Keys(rows))) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				if d := cmp.Diff(table[name], rows[name].judge(t)); d != "" {
-					t.Errorf("cells of %q: mismatch (-table +releases):\n%s", name, d)
-				}
+				proof.NoDiff(t, cmp.Diff(table[name], rows[name].judge(t)), "cells of %q", name)
 			})
 		})
 	}

@@ -107,9 +107,7 @@ func wantSweptValues(t *testing.T, p *posts, all bool) {
 	}
 	want := countsOf(t, p)
 	for name, got := range map[string]used{"Page": byUse(t, p, 3), "Words": inOrder(t, p, 3)} {
-		if diff := diffs.Diff(want, got); diff != "" {
-			t.Errorf("%s: mismatch (-want +got):\n%s", name, diff)
-		}
+		proof.NoDiff(t, diffs.Diff(want, got), "%s", name)
 	}
 }
 

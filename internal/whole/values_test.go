@@ -305,9 +305,7 @@ func wantValues(t *testing.T, p *posts, want used) {
 				got[item.Value] = item.Count
 			}
 		}
-		if diff := diffs.Diff(want, got); diff != "" {
-			t.Errorf("%s: mismatch (-want +got):\n%s", name, diff)
-		}
+		proof.NoDiff(t, diffs.Diff(want, got), "%s", name)
 	}
 	if n, err := v.Len(ctx); err != nil || n != len(want) {
 		t.Errorf("there are %d values, %v; want %d", n, err, len(want))

@@ -106,8 +106,6 @@ func TestTexts_AreAsPeopleSayThem(t *testing.T) {
 		"0.4 s": Span(400 * time.Millisecond), "12 s": Span(12_300 * time.Millisecond), "3m20s": Span(200 * time.Second), "2h5m": Span(2*time.Hour + 5*time.Minute),
 		"1 key": Some(1, "key", "keys"), "0 keys": Some(0, "key", "keys"), "1,200 keys": Some(1200, "key", "keys"),
 	} {
-		if got != want {
-			t.Errorf("want %q, got %q", want, got)
-		}
+		proof.Equal(t, got, want, "got")
 	}
 }

@@ -296,9 +296,7 @@ func TestOrigin_IsCalledByWhatIsKnown(t *testing.T) {
 		{"web-1 pid 7 (since 0 s)", Origin{"web-1", 7, "", started}, -time.Hour},
 		{"THENAME", Origin{}, time.Hour},
 	} {
-		if got := test.origin.Called("THENAME", started.Add(test.after)); got != test.want {
-			t.Errorf("want %q, got %q", test.want, got)
-		}
+		proof.Equal(t, test.origin.Called("THENAME", started.Add(test.after)), test.want, "called")
 	}
 }
 
