@@ -86,6 +86,7 @@ func TestBackup_AStoreWithoutAFileRefuses(t *testing.T) {
 }
 
 func TestCompact_TheFileIsSmallerAndHoldsTheSame(t *testing.T) {
+	t.Parallel()
 	_, path := appFile(t)
 	s := boltStore(t, "bolt:"+path)
 	large := make([]byte, 500_000)

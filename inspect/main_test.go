@@ -133,6 +133,7 @@ func TestRun_AWrongURLIsAWrongCall(t *testing.T) {
 }
 
 func TestRun_AFileThatIsOpenSaysWhatToDo(t *testing.T) {
+	t.Parallel()
 	url := "bolt:" + filepath.Join(t.TempDir(), "app.db")
 	s := boltStore(t, url)
 	defer s.Close()

@@ -153,6 +153,7 @@ func TestServe_OneProcessServesAFile(t *testing.T) {
 }
 
 func TestRun_AnAppThatIsSilentIsNamed(t *testing.T) {
+	t.Parallel()
 	_, path := appFile(t)
 	socket(t, path)
 	began := time.Now()
