@@ -201,6 +201,4 @@ func cost(t *testing.T, ctx context.Context, f func(ctx context.Context) error) 
 	return m.Cost()
 }
 
-var wantErr = proof.Is
-
 var must = proof.Must
