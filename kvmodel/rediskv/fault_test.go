@@ -96,7 +96,8 @@ func TestOpen_AServerThatIsNotRedisIsAnError(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	proof.Ends(t, kv.ErrUnavailable)(Open(within(t, time.Minute), Options{Addrs: []string{l.Addr().String()}}))
+	_, err = Open(within(t, time.Minute), Options{Addrs: []string{l.Addr().String()}})
+	wantErr(t, err, kv.ErrUnavailable)
 	if err != nil && !strings.Contains(err.Error(), "it is not a Redis server") {
 		t.Errorf("the error does not say so: %v", err)
 	}
