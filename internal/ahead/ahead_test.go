@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/internal/ahead"
-	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -19,11 +18,15 @@ func look(t *testing.T, m *ahead.Memory, s kv.Store, l ahead.Look, first string,
 	t.Helper()
 	ctx, meter := kv.Metered(context.Background())
 	one := m.Store(ctx, kv.Count(s), l)
-	proof.Done(t)(kv.GetAll(ctx, one, first))
+	if _, err := kv.GetAll(ctx, one, first); err != nil {
+		t.Fatal(err)
+	}
 	var values []string
 	for _, keys := range then {
 		results, err := kv.GetAll(ctx, ahead.Then(one), keys...)
-		proof.Must(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for i, r := range results {
 			if r.Err != nil && !errors.Is(r.Err, kv.ErrNotFound) {
 				t.Errorf("%s: %v", keys[i], r.Err)
@@ -46,7 +49,9 @@ func filled(t *testing.T, keys ...string) *memkv.Store {
 
 func set(t *testing.T, s kv.Store, key, value string) {
 	t.Helper()
-	proof.Done(t)(kv.One(context.Background(), s, kv.OpSet(key, []byte(value))))
+	if _, err := kv.One(context.Background(), s, kv.OpSet(key, []byte(value))); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func wantLook(t *testing.T, what string, trips, ops int, values string) func(kv.Cost, []string) {
@@ -96,8 +101,12 @@ func TestStore_WritesAreNotAnsweredByWhatWasRead(t *testing.T) {
 	look(t, &m, s, l, "a", []string{"b"})
 	one := m.Store(t.Context(), s, l)
 	ctx := context.Background()
-	proof.Done(t)(kv.One(ctx, one, kv.OpGet("a")))
-	proof.Ends(t, kv.ErrExists)(kv.One(ctx, ahead.Then(one), kv.OpAdd("b", nil)))
+	if _, err := kv.One(ctx, one, kv.OpGet("a")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kv.One(ctx, ahead.Then(one), kv.OpAdd("b", nil)); !errors.Is(err, kv.ErrExists) {
+		t.Errorf("an add of what is there: %v", err)
+	}
 }
 
 func TestStore_WhatCouldNotBeReadAheadIsAskedForAgain(t *testing.T) {
