@@ -216,9 +216,7 @@ func (u *unique) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places 
 	return u.settleAll(ctx, s, rec.ID, places)
 }
 
-func (*unique) Forget(context.Context, kv.Store, string, uint64, []string, func() error) error {
-	return nil
-}
+func (*unique) Purge(context.Context, kv.Store, plug.Gone, func() error) error { return nil }
 
 func (u *unique) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	holders := plug.Holders(recs)

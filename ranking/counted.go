@@ -388,24 +388,21 @@ func boardsIn(places []string) (values []string, err error) {
 	return values, nil
 }
 
-func (f *counted) Forget(ctx context.Context, s kv.Store, id string, _ uint64, places []string, fence func() error) error {
-	if fence == nil {
-		return nil
-	}
+func (f *counted) Purge(ctx context.Context, s kv.Store, gone plug.Gone, fence func() error) error {
 	boards := []string{""}
 	if f.many {
 		var err error
-		if boards, err = boardsIn(places); err != nil {
+		if boards, err = boardsIn(gone.Places); err != nil {
 			return f.failure(err)
 		}
 	}
 	var keys []string
 	for _, at := range f.kept() {
 		if f.per != Forever {
-			keys = append(keys, f.periodKey(id, at))
+			keys = append(keys, f.periodKey(gone.ID, at))
 		}
 		for _, by := range boards {
-			keys = append(keys, f.tree(by, at).own.Key(id))
+			keys = append(keys, f.tree(by, at).own.Key(gone.ID))
 		}
 	}
 	return f.failure(dropKeys(ctx, s, keys, fence))

@@ -350,11 +350,8 @@ func (x *valuesIndex) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) 
 	return wrong, nil
 }
 
-func (x *valuesIndex) Forget(ctx context.Context, s kv.Store, _ string, _ uint64, places []string, fence func() error) error {
-	if fence == nil {
-		return nil
-	}
-	drops, err := x.tree.own.Drops(ctx, s, fitting(places))
+func (x *valuesIndex) Purge(ctx context.Context, s kv.Store, gone plug.Gone, fence func() error) error {
+	drops, err := x.tree.own.Drops(ctx, s, fitting(gone.Places))
 	if err == nil && len(drops) > 0 {
 		err = fence()
 	}

@@ -174,11 +174,10 @@ func (l *Logs) look(ctx context.Context, s kv.Store, place string, n name) (u up
 	return u, nil
 }
 
-// foldInPlace replaces the segment read by get by rows, or removes it if the list ends, unless it
-// has changed.
+// foldInPlace replaces the segment read by get by rows, or drops it, unless it has changed.
 func (l *Logs) foldInPlace(ctx context.Context, s kv.Store, h *head, get *kv.Op, rows []row) error {
 	op := kv.OpSwap(get.Key, get.Result.Version, encodeSegment(rows))
-	if l.ends(h, rows) {
+	if l.drops(h, get, rows) {
 		op = kv.OpDrop(get.Key, get.Result.Version)
 	}
 	_, err := kv.One(ctx, s, op)
