@@ -306,7 +306,6 @@ func TestForget_NoDeletionIsForgottenWhereTheQueueIsFull(t *testing.T) {
 func TestForget_ManyRecordsOfOneListAreForgottenTogether(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		const n = 200
-		kvmodel.KeepDeletions(t, 1)
 		swaps := 0
 		db := open(t, kv.Trace(plain(mem), func(_ context.Context, trip kv.Trip) {
 			for _, op := range trip.Ops {
@@ -327,8 +326,9 @@ func TestForget_ManyRecordsOfOneListAreForgottenTogether(t *testing.T) {
 		must(t, all.CreateMulti(ctx, append(records, &note{ID: "stays", Text: "x", Code: "x"})))
 		must(t, all.DeleteMulti(ctx, ids))
 		must(t, db.Flush(ctx))
-		must(t, db.Flush(ctx))
-		if s := db.Stats(); s.Failed > 0 || s.Waiting > 0 || swaps > 40 {
+		swaps = 0
+		wait(2 * time.Hour)
+		if s := db.Stats(); s.Failed > 0 || s.Waiting > 0 || swaps > 2 {
 			t.Errorf("%d works failed, %d wait, and the list was written %d times: %v", s.Failed, s.Waiting, swaps, s.Failures)
 		}
 		if n, err := list.Of("x").Count(ctx); n != 1 || err != nil {

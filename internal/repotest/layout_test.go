@@ -18,7 +18,7 @@ var (
 	indexes  = []string{"index", "timeline", "ranking", "ranking/collation"}
 	backends = []string{"kvmodel/memkv", "kvmodel/boltkv", "kvmodel/memcachekv", "kvmodel/rediskv", "kvmodel/nearkv"}
 	onServer = []string{"kvmodel/kv", "kvmodel/nearkv", "internal/storeurl", "internal/boot", "internal/contact"}
-	shared   = []string{"internal/plug", "internal/memberlog", "internal/envelope", "internal/numbering", "internal/wire", "internal/frame", "internal/ahead", "internal/times", "internal/tally", "internal/work"}
+	shared   = []string{"internal/plug", "internal/memberlog", "internal/envelope", "internal/numbering", "internal/wire", "internal/frame", "internal/ahead", "internal/times", "internal/tally", "internal/work", "internal/lease"}
 	records  = slices.Concat([]string{"kvmodel", "kvmodel/kv", "kvmodel/codec"}, shared)
 	grants   = map[string]grant{
 		"example-app": {
@@ -68,6 +68,7 @@ var (
 		"internal/durable":   {nil, nil},
 		"internal/numbering": {[]string{"kvmodel/kv", "kvmodel/codec"}, nil},
 		"internal/tally":     {[]string{"internal/times", "internal/wire", "internal/work", "kvmodel/kv"}, nil},
+		"internal/lease":     {[]string{"kvmodel/kv"}, nil},
 		"internal/work":      {[]string{"kvmodel/kv", "kvmodel/codec"}, nil},
 		"internal/optest":    {[]string{"kvmodel/kv"}, nil},
 		"internal/proof":     {[]string{"kvmodel/kv", "kvmodel/kvtest", "internal/optest"}, []string{"github.com/chromedp"}},
