@@ -140,7 +140,8 @@ func (l *Logs) erase(ctx context.Context, s kv.Store, place string, hash uint64,
 	}
 	if try >= maxFolds && (h.stored || g.size > l.Limits.Merge) {
 		// Appends of others were faster each time. A seal stops them.
-		return false, last, cmp.Or(l.rollWith(ctx, s, place, erased, p.name), errAgain)
+		_, err := l.rollAlone(ctx, s, place, erased, p.name)
+		return false, last, cmp.Or(err, errAgain)
 	}
 	rows = l.fold(rows, nil)
 	err = l.foldInPlace(ctx, s, h, &get[0], rows)

@@ -3,6 +3,7 @@ package memberlog
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -23,6 +24,17 @@ func (l *Logs) rollWith(ctx context.Context, s kv.Store, place string, sure cert
 		}
 	}
 	return kv.ErrConflict
+}
+
+// rollAlone is rollWith, unless this process is already replacing n: then it pauses briefly.
+func (l *Logs) rollAlone(ctx context.Context, s kv.Store, place string, sure certain, n name) (busy bool, err error) {
+	key := l.key(place, n)
+	if _, busy := l.replacing.LoadOrStore(key, true); busy {
+		kv.Pause(ctx, s, time.Millisecond)
+		return true, nil
+	}
+	defer l.replacing.Delete(key)
+	return false, l.rollWith(ctx, s, place, sure, n)
 }
 
 // The steps of a roll are named in docs/internals/lists.md.
