@@ -35,6 +35,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/ringtree/ringtree/internal/kept"
 	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -72,7 +73,7 @@ type Logs struct {
 
 	Limits Limits
 
-	heads     heads
+	heads     kept.Recent[string, *head] // An outdated head costs trips, never an entry.
 	tending   tending
 	expected  expected
 	pending   pending
@@ -133,7 +134,7 @@ func (l *Logs) Begin(ctx context.Context, s kv.Store, place string) error {
 			return l.failure(place, err)
 		}
 	}
-	l.heads.drop(place)
+	l.heads.Drop(place)
 	return nil
 }
 
@@ -142,11 +143,11 @@ func (l *Logs) First(place string) string { return l.key(place, name{}) }
 
 func (l *Logs) decodeHead(place string, r kv.Result) (*head, error) {
 	if errors.Is(r.Err, kv.ErrNotFound) && l.Headed {
-		l.heads.drop(place)
+		l.heads.Drop(place)
 		return nil, ErrNoHead
 	}
 	if errors.Is(r.Err, kv.ErrNotFound) {
-		h := l.heads.get(place)
+		h, _ := l.heads.Get(place)
 		if h == nil || h.stored {
 			h = noHead()
 		}
@@ -156,7 +157,7 @@ func (l *Logs) decodeHead(place string, r kv.Result) (*head, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	if h := l.heads.get(place); h.saysSame(r) {
+	if h, _ := l.heads.Get(place); h.saysSame(r) {
 		h.looked.Store(l.Now().UnixNano())
 		return h, nil
 	}
@@ -170,7 +171,8 @@ func (l *Logs) decodeHead(place string, r kv.Result) (*head, error) {
 
 func (l *Logs) rememberHead(place string, h *head) {
 	h.looked.Store(l.Now().UnixNano())
-	l.heads.put(place, h)
+	// place may be part of a record's text, which must not be kept alive
+	l.heads.Put(strings.Clone(place), h, len(h.parts))
 }
 
 // isOld reports whether h must be verified. A replaced segment shows itself, but the segments of a
@@ -178,7 +180,7 @@ func (l *Logs) rememberHead(place string, h *head) {
 func (l *Logs) isOld(h *head) bool { return l.Now().UnixNano()-h.looked.Load() > int64(times.Head) }
 
 // Forget drops the cached head.
-func (l *Logs) Forget(place string) { l.heads.drop(place) }
+func (l *Logs) Forget(place string) { l.heads.Drop(place) }
 
 func (l *Logs) readHead(ctx context.Context, s kv.Store, place string) (*head, error) {
 	r, err := kv.One(ctx, s, kv.OpGet(l.Key(place)))
@@ -226,47 +228,3 @@ func isGone(op *kv.Op) bool {
 }
 
 func absent(op *kv.Op) bool { return errors.Is(op.Result.Err, kv.ErrNotFound) }
-
-// heads caches heads. An outdated head costs trips, never an entry.
-type heads struct {
-	mu         sync.Mutex
-	young, old map[string]*head
-	weight     int // segments in the young heads
-}
-
-const maxWeight = 1 << 13
-
-func (c *heads) get(place string) *head {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if h := c.young[place]; h != nil {
-		return h
-	}
-	h := c.old[place]
-	if h != nil {
-		c.keep(place, h)
-	}
-	return h
-}
-
-func (c *heads) put(place string, h *head) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.keep(place, h)
-}
-
-func (c *heads) drop(place string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.young, place)
-	delete(c.old, place)
-}
-
-func (c *heads) keep(place string, h *head) {
-	if c.young == nil || c.weight >= maxWeight {
-		c.young, c.old, c.weight = make(map[string]*head), c.young, 0
-	}
-	// place may be part of a record's text, which must not be kept alive
-	c.young[strings.Clone(place)] = h
-	c.weight += len(h.parts)
-}
