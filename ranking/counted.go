@@ -34,12 +34,6 @@ var (
 	_ tally.Follower = (*counted)(nil)
 )
 
-func newCounted(c *core, counter Counter, batch Batch) *counted {
-	f := &counted{core: c, counter: counter, batch: batch}
-	c.catchUp = f.followThere
-	return f
-}
-
 func (f *counted) begin() {
 	f.window = newWindow(f.host.DB(), f.reports)
 	f.window.size, f.window.apply = f.size, f.apply

@@ -44,7 +44,7 @@ func (v *valueTree) begin(db plug.DB, model, name string, ready func(context.Con
 		},
 	}), own}
 	v.reports = newReporter(db)
-	v.crowd = newCrowd(v.followNow)
+	v.crowd = &crowd{do: v.followNow, turn: make(chan struct{}, 1)}
 	db.Finishes(noteName(model, name), func(ctx context.Context, s kv.Store, texts []string) error {
 		return finishNotes(ctx, s, v.reports, texts, func(note) tree { return v.tree })
 	})
@@ -217,10 +217,6 @@ type round struct {
 	at   map[string]int
 	errs []error
 	done chan struct{}
-}
-
-func newCrowd(do func(ctx context.Context, ids []string) []error) *crowd {
-	return &crowd{do: do, turn: make(chan struct{}, 1)}
 }
 
 // follow returns after a round that began after the call has followed ids.
