@@ -145,7 +145,7 @@ func (l *Logs) erase(ctx context.Context, s kv.Store, place string, hash uint64,
 	}
 	rows = l.fold(rows, nil)
 	err = l.foldInPlace(ctx, s, h, &get[0], rows)
-	if unsettled(err) || err == nil && l.ends(h, rows) && !l.drops(h, &get[0], rows) {
+	if retryable(err) || err == nil && l.ends(h, rows) && !l.drops(h, &get[0], rows) {
 		return false, last, errAgain
 	}
 	return l.ends(h, rows), last, err
@@ -171,7 +171,7 @@ func without(g *segment, is func(*row) bool) (rows []row, gone certain, there bo
 		there = there || is(&g.rows[i])
 	}
 	gone = make(certain)
-	rows = slices.DeleteFunc(g.settled(), func(r row) bool {
+	rows = slices.DeleteFunc(g.newest(), func(r row) bool {
 		if is(&r) {
 			gone[r.Entry] = Entry{ID: r.ID, Rev: r.Rev, At: 1}
 			return true

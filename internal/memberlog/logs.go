@@ -198,7 +198,7 @@ func (l *Logs) putHead(ctx context.Context, s kv.Store, place string, h *head) e
 
 func unclear(err error) bool { return errors.Is(err, kv.ErrUnclear) }
 
-func unsettled(err error) bool { return kv.Raced(err) || unclear(err) }
+func retryable(err error) bool { return kv.Raced(err) || unclear(err) }
 
 // The segment may be shared.
 func (l *Logs) decodeSegment(op *kv.Op) (*segment, error) {
@@ -209,13 +209,13 @@ func (l *Logs) decodeSegment(op *kv.Op) (*segment, error) {
 	return &g, wire.Corrupt(op.Key, err)
 }
 
-// Shared segments are settled, so nobody changes them.
+// Shared segments hold only their newest rows, so nobody changes them.
 func decodeKept(value []byte) (any, int, error) {
 	g, err := parseSegment(value)
 	if err != nil {
 		return nil, 0, err
 	}
-	g.settled()
+	g.newest()
 	return &g, len(value) + cap(g.rows)*int(unsafe.Sizeof(row{})), nil
 }
 

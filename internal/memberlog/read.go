@@ -118,7 +118,7 @@ func (l *Logs) check(ctx context.Context, s kv.Store, place string, h *head, cho
 		if g.sealed {
 			doubtful = append(doubtful, i)
 		}
-		all[i].rows = g.settled()
+		all[i].rows = g.newest()
 		l.notice(place, h, at, g, all[i].rows)
 	}
 	if len(doubtful) == 0 {

@@ -94,7 +94,7 @@ func (r *roll) announce() error {
 		return nil
 	}
 	err := r.putHead(r.ctx, r.s, r.place, mine)
-	if err == nil || unsettled(err) {
+	if err == nil || retryable(err) {
 		return errAgain
 	}
 	return err
@@ -142,7 +142,7 @@ func (r *roll) read() error {
 		case !g.sealed:
 			return r.sealFull(&ops[i], g)
 		}
-		r.rows = append(r.rows, r.fold(g.settled(), r.sure)...)
+		r.rows = append(r.rows, r.fold(g.newest(), r.sure)...)
 	}
 	return nil
 }
@@ -155,9 +155,9 @@ func (r *roll) missing(n name) error {
 }
 
 func (r *roll) sealFull(op *kv.Op, g *segment) error {
-	value := append(encodeSegment(r.fold(g.settled(), r.sure)), seal...)
+	value := append(encodeSegment(r.fold(g.newest(), r.sure)), seal...)
 	_, err := kv.One(r.ctx, r.s, kv.OpSwap(op.Key, op.Result.Version, value))
-	if err == nil || unsettled(err) {
+	if err == nil || retryable(err) {
 		return errAgain
 	}
 	return err
@@ -235,7 +235,7 @@ func (r *roll) publish() error {
 			r.rememberHead(r.place, next)
 			return nil
 		}
-		if !unsettled(err) {
+		if !retryable(err) {
 			if !inFlight {
 				r.discard()
 			}

@@ -138,7 +138,7 @@ func (l *Logs) tendOn(ctx context.Context, s kv.Store, place string, n name) err
 			return nil
 		}
 		err = l.foldInPlace(ctx, s, u.head, &u.get, l.fold(u.rows, sure))
-		if !unsettled(err) {
+		if !retryable(err) {
 			return err
 		}
 	}
@@ -168,7 +168,7 @@ func (l *Logs) look(ctx context.Context, s kv.Store, place string, n name) (u up
 	if u.segment, err = l.decodeSegment(&u.get); err != nil {
 		return u, err
 	}
-	u.rows = u.segment.settled()
+	u.rows = u.segment.newest()
 	u.do = l.upkeep(u.head, u.at, u.segment, u.rows)
 	l.reportOverdue(place)
 	return u, nil
