@@ -281,7 +281,7 @@ func (l *lists) After(ctx context.Context, s kv.Store, moves []*plug.Move) error
 	}
 	err = l.followed(ctx, s, moves)
 	for _, m := range moves {
-		err = cmp.Or(err, l.settleMove(m))
+		err = cmp.Or(err, l.awaitRecount(m))
 	}
 	return err
 }

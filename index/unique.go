@@ -137,7 +137,7 @@ type find struct {
 func (u *unique) find(ctx context.Context, s kv.Store, f *find) error {
 	if id, ok := u.owners.Get(f.place); ok {
 		// a record that holds the value is the answer, regardless of its claim
-		if done, err := u.look(ctx, kv.Near(s), f, id); done || err != nil {
+		if done, err := u.readHolder(ctx, kv.Near(s), f, id); done || err != nil {
 			return err
 		}
 		u.owners.Drop(f.place)
@@ -161,7 +161,7 @@ func (u *unique) follow(ctx context.Context, s kv.Store, f *find) (owner string,
 	if err != nil || c.owner == "" {
 		return "", !c.recalled, err
 	}
-	done, err = u.look(ctx, s, f, c.owner)
+	done, err = u.readHolder(ctx, s, f, c.owner)
 	if done {
 		// both may be part of a record's text, which must not be kept alive
 		u.owners.Put(strings.Clone(f.place), strings.Clone(c.owner), 1)
@@ -169,7 +169,7 @@ func (u *unique) follow(ctx context.Context, s kv.Store, f *find) (owner string,
 	return c.owner, done, err
 }
 
-func (u *unique) look(ctx context.Context, s kv.Store, f *find, id string) (bool, error) {
+func (u *unique) readHolder(ctx context.Context, s kv.Store, f *find, id string) (bool, error) {
 	recs, err := u.host.See(ctx, s, id)
 	if err != nil || !u.holds(recs[0], f.place) {
 		return false, err

@@ -176,7 +176,7 @@ func (f *counted) toCounts(by string, at time.Time, ids []string) keytree.Change
 	return func(ctx context.Context, s kv.Store, settings []int, old []keytree.State) ([]keytree.State, []error) {
 		if len(settings) > 1 {
 			some := kv.Texts(settings, func(i int) string { return ids[i] })
-			if to, err := f.look(ctx, s, by, at, some); err == nil {
+			if to, err := f.current(ctx, s, by, at, some); err == nil {
 				return to, nil
 			}
 		}
@@ -186,10 +186,10 @@ func (f *counted) toCounts(by string, at time.Time, ids []string) keytree.Change
 
 func (f *counted) toCount(by string, at time.Time, id string) keytree.Change {
 	return func(ctx context.Context, s kv.Store, old keytree.State) (keytree.State, error) {
-		to, err := f.look(ctx, s, by, at, []string{id})
+		to, err := f.current(ctx, s, by, at, []string{id})
 		if f.per != Forever && wire.IsCorrupt(err) {
 			if err = f.mendCount(ctx, s, id, at, old); err == nil {
-				to, err = f.look(ctx, s, by, at, []string{id})
+				to, err = f.current(ctx, s, by, at, []string{id})
 			}
 		}
 		if err != nil {
@@ -199,7 +199,7 @@ func (f *counted) toCount(by string, at time.Time, id string) keytree.Change {
 	}
 }
 
-func (f *counted) look(ctx context.Context, s kv.Store, by string, at time.Time, ids []string) ([]keytree.State, error) {
+func (f *counted) current(ctx context.Context, s kv.Store, by string, at time.Time, ids []string) ([]keytree.State, error) {
 	var recs []*plug.Seen
 	var counts []int64
 	works := []func(kv.Store) error{

@@ -41,7 +41,7 @@ func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string, lost uint6
 	case m.lost && m.epoch != lost:
 		return t.errLost("a part")
 	}
-	b, err := t.take(ctx, s)
+	b, err := t.lease(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -226,8 +226,8 @@ type building struct {
 	s    kv.Store
 }
 
-// take returns ErrConflict if another process has the lease.
-func (t *Tree) take(ctx context.Context, s kv.Store) (*building, error) {
+// lease returns ErrConflict if another process has the lease.
+func (t *Tree) lease(ctx context.Context, s kv.Store) (*building, error) {
 	token := frame.Whole(append([]byte(magic), append([]byte{leaseKind}, kv.RandomBytes(16)...)...))
 	l := &lease.Lease{Key: t.leaseKey(), Token: token, TTL: times.Lease, Now: t.Now}
 	mine, err := l.Take(ctx, s)
