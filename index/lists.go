@@ -382,7 +382,7 @@ func (l *lists) Erase(ctx context.Context, s kv.Store, all []plug.Gone) []error 
 	places := slices.Collect(maps.Keys(revs))
 	failed := make(map[string]error)
 	for i, err := range kv.Each(ctx, s, places, func(s kv.Store, _ int, place string) error {
-		empty, err := l.logs.Erase(ctx, s, place, revs[place])
+		empty, err := l.logs.EraseMany(ctx, s, place, revs[place])
 		return l.end(ctx, s, place, empty, err)
 	}) {
 		if err != nil {

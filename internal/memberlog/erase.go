@@ -20,9 +20,9 @@ import (
 // divided from the start keep it. Others replace it only when it is large, and drop it only when it
 // is small.
 
-// Erase removes everything about each id up to the rev given for it, and reports whether place's
+// EraseMany removes everything about each id up to the rev given for it, and reports whether place's
 // list now takes no key. No such entry may still be in flight, unless Confirm will find it.
-func (l *Logs) Erase(ctx context.Context, s kv.Store, place string, revs map[string]uint64) (gone bool, err error) {
+func (l *Logs) EraseMany(ctx context.Context, s kv.Store, place string, revs map[string]uint64) (gone bool, err error) {
 	is := every(func(r *row) bool { rev, known := revs[r.ID]; return known && r.Rev <= rev })
 	var hashes []uint64
 	for id := range revs {
@@ -39,7 +39,7 @@ func (l *Logs) Erase(ctx context.Context, s kv.Store, place string, revs map[str
 	return gone, nil
 }
 
-// EraseLeft is Erase for all former members.
+// EraseLeft is EraseMany for all former members.
 func (l *Logs) EraseLeft(ctx context.Context, s kv.Store, place string) (gone bool, err error) {
 	now := l.now()
 	return l.eraseAll(ctx, s, place, every(func(r *row) bool { return !r.member(now) }))

@@ -1,9 +1,7 @@
 package memberlog
 
 import (
-	"context"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,7 +27,7 @@ func TestErase_TheLastMemberTakesTheKeyAlong(t *testing.T) {
 			id   string
 			gone bool
 		}{{"a", false}, {"b", true}, {"b", true}} {
-			gone, err := l.Erase(ctx, s, place, map[string]uint64{step.id: 2})
+			gone, err := l.Erase(ctx, s, place, step.id, 2)
 			must(t, err)
 			if gone != step.gone || mem.Len() > 0 == step.gone {
 				t.Errorf("after %s was erased: gone is %v, and %d keys are left", step.id, gone, mem.Len())
@@ -49,7 +47,7 @@ func TestErase_LeavesWhatIsNewerAndOthers(t *testing.T) {
 		want := fill(t, l, wait, 200)
 		for _, id := range want[:100] {
 			must(t, l.Write(ctx, s, place, Entry{ID: id, Rev: 1 << 30, In: true}))
-			_, err := l.Erase(ctx, s, place, map[string]uint64{id: 1 << 29})
+			_, err := l.Erase(ctx, s, place, id, 1<<29)
 			must(t, err)
 		}
 		var got []string
@@ -112,7 +110,7 @@ func TestErase_TakesWhatStandsBehindARetiredSegment(t *testing.T) {
 		}
 		_, err := kv.One(ctx, mem, kv.OpAppend(key, []byte("jane")))
 		must(t, err)
-		_, err = l.Erase(ctx, s, place, map[string]uint64{"jane": 1})
+		_, err = l.Erase(ctx, s, place, "jane", 1)
 		must(t, err)
 		if r, err := kv.One(ctx, mem, kv.OpGet(key)); err != nil || string(r.Value) != string(retired) {
 			t.Errorf("the first segment is %q, %v; want just the mark", r.Value, err)
@@ -126,7 +124,7 @@ func TestErase_AnEntryThatComesInBetweenStays(t *testing.T) {
 		must(t, fresh(s).Write(ctx, s, place, Entry{ID: "a", Rev: 1, At: 1}))
 		comes := func() { must(t, fresh(s).Write(ctx, s, place, Entry{ID: "b", Rev: 1, In: true})) }
 		late := &beforeFirst{&beforeFirst{s, kv.CompareAndDelete, comes}, kv.Delete, comes}
-		gone, err := fresh(s).Erase(ctx, late, place, map[string]uint64{"a": 1})
+		gone, err := fresh(s).Erase(ctx, late, place, "a", 1)
 		must(t, err)
 		if n, err := fresh(s).Count(ctx, s, place); gone || n != 1 || err != nil {
 			t.Errorf("the list has %d members, %v, and is gone: %v; want 1", n, err, gone)
@@ -149,54 +147,5 @@ func TestErase_AReaderFoldsAwayWhatHasBeenEmptyForADay(t *testing.T) {
 			}
 			time.Sleep(25 * time.Hour)
 		}
-	})
-}
-
-// racing is a store in which others append before each swap of a segment.
-type racing struct {
-	kv.Store
-	appends func()
-}
-
-func (r racing) Powers() kv.Powers { return kv.PowersOf(r.Store) }
-
-func (r racing) Do(ctx context.Context, ops []kv.Op) error {
-	if slices.ContainsFunc(ops, func(op kv.Op) bool { return op.Kind == kv.CompareAndSwap && strings.Contains(op.Key, "#") }) {
-		r.appends()
-	}
-	return r.Store.Do(ctx, ops)
-}
-
-func TestErase_EndsThoughOthersAlwaysAppendFirst(t *testing.T) {
-	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
-		synctest.Test(t, func(t *testing.T) {
-			ctx := t.Context()
-			l, wait := prompt(s, small)
-			want := fill(t, l, wait, 20)
-			other := fresh(s)
-			revs := make(map[string]uint64)
-			for _, id := range want[:10] {
-				revs[id] = 2
-				must(t, l.Write(ctx, s, place, Entry{ID: id, Rev: 2, At: time.Now().Unix()}))
-			}
-			rev := uint64(0)
-			busy := racing{s, func() {
-				rev++
-				must(t, other.Write(ctx, s, place, Entry{ID: "other", Rev: rev, In: true}))
-			}}
-			_, err := l.Erase(ctx, busy, place, revs)
-			must(t, err)
-			var got []string
-			must(t, l.Entries(ctx, s, place, func(entries []Entry) error {
-				for _, e := range entries {
-					got = append(got, e.ID)
-				}
-				return nil
-			}))
-			slices.Sort(got)
-			if !slices.Equal(got, append(want[10:], "other")) {
-				t.Errorf("the entries left are %q", got)
-			}
-		})
 	})
 }
