@@ -73,7 +73,7 @@ type Logs struct {
 
 	Limits Limits
 
-	heads     kept.Recent[string, *head] // An outdated head costs trips, never an entry.
+	heads     heads
 	tending   tending
 	expected  expected
 	pending   pending
@@ -134,7 +134,7 @@ func (l *Logs) Begin(ctx context.Context, s kv.Store, place string) error {
 			return l.failure(place, err)
 		}
 	}
-	l.heads.Drop(place)
+	l.heads.drop(place)
 	return nil
 }
 
@@ -143,11 +143,11 @@ func (l *Logs) First(place string) string { return l.key(place, name{}) }
 
 func (l *Logs) decodeHead(place string, r kv.Result) (*head, error) {
 	if errors.Is(r.Err, kv.ErrNotFound) && l.Headed {
-		l.heads.Drop(place)
+		l.heads.drop(place)
 		return nil, ErrNoHead
 	}
 	if errors.Is(r.Err, kv.ErrNotFound) {
-		h, _ := l.heads.Get(place)
+		h := l.heads.get(place)
 		if h == nil || h.stored {
 			h = noHead()
 		}
@@ -157,7 +157,7 @@ func (l *Logs) decodeHead(place string, r kv.Result) (*head, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	if h, _ := l.heads.Get(place); h.saysSame(r) {
+	if h := l.heads.get(place); h.saysSame(r) {
 		h.looked.Store(l.Now().UnixNano())
 		return h, nil
 	}
@@ -171,8 +171,7 @@ func (l *Logs) decodeHead(place string, r kv.Result) (*head, error) {
 
 func (l *Logs) rememberHead(place string, h *head) {
 	h.looked.Store(l.Now().UnixNano())
-	// place may be part of a record's text, which must not be kept alive
-	l.heads.Put(strings.Clone(place), h, len(h.parts))
+	l.heads.put(place, h)
 }
 
 // isOld reports whether h must be verified. A replaced segment shows itself, but the segments of a
@@ -180,7 +179,7 @@ func (l *Logs) rememberHead(place string, h *head) {
 func (l *Logs) isOld(h *head) bool { return l.Now().UnixNano()-h.looked.Load() > int64(times.Head) }
 
 // Forget drops the cached head.
-func (l *Logs) Forget(place string) { l.heads.Drop(place) }
+func (l *Logs) Forget(place string) { l.heads.drop(place) }
 
 func (l *Logs) readHead(ctx context.Context, s kv.Store, place string) (*head, error) {
 	r, err := kv.One(ctx, s, kv.OpGet(l.Key(place)))
@@ -228,3 +227,18 @@ func isGone(op *kv.Op) bool {
 }
 
 func absent(op *kv.Op) bool { return errors.Is(op.Result.Err, kv.ErrNotFound) }
+
+// heads caches heads. An outdated head costs trips, never an entry.
+type heads struct{ recent kept.Recent[string, *head] }
+
+func (c *heads) get(place string) *head {
+	h, _ := c.recent.Get(place)
+	return h
+}
+
+func (c *heads) put(place string, h *head) {
+	// place may be part of a record's text, which must not be kept alive
+	c.recent.Put(strings.Clone(place), h, len(h.parts))
+}
+
+func (c *heads) drop(place string) { c.recent.Drop(place) }

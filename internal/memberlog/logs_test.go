@@ -163,7 +163,7 @@ func TestLogs_Find_ReadsASegmentOnceForAllThatBelongThere(t *testing.T) {
 			t.Errorf("%s: %+v", id, entries[i])
 		}
 	}
-	h, _ := l.heads.Get(place)
+	h := l.heads.get(place)
 	if got := m.Cost(); got.Trips != 1 || got.Ops > len(h.parts) {
 		t.Errorf("%v for %d segments", got, len(h.parts))
 	}

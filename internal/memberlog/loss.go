@@ -88,7 +88,7 @@ func (l *Logs) remake(ctx context.Context, s kv.Store, place string, missing boo
 	if err := l.putHead(ctx, s, place, next); err != nil && !retryable(err) {
 		return err
 	}
-	l.heads.Drop(place)
+	l.heads.drop(place)
 	return l.dateLoss(ctx, s, place)
 }
 
@@ -130,7 +130,7 @@ func (l *Logs) heal(ctx context.Context, s kv.Store, place string, n name) error
 	if err := l.putHead(ctx, s, place, next); err != nil && !retryable(err) {
 		return err
 	}
-	l.heads.Drop(place)
+	l.heads.drop(place)
 	return l.dateLoss(ctx, s, place)
 }
 
@@ -175,7 +175,7 @@ var errLost = fmt.Errorf("%w: the store has lost or damaged a part of the list",
 
 // setLost changes lost in the head from was to is.
 func (l *Logs) setLost(ctx context.Context, s kv.Store, place string, was, is uint64) error {
-	defer l.heads.Drop(place)
+	defer l.heads.drop(place)
 	return kv.Change(l.Key(place), func() error {
 		h, err := l.readHead(ctx, s, place)
 		if err != nil || h.lost != was {

@@ -18,8 +18,7 @@ type found struct {
 // load reads the segments that want chooses by index. One trip if the head is remembered, two if
 // not, and one more for each replacement by others meanwhile.
 func (l *Logs) load(ctx context.Context, s kv.Store, place string, want func(*head) []int) (*head, []found, error) {
-	h, _ := l.heads.Get(place)
-	conflict := kv.ErrConflict
+	h, conflict := l.heads.get(place), kv.ErrConflict
 	for try := range maxTries {
 		if try > 0 {
 			s = kv.Past(s)

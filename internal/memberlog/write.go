@@ -109,7 +109,7 @@ func (w *write) isApart() bool {
 // append is W0 and W1.
 func (w *write) append() (Ticket, error) {
 	if w.head == nil {
-		w.head, _ = w.heads.Get(w.place)
+		w.head = w.heads.get(w.place)
 	}
 	for range maxTries {
 		if w.head != nil && w.isApart() {
@@ -233,7 +233,7 @@ func (w *write) again(err error) error {
 		return err
 	}
 	w.head = nil
-	w.heads.Drop(w.place)
+	w.heads.drop(w.place)
 	return errAgain
 }
 
@@ -303,8 +303,7 @@ func (l *Logs) WriteAll(ctx context.Context, s kv.Store, place string, entries [
 		rows[i] = row{e, hashOf(e.ID)}
 	}
 	slices.SortFunc(rows, func(a, b row) int { return a.compare(&b) })
-	h, _ := l.heads.Get(place)
-	return l.failure(place, l.writeRows(ctx, s, place, h, rows))
+	return l.failure(place, l.writeRows(ctx, s, place, l.heads.get(place), rows))
 }
 
 // writeRows writes rows, which are in order, to their segments according to h, which may be nil.
