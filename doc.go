@@ -39,6 +39,7 @@
 //	  numbering   numbered keys without a counter
 //	  tally       counters, and counts and sums that follow lists
 //	  work        tasks after replies
+//	  lease       the right of one process to do something
 //	  contact     whether the servers of a store answer
 //	  times       time limits of the protocols between processes
 //	  release     the name of the running release

@@ -232,7 +232,7 @@ func (u *unique) claims(ctx context.Context, s kv.Store, id string, places []str
 
 func (u *unique) conform(ctx context.Context, s kv.Store, c claim, rec *plug.Seen, place, noted string) (raced bool, err error) {
 	if noted == "" {
-		u.remembered.drop(place)
+		u.owners.Drop(place)
 	}
 	op, ok := u.settling(c, rec, place, noted)
 	if !ok {

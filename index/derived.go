@@ -313,7 +313,7 @@ func (l *lists) Undo(ctx context.Context, s kv.Store, added *plug.Added, places 
 }
 
 // The additions of a slow change are in doubt, too.
-func (l *lists) settleMove(m *plug.Move) error {
+func (l *lists) awaitRecount(m *plug.Move) error {
 	if m.Added == nil {
 		return nil
 	}

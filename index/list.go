@@ -45,33 +45,25 @@ func (l *list) eachText(ctx context.Context, f func(text string) error) error {
 // use count=Model.Field where that is too slow. It includes completed changes of this process. A
 // change in progress may be counted, and so may one interrupted by a crash, until it is repaired or
 // a page has read it.
-func (l *List[T, K]) Count(ctx context.Context) (int, error) { return l.list.count(ctx) }
-
-func (l *list) count(ctx context.Context) (int, error) {
-	ctx, end := l.host.Begin(ctx, "Count")
-	defer end()
-	ctx, cancel := l.host.DB().Patient(ctx)
-	defer cancel()
-	if err := l.host.Ready(ctx); err != nil {
-		return 0, err
-	}
-	n, err := l.logs.Count(ctx, kv.Near(l.store), l.place)
-	return n, l.failure(err)
+func (l *List[T, K]) Count(ctx context.Context) (int, error) {
+	return l.list.number(ctx, "Count", l.list.logs.Count)
 }
 
 // Size returns about the number of records in the list: exact up to a few thousand, within a few
 // percent above. One trip, two the first time.
-func (l *List[T, K]) Size(ctx context.Context) (int, error) { return l.list.size(ctx) }
+func (l *List[T, K]) Size(ctx context.Context) (int, error) {
+	return l.list.number(ctx, "Size", l.list.logs.Size)
+}
 
-func (l *list) size(ctx context.Context) (int, error) {
-	ctx, end := l.host.Begin(ctx, "Size")
+func (l *list) number(ctx context.Context, verb string, of func(context.Context, kv.Store, string) (int, error)) (int, error) {
+	ctx, end := l.host.Begin(ctx, verb)
 	defer end()
 	ctx, cancel := l.host.DB().Patient(ctx)
 	defer cancel()
 	if err := l.host.Ready(ctx); err != nil {
 		return 0, err
 	}
-	n, err := l.logs.Size(ctx, kv.Near(l.store), l.place)
+	n, err := of(ctx, kv.Near(l.store), l.place)
 	return n, l.failure(err)
 }
 

@@ -281,7 +281,7 @@ func (l *lists) After(ctx context.Context, s kv.Store, moves []*plug.Move) error
 	}
 	err = l.followed(ctx, s, moves)
 	for _, m := range moves {
-		err = cmp.Or(err, l.settleMove(m))
+		err = cmp.Or(err, l.awaitRecount(m))
 	}
 	return err
 }
@@ -363,13 +363,39 @@ func (l *lists) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places [
 	return err
 }
 
-// Forget also removes the numbers of lists that become empty.
-func (l *lists) Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string, _ func() error) error {
-	places = plug.Bares(places)
-	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
-		gone, err := l.logs.Erase(ctx, s, places[i], id, rev)
-		return l.end(ctx, s, places[i], gone, err)
-	})
+func (l *lists) Purge(ctx context.Context, s kv.Store, gone plug.Gone, _ func() error) error {
+	return l.Erase(ctx, s, []plug.Gone{gone})[0]
+}
+
+// Erase also removes the numbers of lists that become empty. It writes each list once: records that
+// leave one together would otherwise get in each other's way.
+func (l *lists) Erase(ctx context.Context, s kv.Store, all []plug.Gone) []error {
+	revs := make(map[string]map[string]uint64) // by place and id
+	for _, gone := range all {
+		for _, place := range plug.Bares(gone.Places) {
+			if revs[place] == nil {
+				revs[place] = make(map[string]uint64)
+			}
+			revs[place][gone.ID] = gone.Rev
+		}
+	}
+	places := slices.Collect(maps.Keys(revs))
+	failed := make(map[string]error)
+	for i, err := range kv.Each(ctx, s, places, func(s kv.Store, _ int, place string) error {
+		empty, err := l.logs.EraseMany(ctx, s, place, revs[place])
+		return l.end(ctx, s, place, empty, err)
+	}) {
+		if err != nil {
+			failed[places[i]] = fmt.Errorf("%s: %w", l.name(places[i]), err)
+		}
+	}
+	errs := make([]error, len(all))
+	for i, gone := range all {
+		for _, place := range plug.Bares(gone.Places) {
+			errs[i] = cmp.Or(errs[i], failed[place])
+		}
+	}
+	return errs
 }
 
 func (l *lists) end(ctx context.Context, s kv.Store, place string, gone bool, err error) error {

@@ -93,7 +93,7 @@ func (p *page) fill() error {
 		if len(p.waiting.Members) == 0 {
 			return nil
 		}
-		if err := p.take(ask); err != nil {
+		if err := p.load(ask); err != nil {
 			return err
 		}
 		at = position(p.last)
@@ -104,7 +104,7 @@ func (p *page) fill() error {
 	return nil
 }
 
-func (p *page) take(n int) error {
+func (p *page) load(n int) error {
 	batch := p.waiting.Members[:min(len(p.waiting.Members), n)]
 	ids := make([]string, len(batch))
 	for i := range batch {
@@ -121,13 +121,13 @@ func (p *page) take(n int) error {
 		if len(p.items) == p.n {
 			return nil
 		}
-		p.look(&batch[i], rec)
+		p.add(&batch[i], rec)
 		p.waiting.Members = p.waiting.Members[1:]
 	}
 	return nil
 }
 
-func (p *page) look(m *memberlog.Member, rec *plug.Seen) {
+func (p *page) add(m *memberlog.Member, rec *plug.Seen) {
 	p.last = m
 	p.looked++
 	if !rec.Holds(p.place) {

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/kept"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -40,7 +40,7 @@ type unique struct {
 	places     func(plug.Record) []string
 	limit      func(plug.Record) error
 	host       plug.Host
-	remembered memory
+	owners     kept.Recent[string, string] // ids, by place
 }
 
 // UniqueOption configures a Unique.
@@ -68,6 +68,7 @@ func NewUnique[T any, K comparable, V any](records *kvmodel.Records[T, K], spec 
 		index: spec.Name, def: spec.Def, fields: spec.Fields,
 		parse:  func(place string) (any, error) { return spec.Key.Parse(place) },
 		places: plug.Untyped(spec.Places), limit: plug.Untyped(spec.Limit),
+		owners: kept.Recent[string, string]{Limit: 2048},
 	}
 	for _, option := range options {
 		option(u)
@@ -134,12 +135,12 @@ type find struct {
 }
 
 func (u *unique) find(ctx context.Context, s kv.Store, f *find) error {
-	if id, ok := u.remembered.get(f.place); ok {
+	if id, ok := u.owners.Get(f.place); ok {
 		// a record that holds the value is the answer, regardless of its claim
-		if done, err := u.look(ctx, kv.Near(s), f, id); done || err != nil {
+		if done, err := u.readHolder(ctx, kv.Near(s), f, id); done || err != nil {
 			return err
 		}
-		u.remembered.drop(f.place)
+		u.owners.Drop(f.place)
 	}
 	if kv.PowersOf(s).Near {
 		if _, done, err := u.follow(ctx, kv.Near(s), f); done || err != nil {
@@ -160,14 +161,15 @@ func (u *unique) follow(ctx context.Context, s kv.Store, f *find) (owner string,
 	if err != nil || c.owner == "" {
 		return "", !c.recalled, err
 	}
-	done, err = u.look(ctx, s, f, c.owner)
+	done, err = u.readHolder(ctx, s, f, c.owner)
 	if done {
-		u.remembered.put(f.place, c.owner)
+		// both may be part of a record's text, which must not be kept alive
+		u.owners.Put(strings.Clone(f.place), strings.Clone(c.owner), 1)
 	}
 	return c.owner, done, err
 }
 
-func (u *unique) look(ctx context.Context, s kv.Store, f *find, id string) (bool, error) {
+func (u *unique) readHolder(ctx context.Context, s kv.Store, f *find, id string) (bool, error) {
 	recs, err := u.host.See(ctx, s, id)
 	if err != nil || !u.holds(recs[0], f.place) {
 		return false, err
@@ -216,9 +218,7 @@ func (u *unique) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places 
 	return u.settleAll(ctx, s, rec.ID, places)
 }
 
-func (*unique) Forget(context.Context, kv.Store, string, uint64, []string, func() error) error {
-	return nil
-}
+func (*unique) Purge(context.Context, kv.Store, plug.Gone, func() error) error { return nil }
 
 func (u *unique) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	holders := plug.Holders(recs)
@@ -256,40 +256,4 @@ func (u *unique) failure(place string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%s.%s %q: %w", u.host.Model(), u.index, plug.Bare(place), err)
-}
-
-type memory struct {
-	mu  sync.Mutex
-	ids map[string]string
-}
-
-const remembered = 4096
-
-func (m *memory) get(place string) (string, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	id, ok := m.ids[place]
-	return id, ok
-}
-
-func (m *memory) put(place, id string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.ids == nil {
-		m.ids = make(map[string]string)
-	}
-	if len(m.ids) >= remembered {
-		for old := range m.ids {
-			delete(m.ids, old)
-			break
-		}
-	}
-	// both may be part of a record's text, which must not be kept alive
-	m.ids[strings.Clone(place)] = strings.Clone(id)
-}
-
-func (m *memory) drop(place string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.ids, place)
 }

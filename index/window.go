@@ -280,7 +280,7 @@ func (u uniqueWindow) Page(ctx context.Context, s kv.Store, value string, _ int)
 	if err != nil || c.owner == "" {
 		return nil, err
 	}
-	done, err := u.look(ctx, s, &f, c.owner)
+	done, err := u.readHolder(ctx, s, &f, c.owner)
 	if err != nil || !done {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	sums "github.com/ringtree/ringtree/internal/frame"
+	"github.com/ringtree/ringtree/internal/lease"
 	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -47,7 +47,7 @@ type Recovery struct {
 	db      *kvmodel.DB
 	in      *Inspector
 	accepts bool
-	lease   lease
+	token   []byte // of this process
 	log     *slog.Logger
 
 	noticed chan struct{}
@@ -67,7 +67,7 @@ func Recover(ctx context.Context, db *kvmodel.DB, o RecoverOptions) *Recovery {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &Recovery{
 		db: db, in: New(db), accepts: o.Accept, log: log, noticed: make(chan struct{}, 1),
-		lease: lease{db.Store(), []byte(kv.RandomName()), log},
+		token: []byte(kv.RandomName()),
 	}
 	var running sync.WaitGroup
 	running.Go(func() { r.run(ctx) })
@@ -180,7 +180,7 @@ func (r *Recovery) accept(ctx context.Context, st Status) error {
 }
 
 func (r *Recovery) rescue(ctx context.Context) error {
-	return r.lease.hold(ctx, func(ctx context.Context) error {
+	return r.held(ctx, func(ctx context.Context) error {
 		err := r.in.Rescue(ctx, Pace{})
 		if errors.Is(err, ErrNoKeys) {
 			return nil // The next step builds the indexes that are not built.
@@ -279,76 +279,38 @@ func (in *Inspector) awaitsRescue(ctx context.Context) (bool, error) {
 	return string(noted) != edition, nil
 }
 
-// lease is the right to rescue a database. It ends after times.Lease, unless renewed.
-type lease struct {
-	store kv.Store
-	owner []byte // identifies this process
-	log   *slog.Logger
-}
-
 var leaseKey = kv.NewClass("recovery", 1).Key("lease")
 
 var errLeaseLost = errors.New("another process is recovering the database")
 
-// hold runs work if no other process has the lease. If another takes it, the context of work ends.
-func (l lease) hold(ctx context.Context, work func(context.Context) error) error {
-	mine, err := l.acquire(ctx)
+// held runs work if no other process has the lease. If another takes it, the context of work ends.
+func (r *Recovery) held(ctx context.Context, work func(context.Context) error) error {
+	s := r.db.Store()
+	l := &lease.Lease{Key: leaseKey, Token: r.token, TTL: times.Lease, Now: time.Now}
+	mine, err := l.Take(ctx, s)
 	if err != nil || !mine {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var keeping sync.WaitGroup
-	keeping.Go(func() { l.keep(ctx, cancel) })
+	keeping.Go(func() {
+		for kv.Sleep(ctx, times.Lease/4) {
+			err := l.Renew(ctx, s)
+			if errors.Is(err, lease.ErrEnded) {
+				cancel(errLeaseLost)
+			} else if err != nil && ctx.Err() == nil {
+				r.log.Warn("the lease of a rescue could not be renewed", "err", err)
+			}
+		}
+	})
 	err = work(ctx)
 	if errors.Is(context.Cause(ctx), errLeaseLost) {
 		err = errLeaseLost
 	}
 	cancel(nil)
 	keeping.Wait()
-	l.release(context.WithoutCancel(ctx))
+	if err := l.Return(context.WithoutCancel(ctx), s); err != nil {
+		r.log.Warn("the lease of a rescue could not be given back", "err", err)
+	}
 	return err
-}
-
-func (l lease) acquire(ctx context.Context) (mine bool, err error) {
-	_, err = kv.One(ctx, l.store, kv.OpAdd(leaseKey, l.owner).For(times.Lease))
-	if !errors.Is(err, kv.ErrExists) {
-		return err == nil, err
-	}
-	// The answer to an earlier try may have been lost.
-	_, mine, err = l.read(ctx)
-	return mine, err
-}
-
-func (l lease) read(ctx context.Context) (version kv.Version, mine bool, err error) {
-	at, err := kv.One(ctx, l.store, kv.OpGet(leaseKey))
-	if errors.Is(err, kv.ErrNotFound) {
-		return 0, false, nil
-	}
-	return at.Version, err == nil && bytes.Equal(at.Value, l.owner), err
-}
-
-func (l lease) keep(ctx context.Context, lost context.CancelCauseFunc) {
-	for kv.Sleep(ctx, times.Lease/4) {
-		version, mine, err := l.read(ctx)
-		switch {
-		case err == nil && version != 0 && !mine:
-			lost(errLeaseLost)
-			return
-		case err == nil:
-			_, err = kv.One(ctx, l.store, kv.OpReplace(leaseKey, version, l.owner).For(times.Lease))
-		}
-		if err != nil && ctx.Err() == nil && !kv.Raced(err) {
-			l.log.Warn("the lease of a rescue could not be renewed", "err", err)
-		}
-	}
-}
-
-func (l lease) release(ctx context.Context) {
-	version, mine, err := l.read(ctx)
-	if mine {
-		_, err = kv.One(ctx, l.store, kv.OpDrop(leaseKey, version))
-	}
-	if err != nil && !kv.Raced(err) {
-		l.log.Warn("the lease of a rescue could not be given back", "err", err)
-	}
 }

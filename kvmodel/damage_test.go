@@ -341,9 +341,7 @@ func (h *hurt) Repair(_ context.Context, _ kv.Store, rec *plug.Seen, _ []string)
 	return h.of(rec.ID)
 }
 
-func (*hurt) Forget(context.Context, kv.Store, string, uint64, []string, func() error) error {
-	return nil
-}
+func (*hurt) Purge(context.Context, kv.Store, plug.Gone, func() error) error { return nil }
 
 func (*hurt) Check(context.Context, kv.Store, []*plug.Seen) ([][]string, error) { return nil, nil }
 

@@ -294,6 +294,41 @@ func TestForget_NoDeletionIsForgottenWhereTheQueueIsFull(t *testing.T) {
 	})
 }
 
+// The records of one list are forgotten in one write of the list, not in a race of one write each.
+func TestForget_ManyRecordsOfOneListAreForgottenTogether(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		const n = 200
+		swaps := 0
+		db := open(t, kv.Trace(plain(mem), func(_ context.Context, trip kv.Trip) {
+			for _, op := range trip.Ops {
+				if op.Kind == kv.CompareAndSwap && strings.HasPrefix(op.Key, "l:Note:ByCode:x") {
+					swaps++
+				}
+			}
+		}))
+		defer db.Close(ctx)
+		all := kvmodel.NewRecords(db, simpleNotes())
+		list := index.NewLists(all, codes)
+		var ids []string
+		var records []*note
+		for i := range n {
+			ids = append(ids, fmt.Sprint(i))
+			records = append(records, &note{ID: ids[i], Text: "x", Code: "x"})
+		}
+		must(t, all.CreateMulti(ctx, append(records, &note{ID: "stays", Text: "x", Code: "x"})))
+		must(t, all.DeleteMulti(ctx, ids))
+		must(t, db.Flush(ctx))
+		swaps = 0
+		wait(2 * time.Hour)
+		if s := db.Stats(); s.Failed > 0 || s.Waiting > 0 || swaps > 2 {
+			t.Errorf("%d works failed, %d wait, and the list was written %d times: %v", s.Failed, s.Waiting, swaps, s.Failures)
+		}
+		if n, err := list.Of("x").Count(ctx); n != 1 || err != nil {
+			t.Errorf("the list has %d records, %v; want 1", n, err)
+		}
+	})
+}
+
 // eachStumble calls f, under a fake clock, for each trip whose answer may be lost before the store
 // goes away.
 func eachStumble(t *testing.T, f func(t *testing.T, ctx context.Context, s *proof.Stumble)) {

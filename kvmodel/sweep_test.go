@@ -106,9 +106,7 @@ func (l logged) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places [
 	})
 }
 
-func (logged) Forget(context.Context, kv.Store, string, uint64, []string, func() error) error {
-	return nil
-}
+func (logged) Purge(context.Context, kv.Store, plug.Gone, func() error) error { return nil }
 
 func (logged) Check(context.Context, kv.Store, []*plug.Seen) ([][]string, error) {
 	return nil, nil

@@ -52,7 +52,7 @@ type core struct {
 
 func newCore[T, S any](spec Spec[T, S], by func(*T) []string) *core {
 	c := &core{
-		shelf: newShelf(), name: spec.Name, def: spec.Def, code: spec.Of.code,
+		shelf: &shelf{local: keytree.NewLocal(keptRouters), trees: make(map[string]tree)}, name: spec.Name, def: spec.Def, code: spec.Of.code,
 		ranks: spec.Ties.ranks(), form: spec.Ties.form(spec.Low), order: spec.Of.order, per: spec.Per, keep: cmp.Or(spec.Keep, keptByDefault),
 		own: spec.Counter != nil, scored: spec.Score != nil, limit: leafLimit,
 	}
@@ -267,7 +267,8 @@ func (c *core) join(records plug.Model, counter Counter, also []Counter, batch B
 		records.Plug(exact{c}, c.open)
 		return
 	}
-	f := newCounted(c, counter, batch)
+	f := &counted{core: c, counter: counter, batch: batch}
+	c.catchUp = f.followThere
 	records.Plug(f, func(host plug.Host) {
 		c.open(host)
 		f.begin()
@@ -300,10 +301,6 @@ type shelf struct {
 	mu    sync.Mutex
 	trees map[string]tree
 	names []string
-}
-
-func newShelf() *shelf {
-	return &shelf{local: keytree.NewLocal(keptRouters), trees: make(map[string]tree)}
 }
 
 func (sh *shelf) tree(name []byte, create func() tree) tree {

@@ -34,12 +34,6 @@ var (
 	_ tally.Follower = (*counted)(nil)
 )
 
-func newCounted(c *core, counter Counter, batch Batch) *counted {
-	f := &counted{core: c, counter: counter, batch: batch}
-	c.catchUp = f.followThere
-	return f
-}
-
 func (f *counted) begin() {
 	f.window = newWindow(f.host.DB(), f.reports)
 	f.window.size, f.window.apply = f.size, f.apply
@@ -182,7 +176,7 @@ func (f *counted) toCounts(by string, at time.Time, ids []string) keytree.Change
 	return func(ctx context.Context, s kv.Store, settings []int, old []keytree.State) ([]keytree.State, []error) {
 		if len(settings) > 1 {
 			some := kv.Texts(settings, func(i int) string { return ids[i] })
-			if to, err := f.look(ctx, s, by, at, some); err == nil {
+			if to, err := f.current(ctx, s, by, at, some); err == nil {
 				return to, nil
 			}
 		}
@@ -192,10 +186,10 @@ func (f *counted) toCounts(by string, at time.Time, ids []string) keytree.Change
 
 func (f *counted) toCount(by string, at time.Time, id string) keytree.Change {
 	return func(ctx context.Context, s kv.Store, old keytree.State) (keytree.State, error) {
-		to, err := f.look(ctx, s, by, at, []string{id})
+		to, err := f.current(ctx, s, by, at, []string{id})
 		if f.per != Forever && wire.IsCorrupt(err) {
 			if err = f.mendCount(ctx, s, id, at, old); err == nil {
-				to, err = f.look(ctx, s, by, at, []string{id})
+				to, err = f.current(ctx, s, by, at, []string{id})
 			}
 		}
 		if err != nil {
@@ -205,7 +199,7 @@ func (f *counted) toCount(by string, at time.Time, id string) keytree.Change {
 	}
 }
 
-func (f *counted) look(ctx context.Context, s kv.Store, by string, at time.Time, ids []string) ([]keytree.State, error) {
+func (f *counted) current(ctx context.Context, s kv.Store, by string, at time.Time, ids []string) ([]keytree.State, error) {
 	var recs []*plug.Seen
 	var counts []int64
 	works := []func(kv.Store) error{
@@ -388,24 +382,21 @@ func boardsIn(places []string) (values []string, err error) {
 	return values, nil
 }
 
-func (f *counted) Forget(ctx context.Context, s kv.Store, id string, _ uint64, places []string, fence func() error) error {
-	if fence == nil {
-		return nil
-	}
+func (f *counted) Purge(ctx context.Context, s kv.Store, gone plug.Gone, fence func() error) error {
 	boards := []string{""}
 	if f.many {
 		var err error
-		if boards, err = boardsIn(places); err != nil {
+		if boards, err = boardsIn(gone.Places); err != nil {
 			return f.failure(err)
 		}
 	}
 	var keys []string
 	for _, at := range f.kept() {
 		if f.per != Forever {
-			keys = append(keys, f.periodKey(id, at))
+			keys = append(keys, f.periodKey(gone.ID, at))
 		}
 		for _, by := range boards {
-			keys = append(keys, f.tree(by, at).own.Key(id))
+			keys = append(keys, f.tree(by, at).own.Key(gone.ID))
 		}
 	}
 	return f.failure(dropKeys(ctx, s, keys, fence))

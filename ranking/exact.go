@@ -108,9 +108,7 @@ func (x exact) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []
 	})
 }
 
-func (exact) Forget(context.Context, kv.Store, string, uint64, []string, func() error) error {
-	return nil
-}
+func (exact) Purge(context.Context, kv.Store, plug.Gone, func() error) error { return nil }
 
 func (x exact) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	type placed struct {

@@ -39,7 +39,7 @@ func (p part) last(ctx context.Context, periods, n int) (first []keytree.Member,
 	}
 	t := newTotals(p, periods, max(0, n))
 	for _, depth := range []int{2 * t.n, 8 * t.n, 32 * t.n} {
-		if err := t.look(ctx, depth); err != nil {
+		if err := t.deepen(ctx, depth); err != nil {
 			return nil, 0, p.failure(err)
 		}
 		if t.off() == 0 {
@@ -88,8 +88,8 @@ func newTotals(p part, periods, n int) *totals {
 	return t
 }
 
-// look reads each period down to depth, and then totals of possible winners.
-func (t *totals) look(ctx context.Context, depth int) error {
+// deepen reads each period down to depth, and then totals of possible winners.
+func (t *totals) deepen(ctx context.Context, depth int) error {
 	errs := kv.Each(ctx, t.host.Store(), t.periods, func(s kv.Store, _ int, in *summand) error { return t.read(ctx, s, in, depth) })
 	if err := kv.Join(errs...); err != nil {
 		return err

@@ -201,7 +201,7 @@ func (p part) from(ctx context.Context, rank, n int) (found keytree.Part, err er
 	if err := plug.CheckPage(r.name, n); err != nil || r.tree == nil {
 		return found, err
 	}
-	s, done := r.look(ctx, r.db.Store(), rank-1, n)
+	s, done := r.prefetch(ctx, r.db.Store(), rank-1, n)
 	defer done()
 	found, err = r.tree.At(ctx, s, rank-1, n, r.down, r.ranks, p.want(nil))
 	return found, r.failure(err)
@@ -234,7 +234,7 @@ func (p part) numbered(ctx context.Context, page, n int) (found keytree.Part, to
 	}
 	errs := kv.Together(ctx, r.db.Store(),
 		func(s kv.Store) (err error) {
-			s, done := r.look(ctx, s, (page-1)*n, n)
+			s, done := r.prefetch(ctx, s, (page-1)*n, n)
 			defer done()
 			found, err = r.tree.At(ctx, s, (page-1)*n, n, r.down, keytree.Single, p.want(nil))
 			return err
@@ -312,15 +312,15 @@ func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want)
 	}
 	s, done := r.db.Store(), func() {}
 	if at == nil && r.between == (keytree.Between{}) && !w.Unverified {
-		s, done = r.look(ctx, s, 0, n)
+		s, done = r.prefetch(ctx, s, 0, n)
 	}
 	defer done()
 	l, err = r.tree.Page(ctx, s, r.between, r.down, at, n, w)
 	return l, r.cursor(l.Next), r.cursor(l.Prev), r.failure(err)
 }
 
-// look returns a store that prefetches the records of the last such look, until done is called.
-func (r *reader) look(ctx context.Context, s kv.Store, before, n int) (_ kv.Store, done func()) {
+// prefetch returns a store that prefetches the records of the last such look, until done is called.
+func (r *reader) prefetch(ctx context.Context, s kv.Store, before, n int) (_ kv.Store, done func()) {
 	listing := r.listing
 	if before > 0 {
 		listing += "#" + strconv.Itoa(before)

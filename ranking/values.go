@@ -194,7 +194,7 @@ func (v *Values[V]) Words(ctx context.Context, cursor string, n int, keep ...fun
 		if err != nil {
 			return kvmodel.Listing[Value[V]]{}, err
 		}
-		looked += v.take(&l, n, some, items, keep)
+		looked += v.addTo(&l, n, some, items, keep)
 	}
 	if last += looked; back {
 		first, last = first-looked, first
@@ -239,7 +239,7 @@ func (v *Values[V]) wordAt(cursor string) (from *V, back bool, err error) {
 
 // take adds the kept items, those of some with a count, until the page is full, and returns how
 // many of some it consumed.
-func (v *Values[V]) take(l *kvmodel.Listing[Value[V]], n int, some []V, items []*Value[V], keep []func(*Value[V]) bool) (looked int) {
+func (v *Values[V]) addTo(l *kvmodel.Listing[Value[V]], n int, some []V, items []*Value[V], keep []func(*Value[V]) bool) (looked int) {
 	for _, word := range some {
 		if len(l.Items) == n {
 			break

@@ -44,7 +44,7 @@ func (v *valueTree) begin(db plug.DB, model, name string, ready func(context.Con
 		},
 	}), own}
 	v.reports = newReporter(db)
-	v.crowd = newCrowd(v.followNow)
+	v.crowd = &crowd{do: v.followNow, turn: make(chan struct{}, 1)}
 	db.Finishes(noteName(model, name), func(ctx context.Context, s kv.Store, texts []string) error {
 		return finishNotes(ctx, s, v.reports, texts, func(note) tree { return v.tree })
 	})
@@ -219,10 +219,6 @@ type round struct {
 	done chan struct{}
 }
 
-func newCrowd(do func(ctx context.Context, ids []string) []error) *crowd {
-	return &crowd{do: do, turn: make(chan struct{}, 1)}
-}
-
 // follow returns after a round that began after the call has followed ids.
 func (c *crowd) follow(ctx context.Context, ids []string) error {
 	r := c.join(ids)
@@ -350,11 +346,8 @@ func (x *valuesIndex) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) 
 	return wrong, nil
 }
 
-func (x *valuesIndex) Forget(ctx context.Context, s kv.Store, _ string, _ uint64, places []string, fence func() error) error {
-	if fence == nil {
-		return nil
-	}
-	drops, err := x.tree.own.Drops(ctx, s, fitting(places))
+func (x *valuesIndex) Purge(ctx context.Context, s kv.Store, gone plug.Gone, fence func() error) error {
+	drops, err := x.tree.own.Drops(ctx, s, fitting(gone.Places))
 	if err == nil && len(drops) > 0 {
 		err = fence()
 	}

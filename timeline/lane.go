@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 
+	"github.com/ringtree/ringtree/internal/kept"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -192,37 +192,16 @@ type process struct {
 	atomic  bool // a change is one transaction, so numbers may be rolled back
 	sparing bool // entries are large, so readers read only what they must
 
-	mu         sync.Mutex
-	young, old map[string]*knowledge
-
+	lanes   kept.Recent[string, *knowledge]
 	decoded decoded
 }
 
-// remembered lanes at least are known.
-const remembered = 1 << 13
-
 func newProcess(db plug.DB) *process {
-	return &process{
-		db: db, atomic: kv.PowersOf(db.Store()).Atomic != nil,
-		young: make(map[string]*knowledge),
-	}
+	return &process{db: db, atomic: kv.PowersOf(db.Store()).Atomic != nil}
 }
 
 func (p *process) recall(base string) *knowledge {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	k := p.young[base]
-	if k != nil {
-		return k
-	}
-	if k = p.old[base]; k == nil {
-		k = new(knowledge)
-	}
-	if len(p.young) >= remembered {
-		p.young, p.old = make(map[string]*knowledge), p.young
-	}
-	p.young[base] = k
-	return k
+	return p.lanes.GetOr(base, func() *knowledge { return new(knowledge) })
 }
 
 // knowledge is what a process knows of a lane. The highest number is a hint for readers, and shows

@@ -70,7 +70,7 @@ func (r *reader) open(ctx context.Context, s kv.Store) error {
 	if len(refs) > 0 {
 		r.step = max(2, r.step/2)
 	}
-	return r.settle(ctx, s)
+	return r.locate(ctx, s)
 }
 
 // openSparingly is open for large entries. It reads the planned segments and the one above, which
@@ -83,7 +83,7 @@ func (r *reader) openSparingly(ctx context.Context, s kv.Store) error {
 			return err
 		}
 		if r.counter < 0 {
-			return r.settle(ctx, s)
+			return r.locate(ctx, s)
 		}
 	}
 	refs, above := r.ahead(r.step), r.shape.segment(r.shape.block(r.top)+1)
@@ -93,10 +93,10 @@ func (r *reader) openSparingly(ctx context.Context, s kv.Store) error {
 	if err := r.fetch(ctx, s, refs, known); err != nil {
 		return err
 	}
-	return r.settle(ctx, s)
+	return r.locate(ctx, s)
 }
 
-func (r *reader) settle(ctx context.Context, s kv.Store) error {
+func (r *reader) locate(ctx context.Context, s kv.Store) error {
 	if err := r.search(ctx, s); err != nil {
 		return err
 	}

@@ -111,29 +111,27 @@ func ofOwner(owner string) string {
 	return " of " + owner
 }
 
-// Forget removes the id from the entries of a purged record. They stay until they are lapped: no
-// record has an empty id.
-func (c *core) Forget(ctx context.Context, s kv.Store, id string, _ uint64, places []string, fence func() error) error {
-	if fence == nil {
-		return nil
-	}
+// Purge removes the id from the entries of the record. They stay until they are lapped: no record
+// has an empty id.
+func (c *core) Purge(ctx context.Context, s kv.Store, gone plug.Gone, fence func() error) error {
 	done := make(map[string]bool)
-	for _, place := range places {
+	for _, place := range gone.Places {
 		owner := ownerOf(place)
 		if done[owner] {
 			continue
 		}
 		done[owner] = true
-		if err := c.lane(owner, id).purge(ctx, s, id, fence); err != nil {
+		if err := c.lane(owner, gone.ID).purge(ctx, s, gone.ID, fence); err != nil {
 			return c.failure(err)
 		}
 	}
 	return nil
 }
 
-// Forget searches the ring even if the record is not known to be in it.
-func (u unowned) Forget(ctx context.Context, s kv.Store, id string, rev uint64, _ []string, fence func() error) error {
-	return u.core.Forget(ctx, s, id, rev, []string{""}, fence)
+// Purge searches the ring even if the record is not known to be in it.
+func (u unowned) Purge(ctx context.Context, s kv.Store, gone plug.Gone, fence func() error) error {
+	gone.Places = []string{""}
+	return u.core.Purge(ctx, s, gone, fence)
 }
 
 // purge also finds segments left by a longer ring.

@@ -2,10 +2,12 @@ package memberlog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -15,17 +17,29 @@ import (
 // again.
 //
 // While a first segment is being replaced, its absence would look like a loss. So lists that are
-// divided from the start keep it. Others replace it only when it is too large to lose its last
-// member meanwhile.
+// divided from the start keep it. Others replace it only when it is large, and drop it only when it
+// is small.
 
-// Erase removes everything about id up to rev, and reports whether place's list now takes no key.
-// No such entry may still be in flight, unless Confirm will find it.
-func (l *Logs) Erase(ctx context.Context, s kv.Store, place, id string, rev uint64) (gone bool, err error) {
-	gone, _, err = l.eraseAt(ctx, s, place, hashOf(id), every(func(r *row) bool { return r.ID == id && r.Rev <= rev }))
-	return gone, err
+// EraseMany removes everything about each id up to the rev given for it, and reports whether place's
+// list now takes no key. No such entry may still be in flight, unless Confirm will find it.
+func (l *Logs) EraseMany(ctx context.Context, s kv.Store, place string, revs map[string]uint64) (gone bool, err error) {
+	is := every(func(r *row) bool { rev, known := revs[r.ID]; return known && r.Rev <= rev })
+	var hashes []uint64
+	for id := range revs {
+		hashes = append(hashes, hashOf(id))
+	}
+	slices.Sort(hashes)
+	for len(hashes) > 0 {
+		var last uint64
+		if gone, last, err = l.eraseAt(ctx, s, place, hashes[0], is); err != nil {
+			return false, err
+		}
+		hashes = slices.DeleteFunc(hashes, func(hash uint64) bool { return hash <= last })
+	}
+	return gone, nil
 }
 
-// EraseLeft is Erase for all former members.
+// EraseLeft is EraseMany for all former members.
 func (l *Logs) EraseLeft(ctx context.Context, s kv.Store, place string) (gone bool, err error) {
 	now := l.now()
 	return l.eraseAll(ctx, s, place, every(func(r *row) bool { return !r.member(now) }))
@@ -74,16 +88,19 @@ func (l *Logs) eraseAll(ctx context.Context, s kv.Store, place string, judge jud
 
 // eraseAt erases from the segment for hash, and also returns its last hash.
 func (l *Logs) eraseAt(ctx context.Context, s kv.Store, place string, hash uint64, judge judge) (gone bool, last uint64, err error) {
-	for range maxTries {
-		gone, last, err = l.erase(ctx, s, place, hash, judge)
+	for try := range maxTries {
+		gone, last, err = l.erase(ctx, s, place, hash, judge, try)
 		if !errors.Is(err, errAgain) {
 			return gone, last, l.failure(place, err)
+		}
+		if !kv.Pause(ctx, s, kv.Jitter(time.Millisecond<<min(try, 4))) {
+			return false, last, l.failure(place, kv.TooLate(ctx))
 		}
 	}
 	return false, last, l.failure(place, kv.ErrConflict)
 }
 
-func (l *Logs) erase(ctx context.Context, s kv.Store, place string, hash uint64, judge judge) (gone bool, last uint64, err error) {
+func (l *Logs) erase(ctx context.Context, s kv.Store, place string, hash uint64, judge judge, try int) (gone bool, last uint64, err error) {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
 		return false, 0, err
@@ -117,13 +134,18 @@ func (l *Logs) erase(ctx context.Context, s kv.Store, place string, hash uint64,
 	if err != nil {
 		return false, last, err
 	}
-	rows, there := without(g, is)
+	rows, erased, there := without(g, is)
 	if !there && len(rows) > 0 {
 		return false, last, nil
 	}
+	if try >= maxFolds && (h.stored || g.size > l.Limits.Merge) {
+		// Appends of others were faster each time. A seal stops them.
+		_, err := l.rollAlone(ctx, s, place, erased, p.name)
+		return false, last, cmp.Or(err, errAgain)
+	}
 	rows = l.fold(rows, nil)
 	err = l.foldInPlace(ctx, s, h, &get[0], rows)
-	if unsettled(err) {
+	if retryable(err) || err == nil && l.ends(h, rows) && !l.drops(h, &get[0], rows) {
 		return false, last, errAgain
 	}
 	return l.ends(h, rows), last, err
@@ -142,11 +164,21 @@ func eraseRetired(ctx context.Context, s kv.Store, first []kv.Op) error {
 	return err
 }
 
-func without(g *segment, is func(*row) bool) (rows []row, there bool) {
+// without returns the rows of g but for those that is accepts. gone says that these were removed
+// long ago, so that a fold drops them.
+func without(g *segment, is func(*row) bool) (rows []row, gone certain, there bool) {
 	for i := range g.rows {
 		there = there || is(&g.rows[i])
 	}
-	return slices.DeleteFunc(g.settled(), func(r row) bool { return is(&r) }), there
+	gone = make(certain)
+	rows = slices.DeleteFunc(g.newest(), func(r row) bool {
+		if is(&r) {
+			gone[r.Entry] = Entry{ID: r.ID, Rev: r.Rev, At: 1}
+			return true
+		}
+		return false
+	})
+	return rows, gone, there
 }
 
 func (l *Logs) vanishes(h *head, rows []row) bool {
@@ -156,6 +188,11 @@ func (l *Logs) vanishes(h *head, rows []row) bool {
 		}
 	}
 	return l.ends(h, nil)
+}
+
+// drops reports whether a fold of the segment read by get to rows drops it.
+func (l *Logs) drops(h *head, get *kv.Op, rows []row) bool {
+	return l.ends(h, rows) && len(get.Result.Value) <= l.Limits.Merge
 }
 
 // ends reports whether a list folded to rows takes no key.

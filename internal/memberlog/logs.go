@@ -35,6 +35,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/ringtree/ringtree/internal/kept"
 	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -196,7 +197,7 @@ func (l *Logs) putHead(ctx context.Context, s kv.Store, place string, h *head) e
 
 func unclear(err error) bool { return errors.Is(err, kv.ErrUnclear) }
 
-func unsettled(err error) bool { return kv.Raced(err) || unclear(err) }
+func retryable(err error) bool { return kv.Raced(err) || unclear(err) }
 
 // The segment may be shared.
 func (l *Logs) decodeSegment(op *kv.Op) (*segment, error) {
@@ -207,13 +208,13 @@ func (l *Logs) decodeSegment(op *kv.Op) (*segment, error) {
 	return &g, wire.Corrupt(op.Key, err)
 }
 
-// Shared segments are settled, so nobody changes them.
+// Shared segments hold only their newest rows, so nobody changes them.
 func decodeKept(value []byte) (any, int, error) {
 	g, err := parseSegment(value)
 	if err != nil {
 		return nil, 0, err
 	}
-	g.settled()
+	g.newest()
 	return &g, len(value) + cap(g.rows)*int(unsafe.Sizeof(row{})), nil
 }
 
@@ -228,45 +229,16 @@ func isGone(op *kv.Op) bool {
 func absent(op *kv.Op) bool { return errors.Is(op.Result.Err, kv.ErrNotFound) }
 
 // heads caches heads. An outdated head costs trips, never an entry.
-type heads struct {
-	mu         sync.Mutex
-	young, old map[string]*head
-	weight     int // segments in the young heads
-}
-
-const maxWeight = 1 << 13
+type heads struct{ recent kept.Recent[string, *head] }
 
 func (c *heads) get(place string) *head {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if h := c.young[place]; h != nil {
-		return h
-	}
-	h := c.old[place]
-	if h != nil {
-		c.keep(place, h)
-	}
+	h, _ := c.recent.Get(place)
 	return h
 }
 
 func (c *heads) put(place string, h *head) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.keep(place, h)
-}
-
-func (c *heads) drop(place string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.young, place)
-	delete(c.old, place)
-}
-
-func (c *heads) keep(place string, h *head) {
-	if c.young == nil || c.weight >= maxWeight {
-		c.young, c.old, c.weight = make(map[string]*head), c.young, 0
-	}
 	// place may be part of a record's text, which must not be kept alive
-	c.young[strings.Clone(place)] = h
-	c.weight += len(h.parts)
+	c.recent.Put(strings.Clone(place), h, len(h.parts))
 }
+
+func (c *heads) drop(place string) { c.recent.Drop(place) }

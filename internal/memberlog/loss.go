@@ -85,7 +85,7 @@ func (l *Logs) remake(ctx context.Context, s kv.Store, place string, missing boo
 			return err
 		}
 	}
-	if err := l.putHead(ctx, s, place, next); err != nil && !unsettled(err) {
+	if err := l.putHead(ctx, s, place, next); err != nil && !retryable(err) {
 		return err
 	}
 	l.heads.drop(place)
@@ -127,7 +127,7 @@ func (l *Logs) heal(ctx context.Context, s kv.Store, place string, n name) error
 	}
 	next := h.with(at, 1, []part{p})
 	next.lost = lossUndated
-	if err := l.putHead(ctx, s, place, next); err != nil && !unsettled(err) {
+	if err := l.putHead(ctx, s, place, next); err != nil && !retryable(err) {
 		return err
 	}
 	l.heads.drop(place)

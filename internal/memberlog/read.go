@@ -117,7 +117,7 @@ func (l *Logs) check(ctx context.Context, s kv.Store, place string, h *head, cho
 		if g.sealed {
 			doubtful = append(doubtful, i)
 		}
-		all[i].rows = g.settled()
+		all[i].rows = g.newest()
 		l.notice(place, h, at, g, all[i].rows)
 	}
 	if len(doubtful) == 0 {
@@ -192,7 +192,7 @@ func (l *Logs) After(ctx context.Context, s kv.Store, place string, from *Positi
 		}
 		last := all[len(all)-1]
 		for _, f := range all {
-			w.take(l.now(), between(f.rows, first, ^uint64(0)), func(p Position) bool { return from == nil || p.Compare(*from) > 0 })
+			w.add(l.now(), between(f.rows, first, ^uint64(0)), func(p Position) bool { return from == nil || p.Compare(*from) > 0 })
 		}
 		if last.index == len(h.parts)-1 {
 			w.Ends = true
@@ -216,7 +216,7 @@ func (l *Logs) Before(ctx context.Context, s kv.Store, place string, to Position
 		}
 		var more Window
 		for _, f := range slices.Backward(all) {
-			more.take(l.now(), between(f.rows, 0, last), func(p Position) bool { return p.Compare(to) < 0 })
+			more.add(l.now(), between(f.rows, 0, last), func(p Position) bool { return p.Compare(to) < 0 })
 		}
 		w.Members = append(more.Members, w.Members...)
 		first := all[len(all)-1]
@@ -227,8 +227,8 @@ func (l *Logs) Before(ctx context.Context, s kv.Store, place string, to Position
 	}
 }
 
-// take adds the members that suits accepts, without a copy if possible.
-func (w *Window) take(now int64, rows []row, suits func(Position) bool) {
+// add adds the members that suits accepts, without a copy if possible.
+func (w *Window) add(now int64, rows []row, suits func(Position) bool) {
 	first, end := 0, 0 // the adjacent members
 	for i := range rows {
 		if r := &rows[i]; !r.member(now) || !suits(r.Position()) {

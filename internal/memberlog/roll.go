@@ -3,6 +3,7 @@ package memberlog
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -23,6 +24,17 @@ func (l *Logs) rollWith(ctx context.Context, s kv.Store, place string, sure cert
 		}
 	}
 	return kv.ErrConflict
+}
+
+// rollAlone is rollWith, unless this process is already replacing n: then it pauses briefly.
+func (l *Logs) rollAlone(ctx context.Context, s kv.Store, place string, sure certain, n name) (busy bool, err error) {
+	key := l.key(place, n)
+	if _, busy := l.replacing.LoadOrStore(key, true); busy {
+		kv.Pause(ctx, s, time.Millisecond)
+		return true, nil
+	}
+	defer l.replacing.Delete(key)
+	return false, l.rollWith(ctx, s, place, sure, n)
 }
 
 // The steps of a roll are named in docs/internals/lists.md.
@@ -82,7 +94,7 @@ func (r *roll) announce() error {
 		return nil
 	}
 	err := r.putHead(r.ctx, r.s, r.place, mine)
-	if err == nil || unsettled(err) {
+	if err == nil || retryable(err) {
 		return errAgain
 	}
 	return err
@@ -130,7 +142,7 @@ func (r *roll) read() error {
 		case !g.sealed:
 			return r.sealFull(&ops[i], g)
 		}
-		r.rows = append(r.rows, r.fold(g.settled(), r.sure)...)
+		r.rows = append(r.rows, r.fold(g.newest(), r.sure)...)
 	}
 	return nil
 }
@@ -143,9 +155,9 @@ func (r *roll) missing(n name) error {
 }
 
 func (r *roll) sealFull(op *kv.Op, g *segment) error {
-	value := append(encodeSegment(r.fold(g.settled(), r.sure)), seal...)
+	value := append(encodeSegment(r.fold(g.newest(), r.sure)), seal...)
 	_, err := kv.One(r.ctx, r.s, kv.OpSwap(op.Key, op.Result.Version, value))
-	if err == nil || unsettled(err) {
+	if err == nil || retryable(err) {
 		return errAgain
 	}
 	return err
@@ -223,7 +235,7 @@ func (r *roll) publish() error {
 			r.rememberHead(r.place, next)
 			return nil
 		}
-		if !unsettled(err) {
+		if !retryable(err) {
 			if !inFlight {
 				r.discard()
 			}

@@ -213,7 +213,7 @@ func readable(value []byte) []row {
 	if len(g.rows) == 0 {
 		return nil
 	}
-	return g.settled()
+	return g.newest()
 }
 
 func isID(text string) bool {
@@ -272,8 +272,8 @@ func (p *parser) number() (n uint64, ok bool) {
 	return 0, false
 }
 
-// settled returns the counting row of each member, sorted, and removes all others.
-func (g *segment) settled() []row {
+// newest returns the counting row of each member, sorted, and removes all others.
+func (g *segment) newest() []row {
 	if g.folded == len(g.rows) {
 		return g.rows
 	}

@@ -138,7 +138,7 @@ func (l *Logs) tendOn(ctx context.Context, s kv.Store, place string, n name) err
 			return nil
 		}
 		err = l.foldInPlace(ctx, s, u.head, &u.get, l.fold(u.rows, sure))
-		if !unsettled(err) {
+		if !retryable(err) {
 			return err
 		}
 	}
@@ -168,17 +168,16 @@ func (l *Logs) look(ctx context.Context, s kv.Store, place string, n name) (u up
 	if u.segment, err = l.decodeSegment(&u.get); err != nil {
 		return u, err
 	}
-	u.rows = u.segment.settled()
+	u.rows = u.segment.newest()
 	u.do = l.upkeep(u.head, u.at, u.segment, u.rows)
 	l.reportOverdue(place)
 	return u, nil
 }
 
-// foldInPlace replaces the segment read by get by rows, or removes it if the list ends, unless it
-// has changed.
+// foldInPlace replaces the segment read by get by rows, or drops it, unless it has changed.
 func (l *Logs) foldInPlace(ctx context.Context, s kv.Store, h *head, get *kv.Op, rows []row) error {
 	op := kv.OpSwap(get.Key, get.Result.Version, encodeSegment(rows))
-	if l.ends(h, rows) {
+	if l.drops(h, get, rows) {
 		op = kv.OpDrop(get.Key, get.Result.Version)
 	}
 	_, err := kv.One(ctx, s, op)

@@ -144,7 +144,7 @@ func (w *walk) stretch(at int, op *kv.Op) (st Stretch, gone bool) {
 	if st.Missed = wire.Corrupt(op.Key, err); err != nil {
 		rows = readable(op.Result.Value)
 	} else {
-		rows = g.settled()
+		rows = g.newest()
 		w.notice(w.place, w.head, at, &g, rows)
 	}
 	now := w.now()

@@ -198,13 +198,11 @@ func (w *write) follow(n name) error {
 }
 
 func (w *write) replace(n name) error {
-	key := w.key(w.place, n)
-	if _, busy := w.replacing.LoadOrStore(key, true); busy {
-		kv.Pause(w.ctx, w.s, time.Millisecond)
+	busy, err := w.rollAlone(w.ctx, w.s, w.place, nil, n)
+	if busy {
 		return errAgain
 	}
-	defer w.replacing.Delete(key)
-	return w.again(w.roll(w.ctx, w.s, w.place, n))
+	return w.again(err)
 }
 
 // begin handles a failed append: n is full, or absent: not begun, replaced, or lost.

@@ -51,11 +51,17 @@ type Index interface {
 	// some. recs have only ids, revs, expiries, places and marks.
 	Check(ctx context.Context, s kv.Store, recs []*Seen) (wrong [][]string, err error)
 
-	// Forget removes the remaining traces of the record id, deleted at rev, from places, after
-	// Repair. If fence is not nil, the record is purged, and data goes, too, that would stay until
-	// it is overwritten or expires. fence makes changes of the earlier record fail, and returns an
-	// error if it was created again: data read before fence belongs to no later record.
-	Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string, fence func() error) error
+	// Purge removes the remaining traces of the record, after Repair, even those that would be
+	// overwritten or expire. fence makes changes of the earlier record fail, and returns an error if
+	// it was created again: data read before fence belongs to no later record.
+	Purge(ctx context.Context, s kv.Store, gone Gone, fence func() error) error
+}
+
+// Gone is a deleted record.
+type Gone struct {
+	ID     string
+	Rev    uint64
+	Places []string // which it left
 }
 
 // Move is the effect of one change of a record on one index.
@@ -151,6 +157,10 @@ type Listing interface {
 
 	// Each calls f with the ids of the records at place, until f fails. Some may have left it.
 	Each(ctx context.Context, s kv.Store, place string, f func(id string) error) error
+
+	// Erase removes the last entries of all, an hour after their deletion. It returns an error or
+	// nil for each.
+	Erase(ctx context.Context, s kv.Store, all []Gone) []error
 
 	// Vacate removes the traces of records that left place, after calling f with their ids, in
 	// batches.

@@ -18,7 +18,7 @@ var (
 	indexes  = []string{"index", "timeline", "ranking", "ranking/collation"}
 	backends = []string{"kvmodel/memkv", "kvmodel/boltkv", "kvmodel/memcachekv", "kvmodel/rediskv", "kvmodel/nearkv"}
 	onServer = []string{"kvmodel/kv", "kvmodel/nearkv", "internal/storeurl", "internal/boot", "internal/contact"}
-	shared   = []string{"internal/plug", "internal/memberlog", "internal/envelope", "internal/numbering", "internal/wire", "internal/frame", "internal/ahead", "internal/times", "internal/tally", "internal/work"}
+	shared   = []string{"internal/plug", "internal/memberlog", "internal/envelope", "internal/numbering", "internal/wire", "internal/frame", "internal/ahead", "internal/times", "internal/tally", "internal/work", "internal/lease", "internal/kept"}
 	records  = slices.Concat([]string{"kvmodel", "kvmodel/kv", "kvmodel/codec"}, shared)
 	grants   = map[string]grant{
 		"example-app": {
@@ -53,7 +53,7 @@ var (
 		"kvmodel/kvtest":     {[]string{"kvmodel/kv", "kvmodel/kvfault", "kvmodel/memkv", "kvmodel/nearkv", "internal/optest"}, []string{"github.com/google/go-cmp"}},
 
 		"internal/plug":      {[]string{"internal/envelope", "internal/times", "internal/wire", "kvmodel/kv"}, nil},
-		"internal/memberlog": {[]string{"internal/plug", "internal/wire", "internal/frame", "internal/times", "kvmodel/kv", "kvmodel/codec"}, nil},
+		"internal/memberlog": {[]string{"internal/plug", "internal/kept", "internal/wire", "internal/frame", "internal/times", "kvmodel/kv", "kvmodel/codec"}, nil},
 		"internal/envelope":  {[]string{"internal/wire", "internal/frame", "kvmodel/kv", "kvmodel/codec"}, nil},
 		"internal/wire":      {[]string{"kvmodel/codec"}, nil},
 		"internal/frame":     {[]string{"internal/wire", "kvmodel/codec"}, nil},
@@ -68,6 +68,7 @@ var (
 		"internal/durable":   {nil, nil},
 		"internal/numbering": {[]string{"kvmodel/kv", "kvmodel/codec"}, nil},
 		"internal/tally":     {[]string{"internal/times", "internal/wire", "internal/work", "kvmodel/kv"}, nil},
+		"internal/lease":     {[]string{"kvmodel/kv"}, nil},
 		"internal/work":      {[]string{"kvmodel/kv", "kvmodel/codec"}, nil},
 		"internal/optest":    {[]string{"kvmodel/kv"}, nil},
 		"internal/proof":     {[]string{"kvmodel/kv", "kvmodel/kvtest", "internal/optest"}, []string{"github.com/chromedp"}},

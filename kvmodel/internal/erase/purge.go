@@ -2,9 +2,11 @@
 package erase
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -95,7 +97,7 @@ func (p *purge) run() error {
 		return err
 	}
 	for _, index := range p.Indexes() {
-		err := index.Forget(p.ctx, p.s, p.id, p.rev, core.PlacesOf(places, index.Name()), p.fence)
+		err := index.Purge(p.ctx, p.s, plug.Gone{ID: p.id, Rev: p.rev, Places: core.PlacesOf(places, index.Name())}, p.fence)
 		if err != nil {
 			return err
 		}
@@ -186,7 +188,10 @@ func (p *purge) dropTombstone() error {
 // ForgetDue cleans the tombstones that are due. Failures are retried.
 func ForgetDue(ctx context.Context, m *core.Model) error {
 	due := m.Deletions.Due(m.Db.Now().Add(-times.Forget))
-	errs := kv.Each(ctx, m.Db.Store, due, func(s kv.Store, _ int, d core.Deletion) error { return forget(ctx, m, s, d.ID) })
+	if len(due) == 0 {
+		return nil
+	}
+	errs := forget(ctx, m, kv.Texts(due, func(d core.Deletion) string { return d.ID }))
 	for i, err := range errs {
 		if err != nil {
 			m.Deletions.Note(due[i].ID, m.Db.Now())
@@ -195,31 +200,61 @@ func ForgetDue(ctx context.Context, m *core.Model) error {
 	return work.FirstError(errs...)
 }
 
-func forget(ctx context.Context, m *core.Model, s kv.Store, id string) error {
-	rec, err := m.SeeOne(ctx, s, id)
-	if err != nil || rec.Envelope == nil || !rec.Envelope.Deleted {
-		return err
+// forget removes the last entries of deleted records, of all records in one list together, and then
+// the places from their tombstones. It returns an error or nil for each record.
+func forget(ctx context.Context, m *core.Model, ids []string) []error {
+	errs := make([]error, len(ids))
+	recs, err := m.See(ctx, m.Db.Store, ids)
+	if recs == nil {
+		for i := range errs {
+			errs[i] = err
+		}
+		return errs
 	}
-	env := *rec.Envelope
-	env.Lost = nil
-	var works []func(kv.Store) error
-	if m.Forgets {
-		works = append(works, func(s kv.Store) error { return m.DropHistory(ctx, s, id) })
-	}
-	for _, t := range core.Lost(rec) {
-		index := m.Index(t.Index)
-		if index == nil { // a process with this index may have something to clean there
-			env.Lost = append(env.Lost, t)
+	gone, holders := make(map[string][]plug.Gone), make(map[string][]int) // by index
+	for i, rec := range recs {
+		errs[i] = rec.Err
+		if rec.Envelope == nil || !rec.Envelope.Deleted {
 			continue
 		}
-		works = append(works, func(s kv.Store) error { return index.Forget(ctx, s, id, rec.Rev, t.Places, nil) })
+		for _, t := range core.Lost(rec) {
+			gone[t.Index] = append(gone[t.Index], plug.Gone{ID: rec.ID, Rev: rec.Rev, Places: t.Places})
+			holders[t.Index] = append(holders[t.Index], i)
+		}
 	}
-	if err := work.FirstError(kv.Together(ctx, s, works...)...); err != nil || len(env.Lost) == len(rec.Envelope.Lost) {
-		return m.Failure(id, err)
+	kv.Each(ctx, m.Db.Store, slices.Sorted(maps.Keys(gone)), func(s kv.Store, _ int, name string) error {
+		index, ok := m.Index(name).(plug.Listing)
+		if !ok {
+			return nil
+		}
+		for k, err := range index.Erase(ctx, s, gone[name]) {
+			i := holders[name][k]
+			errs[i] = cmp.Or(errs[i], err)
+		}
+		return nil
+	})
+	return kv.Each(ctx, m.Db.Store, recs, func(s kv.Store, i int, rec *plug.Seen) error {
+		if err := errs[i]; err != nil || rec.Envelope == nil || !rec.Envelope.Deleted {
+			return m.Failure(rec.ID, err)
+		}
+		return m.Failure(rec.ID, dropPlaces(ctx, m, s, rec))
+	})
+}
+
+func dropPlaces(ctx context.Context, m *core.Model, s kv.Store, rec *plug.Seen) error {
+	if m.Forgets {
+		if err := m.DropHistory(ctx, s, rec.ID); err != nil {
+			return err
+		}
 	}
-	_, err = kv.One(ctx, s, m.Store(rec, &env))
+	env := *rec.Envelope
+	// a process with an unknown index may have something to clean there
+	if !env.DropLost(func(name, _ string) bool { return m.Index(name) != nil }) {
+		return nil
+	}
+	_, err := kv.One(ctx, s, m.Store(rec, &env))
 	if kv.Raced(err) {
 		return nil // created again, or another process was first
 	}
-	return m.Failure(id, err)
+	return err
 }

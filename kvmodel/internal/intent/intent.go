@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/lease"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
@@ -327,12 +328,11 @@ func Decode(text string) (began time.Time, args []byte, err error) {
 	return began, r.Rest, r.Err
 }
 
-// turn is the right to carry out intents of one name with the same turn. Between processes it is an
-// item that expires after times.Turn, so a longer call may overlap with another.
+// turn is the right to carry out intents of one name with the same turn. Between processes it is a
+// lease that is not renewed, so a call longer than times.Turn may overlap with another.
 type turn struct {
 	db    *core.DB
-	key   string // empty: no turns
-	token []byte // of this holder
+	lease *lease.Lease // nil: no turns
 	mine  bool
 	leave func() // within this process
 }
@@ -347,27 +347,16 @@ func (i *Intent) turn(ctx context.Context, c Call) (*turn, error) {
 	sum := sha256.Sum256([]byte(*c.Turn))
 	key := turnClass.Key(i.name, hex.EncodeToString(sum[:16]))
 	leave, err := i.db.Handling.Take(ctx, key)
-	return &turn{i.db, key, kv.RandomBytes(16), false, leave}, err
+	return &turn{i.db, &lease.Lease{Key: key, Token: kv.RandomBytes(16), TTL: times.Turn, Now: i.db.Now}, false, leave}, err
 }
 
-func (t *turn) try(ctx context.Context, s kv.Store) error {
+func (t *turn) try(ctx context.Context, s kv.Store) (err error) {
 	if t.mine {
 		return nil
 	}
-	_, err := kv.One(ctx, s, kv.OpAdd(t.key, t.token).For(times.Turn))
-	switch {
-	case errors.Is(err, kv.ErrUnclear):
-		return nil
-	case !errors.Is(err, kv.ErrExists):
-		t.mine = err == nil
-		return err
-	}
-	// The answer to an earlier try may have been lost.
-	at, err := kv.One(ctx, s, kv.OpGet(t.key))
-	if errors.Is(err, kv.ErrNotFound) {
+	if t.mine, err = t.lease.Take(ctx, s); errors.Is(err, kv.ErrUnclear) {
 		return nil
 	}
-	t.mine = err == nil && string(at.Value) == string(t.token)
 	return err
 }
 
@@ -387,22 +376,11 @@ const turnPause = 200 * time.Millisecond
 
 // end releases the turn, to other processes first.
 func (t *turn) end(ctx context.Context) {
-	if t.key == "" {
+	if t.lease == nil {
 		return
 	}
 	t.db.Later(ctx, func(ctx context.Context) error {
 		defer t.leave()
-		return t.give(ctx)
+		return t.lease.Return(ctx, t.db.Store)
 	})
-}
-
-func (t *turn) give(ctx context.Context) error {
-	at, err := kv.One(ctx, t.db.Store, kv.OpGet(t.key))
-	if err == nil && string(at.Value) == string(t.token) {
-		_, err = kv.One(ctx, t.db.Store, kv.OpDrop(t.key, at.Version))
-	}
-	if kv.Raced(err) {
-		return nil
-	}
-	return err
 }

@@ -187,7 +187,7 @@ func (t *Tree) readEdge(ctx context.Context, s kv.Store) error {
 	}
 	read := edge{epoch: body.number(), highest: body.Text("edge"), lowest: body.Text("edge"), noted: t.knownEdge().noted}
 	read.copy = &meta{order: order{code: Code(body.Byte())}, epoch: read.epoch}
-	body.take(read.copy.salt[:])
+	body.copyTo(read.copy.salt[:])
 	read.copy.limit, read.copy.lost = int(body.number()), body.number() > 0
 	if body.end("edge") == nil && t.isName(read.highest) && t.isName(read.lowest) {
 		t.keepEdge(read)
@@ -367,7 +367,7 @@ func decodeMeta(r kv.Result) (*meta, error) {
 	}
 	m := &meta{version: r.Version}
 	m.code = Code(body.Byte())
-	body.take(m.salt[:])
+	body.copyTo(m.salt[:])
 	m.limit = int(body.number())
 	m.epoch, m.phase, m.other = body.number(), phase(body.Byte()), body.number()
 	if len(body.Rest) > 0 {
@@ -423,7 +423,7 @@ type reader struct{ wire.Reader }
 
 func readerOf(b []byte) reader { return reader{wire.Reader{Rest: b}} }
 
-func (r *reader) take(dst []byte) {
+func (r *reader) copyTo(dst []byte) {
 	if len(dst) > len(r.Rest) {
 		r.Fail("end")
 		return
@@ -433,7 +433,7 @@ func (r *reader) take(dst []byte) {
 
 func (r *reader) uint48() uint64 {
 	var b [8]byte
-	r.take(b[2:])
+	r.copyTo(b[2:])
 	return binary.BigEndian.Uint64(b[:])
 }
 

@@ -123,7 +123,7 @@ func decodePosition(b []byte) (p point, back bool, err error) {
 	back = flags&backFlag != 0
 	p.side = int8(r.Byte()) - 1
 	p.score = FromUint(r.Uint64())
-	r.take(p.hash[:])
+	r.copyTo(p.hash[:])
 	if flags&wordFlag != 0 {
 		p.score.word, r.Rest = string(r.Rest), nil
 	}

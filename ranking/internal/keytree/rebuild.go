@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/frame"
+	"github.com/ringtree/ringtree/internal/lease"
 	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -40,29 +41,29 @@ func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string, lost uint6
 	case m.lost && m.epoch != lost:
 		return t.errLost("a part")
 	}
-	l := &lease{tree: t, s: s}
-	if err := l.acquire(ctx); err != nil {
+	b, err := t.lease(ctx, s)
+	if err != nil {
 		return err
 	}
 	if m.lost {
-		err = t.fill(ctx, l, m, ids)
+		err = t.fill(ctx, b, m, ids)
 	} else {
-		err = t.copyEpoch(ctx, l, ids)
+		err = t.copyEpoch(ctx, b, ids)
 	}
 	if err != nil && !errors.As(err, new(*lossError)) {
 		return err
 	}
-	return cmp.Or(err, l.release(ctx))
+	return cmp.Or(err, b.Return(ctx, s))
 }
 
 // fill enters ids, and the members that writers put into the epochs before until they knew of the
 // loss.
-func (t *Tree) fill(ctx context.Context, l *lease, m *meta, ids []string) error {
-	if err := l.wait(ctx, graceTime); err != nil {
+func (t *Tree) fill(ctx context.Context, b *building, m *meta, ids []string) error {
+	if err := b.wait(ctx, graceTime); err != nil {
 		return err
 	}
 	p := t.nodes(m, m.epoch)
-	if err := t.enter(ctx, l, p, ids); err != nil {
+	if err := t.enter(ctx, b, p, ids); err != nil {
 		return err
 	}
 	entered := make(map[string]bool, len(ids))
@@ -71,58 +72,58 @@ func (t *Tree) fill(ctx context.Context, l *lease, m *meta, ids []string) error 
 	}
 	last := func(entries []entry) error {
 		others := slices.DeleteFunc(uniq(idsOf(entries)), func(id string) bool { return entered[id] })
-		return t.enter(ctx, l, p, others)
+		return t.enter(ctx, b, p, others)
 	}
 	for _, old := range m.old {
-		if err := t.nodes(m, old).deleteAll(ctx, l, []string{""}, last); err != nil {
+		if err := t.nodes(m, old).deleteAll(ctx, b, []string{""}, last); err != nil {
 			return err
 		}
 	}
-	m, err := t.step(ctx, l.s, m, meta{epoch: m.epoch})
+	m, err := t.step(ctx, b.s, m, meta{epoch: m.epoch})
 	if err != nil {
 		return err
 	}
-	return t.putEdge(ctx, l.s, edge{}, m)
+	return t.putEdge(ctx, b.s, edge{}, m)
 }
 
-func (t *Tree) copyEpoch(ctx context.Context, l *lease, ids []string) error {
-	m, err := t.beginCopy(ctx, l.s)
+func (t *Tree) copyEpoch(ctx context.Context, b *building, ids []string) error {
+	m, err := t.beginCopy(ctx, b.s)
 	if err != nil {
 		return err
 	}
-	if err := l.wait(ctx, graceTime); err != nil {
+	if err := b.wait(ctx, graceTime); err != nil {
 		return err
 	}
-	if err := t.copyAll(ctx, l, t.nodes(m, m.epoch), t.nodes(m, m.other)); err != nil {
+	if err := t.copyAll(ctx, b, t.nodes(m, m.epoch), t.nodes(m, m.other)); err != nil {
 		return err
 	}
-	if err := t.enter(ctx, l, t.nodes(m, m.other), ids); err != nil {
+	if err := t.enter(ctx, b, t.nodes(m, m.other), ids); err != nil {
 		return err
 	}
-	if m, err = t.step(ctx, l.s, m, meta{epoch: m.other, phase: drained, other: m.epoch}); err != nil {
+	if m, err = t.step(ctx, b.s, m, meta{epoch: m.other, phase: drained, other: m.epoch}); err != nil {
 		return err
 	}
-	return t.endRebuild(ctx, l, m)
+	return t.endRebuild(ctx, b, m)
 }
 
 // endRebuild deletes the old epoch. Before writers leave it, the copy of the definition has to lead
 // to the new one.
-func (t *Tree) endRebuild(ctx context.Context, l *lease, m *meta) error {
-	if err := l.wait(ctx, graceTime); err != nil {
+func (t *Tree) endRebuild(ctx context.Context, b *building, m *meta) error {
+	if err := b.wait(ctx, graceTime); err != nil {
 		return err
 	}
-	if err := t.putEdge(ctx, l.s, edge{}, m); err != nil {
+	if err := t.putEdge(ctx, b.s, edge{}, m); err != nil {
 		return err
 	}
 	old := m.other
-	m, err := t.step(ctx, l.s, m, meta{epoch: m.epoch, phase: idle})
+	m, err := t.step(ctx, b.s, m, meta{epoch: m.epoch, phase: idle})
 	if err != nil {
 		return err
 	}
-	if err := l.wait(ctx, graceTime); err != nil {
+	if err := b.wait(ctx, graceTime); err != nil {
 		return err
 	}
-	return t.nodes(m, old).deleteAll(ctx, l, []string{""}, func([]entry) error { return nil })
+	return t.nodes(m, old).deleteAll(ctx, b, []string{""}, func([]entry) error { return nil })
 }
 
 func (t *Tree) beginCopy(ctx context.Context, s kv.Store) (*meta, error) {
@@ -163,25 +164,25 @@ func (t *Tree) step(ctx context.Context, s kv.Store, m *meta, to meta) (*meta, e
 	return there, nil
 }
 
-func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) error {
+func (t *Tree) copyAll(ctx context.Context, b *building, from, to *nodes) error {
 	r := from.reading()
-	err := r.scan(ctx, l.s, copiedAtOnce, func(ids []string) error { return t.enter(ctx, l, to, ids) })
+	err := r.scan(ctx, b.s, copiedAtOnce, func(ids []string) error { return t.enter(ctx, b, to, ids) })
 	if err == nil && r.lost != nil {
 		err = r.lost
 	}
 	return err
 }
 
-func (t *Tree) enter(ctx context.Context, l *lease, p *nodes, ids []string) error {
+func (t *Tree) enter(ctx context.Context, b *building, p *nodes, ids []string) error {
 	for batch := range slices.Chunk(ids, copiedAtOnce) {
 		due := new(reports)
-		if err := p.restore(ctx, l.s, batch, due); err != nil {
+		if err := p.restore(ctx, b.s, batch, due); err != nil {
 			return err
 		}
-		if err := p.report(ctx, l.s, due); err != nil {
+		if err := p.report(ctx, b.s, due); err != nil {
 			return err
 		}
-		if err := l.renew(ctx); err != nil {
+		if err := b.Renew(ctx, b.s); err != nil {
 			return err
 		}
 	}
@@ -190,8 +191,8 @@ func (t *Tree) enter(ctx context.Context, l *lease, p *nodes, ids []string) erro
 
 // deleteAll deletes siblings, each after all nodes below it, once last was called with the entries
 // of each leaf. There may be nodes below a lost one.
-func (p *nodes) deleteAll(ctx context.Context, l *lease, names []string, last func([]entry) error) error {
-	got, err := p.get(ctx, l.s, names...)
+func (p *nodes) deleteAll(ctx context.Context, b *building, names []string, last func([]entry) error) error {
+	got, err := p.get(ctx, b.s, names...)
 	if err != nil {
 		return err
 	}
@@ -203,7 +204,7 @@ func (p *nodes) deleteAll(ctx context.Context, l *lease, names []string, last fu
 		if got[i].leaf != nil {
 			err = last(got[i].leaf.entries)
 		} else if p.splits(name) {
-			err = p.deleteAll(ctx, l, p.namesBelow([]string{name}), last)
+			err = p.deleteAll(ctx, b, p.namesBelow([]string{name}), last)
 		}
 		if err != nil {
 			return err
@@ -211,62 +212,37 @@ func (p *nodes) deleteAll(ctx context.Context, l *lease, names []string, last fu
 		if !stored(got[i]) {
 			continue
 		}
-		if _, err = kv.One(ctx, l.s, kv.OpDelete(p.key(name))); unlessAbsent(err) != nil {
+		if _, err = kv.One(ctx, b.s, kv.OpDelete(p.key(name))); unlessAbsent(err) != nil {
 			return err
 		}
 	}
-	return l.renew(ctx)
+	return b.Renew(ctx, b.s)
 }
 
-type lease struct {
-	tree  *Tree
-	s     kv.Store
-	mine  []byte
-	since time.Time
+// building is a rebuild that holds the lease.
+type building struct {
+	*lease.Lease
+	tree *Tree
+	s    kv.Store
 }
 
-func (l *lease) acquire(ctx context.Context) error {
-	l.mine = frame.Whole(append([]byte(magic), append([]byte{leaseKind}, kv.RandomBytes(16)...)...))
-	l.since = l.tree.Now()
-	_, err := kv.One(ctx, l.s, kv.OpAdd(l.tree.leaseKey(), l.mine).For(times.Lease))
-	if errors.Is(err, kv.ErrExists) {
-		return fmt.Errorf("%w: another process is rebuilding the ranking %s", kv.ErrConflict, l.tree.name)
+// lease returns ErrConflict if another process has the lease.
+func (t *Tree) lease(ctx context.Context, s kv.Store) (*building, error) {
+	token := frame.Whole(append([]byte(magic), append([]byte{leaseKind}, kv.RandomBytes(16)...)...))
+	l := &lease.Lease{Key: t.leaseKey(), Token: token, TTL: times.Lease, Now: t.Now}
+	mine, err := l.Take(ctx, s)
+	if err == nil && !mine {
+		err = fmt.Errorf("%w: another process is rebuilding the ranking %s", kv.ErrConflict, t.name)
 	}
-	return err
+	return &building{l, t, s}, err
 }
 
-// ErrConflict: the lease has expired.
-func (l *lease) renew(ctx context.Context) error {
-	if l.tree.Now().Sub(l.since) < times.Lease/4 {
-		return nil
-	}
-	l.since = l.tree.Now()
-	r, err := kv.One(ctx, l.s, kv.OpGet(l.tree.leaseKey()))
-	if err != nil || string(r.Value) != string(l.mine) {
-		return errors.Join(err, fmt.Errorf("%w: the lease of the rebuild has ended", kv.ErrConflict))
-	}
-	_, err = kv.One(ctx, l.s, kv.OpSwap(l.tree.leaseKey(), r.Version, l.mine).For(times.Lease))
-	return err
-}
-
-func (l *lease) release(ctx context.Context) error {
-	r, err := kv.One(ctx, l.s, kv.OpGet(l.tree.leaseKey()))
-	if err != nil || string(r.Value) != string(l.mine) {
-		return nil
-	}
-	_, err = kv.One(ctx, l.s, kv.OpDrop(l.tree.leaseKey(), r.Version))
-	if kv.Raced(err) {
-		return nil
-	}
-	return err
-}
-
-func (l *lease) wait(ctx context.Context, d time.Duration) error {
-	for end := l.tree.Now().Add(d); l.tree.Now().Before(end); {
-		if err := sleep(ctx, l.s, min(d, times.Lease/8)); err != nil {
+func (b *building) wait(ctx context.Context, d time.Duration) error {
+	for end := b.tree.Now().Add(d); b.tree.Now().Before(end); {
+		if err := sleep(ctx, b.s, min(d, times.Lease/8)); err != nil {
 			return err
 		}
-		if err := l.renew(ctx); err != nil {
+		if err := b.Renew(ctx, b.s); err != nil {
 			return err
 		}
 	}
