@@ -72,8 +72,11 @@ func (c *client) step(ctx context.Context) error {
 			return err
 		}
 		newest, err := c.l.Works.NewestByAuthor.Of(c.name).Page(ctx, "", 1)
-		if err != nil || len(newest.Items) != 1 || newest.Items[0].ID != id {
-			return fmt.Errorf("%s is not the newest of %s: %v, %w", id, c.name, newest.Items, err)
+		if err != nil {
+			return err
+		}
+		if len(newest.Items) != 1 || newest.Items[0].ID != id {
+			return fmt.Errorf("%s is not the newest of %s", id, c.name)
 		}
 	} else if _, err := c.l.Works.Update(ctx, id, func(v *whole.Work) error {
 		v.Slug, v.Tags, v.Shelf, v.Title, v.Price, v.Grade, v.Taken = w.Slug, w.Tags, w.Shelf, w.Title, w.Price, w.Grade, w.Taken
@@ -96,8 +99,11 @@ func (c *client) look(ctx context.Context, w *whole.Work, want bool, now ...*who
 	shared := func(same func(v *whole.Work) bool) bool { return slices.ContainsFunc(now, same) }
 	var errs []error
 	is := func(place string, got bool, err error) {
-		if err != nil || got != want {
-			errs = append(errs, fmt.Errorf("%s of %s: %v, %w; want %v", place, w.ID, got, err, want))
+		if err == nil && got != want {
+			err = fmt.Errorf("%s: %v, want %v", w.ID, got, want)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", place, err))
 		}
 	}
 	holder, err := c.l.Works.BySlug.Find(ctx, w.Slug)
@@ -171,8 +177,11 @@ func (c *client) like(ctx context.Context, id string) error {
 		return err
 	}
 	in, err := c.l.Likes.ByWork.Of(id).Contains(ctx, like)
-	if err != nil || in != likes || (after.Likes == 1) != likes || after.Views != views || views <= before.Views {
-		return fmt.Errorf("%s has %d likes and %d views, is in the list: %v, %w; want a like: %v, and %d views", id, after.Likes, after.Views, in, err, likes, views)
+	if err != nil {
+		return err
+	}
+	if in != likes || (after.Likes == 1) != likes || after.Views != views || views <= before.Views {
+		return fmt.Errorf("%s has %d likes and %d views, is in the list: %v; want a like: %v, and %d views", id, after.Likes, after.Views, in, likes, views)
 	}
 	return nil
 }
