@@ -108,7 +108,7 @@ func (l *list) page(ctx context.Context, cursor string, n int, keep func(plug.Re
 	}
 	p := &page{list: l, ctx: ctx, s: l.store, start: from, n: n, keep: keep}
 	if from.at == nil {
-		first := l.ahead.Store(ctx, l.store, ahead.Look{Listing: l.name, N: n})
+		first := l.ahead.Store(ctx, l.store, func() ahead.Look { return ahead.Look{Listing: l.name, N: n} })
 		defer first.Remember()
 		p.s = first
 	}

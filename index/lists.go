@@ -103,7 +103,7 @@ func optionsOf(opts []ListOption) (o listOptions) {
 }
 
 func newLogs(db plug.DB, o listOptions) *memberlog.Logs {
-	return &memberlog.Logs{Hot: o.hot, Store: db.Store(), Now: db.Now, Soon: db.Soon, Limits: memberlog.DefaultLimits}
+	return &memberlog.Logs{Hot: o.hot, Store: db.Store(), Now: db.Now, Soon: db.Soon, Limits: memberlog.LimitsOn(db.Store())}
 }
 
 // Spec returns the description of the lists.

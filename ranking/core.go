@@ -28,6 +28,7 @@ type core struct {
 	ahead   ahead.Memory
 
 	name, def string
+	title     string // with the model
 	base      string
 	code      keytree.Code
 	many      bool                    // one board for each value
@@ -203,13 +204,11 @@ func stateIn(by string, places []string, rev uint64) keytree.State {
 	return keytree.State{Ver: rev}
 }
 
-func (c *core) title() string { return c.host.Model() + "." + c.name }
-
 func (c *core) failure(err error) error {
 	if err == nil {
 		return nil
 	}
-	return named(c.title(), err)
+	return named(c.title, err)
 }
 
 func (c *core) eachPlace(ctx context.Context, s kv.Store, places []string, step func(kv.Store, place) error) error {
@@ -284,7 +283,7 @@ func (c *core) open(host plug.Host) {
 	if host.Ends() {
 		panic("ranking: " + host.Model() + "." + c.name + " cannot rank records that expire: delete them when they end, or rank records of a model that does not expire")
 	}
-	c.host = host
+	c.host, c.title = host, host.Model()+"."+c.name
 	c.base = c.treeName()
 	c.reports = newReporter(host.DB())
 }

@@ -134,7 +134,7 @@ func (x exact) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]st
 		has, err := x.now(by).Has(ctx, s, ids, states)
 		for k := range has {
 			if i := some[k].rec; !has[k] {
-				wrong[i] = append(wrong[i], fmt.Sprintf("%s: %s has no entry at %s", x.title(), ids[k], some[k].at))
+				wrong[i] = append(wrong[i], fmt.Sprintf("%s: %s has no entry at %s", x.title, ids[k], some[k].at))
 			}
 		}
 		return err

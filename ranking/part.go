@@ -42,8 +42,7 @@ func (p part) reader() *reader { return p.readerOf(p.tree(p.by, p.when()).Tree) 
 
 func (p part) readerOf(tree *keytree.Tree) *reader {
 	return &reader{
-		tree: tree, db: p.host.DB(), name: p.title(), listing: p.listing(),
-		between: p.between, down: !p.up, ranks: p.ranks, ahead: &p.ahead,
+		tree: tree, db: p.host.DB(), name: p.title, between: p.between, down: !p.up, ranks: p.ranks, ahead: &p.ahead,
 	}
 }
 
@@ -60,7 +59,7 @@ func (p part) open(ctx context.Context, verb string) (context.Context, *reader, 
 }
 
 func (p part) listing() string {
-	name := p.title()
+	name := p.title
 	if p.many {
 		name += ":" + p.by
 	}
@@ -173,6 +172,7 @@ func (p part) members(ctx context.Context, verb, cursor string, n int, w keytree
 		return l, "", "", err
 	}
 	defer r.close()
+	r.listing = p.listing
 	return r.page(ctx, cursor, n, w)
 }
 
@@ -201,6 +201,7 @@ func (p part) from(ctx context.Context, rank, n int) (found keytree.Part, err er
 	if err := plug.CheckPage(r.name, n); err != nil || r.tree == nil {
 		return found, err
 	}
+	r.listing = p.listing
 	s, done := r.prefetch(ctx, r.db.Store(), rank-1, n)
 	defer done()
 	found, err = r.tree.At(ctx, s, rank-1, n, r.down, r.ranks, p.want(nil))
@@ -232,6 +233,7 @@ func (p part) numbered(ctx context.Context, page, n int) (found keytree.Part, to
 	if err := plug.CheckNumber(r.name, page, n); err != nil || r.tree == nil {
 		return found, 0, err
 	}
+	r.listing = p.listing
 	errs := kv.Together(ctx, r.db.Store(),
 		func(s kv.Store) (err error) {
 			s, done := r.prefetch(ctx, s, (page-1)*n, n)
@@ -271,7 +273,7 @@ type reader struct {
 	tree    *keytree.Tree // nil: nothing to read
 	db      plug.DB
 	name    string
-	listing string
+	listing func() string // only of one that reads pages
 	between keytree.Between
 	down    bool
 	ranks   keytree.Ranks
@@ -303,7 +305,7 @@ func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want)
 		return l, "", "", err
 	}
 	if cursor != "" {
-		if at, err = plug.ParseCursor(r.listing, cursor); err != nil {
+		if at, err = plug.ParseCursor(r.listing(), cursor); err != nil {
 			return l, "", "", err
 		}
 	}
@@ -321,11 +323,13 @@ func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want)
 
 // prefetch returns a store that prefetches the records of the last such look, until done is called.
 func (r *reader) prefetch(ctx context.Context, s kv.Store, before, n int) (_ kv.Store, done func()) {
-	listing := r.listing
-	if before > 0 {
-		listing += "#" + strconv.Itoa(before)
-	}
-	one := r.ahead.Store(ctx, s, ahead.Look{Listing: listing, N: n})
+	one := r.ahead.Store(ctx, s, func() ahead.Look {
+		listing := r.listing()
+		if before > 0 {
+			listing += "#" + strconv.Itoa(before)
+		}
+		return ahead.Look{Listing: listing, N: n}
+	})
 	return one, one.Remember
 }
 
@@ -333,7 +337,7 @@ func (r *reader) cursor(at []byte) string {
 	if at == nil {
 		return ""
 	}
-	return plug.Cursor(r.listing, at)
+	return plug.Cursor(r.listing(), at)
 }
 
 func (r *reader) count(ctx context.Context) (int, error) {

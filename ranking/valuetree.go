@@ -170,7 +170,7 @@ func (v *valueTree) known(ctx context.Context, s kv.Store, ids []string) (counts
 }
 
 func (v *valueTree) reader() *reader {
-	return &reader{tree: v.tree.Tree, db: v.db, name: v.title, listing: v.title, down: true, ahead: &v.ahead}
+	return &reader{tree: v.tree.Tree, db: v.db, name: v.title, listing: func() string { return v.title }, down: true, ahead: &v.ahead}
 }
 
 func (v *valueTree) open(ctx context.Context, verb string) (context.Context, *reader, error) {

@@ -164,7 +164,7 @@ func (r *ring) page(ctx context.Context, p position, n int, keep func(plug.Recor
 	}
 	s := r.core.db.Store()
 	if p.cuts == nil {
-		newest := r.core.ahead.Store(ctx, s, ahead.Look{Listing: r.name, N: n})
+		newest := r.core.ahead.Store(ctx, s, func() ahead.Look { return ahead.Look{Listing: r.name, N: n} })
 		defer newest.Remember()
 		s = newest
 	}

@@ -17,7 +17,7 @@ import (
 func look(t *testing.T, m *ahead.Memory, s kv.Store, l ahead.Look, first string, then ...[]string) (kv.Cost, []string) {
 	t.Helper()
 	ctx, meter := kv.Metered(context.Background())
-	one := m.Store(ctx, kv.Count(s), l)
+	one := m.Store(ctx, kv.Count(s), func() ahead.Look { return l })
 	if _, err := kv.GetAll(ctx, one, first); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestStore_WhatLeadsToAPageIsNeverAnsweredByWhatWasReadAhead(t *testing.T) {
 	var m ahead.Memory
 	s, l := filled(t, "a", "b"), ahead.Look{Listing: "Page.Newest", N: 2}
 	look(t, &m, s, l, "a", []string{"b"})
-	one := m.Store(t.Context(), s, l)
+	one := m.Store(t.Context(), s, func() ahead.Look { return l })
 	for _, key := range []string{"a", "b"} {
 		set(t, s, key, "at "+key)
 		if r, err := kv.One(context.Background(), one, kv.OpGet(key)); err != nil || string(r.Value) != "at "+key {
@@ -99,7 +99,7 @@ func TestStore_WritesAreNotAnsweredByWhatWasRead(t *testing.T) {
 	var m ahead.Memory
 	s, l := filled(t, "a", "b"), ahead.Look{Listing: "Page.Newest", N: 2}
 	look(t, &m, s, l, "a", []string{"b"})
-	one := m.Store(t.Context(), s, l)
+	one := m.Store(t.Context(), s, func() ahead.Look { return l })
 	ctx := context.Background()
 	if _, err := kv.One(ctx, one, kv.OpGet("a")); err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestMemory_ForgetsWhatWasLookedAtLongAgo(t *testing.T) {
 	of := func(i int) ahead.Look { return ahead.Look{Listing: fmt.Sprint("Page.ByOwner ", i), N: 1} }
 	isHot := func(i int) bool {
 		ctx, meter := kv.Metered(context.Background())
-		one := m.Store(ctx, kv.Count(s), of(i))
+		one := m.Store(ctx, kv.Count(s), func() ahead.Look { return of(i) })
 		_, _ = kv.One(ctx, one, kv.OpGet("a"))
 		_, _ = kv.GetAll(ctx, ahead.Then(one), "b")
 		return meter.Cost().Trips == 1

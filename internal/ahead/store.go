@@ -24,12 +24,13 @@ type Store struct {
 	asked   []string // by Then
 }
 
-// Store returns s for a look l. A store with [kv.Powers.Local] reads ahead only under a [kv.Meter],
+// Store returns s for a look. A store with [kv.Powers.Local] reads ahead only under a [kv.Meter],
 // which counts the trips that other stores would take.
-func (m *Memory) Store(ctx context.Context, s kv.Store, l Look) *Store {
+func (m *Memory) Store(ctx context.Context, s kv.Store, look func() Look) *Store {
 	if kv.PowersOf(s).Local && !kv.IsMetered(ctx) {
 		return &Store{Store: s}
 	}
+	l := look()
 	return &Store{Store: s, memory: m, look: l, keys: m.recall(l)}
 }
 

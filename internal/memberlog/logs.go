@@ -85,7 +85,8 @@ type Logs struct {
 
 // Limits are sizes in bytes that trigger upkeep.
 type Limits struct {
-	Split int // a larger folded segment is divided
+	Split int // a larger folded segment is divided, see splitAt
+	Most  int // the maximum of what Split grows to
 	Merge int // two neighbors smaller than this together are joined
 	Slack int // folding must save more than this
 	Look  int // average bytes between two looks of writers at a segment
@@ -94,6 +95,21 @@ type Limits struct {
 
 // DefaultLimits keep two segments with their tails within 64 KiB.
 var DefaultLimits = Limits{Split: 24 << 10, Merge: 8 << 10, Slack: 2 << 10, Look: 4 << 10, Grace: 24 * time.Hour}
+
+// localLimits: where trips cost nothing, what counts is that an append copies its segment.
+var localLimits = Limits{Split: 4 << 10, Most: 24 << 10, Merge: 1 << 10, Slack: 512, Look: 1 << 10, Grace: 24 * time.Hour}
+
+// LimitsOn returns the limits for lists on s.
+func LimitsOn(s kv.Store) Limits {
+	if kv.PowersOf(s).Local {
+		return localLimits
+	}
+	return DefaultLimits
+}
+
+// splitAt returns the size above which a segment of h is divided. It grows with the head, which each
+// division writes.
+func (l *Limits) splitAt(h *head) int { return max(l.Split, min(64*len(h.parts), l.Most)) }
 
 const maxTries = 16
 

@@ -117,6 +117,34 @@ func TestLogs_AHotListIsDividedFromTheFirstMember(t *testing.T) {
 	})
 }
 
+func TestLogs_WhereTripsAreFreeSegmentsAreSmallAndGrowWithTheList(t *testing.T) {
+	s := memkv.New(memkv.Options{Local: true})
+	l, wait := prompt(s, LimitsOn(s))
+	for _, n := range []int{1_000, 20_000} {
+		for i := range n {
+			must(t, l.Write(t.Context(), s, place, Entry{ID: fmt.Sprintf("member-%06d", i), Rev: 1, In: true}))
+			wait()
+		}
+		h, err := l.readHead(t.Context(), s, place)
+		must(t, err)
+		split := l.Limits.splitAt(h)
+		for _, p := range h.parts {
+			r, err := kv.One(t.Context(), s, kv.OpGet(l.key(place, p.name)))
+			must(t, err)
+			// Writers look at a segment at random, so it may be larger than it splits at.
+			if len(r.Value) > 3*split {
+				t.Errorf("of %d members, a segment has %d bytes and should have been split at %d", n, len(r.Value), split)
+			}
+		}
+		if count, err := l.Count(t.Context(), s, place); err != nil || count != n {
+			t.Errorf("Count: %d, %v; want %d", count, err, n)
+		}
+		if n == 1_000 && (split != l.Limits.Split || len(h.parts) < 4) || n == 20_000 && split <= l.Limits.Split {
+			t.Errorf("%d members are in %d segments, which split at %d bytes", n, len(h.parts), split)
+		}
+	}
+}
+
 // The overload is of lists whose upkeep does not run.
 func TestLogs_ListsAreTendedAfterAnOverload(t *testing.T) {
 	l, wait := prompt(memkv.New(memkv.Options{}), tiny)

@@ -202,7 +202,7 @@ func (r *roll) divide() {
 	}
 	size := baseSize(r.rows)
 	bits := uint8(0)
-	for size>>bits > r.Limits.Split && bits < 8 {
+	for size>>bits > r.Limits.splitAt(r.head) && bits < 8 {
 		bits++
 	}
 	if whole.depth < r.Hot {

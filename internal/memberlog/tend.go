@@ -199,7 +199,7 @@ func (l *Logs) upkeep(h *head, at int, g *segment, rows []row) action {
 	switch {
 	case g.retired:
 		return nothing
-	case g.sealed, p.rolling, folded > l.Limits.Split && p.depth < maxDepth, p.depth < l.Hot:
+	case g.sealed, p.rolling, folded > l.Limits.splitAt(h) && p.depth < maxDepth, p.depth < l.Hot:
 		return replace
 	case l.saves(g, rows, folded), l.vanishes(h, rows):
 		return fold

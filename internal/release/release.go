@@ -1,10 +1,13 @@
-// Package release determines the release of the running program.
+// Package release determines the releases of ringtree and of the running program.
 package release
 
 import (
 	"runtime/debug"
 	"strings"
 )
+
+// Version is the release of ringtree that this code is, or becomes when it is tagged.
+const Version = "v0.1.0"
 
 // Name returns the first characters of the revision that this program was built from, or else the
 // version of its module, or "" if the build records neither. Uncommitted changes show as "+dirty".

@@ -15,12 +15,13 @@ import (
 	"golang.org/x/mod/zip"
 
 	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/release"
 )
 
 var releases = map[string]modules.Version{
-	".":                   {Path: "github.com/ringtree/ringtree", Version: "v0.1.0"},
-	"adapters/otel":       {Path: "github.com/ringtree/ringtree/adapters/otel", Version: "v0.1.0"},
-	"adapters/prometheus": {Path: "github.com/ringtree/ringtree/adapters/prometheus", Version: "v0.1.0"},
+	".":                   {Path: "github.com/ringtree/ringtree", Version: release.Version},
+	"adapters/otel":       {Path: "github.com/ringtree/ringtree/adapters/otel", Version: release.Version},
+	"adapters/prometheus": {Path: "github.com/ringtree/ringtree/adapters/prometheus", Version: release.Version},
 }
 
 // A program of someone else gets the module, its tools and its adapters by their version, from a
@@ -48,9 +49,9 @@ func getRelease(t *testing.T) {
 	script := `
 mkdir app && cd app
 go mod init example.com/app
-go get github.com/ringtree/ringtree@v0.1.0
-go get -tool github.com/ringtree/ringtree/codegen/kvgen@v0.1.0
-go get github.com/ringtree/ringtree/adapters/otel@v0.1.0 github.com/ringtree/ringtree/adapters/prometheus@v0.1.0
+go get github.com/ringtree/ringtree@$VERSION
+go get -tool github.com/ringtree/ringtree/codegen/kvgen@$VERSION
+go get github.com/ringtree/ringtree/adapters/otel@$VERSION github.com/ringtree/ringtree/adapters/prometheus@$VERSION
 cat >page.go <<'END'
 package main
 
@@ -91,7 +92,7 @@ go get .
 go run .
 
 cd ..
-go install github.com/ringtree/ringtree/codegen/kvgen@v0.1.0
+go install github.com/ringtree/ringtree/codegen/kvgen@$VERSION
 bin/kvgen new wiki
 cd wiki
 grep -c replace go.mod || true
@@ -101,7 +102,7 @@ go vet ./...
 	c.Dir = work
 	// The library is compiled once more, under the paths of a module cache, but none of its
 	// dependencies.
-	c.Env = append(os.Environ(), "GOPROXY=file://"+filepath.ToSlash(proxy)+","+downloads, "GOSUMDB=off", "GONOSUMDB=", "GOFLAGS=-trimpath -modcacherw",
+	c.Env = append(os.Environ(), "VERSION="+release.Version, "GOPROXY=file://"+filepath.ToSlash(proxy)+","+downloads, "GOSUMDB=off", "GONOSUMDB=", "GOFLAGS=-trimpath -modcacherw",
 		"GOMODCACHE="+cache, "GOBIN="+filepath.Join(work, "bin"), "GOWORK=off", "GOTOOLCHAIN=local")
 	out, err := c.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {

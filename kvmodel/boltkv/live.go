@@ -30,6 +30,12 @@ func (b *base) get(key string) (item, bool) {
 	if b.filter.Load().Lacks(key) {
 		return item{}, false
 	}
+	if b.cache != nil {
+		// It has what is committed, and nothing else is until the turn ends.
+		if it := b.cache.Get(key); it != nil {
+			return item{value: it.Value, version: it.Version, expires: it.Ends, stays: true}, true
+		}
+	}
 	return b.fromTree(key)
 }
 
