@@ -26,7 +26,8 @@ var (
 )
 
 // BenchmarkLoad loads the records of a forum, each made when Load asks for it, and reports the
-// largest heap after the first 100,000 records and at the end.
+// largest heap after the first 100,000 records, after half of them and at the end. The store's
+// caches and tables fill meanwhile, up to the bounds in docs/internals/architecture.md.
 func BenchmarkLoad(b *testing.B) {
 	ctx := b.Context()
 	for b.Loop() {
@@ -52,6 +53,7 @@ func BenchmarkLoad(b *testing.B) {
 		b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(n), "allocs/record")
 		b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(n), "B/record")
 		b.ReportMetric(float64(peak.early)/(1<<20), "MB-at-100k")
+		b.ReportMetric(float64(peak.half)/(1<<20), "MB-at-half")
 		b.ReportMetric(float64(peak.bytes)/(1<<20), "MB-at-end")
 	}
 }
@@ -64,15 +66,18 @@ func usedCPU() time.Duration {
 
 // peak is the largest heap seen: live objects and those not yet collected.
 type peak struct {
-	done, bytes, early uint64
+	done, bytes, early, half uint64
 }
 
 func (p *peak) sample(more int) {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(heap)
 	p.bytes = max(p.bytes, heap[0].Value.Uint64())
-	if p.done += uint64(more); p.early == 0 && p.done >= 99_000 {
+	if p.done += uint64(more); p.early == 0 && p.done >= 100_000 {
 		p.early = p.bytes
+	}
+	if p.half == 0 && p.done >= uint64(*loaded/2) {
+		p.half = p.bytes
 	}
 }
 
