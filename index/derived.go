@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -224,36 +223,29 @@ func (l *lists) add(ctx context.Context, s kv.Store, added *plug.Added, more []p
 }
 
 // count adds the shares of moves in a transaction that already has all their entries, and makes the
-// followers catch up. It counts the list of a missing number.
+// followers catch up.
 func (l *lists) count(ctx context.Context, s kv.Store, moves []*plug.Move) error {
-	type key struct {
-		place  string
-		number int
-	}
-	total := make(map[key]int64)
+	added := make([][]tally.Told, len(l.figures))
+	var places []string
+	var began map[string]bool // by EnterAll
 	for _, m := range moves {
 		if m.Added == nil {
 			continue // a rebuild
 		}
+		if a, ok := m.Kept.(*entered); ok {
+			began = a.began
+		}
 		for _, share := range l.shares(m) {
-			total[key{share.Place, share.Number}] += share.By
+			added[share.Number] = append(added[share.Number], tally.Told{ID: share.Place, Delta: share.By, Begins: began[share.Place]})
+			places = append(places, share.Place)
 		}
 	}
-	keys := slices.SortedFunc(maps.Keys(total), func(a, b key) int {
-		return cmp.Or(strings.Compare(a.place, b.place), a.number-b.number)
-	})
-	for _, of := range keys {
-		f := &l.figures[of.number]
-		sum, err := f.Add(ctx, s, of.place, total[of])
-		if errors.Is(err, kv.ErrNotFound) {
-			sum, err = f.Count(ctx, s, of.place)
+	for i := range l.figures {
+		if err := l.figures[i].AddAll(ctx, s, added[i]); err != nil {
+			return fmt.Errorf("%s.%s: %w", l.host.Model(), l.index, err)
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", l.name(of.place), err)
-		}
-		f.Tell(ctx, s, of.place, total[of], sum)
 	}
-	return l.eachFollowed(ctx, s, kv.Texts(keys, func(of key) string { return of.place }))
+	return l.eachFollowed(ctx, s, places)
 }
 
 func (l *lists) tell(ctx context.Context, s kv.Store, m *plug.Move) {

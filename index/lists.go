@@ -171,6 +171,11 @@ type underWay struct {
 	followed bool
 }
 
+// entered is what EnterAll keeps in all its moves.
+type entered struct {
+	began map[string]bool // places of lists that it began
+}
+
 func underWayOf(m *plug.Move) *underWay {
 	a, ok := m.Kept.(*underWay)
 	if !ok { // a deletion gains nothing
@@ -212,17 +217,23 @@ func (l *lists) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 
 // EnterAll adds the records to the lists of their values. In a transaction After does the counting.
 func (l *lists) EnterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
-	entries := make(map[string][]memberlog.Entry) // by place
+	kept := &entered{make(map[string]bool)}
+	var all []memberlog.Placed
 	for _, m := range moves {
+		m.Kept = kept
 		e := in(m.ID, m.Rev, m.Ends, m.Is)
-		for _, place := range plug.Bares(m.Gained) {
-			entries[place] = append(entries[place], e)
+		for _, place := range m.Gained {
+			all = append(all, memberlog.Placed{Place: plug.Bare(place), Entry: e})
 		}
 	}
-	places := slices.Sorted(maps.Keys(entries))
-	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
-		return l.logs.WriteAll(ctx, s, places[i], entries[places[i]])
-	})
+	began, err := l.logs.Enter(ctx, s, all)
+	for _, place := range began {
+		kept.began[place] = true
+	}
+	if err != nil {
+		return fmt.Errorf("%s.%s: %w", l.host.Model(), l.index, err)
+	}
+	return nil
 }
 
 // Chains reports whether an accepted append counts: then the store refuses those to segments that

@@ -115,6 +115,32 @@ func TestSummed_FollowsEachChangeOfAValueAndOfItsTarget(t *testing.T) {
 	})
 }
 
+func TestSummed_ABatchCountsInListsThatItBeginsAndInOthers(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	b := newBallots(open(t, mem))
+	batch := func(first int) (all []*ballot) {
+		for i := range 6 {
+			all = append(all, &ballot{ID: fmt.Sprint(first + i), Story: []string{"new", "left"}[i%2], Value: int64(i - 2)})
+		}
+		return all
+	}
+	// A number may outlive its list.
+	must(t, mem.Do(ctx, []kv.Op{kv.OpSet(b.db.Derived("Story", "Votes").Key("left"), fmt.Append(nil, 1<<40))}))
+	must(t, b.CreateMulti(ctx, batch(0)))
+	want := map[string]figures{"new": {3, 1, 0}, "left": {3, 1, 3}}
+	for story, n := range want {
+		if got := figuresIn(t, ctx, b.db, mem, story); got != n {
+			t.Errorf("%s: after a batch that begins its list, %v, want %v", story, got, n)
+		}
+	}
+	must(t, b.CreateMulti(ctx, batch(6)))
+	for story, n := range want {
+		if got := figuresIn(t, ctx, b.db, mem, story); got != (figures{2 * n[0], 2 * n[1], 2 * n[2]}) {
+			t.Errorf("%s: after a second batch, %v, want twice %v", story, got, n)
+		}
+	}
+}
+
 func TestSummed_RebuildCorrectsTheSumAndTheNotes(t *testing.T) {
 	for kind, as := range map[string]func(*memkv.Store) kv.Store{
 		"atomic": func(mem *memkv.Store) kv.Store { return shared{mem} },

@@ -20,9 +20,20 @@ import (
 func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
 	ctx, end := r.m.Db.Begin(ctx, "CreateMulti")
 	defer end()
+	if r.m.Db.Atomic == nil { // each create looks in its first trip
+		return r.createMulti(ctx, vs, make([]bool, len(vs)))
+	}
+	absent, _ := r.absent(ctx, vs) // each create finds the same error
+	return r.createMulti(ctx, vs, absent)
+}
+
+// createMulti takes the records for absent that are so marked.
+func (r *Records[T, K]) createMulti(ctx context.Context, vs []*T, absent []bool) error {
+	ctx, end := r.m.Db.Begin(ctx, "CreateMulti")
+	defer end()
 	if r.m.Numbers == nil {
 		return itemErrors(write.Several(ctx, r.m.Model, len(vs), nil, func(ctx context.Context, s kv.Store, i int, rest *write.Rest) error {
-			return r.create(ctx, s, vs[i], rest)
+			return r.create(ctx, s, vs[i], rest, rest != nil && absent[i])
 		}))
 	}
 	if r.m.Db.Atomic != nil {
@@ -33,6 +44,28 @@ func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
 		errs[i] = r.Create(ctx, v)
 	}
 	return itemErrors(errs)
+}
+
+// absent reports which of vs have ids without a record, as far as one trip tells.
+func (r *Records[T, K]) absent(ctx context.Context, vs []*T) (absent []bool, err error) {
+	absent = make([]bool, len(vs))
+	if r.m.Numbers != nil {
+		return absent, nil
+	}
+	ctx, end := r.m.Db.Begin(ctx, "GetMulti")
+	defer end()
+	var ids []string
+	var of []int
+	for i, v := range vs {
+		if !r.schema.Key.Empty(r.schema.ID(v)) {
+			ids, of = append(ids, r.text(v)), append(of, i)
+		}
+	}
+	found, err := kv.GetEach(ctx, kv.Sparse(r.m.Db.Store), r.m.Decoder, r.m.Keys[:1], ids)
+	for k := range found {
+		absent[of[k]] = errors.Is(found[k].Err, kv.ErrNotFound)
+	}
+	return absent, err
 }
 
 // PutMulti is Put for many records, in no particular order.
@@ -169,12 +202,12 @@ func (l *loading[T, K]) store(ctx context.Context, batch []*T) error {
 	if err := kv.Ended(ctx); err != nil {
 		return err
 	}
-	fresh, of, err := l.missing(ctx, batch)
+	fresh, of, absent, err := l.missing(ctx, batch)
 	if err != nil {
 		return err
 	}
 	var failed []error
-	for i, err := range Items(l.CreateMulti(ctx, fresh)) {
+	for i, err := range Items(l.createMulti(ctx, fresh, absent)) {
 		at := l.done + of[i]
 		if l.options.Failed != nil && kv.Ended(ctx) == nil {
 			l.options.Failed(at, err)
@@ -203,17 +236,29 @@ func (l *loading[T, K]) wait(ctx context.Context) error {
 	return nil
 }
 
-func (l *loading[T, K]) missing(ctx context.Context, batch []*T) (fresh []*T, of []int, err error) {
-	stored, err := Load(ctx, l.Records, batch, l.schema.ID)
+// missing returns the records of batch that are not stored, their positions, and which of them
+// absent found.
+func (l *loading[T, K]) missing(ctx context.Context, batch []*T) (fresh []*T, of []int, absent []bool, err error) {
+	gone, err := l.absent(ctx, batch)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var asked []*T
+	for i, v := range batch {
+		if !gone[i] {
+			asked = append(asked, v)
+		}
+	}
+	stored, err := Load(ctx, l.Records, asked, l.schema.ID)
 	if stored == nil && err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	for i, v := range batch {
 		if has := stored[l.schema.ID(v)]; has == nil || !l.same(v, has) {
-			fresh, of = append(fresh, v), append(of, i)
+			fresh, of, absent = append(fresh, v), append(of, i), append(absent, gone[i])
 		}
 	}
-	return fresh, of, nil
+	return fresh, of, absent, nil
 }
 
 func (l *loading[T, K]) same(v, stored *T) bool {

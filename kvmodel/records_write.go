@@ -20,10 +20,11 @@ func (r *Records[T, K]) Create(ctx context.Context, v *T) error {
 	defer end()
 	ctx, cancel := r.m.Db.Patient(ctx)
 	defer cancel()
-	return r.create(ctx, r.m.Db.Store, v, nil)
+	return r.create(ctx, r.m.Db.Store, v, nil, false)
 }
 
-func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T, rest *write.Rest) error {
+// create creates v. absent: no record was found under its id.
+func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T, rest *write.Rest, absent bool) error {
 	if r.m.Numbers != nil {
 		return write.CreateNext(ctx, r.m.Model, s, r.numbered(v))
 	}
@@ -32,11 +33,11 @@ func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T, rest *writ
 		return err
 	}
 	// Do not begin a transaction for a record that exists.
-	reads := given && rest != nil && r.m.Db.Atomic != nil
+	together := rest != nil && r.m.Db.Atomic != nil
 	_, err = write.Change(ctx, r.m.Model, s, write.Edit{
 		ID:    r.text(v),
-		Fresh: !reads,
-		Peek:  given && !reads,
+		Fresh: !together || !given || absent,
+		Peek:  given && !together && !absent,
 		Made:  !given,
 		Rest:  rest,
 		Apply: func(old plug.Record) (plug.Record, error) {

@@ -118,11 +118,14 @@ var errAgain = errors.New("again")
 
 var nameText = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-func (l *Logs) key(place string, n name) string {
+func (l *Logs) key(place string, n name) string { return keyIn(l.Key(place), n) }
+
+// keyIn returns the key of segment n of the list with this head.
+func keyIn(head string, n name) string {
 	if n == (name{}) {
-		return l.Key(place) + "#0"
+		return head + "#0"
 	}
-	return l.Key(place) + "#" + nameText.EncodeToString(n[:])
+	return head + "#" + nameText.EncodeToString(n[:])
 }
 
 func (l *Logs) newName() (n name) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/wire"
@@ -80,6 +81,7 @@ type write struct {
 
 	head *head // nil: unknown
 	read bool  // by this write
+	at   name  // the segment of the last try
 }
 
 func (l *Logs) newWrite(ctx context.Context, s kv.Store, place string, e Entry) *write {
@@ -129,24 +131,36 @@ var errApart = errors.New("apart")
 // try appends the entry to the segment that seems right. Without a head it assumes that there is
 // none, as in most lists, and reads it in the same trip. It also reads a head that is old.
 func (w *write) try() (Ticket, error) {
-	n, asks := name{}, true
-	if w.head != nil {
-		n, asks = w.target().name, w.isOld(w.head)
-	}
-	ops := []kv.Op{w.opAppend(w.s, w.key(w.place, n), w.data)}
-	if asks {
-		ops = append(ops, kv.OpGet(w.Key(w.place)))
-	}
+	ops := w.trying(nil)
 	_ = w.s.Do(w.ctx, ops)
+	return w.tried(ops)
+}
+
+// trying returns the ops of a try.
+func (w *write) trying(ops []kv.Op) []kv.Op {
+	asks := true
+	if w.at = (name{}); w.head != nil {
+		w.at, asks = w.target().name, w.isOld(w.head)
+	}
+	head := w.Key(w.place)
+	ops = append(ops, w.opAppend(w.s, keyIn(head, w.at), w.data))
 	if asks {
+		ops = append(ops, kv.OpGet(head))
+	}
+	return ops
+}
+
+// tried takes the answers.
+func (w *write) tried(ops []kv.Op) (Ticket, error) {
+	if len(ops) > 1 {
 		if err := w.know(w.decodeHead(w.place, ops[1].Result)); err != nil {
 			return Ticket{}, err
 		}
-		if w.target().name != n || w.isApart() {
+		if w.target().name != w.at || w.isApart() {
 			return Ticket{}, errAgain
 		}
 	}
-	return w.appended(n, ops[0].Err())
+	return w.appended(w.at, ops[0].Err())
 }
 
 func (w *write) ask() error { return w.know(w.readHead(w.ctx, w.s, w.place)) }
@@ -308,28 +322,82 @@ func (l *Logs) WriteAll(ctx context.Context, s kv.Store, place string, entries [
 
 // writeRows writes rows, which are in order, to their segments according to h, which may be nil.
 func (l *Logs) writeRows(ctx context.Context, s kv.Store, place string, h *head, rows []row) error {
-	var writes []*write
+	return cmp.Or(kv.Each(ctx, s, l.writesTo(nil, ctx, place, h, rows), func(s kv.Store, _ int, w write) error {
+		w.s = s
+		_, err := w.finish(w.append())
+		return err
+	})...)
+}
+
+// writesTo appends the writes of rows to all, one for each segment of h.
+func (l *Logs) writesTo(all []write, ctx context.Context, place string, h *head, rows []row) []write {
 	for len(rows) > 0 {
 		n := len(rows)
 		if h != nil {
 			last := h.parts[h.find(rows[0].hash)].last()
 			n = sort.Search(n, func(i int) bool { return rows[i].hash > last })
 		}
-		w := &write{Logs: l, ctx: ctx, s: s, place: place, rows: rows[:n:n], head: h}
+		w := write{Logs: l, ctx: ctx, place: place, rows: rows[:n:n], head: h}
 		for i := range w.rows {
 			w.data = appendRecord(w.data, &w.rows[i].Entry)
 		}
-		writes, rows = append(writes, w), rows[n:]
+		all, rows = append(all, w), rows[n:]
 	}
-	return cmp.Or(kv.Each(ctx, s, writes, func(s kv.Store, _ int, w *write) error {
-		w.s = s
-		t, err := w.append()
-		if err == nil && !t.settled {
-			err = w.settle(&t)
+	return all
+}
+
+// finish completes a write whose append gave t and err.
+func (w *write) finish(t Ticket, err error) (Ticket, error) {
+	if err == nil && !t.settled {
+		err = w.settle(&t)
+	}
+	if errors.Is(err, errApart) {
+		err = w.writeRows(w.ctx, w.s, w.place, w.head, w.rows)
+	}
+	return t, err
+}
+
+// Placed is an entry of the list of Place.
+type Placed struct {
+	Place string
+	Entry
+}
+
+// Enter writes entries to many lists in a transaction, and returns the places of those it started.
+func (l *Logs) Enter(ctx context.Context, s kv.Store, all []Placed) (began []string, err error) {
+	slices.SortFunc(all, func(a, b Placed) int {
+		return cmp.Or(strings.Compare(a.Place, b.Place), PositionOf(a.ID).Compare(PositionOf(b.ID)))
+	})
+	rows, writes := make([]row, len(all)), make([]write, 0, len(all))
+	for begin, end := 0, 0; begin < len(all); begin = end {
+		place := all[begin].Place
+		for ; end < len(all) && all[end].Place == place; end++ {
+			if err := all[end].check(); err != nil {
+				return nil, l.failure(place, err)
+			}
+			rows[end] = row{all[end].Entry, hashOf(all[end].ID)}
 		}
-		if errors.Is(err, errApart) {
-			return l.writeRows(ctx, s, place, w.head, w.rows)
+		writes = l.writesTo(writes, ctx, place, l.heads.get(place), rows[begin:end:end])
+	}
+	ops, ends := make([]kv.Op, 0, 2*len(writes)), make([]int, len(writes))
+	for i := range writes {
+		writes[i].s = s
+		ops = writes[i].trying(ops)
+		ends[i] = len(ops)
+	}
+	_ = s.Do(ctx, ops) // each op has its own result
+	for i, begin := 0, 0; i < len(writes); begin, i = ends[i], i+1 {
+		w := &writes[i]
+		t, err := w.tried(ops[begin:ends[i]])
+		if errors.Is(err, errAgain) {
+			t, err = w.append()
 		}
-		return err
-	})...)
+		if t, err = w.finish(t, err); err != nil {
+			return nil, l.failure(w.place, err)
+		}
+		if t.began {
+			began = append(began, w.place)
+		}
+	}
+	return began, nil
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -128,10 +130,62 @@ func (d *Derived) Add(ctx context.Context, s kv.Store, id string, delta int64) (
 // Tell calls the followers, as a step of the write path: the number of id changed by delta and is
 // sum, None if unknown. A delta of 0 is a correction.
 func (d *Derived) Tell(ctx context.Context, s kv.Store, id string, delta, sum int64) {
-	if delta != 0 {
-		d.warn(id, kv.Together(ctx, s, d.counting(ctx, id, delta)...))
+	d.tellAll(ctx, s, []Told{{ID: id, Delta: delta, Sum: sum}})
+}
+
+// Told is a change of the number of ID by Delta, which makes it Sum.
+type Told struct {
+	ID         string
+	Delta, Sum int64
+	Begins     bool // the list began in this transaction, so Delta is its total
+}
+
+// AddAll makes changes in a transaction, those of a number together, and calls the followers. It
+// counts the list of a missing number, unless it began.
+func (d *Derived) AddAll(ctx context.Context, s kv.Store, all []Told) error {
+	slices.SortFunc(all, func(a, b Told) int { return strings.Compare(a.ID, b.ID) })
+	sums := all[:0]
+	for _, t := range all {
+		if last := len(sums) - 1; last >= 0 && sums[last].ID == t.ID {
+			sums[last].Delta += t.Delta
+		} else {
+			sums = append(sums, t)
+		}
 	}
-	d.tellSoon(ctx, id, delta, sum)
+	ops := make([]kv.Op, len(sums))
+	for i, t := range sums {
+		if ops[i] = kv.OpIncrement(d.Key(t.ID), t.Delta); t.Begins {
+			ops[i] = kv.OpAdd(ops[i].Key, d.stored(t.Delta))
+		}
+	}
+	_ = s.Do(ctx, ops) // each op has its own result
+	for i := range sums {
+		t, err := &sums[i], ops[i].Err()
+		switch {
+		case errors.Is(err, kv.ErrExists):
+			t.Sum, err = d.Add(ctx, s, t.ID, t.Delta)
+		case errors.Is(err, kv.ErrNotFound):
+			t.Sum, err = d.Count(ctx, s, t.ID)
+		case t.Begins:
+			t.Sum = t.Delta
+		default:
+			t.Sum = d.shown(ops[i].Result.Number)
+		}
+		if err != nil {
+			return fmt.Errorf("%s of %q: %w", d.Name(), t.ID, err)
+		}
+	}
+	d.tellAll(ctx, s, sums)
+	return nil
+}
+
+func (d *Derived) tellAll(ctx context.Context, s kv.Store, all []Told) {
+	for _, t := range all {
+		if t.Delta != 0 {
+			d.warn(t.ID, kv.Together(ctx, s, d.counting(ctx, t.ID, t.Delta)...))
+		}
+	}
+	d.tellSoon(ctx, all)
 }
 
 // Count recounts id in a transaction.

@@ -210,7 +210,7 @@ func (d *Derived) settleCounted(ctx context.Context, s kv.Store, ends []*counted
 	}
 	for _, c := range ends {
 		d.recounted(c.id, c.began)
-		d.tellSoon(ctx, c.id, 0, c.n)
+		d.tellSoon(ctx, []Told{{ID: c.id, Sum: c.n}})
 	}
 	return nil
 }
@@ -277,7 +277,7 @@ func (d *Derived) settleNow(ctx context.Context, id string, now time.Time) error
 	if err == nil {
 		// No change was in flight, so every doubt until now is settled.
 		d.recounted(id, now.Add(times.Settled))
-		d.tellSoon(ctx, id, 0, n)
+		d.tellSoon(ctx, []Told{{ID: id, Sum: n}})
 	}
 	return err
 }

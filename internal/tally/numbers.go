@@ -139,8 +139,8 @@ func (n *numbers) warn(id string, errs []error) {
 
 // tellSoon calls the followers in the background, after any transaction under way. If there is too
 // much to do, they follow with the next change.
-func (n *numbers) tellSoon(ctx context.Context, id string, delta, count int64) {
-	if len(n.following()) == 0 {
+func (n *numbers) tellSoon(ctx context.Context, all []Told) {
+	if len(n.following()) == 0 || len(all) == 0 {
 		return
 	}
 	tell := func(ctx context.Context) error {
@@ -152,7 +152,9 @@ func (n *numbers) tellSoon(ctx context.Context, id string, delta, count int64) {
 				return err
 			}
 		}
-		n.tell(ctx, id, delta, count)
+		for _, t := range all {
+			n.tell(ctx, t.ID, t.Delta, t.Sum)
+		}
 		return nil
 	}
 	if n.base.Atomic == nil {

@@ -84,14 +84,14 @@ func (e *entry) unpack(room, dictionary []byte) (plain []byte) {
 }
 
 // pack sets the stored value: packed if that saves an eighth of it.
-func (e *entry) pack(p *packer) {
+func (e *entry) pack(p *packer, b *block) {
 	e.stored, e.flags = e.plain, e.flags&^isPacked
 	if len(e.plain) < leastPacked {
 		return
 	}
-	packed := p.pack(binary.AppendUvarint(make([]byte, 0, len(e.plain)), uint64(len(e.plain))), e.key, e.plain)
+	packed := p.pack(binary.AppendUvarint(b.free(), uint64(len(e.plain))), e.key, e.plain)
 	if len(packed) <= len(e.plain)-len(e.plain)/8 {
-		e.stored, e.flags = packed, e.flags|isPacked
+		e.stored, e.flags = b.keep(packed), e.flags|isPacked
 	}
 }
 

@@ -8,6 +8,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
+// blockRoom is enough for the values of most blocks, unpacked and packed.
+const blockRoom = 32 << 10
+
 // block is a block that is being changed.
 type block struct {
 	first     []byte // its key in the tree; nil: it is new
@@ -18,8 +21,12 @@ type block struct {
 	shared    []byte // the first value when it was read, with which the others were packed
 	isShared  bool   // it still is the first value
 	changed   bool
-	added     int
-	size      int // in the tree
+
+	room       []byte // memory for values
+	dictionary []byte // of the last value unpacked
+
+	added int
+	size  int // in the tree
 }
 
 func (b *block) covers(key []byte) bool {
@@ -71,9 +78,22 @@ func (b *block) remove(i int) {
 // plain unpacks e, if it can.
 func (b *block) plain(e *entry) []byte {
 	if e.plain == nil {
-		e.plain = e.unpack(nil, append(b.shared[:len(b.shared):len(b.shared)], e.key...))
+		b.dictionary = append(append(b.dictionary[:0], b.shared...), e.key...)
+		e.plain = b.keep(e.unpack(b.free(), b.dictionary))
 	}
 	return e.plain
+}
+
+// free returns the free part of the memory for values, to append to, and keep takes what was
+// appended there, if it had room.
+func (b *block) free() []byte { return b.room[len(b.room):] }
+
+func (b *block) keep(value []byte) []byte {
+	if n := len(value); n > 0 && n <= cap(b.room)-len(b.room) && &value[0] == &b.room[:len(b.room)+1][len(b.room)] {
+		b.room = b.room[:len(b.room)+n]
+		return value[:n:n]
+	}
+	return value
 }
 
 // split divides the entries into blocks, and calls f for each. If most of them are new, they are a
@@ -109,7 +129,7 @@ func (b *block) build(p *packer, entries []entry, isShared bool, limit int) (buf
 				p.share(entries[0].plain)
 				ready = true
 			}
-			e.pack(p)
+			e.pack(p, b)
 		}
 		if i > 0 {
 			shared := common(entries[i-1].key, e.key)

@@ -170,7 +170,7 @@ func TestStore_Backup_ItemsAreWrittenAFewAtATime(t *testing.T) {
 func TestStore_Brake_NoCommitWaitsForTheMoverThatWaitsForOne(t *testing.T) {
 	s := openStill(t, filepath.Join(t.TempDir(), "store.db"), nil)
 	<-s.turn // The committer waits now.
-	s.moving, s.limits.turn, s.limits.full = newTable(), 0, 0
+	s.moving, s.limits.turn, s.limits.full = newTable(0), 0, 0
 	s.note(errDisk)
 	s.carrying.Store(true)
 	if fail := s.full(); fail != nil {

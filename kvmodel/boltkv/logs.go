@@ -154,7 +154,7 @@ func (s *Store) replay(st state, log, next *commitlog.Log) error {
 		return fmt.Errorf("%w: its log %s, the continuation of %s, is missing or of another time", ErrDamaged, s.logPath(st.epoch+1), s.logPath(st.epoch))
 	}
 	s.moving, s.ended = s.filling, log
-	s.filling, s.log = newTable(), next
+	s.filling, s.log = newTable(0), next
 	s.filling.point = s.moving.point
 	s.wake()
 	_, err = s.readLog(next)

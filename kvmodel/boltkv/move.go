@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	movedAtOnce = 1000
-	movedBytes  = 1 << 20
+	movedAtOnce = 4000
+	movedBytes  = 4 << 20
 
 	sweptAtOnce = 1000
 	moveAgain   = time.Second
@@ -217,7 +217,7 @@ func (s *Store) updateTree(f func(*tree)) error {
 	id, t := tx.ID(), (*tree)(nil)
 	broken := onPage(func() {
 		t = s.tree(tx)
-		t.block = new(block)
+		t.block = &block{room: make([]byte, 0, blockRoom)}
 		f(t)
 		t.end()
 		t.setState(func(st *state) { st.items += uint64(t.added) })

@@ -84,7 +84,7 @@ func newStore(db *bolt.DB, path string, opts Options) *Store {
 		closing:    make(chan struct{}),
 		stopped:    make(chan struct{}),
 		changes:    make(map[string][]byte),
-		filling:    newTable(),
+		filling:    newTable(0),
 		attempt:    make(chan struct{}),
 		woken:      make(chan struct{}, 1),
 		moverEnded: make(chan struct{}),

@@ -21,26 +21,36 @@ const (
 // packer packs values, one after the other.
 type packer struct {
 	src    []byte
-	shared int            // bytes of src that begin the dictionary of all values
-	first  [1 << 11]int32 // last, after these
-	last   [1 << 11]int32 // by the hash of four bytes, where they were last, plus 1
-	room   [2][]byte      // of build
+	shared int // bytes of src that begin the dictionary of all values
+
+	// By the hash of four bytes, where they were last, in the shared bytes and in the value: plus 1
+	// and a base above all earlier positions, so that nothing need be cleared.
+	first, last  [1 << 11]int32
+	begin, begun int32 // the bases of last and first
+
+	room [2][]byte // of build
 }
+
+const mostBase = 1 << 30
 
 // share begins the dictionaries of the next values.
 func (p *packer) share(dictionary []byte) {
 	p.src, p.shared = append(p.src[:0], dictionary...), len(dictionary)
-	clear(p.last[:])
-	for at := range len(dictionary) - leastMatch + 1 {
-		p.before(at)
+	if p.begin > mostBase {
+		clear(p.first[:])
+		clear(p.last[:])
+		p.begin = 0
 	}
-	p.first = p.last
+	p.begun = p.begin
+	for at := range len(dictionary) - leastMatch + 1 {
+		p.first[p.slot(at)] = p.begun + int32(at) + 1
+	}
+	p.begin += int32(len(dictionary))
 }
 
 // pack appends the packed value to dst.
 func (p *packer) pack(dst, key, value []byte) []byte {
 	p.src = append(append(p.src[:p.shared], key...), value...)
-	p.last = p.first
 	done := p.shared + len(key)
 	for at := max(p.shared-leastMatch+1, 0); at <= len(p.src)-lastMatch; at++ {
 		from := p.before(at)
@@ -54,14 +64,21 @@ func (p *packer) pack(dst, key, value []byte) []byte {
 			done = at + n
 		}
 	}
+	p.begin += int32(len(p.src))
 	return appendLiterals(dst, p.src[done:], 0)
+}
+
+func (p *packer) slot(at int) uint32 {
+	return binary.LittleEndian.Uint32(p.src[at:]) * 2654435761 >> 21
 }
 
 // before returns where the four bytes at at, or others with their hash, were last, -1 if nowhere.
 func (p *packer) before(at int) (from int) {
-	slot := &p.last[binary.LittleEndian.Uint32(p.src[at:])*2654435761>>21]
-	from = int(*slot) - 1
-	*slot = int32(at + 1)
+	slot := p.slot(at)
+	if from = int(p.last[slot]-p.begin) - 1; from < 0 {
+		from = int(p.first[slot]-p.begun) - 1
+	}
+	p.last[slot] = p.begin + int32(at) + 1
 	return from
 }
 

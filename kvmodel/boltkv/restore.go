@@ -73,7 +73,7 @@ func buildAt(path string, fill func(*builder) error) (err error) {
 	if _, err := s.format(); err != nil {
 		return err
 	}
-	b := &builder{s, newTable()}
+	b := &builder{s, newTable(0)}
 	if err := fill(b); err != nil {
 		return err
 	}

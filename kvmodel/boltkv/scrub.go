@@ -87,8 +87,8 @@ func (s *Store) isFilterWanted() bool {
 	return s.scrub.filter != nil && (now == nil || now.IsFull()) && s.failed.Load() == nil
 }
 
-// readFrom reads items from sc.at on. It looks each up like a get: if an inner page is damaged, a
-// cursor finds items that a get does not.
+// readFrom reads items from sc.at on. It looks the first and the last one of each block up like a
+// get: if an inner page is damaged, a cursor finds blocks that a get does not.
 func (t *tree) readFrom(sc *scrub) (next []byte) {
 	if sc.found.Damaged > 0 {
 		sc.filter = nil // Keys not read here may have items.
@@ -102,7 +102,13 @@ func (t *tree) readFrom(sc *scrub) (next []byte) {
 			sc.seen++
 			sc.found.Items++
 			sc.filter.Add(r.fullKey())
-			switch it, ok := t.find(r.fullKey()); {
+			it, ok := item{}, true
+			if r.at == 1 || len(r.head) == 0 {
+				it, ok = t.find(r.fullKey())
+			} else {
+				it = r.item(r.fullKey())
+			}
+			switch {
 			case !ok:
 				sc.found.Missing++
 			case it.damaged != nil:

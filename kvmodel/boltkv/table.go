@@ -13,7 +13,7 @@ type table struct {
 	point
 }
 
-func newTable() *table { return &table{items: make(map[string][]byte)} }
+func newTable(room int) *table { return &table{items: make(map[string][]byte, room)} }
 
 const entrySize = 64
 

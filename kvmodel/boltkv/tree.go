@@ -15,12 +15,13 @@ type tree struct {
 	*Store
 	tx     *bolt.Tx
 	items  *bolt.Bucket
-	added  int64    // items added by the transaction, minus items removed
-	passed int64    // the same, in the part the scrub has read
-	grown  int      // bytes of items added by the transaction, minus those removed
-	swept  int      // expired items removed
-	block  *block   // being changed; nil in a transaction that reads
-	empty  [][]byte // blocks without items
+	seeker *bolt.Cursor // of items; nil: not needed yet
+	added  int64        // items added by the transaction, minus items removed
+	passed int64        // the same, in the part the scrub has read
+	grown  int          // bytes of items added by the transaction, minus those removed
+	swept  int          // expired items removed
+	block  *block       // being changed; nil in a transaction that reads
+	empty  [][]byte     // blocks without items
 }
 
 func (s *Store) tree(tx *bolt.Tx) *tree {
@@ -37,7 +38,7 @@ func (t *tree) get(key []byte) (it item, ok bool) {
 
 func (t *tree) find(key []byte) (it item, ok bool) {
 	var r blockReader
-	first, buf, _ := t.blockOf(t.items.Cursor(), key)
+	first, buf, _ := t.blockOf(t.cursor(), key)
 	if first == nil {
 		return item{}, false
 	}
@@ -49,6 +50,14 @@ func (t *tree) find(key []byte) (it item, ok bool) {
 		}
 	}
 	return item{}, false
+}
+
+// cursor returns one for blockOf, which may have another position after any call.
+func (t *tree) cursor() *bolt.Cursor {
+	if t.seeker == nil {
+		t.seeker = t.items.Cursor()
+	}
+	return t.seeker
 }
 
 // blockOf moves c to the block with the range of key, or to the first one if all are behind it. next
@@ -127,13 +136,12 @@ func (t *tree) at(key []byte) *block {
 		return b
 	}
 	t.flush()
-	c := t.items.Cursor()
-	first, buf, next := t.blockOf(c, key)
+	first, buf, next := t.blockOf(t.cursor(), key)
 	if bytes.Compare(first, key) <= 0 {
 		b.from = first
 	}
 	if b.first = first; first != nil && next == nil {
-		next, _ = c.Next()
+		next, _ = t.seeker.Next()
 	}
 	b.end = next
 	b.read(buf)
@@ -155,7 +163,7 @@ func (t *tree) flush() {
 			t.grown += len(first) + len(buf)
 		})
 	}
-	*b = block{entries: b.entries[:0], keys: b.keys}
+	*b = block{entries: b.entries[:0], keys: b.keys, room: b.room[:0], dictionary: b.dictionary}
 }
 
 // end writes the last block, and removes those without items.

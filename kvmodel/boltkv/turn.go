@@ -63,9 +63,10 @@ func (s *Store) turnLog() error {
 			return errors.Join(fail, next.Close())
 		}
 	}
+	filling := newTable(len(s.filling.items)) // a busy store fills the next one, too
 	s.mu.Lock()
 	s.ended, s.log, s.seen = s.log, next, next.Bytes()
-	s.moving, s.filling = s.filling, newTable()
+	s.moving, s.filling = s.filling, filling
 	s.filling.point = s.moving.point
 	s.mu.Unlock()
 	s.wake()
