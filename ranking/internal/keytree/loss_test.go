@@ -251,3 +251,18 @@ func (a *acked) wander(r *ranking) {
 }
 
 const wanderers = 6 // more than a leaf holds
+
+func TestTree_ATreeThatBeginsDuringALookIsNotLost(t *testing.T) {
+	for range proof.Size(300, 20_000) {
+		r := open(newMem())
+		var begins sync.WaitGroup
+		begins.Go(func() { r.set(t, "a", 1) })
+		for n := 0; n == 0 && !t.Failed(); {
+			var err error
+			if n, err = r.Count(ctx, r.s, Between{}); err != nil {
+				t.Error(err)
+			}
+		}
+		begins.Wait()
+	}
+}

@@ -231,12 +231,15 @@ func (t *Tree) try(ctx context.Context, s kv.Store, first bool, work func(*readi
 	if first {
 		room.store, room.prefix = kv.MemoryOf(ctx, s)
 	}
+	known := t.missing()
 	m, err := t.shownDefinition(ctx, s, &room.memory, beside)
 	switch {
 	case err != nil:
 		return false, err
-	case m == nil && t.missing():
+	case m == nil && known:
 		return false, t.errLost("the definition")
+	case m == nil && t.missing():
+		return false, nil // It may have been made since the read.
 	case m == nil:
 		return true, nil
 	case m.lost:
