@@ -21,18 +21,19 @@ func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
 	ctx, end := r.m.Db.Begin(ctx, "CreateMulti")
 	defer end()
 	if r.m.Db.Atomic == nil { // each create looks in its first trip
-		return r.createMulti(ctx, vs, make([]bool, len(vs)))
+		return r.createMulti(ctx, write.AtOnce, vs, make([]bool, len(vs)))
 	}
 	absent, _ := r.absent(ctx, vs) // each create finds the same error
-	return r.createMulti(ctx, vs, absent)
+	return r.createMulti(ctx, write.AtOnce, vs, absent)
 }
 
-// createMulti takes the records for absent that are so marked.
-func (r *Records[T, K]) createMulti(ctx context.Context, vs []*T, absent []bool) error {
+// createMulti takes the records for absent that are so marked. Without transactions, atOnce share
+// trips.
+func (r *Records[T, K]) createMulti(ctx context.Context, atOnce int, vs []*T, absent []bool) error {
 	ctx, end := r.m.Db.Begin(ctx, "CreateMulti")
 	defer end()
 	if r.m.Numbers == nil {
-		return itemErrors(write.Several(ctx, r.m.Model, len(vs), nil, func(ctx context.Context, s kv.Store, i int, rest *write.Rest) error {
+		return itemErrors(write.SeveralBy(ctx, r.m.Model, atOnce, len(vs), nil, func(ctx context.Context, s kv.Store, i int, rest *write.Rest) error {
 			return r.create(ctx, s, vs[i], rest, rest != nil && absent[i])
 		}))
 	}
@@ -163,7 +164,10 @@ type LoadOptions struct {
 	Failed func(i int, err error)
 }
 
-const loadedAtOnce = 1000
+const (
+	loadedAtOnce  = 1000
+	loadedInTrips = 100 // that share trips
+)
 
 // Load stores new records, in batches of up to 1,000 as CreateMulti does, and returns the number
 // done. It ends after the batch if a record fails, all yields an error or ctx ends. The error joins
@@ -207,7 +211,7 @@ func (l *loading[T, K]) store(ctx context.Context, batch []*T) error {
 		return err
 	}
 	var failed []error
-	for i, err := range Items(l.createMulti(ctx, fresh, absent)) {
+	for i, err := range Items(l.createMulti(ctx, loadedInTrips, fresh, absent)) {
 		at := l.done + of[i]
 		if l.options.Failed != nil && kv.Ended(ctx) == nil {
 			l.options.Failed(at, err)

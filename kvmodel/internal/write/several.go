@@ -12,11 +12,17 @@ import (
 )
 
 func Several(ctx context.Context, m *core.Model, n int, id func(i int) string, work Makes) []error {
+	return SeveralBy(ctx, m, AtOnce, n, id, work)
+}
+
+// SeveralBy shares trips among atOnce changes, not AtOnce. Each holds some kilobytes until all are
+// done. It has no meaning in transactions.
+func SeveralBy(ctx context.Context, m *core.Model, atOnce, n int, id func(i int) string, work Makes) []error {
 	if m.Db.Atomic != nil {
 		return severalTogether(ctx, m, n, id, work)
 	}
 	errs := make([]error, n)
-	batches := slices.Collect(batchesOf(n, id, func() int { return changedAtOnce }))
+	batches := slices.Collect(batchesOf(n, id, func() int { return atOnce }))
 	sideBySide(batchesAtOnce, len(batches), func(b int) {
 		batch, rest := batches[b], new(Rest)
 		for k, err := range inTurns(ctx, m, batch, id, func() []error {
@@ -98,7 +104,7 @@ func sideBySide(most, n int, work func(i int)) {
 }
 
 const (
-	changedAtOnce = 500 // in shared trips
+	AtOnce        = 500 // changes in shared trips
 	batchesAtOnce = 2   // so that one is prepared while the store works on the other
 )
 
