@@ -56,15 +56,22 @@ func (l *List[T, K]) Size(ctx context.Context) (int, error) {
 }
 
 func (l *list) number(ctx context.Context, verb string, of func(context.Context, kv.Store, string) (int, error)) (int, error) {
-	ctx, end := l.host.Begin(ctx, verb)
+	return readNumber(ctx, l.host, verb, func(ctx context.Context) (int, error) {
+		n, err := of(ctx, kv.Near(l.store), l.place)
+		return n, l.failure(err)
+	})
+}
+
+// readNumber reads a number of lists for a verb of the app.
+func readNumber(ctx context.Context, host plug.Host, verb string, read func(context.Context) (int, error)) (int, error) {
+	ctx, end := host.Begin(ctx, verb)
 	defer end()
-	ctx, cancel := l.host.DB().Patient(ctx)
+	ctx, cancel := host.DB().Patient(ctx)
 	defer cancel()
-	if err := l.host.Ready(ctx); err != nil {
+	if err := host.Ready(ctx); err != nil {
 		return 0, err
 	}
-	n, err := of(ctx, kv.Near(l.store), l.place)
-	return n, l.failure(err)
+	return read(ctx)
 }
 
 // Contains reports whether the record with id is in the list, by reading it. One trip.

@@ -65,18 +65,13 @@ func NewTotal[T any, K comparable](records *kvmodel.Records[T, K]) *Total[T, K] 
 func (t *Total[T, K]) Count(ctx context.Context) (int, error) { return t.total.records(ctx) }
 
 func (t *total) records(ctx context.Context) (int, error) {
-	ctx, end := t.lists.host.Begin(ctx, "Count")
-	defer end()
-	ctx, cancel := t.lists.host.DB().Patient(ctx)
-	defer cancel()
-	if err := t.lists.host.Ready(ctx); err != nil {
-		return 0, err
-	}
-	n, err := t.count(ctx, kv.Near(t.lists.host.Store()))
-	if err != nil {
-		return 0, fmt.Errorf("%s: the number of records: %w", t.lists.host.Model(), err)
-	}
-	return n, nil
+	return readNumber(ctx, t.lists.host, "Count", func(ctx context.Context) (int, error) {
+		n, err := t.count(ctx, kv.Near(t.lists.host.Store()))
+		if err != nil {
+			return 0, fmt.Errorf("%s: the number of records: %w", t.lists.host.Model(), err)
+		}
+		return n, nil
+	})
 }
 
 // In the same trip count looks for lists of the shards that had no number the last time.

@@ -51,14 +51,7 @@ func TestErase_EndsThoughOthersAlwaysAppendFirst(t *testing.T) {
 			}}
 			_, err := l.EraseMany(ctx, busy, place, revs)
 			must(t, err)
-			var got []string
-			must(t, l.Entries(ctx, s, place, func(entries []Entry) error {
-				for _, e := range entries {
-					got = append(got, e.ID)
-				}
-				return nil
-			}))
-			slices.Sort(got)
+			got := entriesOf(t, l)
 			if !slices.Equal(got, append(want[10:], "other")) {
 				t.Errorf("the entries left are %q", got)
 			}

@@ -73,14 +73,7 @@ func TestErase_LeftTakesThoseThatAreOutAndNoMember(t *testing.T) {
 		}
 		gone, err := l.EraseLeft(ctx, s, place)
 		must(t, err)
-		var got []string
-		must(t, l.Entries(ctx, s, place, func(entries []Entry) error {
-			for _, e := range entries {
-				got = append(got, e.ID)
-			}
-			return nil
-		}))
-		slices.Sort(got)
+		got := entriesOf(t, l)
 		if !slices.Equal(got, want[:100]) || gone {
 			t.Errorf("%d entries are left, and the list is gone: %v; want the 100 members", len(got), gone)
 		}

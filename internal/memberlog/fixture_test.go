@@ -52,6 +52,19 @@ func prompt(s kv.Store, limits Limits) (l *Logs, wait func()) {
 	}
 }
 
+// entriesOf returns the sorted ids of the entries at place.
+func entriesOf(t testing.TB, l *Logs) (ids []string) {
+	t.Helper()
+	must(t, l.Entries(context.Background(), l.Store, place, func(entries []Entry) error {
+		for _, e := range entries {
+			ids = append(ids, e.ID)
+		}
+		return nil
+	}))
+	slices.Sort(ids)
+	return ids
+}
+
 // fill adds n members, and tends the list.
 func fill(t testing.TB, l *Logs, wait func(), n int) (ids []string) {
 	t.Helper()

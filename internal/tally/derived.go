@@ -165,7 +165,9 @@ func (d *Derived) AddAll(ctx context.Context, s kv.Store, all []Told) error {
 		case errors.Is(err, kv.ErrExists):
 			t.Sum, err = d.Add(ctx, s, t.ID, t.Delta)
 		case errors.Is(err, kv.ErrNotFound):
-			t.Sum, err = d.Count(ctx, s, t.ID)
+			if t.Sum, err = d.Count(ctx, s, t.ID); err != nil {
+				return err
+			}
 		case t.Begins:
 			t.Sum = t.Delta
 		default:

@@ -24,10 +24,10 @@ import (
 )
 
 var plugged = []string{
-	"After", "AfterAll", "Beside", "Build", "Check", "Committed", "Counts", "Def", "Each", "Early", "Finish", "Forget", "Meet", "Name", "Places", "Prepare", "Purge", "Repair", "Undo", "Window",
+	"After", "AfterAll", "Beside", "Build", "Check", "Committed", "Counts", "Def", "Each", "Early", "Finish", "Meet", "Name", "Places", "Prepare", "Purge", "Repair", "Undo", "Window",
 }
 
-// verbs are the methods of an object: calls of those that write, and the names of those that read.
+// verbs has a call for each method of an object that writes, and the names of the others.
 type verbs struct {
 	of     any
 	writes map[string]func() error
