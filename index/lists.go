@@ -171,7 +171,7 @@ type underWay struct {
 	followed bool
 }
 
-// entered is what EnterAll keeps in all its moves.
+// EnterAll keeps one entered in all its moves.
 type entered struct {
 	began map[string]bool // places of lists that it began
 }

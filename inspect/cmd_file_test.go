@@ -39,7 +39,7 @@ func TestFile_EveryVerbTakesABoltStore(t *testing.T) {
 	file(t, path, "status").want(t, 0, "store      bolt:"+path, "this one alone has the file", "all is well")
 	file(t, path, "check").want(t, 0, "all is well")
 	file(t, path, "get", "Note", "n1").want(t, 0, "Views    7 (a counter)")
-	// What else it says depends on the disk.
+	// The rest of the output depends on the disk.
 	if r := file(t, path, "status", "--deep"); r.code > 1 || !strings.Contains(r.out, "one process has the store to itself") || !strings.Contains(r.out, " free, and the file takes ") {
 		t.Errorf("exit code %d: %s%s", r.code, r.out, r.errs)
 	}

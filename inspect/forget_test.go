@@ -138,7 +138,7 @@ func TestForget_APartOfAWordIsNoTrace(t *testing.T) {
 	}
 }
 
-// What is damaged, or of an unknown format, is searched as it is.
+// The bytes of damaged items, and of items in an unknown format, are searched as they are.
 func TestForget_FindsATextInWhatItCannotDecode(t *testing.T) {
 	for n := 1; n <= 300; n += 7 {
 		tombstone := (&envelope.Envelope{Deleted: true, Lost: []envelope.Touched{{Index: "ByMail", Places: []string{value(n)}}}}).Encode(nil)

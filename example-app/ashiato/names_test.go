@@ -142,7 +142,7 @@ func TestSite_Search_FindsTitlesByTheirFirstLettersInTwoTrips(t *testing.T) {
 	})
 }
 
-// wantTrash checks the ids of the pages in the trash of who.
+// wantTrash checks the ids of the pages in a member's trash.
 func wantTrash(t *testing.T, s *ashiato.Site, who *ashiato.Member, want ...string) {
 	t.Helper()
 	list, err := s.Trashed(t.Context(), who.ID, "")

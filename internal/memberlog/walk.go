@@ -24,7 +24,7 @@ type Stretch struct {
 
 // Walk calls f with the members of place's list after from, one segment at a time. head is the
 // answer to a get of the head. Walk returns every member acknowledged before that get once,
-// whatever changes meanwhile.
+// even if others change the list meanwhile.
 //
 // It repairs nothing. At the end it returns the first Missed, or the error of the head, or an
 // ErrLost if a loss was not accepted yet.

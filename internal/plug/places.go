@@ -35,8 +35,7 @@ func (p *Places) Take() []string {
 }
 
 // noteSign separates a place in a list from its note: the amounts that the record adds to numbers of
-// the list.
-// No text of a value contains it.
+// the list. No text of a value contains it.
 const noteSign = "*"
 
 func Noted(place, note string) string {

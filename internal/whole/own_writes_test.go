@@ -19,7 +19,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
-// The caches are so small that they drop most of what they hold.
+// Caches of this size drop most items.
 func TestLong_AClientSeesWhatItHasJustWritten(t *testing.T) {
 	urls := map[string]string{"bolt": "bolt:" + filepath.Join(t.TempDir(), "own.db") + "?durability=unsynced&cache=1MB"}
 	if proof.Long() {

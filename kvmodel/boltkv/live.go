@@ -31,7 +31,7 @@ func (b *base) get(key string) (item, bool) {
 		return item{}, false
 	}
 	if b.cache != nil {
-		// It has what is committed, and nothing else is until the turn ends.
+		// The cache has committed values, and nobody else commits before the turn ends.
 		if it := b.cache.Get(key); it != nil {
 			return item{value: it.Value, version: it.Version, expires: it.Ends, stays: true}, true
 		}

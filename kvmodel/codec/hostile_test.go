@@ -197,8 +197,8 @@ func assertMemoryBound(t *testing.T, data []byte) {
 	}
 }
 
-// allocationSlack covers what does not grow with the input: an error, a pooled
-// reader, and what the test itself and the runtime allocate.
+// allocationSlack covers allocations that do not grow with the input: those of an error, a pooled
+// reader, the test itself and the runtime.
 const allocationSlack = 16 << 10
 
 func allocated(f func()) uint64 {

@@ -15,8 +15,8 @@ func Several(ctx context.Context, m *core.Model, n int, id func(i int) string, w
 	return SeveralBy(ctx, m, AtOnce, n, id, work)
 }
 
-// SeveralBy shares trips among atOnce changes, not AtOnce. Each holds some kilobytes until all are
-// done. It has no meaning in transactions.
+// SeveralBy is Several with atOnce changes in shared trips, each of which holds some kilobytes until
+// all are done. Transactions have limits of their own.
 func SeveralBy(ctx context.Context, m *core.Model, atOnce, n int, id func(i int) string, work Makes) []error {
 	if m.Db.Atomic != nil {
 		return severalTogether(ctx, m, n, id, work)

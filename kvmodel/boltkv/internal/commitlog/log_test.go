@@ -53,7 +53,7 @@ func write(t testing.TB, l *Log, n int, synced bool) {
 	}
 }
 
-// replay wants each record to be what was written, and returns their numbers.
+// replay fails the test unless each record is as written, and returns the records' numbers.
 func replay(t testing.TB, file File) (l *Log, seqs []uint64, ended bool, dropped int, err error) {
 	t.Helper()
 	l, err = Open(file)
