@@ -143,7 +143,10 @@ func (c *Cache) Stamp(key string) Stamp {
 
 func (c *Cache) Get(key string) *Item {
 	s, hash := c.of(key)
-	at := s.find(key, hash)
+	return s.find(key, hash).use()
+}
+
+func (at *slot) use() *Item {
 	if at == nil {
 		return nil
 	}
@@ -151,6 +154,49 @@ func (c *Cache) Get(key string) *Item {
 		at.asked.Store(true)
 	}
 	return &at.Item
+}
+
+// GetEach sets found to the items that Get returns for each key.
+func (c *Cache) GetEach(gets []kv.NearGet, found []*Item) {
+	for len(gets) >= few {
+		n := min(len(gets), abreast)
+		c.getAbreast(gets[:n], found)
+		gets, found = gets[n:], found[n:]
+	}
+	for i := range gets {
+		found[i] = c.Get(gets[i].Key)
+	}
+}
+
+const (
+	few     = 4
+	abreast = 32
+)
+
+// The loops of getAbreast are so short that the processor waits for the memory of several keys at a
+// time.
+func (c *Cache) getAbreast(gets []kv.NearGet, found []*Item) {
+	var places [abreast]struct {
+		*shard
+		hash uint64
+		*slot
+	}
+	for i := range gets {
+		places[i].shard, places[i].hash = c.of(gets[i].Key)
+	}
+	for i := range gets {
+		places[i].slot = places[i].first(places[i].hash)
+	}
+	for i := range gets {
+		places[i].use()
+	}
+	for i := range gets {
+		p := &places[i]
+		if p.slot != nil && !p.is(gets[i].Key) {
+			p.slot = p.find(gets[i].Key, p.hash)
+		}
+		found[i] = p.slot.use()
+	}
 }
 
 // Decoded returns it, from Get for key, decoded, and caches that.
@@ -191,20 +237,38 @@ func (c *Cache) KeepAnswer(op *kv.Op, it *Item, before Stamp) {
 	c.Keep(op.Key, it, before)
 }
 
-// Without mu, find may return nil for a key whose place is changing.
+// Without mu, find and first may return nil for a key whose place is changing.
 func (s *shard) find(key string, hash uint64) *slot {
 	t := s.table.Load()
 	if t == nil {
 		return nil
 	}
-	for i := t.home(hash); ; i = t.next(i) {
-		p := &(*t)[i]
-		switch p.hash.Load() {
+	at, i := t.from(t.home(hash), hash)
+	for at != nil && !at.is(key) {
+		at, i = t.from(t.next(i), hash)
+	}
+	return at
+}
+
+// first returns the first slot with hash, without touching it.
+func (s *shard) first(hash uint64) *slot {
+	t := s.table.Load()
+	if t == nil {
+		return nil
+	}
+	at, _ := t.from(t.home(hash), hash)
+	return at
+}
+
+// from returns the first slot with hash from place i on, and its place.
+func (t table) from(i int, hash uint64) (*slot, int) {
+	for ; ; i = t.next(i) {
+		switch t[i].hash.Load() {
 		case 0:
-			return nil
+			return nil, i
 		case hash:
-			if at := p.slot.Load(); at != nil && at.is(key) {
-				return at
+			if at := t[i].slot.Load(); at != nil {
+				return at, i
 			}
 		}
 	}

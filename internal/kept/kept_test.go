@@ -39,6 +39,26 @@ func TestCache_HoldsNoMoreThanItIsGiven(t *testing.T) {
 	}
 }
 
+func TestCache_GetEach_IsGetForEachKey(t *testing.T) {
+	c := New(1 << 20)
+	for n := range 100 {
+		key := fmt.Sprint("there ", n)
+		c.Keep(key, newItem(key, nil), c.Stamp(key))
+	}
+	for _, n := range []int{0, 1, abreast, 3*abreast + 1} {
+		gets, found := make([]kv.NearGet, n), make([]*Item, n)
+		for i := range gets {
+			gets[i].Key = fmt.Sprint([...]string{"there ", "absent "}[i%2], i%100)
+		}
+		c.GetEach(gets, found)
+		for i, get := range gets {
+			if want := c.Get(get.Key); found[i] != want || (want != nil) != (i%2 == 0) {
+				t.Errorf("%s, one of %d keys: found %v, want %v", get.Key, n, found[i], want)
+			}
+		}
+	}
+}
+
 func TestCache_WhatWasReadBeforeADropIsNotKept(t *testing.T) {
 	for name, drop := range map[string]func(*Cache){
 		"of the key": func(c *Cache) { c.Drop("k") },

@@ -47,14 +47,13 @@ func (s *Store) Memory(ctx context.Context) (kv.Memory, string) {
 func (s *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	var room [recalled]*kept.Item
+	found := append(room[:0], make([]*kept.Item, len(gets))...)
+	s.cache.GetEach(gets, found)
 	for i, get := range gets {
-		if get.Sparse && s.lacks(get.Key) {
-			results[i] = kv.Result{Err: kv.ErrNotFound}
-			continue
-		}
-		it := s.cache.Get(get.Key)
+		it := found[i]
 		switch {
-		case it == nil && (get.Sparse || !s.lacks(get.Key)):
+		case it == nil && !s.lacks(get.Key):
 			return false
 		case it == nil, it.Ends != 0 && it.HasEnded(s.now()):
 			results[i] = kv.Result{Err: kv.ErrNotFound}
@@ -66,6 +65,8 @@ func (s *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 	}
 	return true
 }
+
+const recalled = 64 // by most calls
 
 func (s *Store) lacks(key string) bool {
 	return s.filter.Load().Lacks(key) && !s.filling.has(key) && !s.moving.has(key) && kv.CheckKey(key) == nil

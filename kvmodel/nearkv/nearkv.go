@@ -114,18 +114,24 @@ func (n *Store) isCurrent() bool {
 // Recall answers gets from memory, as of one moment.
 func (n *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 	changes := n.changes.Load()
+	var room [recalled]*kept.Item
+	found := append(room[:0], make([]*kept.Item, len(gets))...)
+	n.cache.GetEach(gets, found)
 	for i, get := range gets {
 		var ok bool
-		if results[i], _, ok = n.answer(get); !ok {
+		if results[i], _, ok = n.answer(get, found[i]); !ok {
 			return false
 		}
 	}
 	return n.changes.Load() == changes
 }
 
-// answer returns a nil item if the key is known to be absent.
-func (n *Store) answer(get kv.NearGet) (r kv.Result, it *kept.Item, ok bool) {
-	if it = n.known(get.Key); it == nil {
+const recalled = 64 // by most calls
+
+// answer returns the answer in it, what the cache has for get. It returns a nil item if the key is
+// known to be absent.
+func (n *Store) answer(get kv.NearGet, found *kept.Item) (r kv.Result, it *kept.Item, ok bool) {
+	if it = n.fresh(found); it == nil {
 		return kv.Result{Near: true, Err: kv.ErrNotFound}, nil, get.Sparse && n.absent.has(get.Key)
 	}
 	r = n.cache.Decoded(get.Key, it, get.Decode).Result()
@@ -133,8 +139,8 @@ func (n *Store) answer(get kv.NearGet) (r kv.Result, it *kept.Item, ok bool) {
 	return r, it, true
 }
 
-func (n *Store) known(key string) *kept.Item {
-	it := n.cache.Get(key)
+// fresh returns it, unless it is too old.
+func (n *Store) fresh(it *kept.Item) *kept.Item {
 	if it == nil || n.age > 0 && n.clock()-it.Asked > int64(n.age) {
 		return nil
 	}
@@ -179,7 +185,7 @@ func (n *Store) recall(ops []kv.Op) (missing []int, items []*kept.Item) {
 	for i := range ops {
 		op := &ops[i]
 		if op.Near {
-			if r, it, ok := n.answer(kv.NearGet{Key: op.Key, Decode: op.Decode, Sparse: op.Sparse}); ok {
+			if r, it, ok := n.answer(kv.NearGet{Key: op.Key, Decode: op.Decode, Sparse: op.Sparse}, n.cache.Get(op.Key)); ok {
 				op.Result, items[i] = r, it
 				continue
 			}
@@ -208,7 +214,7 @@ func (n *Store) stand(ops []kv.Op, items []*kept.Item) bool {
 		if it == nil {
 			continue
 		}
-		if now := n.known(ops[i].Key); now == nil || now.Version != it.Version {
+		if now := n.fresh(n.cache.Get(ops[i].Key)); now == nil || now.Version != it.Version {
 			return false
 		}
 	}

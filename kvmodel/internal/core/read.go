@@ -76,8 +76,14 @@ func (m *Model) decodeEach(ids []string, results []kv.Result, f func(i int, rec 
 	var damaged []error
 	var rec plug.Seen
 	n := len(results) / max(len(ids), 1)
+	// This loop is so short that the processor waits for the memory of many records at a time.
+	for i := range ids {
+		if holds(results[i*n]) {
+			room.wanted++
+		}
+	}
 	for i, id := range ids {
-		rec, room.wanted = plug.Seen{}, len(ids)-i
+		rec = plug.Seen{}
 		err := m.decodeIn(&room, &rec, id, results[i*n:][:n])
 		if err != nil && !wire.IsCorrupt(err) {
 			return err
@@ -86,8 +92,17 @@ func (m *Model) decodeEach(ids []string, results []kv.Result, f func(i int, rec 
 			rec.Err, damaged = err, append(damaged, err)
 		}
 		f(i, &rec)
+		if rec.Value != nil {
+			room.wanted--
+		}
 	}
 	return Joined(damaged)
+}
+
+// holds reports whether r may be a live record.
+func holds(r kv.Result) bool {
+	k, kept := r.Decoded.(*keptRecord)
+	return r.Err == nil && (!kept || k.value != nil)
 }
 
 func (m *Model) decodeIn(room *recordRoom, rec *plug.Seen, id string, results []kv.Result) error {
@@ -188,8 +203,8 @@ func (m *Model) decode(room *recordRoom, rec *plug.Seen, id string, r kv.Result)
 
 // keptRecord is a record in a store's cache.
 type keptRecord struct {
-	envelope envelope.Envelope
 	value    plug.Record // nil: deleted
+	envelope envelope.Envelope
 }
 
 func (m *Model) decodeKept(value []byte) (any, int, error) {
