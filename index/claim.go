@@ -191,18 +191,15 @@ func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []
 		if err != nil {
 			return err
 		}
-		places = marked(places, raced)
+		var again []string
+		for i, place := range places {
+			if raced[i] {
+				again = append(again, place)
+			}
+		}
+		places = again
 	}
 	return nil
-}
-
-func marked(places []string, marks []bool) (some []string) {
-	for i, place := range places {
-		if marks[i] {
-			some = append(some, place)
-		}
-	}
-	return some
 }
 
 func (u *unique) claims(ctx context.Context, s kv.Store, id string, places []string) (claims []claim, rec *plug.Seen, errs []error) {
