@@ -53,12 +53,12 @@ func (l *lists) seeThoseOf(ctx context.Context, s kv.Store, entries []memberlog.
 
 const mendAtOnce = 16
 
-func (l *lists) Meet(places []string) { l.met.Note(plug.Bares(places)) }
+func (l *lists) Meet(places []string) { l.met.Add(plug.Bares(places)) }
 
 // Finish makes the lists found by a rebuild agree with their records, and then recounts them. Later
 // changes come from processes that maintain the lists.
 func (l *lists) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error {
-	l.met.Note(l.total)
+	l.met.Add(l.total)
 	entered, from := l.met.Take(), steps.From()
 	var damaged atomic.Bool
 	for batch := range slices.Chunk(left(entered, from, mending), mendAtOnce) {
