@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -133,13 +134,11 @@ func (c choice) String() string { return *c.value }
 func (c choice) Type() string   { return strings.Join(c.of, "|") }
 
 func (c choice) Set(value string) error {
-	for _, one := range c.of {
-		if value == one {
-			*c.value = value
-			return nil
-		}
+	if !slices.Contains(c.of, value) {
+		return fmt.Errorf("want one of %s", strings.Join(c.of, ", "))
 	}
-	return fmt.Errorf("want one of %s", strings.Join(c.of, ", "))
+	*c.value = value
+	return nil
 }
 
 func (o *options) flags() *pflag.FlagSet {
