@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,16 +62,7 @@ var limitKey = kv.NewClass("limit", 3) // what, who, number of the time window
 func Allow(ctx context.Context, store kv.Store, now time.Time, tries ...Try) error {
 	ctx, cancel := kv.Patient(ctx, kv.PowersOf(store).Patience)
 	defer cancel()
-	works := make([]func(kv.Store) error, len(tries))
-	for i, try := range tries {
-		works[i] = func(store kv.Store) error { return try.count(ctx, store, now) }
-	}
-	for _, err := range kv.Together(ctx, store, works...) {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(kv.Each(ctx, store, tries, func(store kv.Store, _ int, try Try) error { return try.count(ctx, store, now) })...)
 }
 
 func (t Try) count(ctx context.Context, store kv.Store, now time.Time) error {

@@ -172,9 +172,9 @@ func (u *unique) replace(ctx context.Context, s kv.Store, m *plug.Move, place st
 	return err == nil, err
 }
 
-// settleAll makes the claims at places agree with the record id: live ones get its lifetime, dead
+// conformAll makes the claims at places agree with the record id: live ones get its lifetime, dead
 // ones go.
-func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []string) error {
+func (u *unique) conformAll(ctx context.Context, s kv.Store, id string, places []string) error {
 	places = plug.Bares(places)
 	for try := 0; len(places) > 0; try++ {
 		if try == takeTries {
@@ -191,18 +191,15 @@ func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []
 		if err != nil {
 			return err
 		}
-		places = marked(places, raced)
+		var again []string
+		for i, place := range places {
+			if raced[i] {
+				again = append(again, place)
+			}
+		}
+		places = again
 	}
 	return nil
-}
-
-func marked(places []string, marks []bool) (some []string) {
-	for i, place := range places {
-		if marks[i] {
-			some = append(some, place)
-		}
-	}
-	return some
 }
 
 func (u *unique) claims(ctx context.Context, s kv.Store, id string, places []string) (claims []claim, rec *plug.Seen, errs []error) {
@@ -234,7 +231,7 @@ func (u *unique) conform(ctx context.Context, s kv.Store, c claim, rec *plug.See
 	if noted == "" {
 		u.owners.Drop(place)
 	}
-	op, ok := u.settling(c, rec, place, noted)
+	op, ok := u.conforming(c, rec, place, noted)
 	if !ok {
 		return false, nil
 	}
@@ -245,7 +242,7 @@ func (u *unique) conform(ctx context.Context, s kv.Store, c claim, rec *plug.See
 	return false, err
 }
 
-func (u *unique) settling(c claim, rec *plug.Seen, place, noted string) (kv.Op, bool) {
+func (u *unique) conforming(c claim, rec *plug.Seen, place, noted string) (kv.Op, bool) {
 	now := u.host.DB().Now()
 	ended := noted != "" && hasEnded(noted, now)
 	holds := noted != "" && !ended

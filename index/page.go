@@ -106,10 +106,7 @@ func (p *page) fill() error {
 
 func (p *page) load(n int) error {
 	batch := p.waiting.Members[:min(len(p.waiting.Members), n)]
-	ids := make([]string, len(batch))
-	for i := range batch {
-		ids[i] = batch[i].ID
-	}
+	ids := kv.Texts(batch, func(m memberlog.Member) string { return m.ID })
 	recs, err := p.host.See(p.ctx, kv.Near(ahead.Then(p.s)), ids...)
 	if err != nil {
 		return err

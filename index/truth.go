@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,21 +48,17 @@ func (l *lists) reconsider(place string, e memberlog.Entry) {
 }
 
 func (l *lists) seeThoseOf(ctx context.Context, s kv.Store, entries []memberlog.Entry) ([]*plug.Seen, error) {
-	ids := make([]string, len(entries))
-	for i := range entries {
-		ids[i] = entries[i].ID
-	}
-	return l.host.SeeBare(ctx, s, ids...)
+	return l.host.SeeBare(ctx, s, kv.Texts(entries, func(e memberlog.Entry) string { return e.ID })...)
 }
 
 const mendAtOnce = 16
 
-func (l *lists) Meet(places []string) { l.met.Note(plug.Bares(places)) }
+func (l *lists) Meet(places []string) { l.met.Add(plug.Bares(places)) }
 
 // Finish makes the lists found by a rebuild agree with their records, and then recounts them. Later
 // changes come from processes that maintain the lists.
 func (l *lists) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error {
-	l.met.Note(l.total)
+	l.met.Add(l.total)
 	entered, from := l.met.Take(), steps.From()
 	var damaged atomic.Bool
 	for batch := range slices.Chunk(left(entered, from, mending), mendAtOnce) {
@@ -123,36 +120,25 @@ func (l *lists) mendAll(ctx context.Context, s kv.Store, place string) (n int, e
 
 func (l *lists) mend(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) (mended bool, err error) {
 	for batch := range slices.Chunk(entries, loadAtOnce) {
-		some, err := l.mendSome(ctx, s, place, batch)
+		recs, err := l.seeThoseOf(ctx, s, batch)
 		if err != nil {
 			return mended, err
 		}
-		mended = mended || some
+		err = cmp.Or(kv.Each(ctx, s, recs, func(s kv.Store, i int, rec *plug.Seen) error {
+			holds, e := rec.Holds(place), &batch[i]
+			if holds == e.Member(l.host.DB().Now()) && (!holds || e.Note == noteAt(rec.Places)) {
+				return nil
+			}
+			mended = true
+			past := e.Rev
+			if holds {
+				past++ // an entry with the rev of e would not count
+			}
+			return l.host.Mend(ctx, s, rec.ID, place, past)
+		})...)
+		if err != nil {
+			return mended, err
+		}
 	}
 	return mended, nil
-}
-
-func (l *lists) mendSome(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) (mended bool, err error) {
-	recs, err := l.seeThoseOf(ctx, s, entries)
-	if err != nil {
-		return false, err
-	}
-	var works []func(kv.Store) error
-	for i, rec := range recs {
-		holds, e := rec.Holds(place), &entries[i]
-		if holds == e.Member(l.host.DB().Now()) && (!holds || e.Note == noteAt(rec.Places)) {
-			continue
-		}
-		past := e.Rev
-		if holds {
-			past++ // an entry with the rev of e would not count
-		}
-		works = append(works, func(s kv.Store) error { return l.host.Mend(ctx, s, rec.ID, place, past) })
-	}
-	for _, err := range kv.Together(ctx, s, works...) {
-		if err != nil {
-			return true, err
-		}
-	}
-	return len(works) > 0, nil
 }

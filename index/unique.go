@@ -199,7 +199,7 @@ func (u *unique) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if m.Added != nil || isAtomic(u.host) {
 		return nil
 	}
-	return u.settleAll(ctx, s, m.ID, m.Gained)
+	return u.conformAll(ctx, s, m.ID, m.Gained)
 }
 
 func (u *unique) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
@@ -211,11 +211,11 @@ func (u *unique) After(ctx context.Context, s kv.Store, moves []*plug.Move) erro
 	if !m.Stands.Equal(m.Ends) {
 		places = append(places, m.Gained...)
 	}
-	return u.settleAll(ctx, s, m.ID, places)
+	return u.conformAll(ctx, s, m.ID, places)
 }
 
 func (u *unique) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
-	return u.settleAll(ctx, s, rec.ID, places)
+	return u.conformAll(ctx, s, rec.ID, places)
 }
 
 func (*unique) Purge(context.Context, kv.Store, plug.Gone, func() error) error { return nil }

@@ -258,7 +258,7 @@ func (c *call) isEmpty(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-var untold = []string{kv.NewClass("format", 1).Key("ringtree"), rescuedKey}
+var untold = []string{markerKey, rescuedKey}
 
 func (c *call) lost(ctx context.Context, in *Inspector) (texts []string, err error) {
 	if losses := kv.PowersOf(c.store).Losses; losses != nil {

@@ -120,7 +120,7 @@ func repair(ctx context.Context, c *call) error {
 	if in, err = c.open(ctx); err != nil {
 		return err
 	}
-	return c.mend(ctx, in, r.Faults)
+	return c.repairAll(ctx, in, r.Faults)
 }
 
 const (
@@ -215,7 +215,7 @@ func (c *call) plan(ctx context.Context, in *Inspector, r Report) error {
 		}
 		return errIdle // Nothing is written.
 	}
-	_, err := in.Repair(ctx, r.Faults, RepairOptions{Dry: true, Done: func(m Mended) { c.mended("planned", m) }})
+	_, err := in.Repair(ctx, r.Faults, RepairOptions{Dry: true, Done: func(m Mended) { c.repaired("planned", m) }})
 	if more := total(r.Counts) - int64(len(r.Faults)); more > 0 {
 		c.Tell("and %s more, for another call", console.Number(more))
 	}
@@ -229,7 +229,7 @@ func total(counts map[string]int64) (n int64) {
 	return n
 }
 
-func (c *call) mended(kind string, m Mended) {
+func (c *call) repaired(kind string, m Mended) {
 	switch {
 	case kind == "planned":
 		c.show(kind, m, "%s   %s -> %s", m.head(), m.Text, m.Did)
@@ -240,9 +240,9 @@ func (c *call) mended(kind string, m Mended) {
 	}
 }
 
-func (c *call) mend(ctx context.Context, in *Inspector, faults []Fault) error {
+func (c *call) repairAll(ctx context.Context, in *Inspector, faults []Fault) error {
 	p := c.progress()
-	done, err := in.Repair(ctx, faults, RepairOptions{Pace: p.pace(), Done: func(m Mended) { c.mended("mended", m) }})
+	done, err := in.Repair(ctx, faults, RepairOptions{Pace: p.pace(), Done: func(m Mended) { c.repaired("mended", m) }})
 	if err != nil {
 		return p.stopped(ctx, err)
 	}

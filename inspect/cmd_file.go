@@ -148,7 +148,7 @@ func isExport(path string) bool {
 	return err == nil && string(begin) == magic
 }
 
-const markerKey = "format:ringtree"
+var markerKey = kv.NewClass("format", 1).Key("ringtree")
 
 func (c *call) verifyStore(ctx context.Context) error {
 	in, err := c.reader(ctx)

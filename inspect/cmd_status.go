@@ -77,11 +77,7 @@ func (c *call) findings(ctx context.Context, in *Inspector, st *Status) (wrong e
 func (c *call) statusText(st *Status) {
 	c.Say("store      %s", c.storeText(st))
 	c.Say("")
-	cells := [][]string{modelHead}
-	for _, m := range st.Models {
-		cells = append(cells, m.row())
-	}
-	c.Table(cells)
+	rows(c, "model", st.Models, modelHead, ModelStatus.row)
 	if len(st.Others) > 0 {
 		c.Say("besides    %s", strings.Join(st.Others, ", "))
 	}

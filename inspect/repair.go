@@ -62,21 +62,21 @@ func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions
 		}
 		return Repaired{Left: faults}, nil
 	}
-	if err := r.mendInOrder(ctx, faults); err != nil {
+	if err := r.repairInOrder(ctx, faults); err != nil {
 		return Repaired{}, err
 	}
 	return r.finish(ctx, faults)
 }
 
 // Other faults may follow from lost ids and incomplete indexes; counts come last.
-func (r *repairing) mendInOrder(ctx context.Context, faults []Fault) error {
+func (r *repairing) repairInOrder(ctx context.Context, faults []Fault) error {
 	byOrder := make([][]Fault, 3)
 	for _, f := range faults {
 		byOrder[order(f)] = append(byOrder[order(f)], f)
 	}
 	pace := r.o.Pace.begin("repair", "faults", int64(len(faults)))
 	for _, some := range byOrder {
-		if err := r.mendAll(ctx, some, pace); err != nil {
+		if err := r.repairAll(ctx, some, pace); err != nil {
 			return err
 		}
 	}
@@ -132,11 +132,11 @@ func (r *repairing) once(name string, do func() error) error {
 }
 
 // Most repairs wait, for instance before a recount.
-const mendedAtOnce = 100
+const repairedAtOnce = 100
 
-func (r *repairing) mendAll(ctx context.Context, faults []Fault, pace *pacer) error {
-	for some := range slices.Chunk(faults, mendedAtOnce) {
-		errs := beside(some, func(f Fault) error { return r.mend(ctx, f) })
+func (r *repairing) repairAll(ctx context.Context, faults []Fault, pace *pacer) error {
+	for some := range slices.Chunk(faults, repairedAtOnce) {
+		errs := beside(some, func(f Fault) error { return r.repair(ctx, f) })
 		for i, f := range some {
 			if errs[i] != nil && (ctx.Err() != nil || errors.Is(errs[i], kv.ErrUnavailable)) {
 				return errs[i]
@@ -150,7 +150,7 @@ func (r *repairing) mendAll(ctx context.Context, faults []Fault, pace *pacer) er
 	return nil
 }
 
-func (r *repairing) mend(ctx context.Context, f Fault) error {
+func (r *repairing) repair(ctx context.Context, f Fault) error {
 	var m model
 	if f.Model != "" {
 		var err error
@@ -252,7 +252,7 @@ func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error
 			break
 		}
 		r.done = make(map[string]*deed)
-		if err := r.mendInOrder(ctx, some); err != nil {
+		if err := r.repairInOrder(ctx, some); err != nil {
 			return Repaired{}, err
 		}
 		if some, err = r.in.still(ctx, some); err != nil {

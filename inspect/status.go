@@ -243,7 +243,7 @@ func (st *Status) warnOfDamage(ms *ModelStatus) bool {
 func (st *Status) warnOfIndexes(ms *ModelStatus) (unbuilt bool) {
 	for _, i := range ms.Indexes {
 		if i.State == "not built" || i.State == "building" {
-			st.warn("%s.%s is %s", ms.Name, i.Name, strings.TrimSpace(i.State+" "+i.Far))
+			st.warn("%s.%s is %s", ms.Name, i.Name, i.state())
 		}
 		unbuilt = unbuilt || i.State == "not built"
 	}

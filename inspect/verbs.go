@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +38,7 @@ func always(*call) bool { return true }
 // The headings of help.
 const (
 	looking = "Look:"
-	mending = "Check and repair:"
+	repairs = "Check and repair:"
 	moving  = "Move and back up:"
 	erasing = "Erase:"
 )
@@ -61,7 +62,7 @@ var verbs = map[string][]verb{
 			short: "List the first N entries of an index, or 20, as a visitor sees them",
 			long:  "Write a slash between the parts of a value."},
 	},
-	mending: {
+	repairs: {
 		{use: "check [MODEL[.INDEX]]", args: cobra.MaximumNArgs(1), flags: "format quick repair rate resume yes dry-run", run: check,
 			calls: "check --rate 2000\ncheck --repair Page",
 			short: "Compare all records with all indexes; --repair fixes the differences",
@@ -133,13 +134,11 @@ func (c choice) String() string { return *c.value }
 func (c choice) Type() string   { return strings.Join(c.of, "|") }
 
 func (c choice) Set(value string) error {
-	for _, one := range c.of {
-		if value == one {
-			*c.value = value
-			return nil
-		}
+	if !slices.Contains(c.of, value) {
+		return fmt.Errorf("want one of %s", strings.Join(c.of, ", "))
 	}
-	return fmt.Errorf("want one of %s", strings.Join(c.of, ", "))
+	*c.value = value
+	return nil
 }
 
 func (o *options) flags() *pflag.FlagSet {
@@ -190,7 +189,7 @@ func (c *call) root() *cobra.Command {
 	flags := c.flags()
 	root.PersistentFlags().AddFlag(flags.Lookup("store"))
 	root.PersistentFlags().AddFlag(flags.Lookup("tenant"))
-	for _, title := range []string{looking, mending, moving, erasing} {
+	for _, title := range []string{looking, repairs, moving, erasing} {
 		root.AddGroup(&cobra.Group{ID: title, Title: title})
 		for _, v := range verbs[title] {
 			root.AddCommand(c.cobra(title, v, flags))

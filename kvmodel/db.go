@@ -134,7 +134,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	inner.Journal = journal.New(journal.Config{
 		Store: inner.Store, Now: o.now, Closed: inner.Work.Closed(),
 		Failed: func(err error) {
-			failures.Note(slog.LevelWarn, "the journal could not begin its next segment; it will be tried again", err)
+			failures.Log(slog.LevelWarn, "the journal could not begin its next segment; it will be tried again", err)
 		},
 		Origin: origin, Shapes: db.shapes,
 		Archive: db.archive,
@@ -194,7 +194,7 @@ func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
 			return servers, err
 		}
 	}
-	if err := db.marked.Mend(ctx); err != nil {
+	if err := db.marked.Rewrite(ctx); err != nil {
 		return servers, err
 	}
 	var errs []error
@@ -454,7 +454,7 @@ func (db *DB) DropModel(ctx context.Context, name string) error {
 	if o := db.owner(name); name == "" || o != nil {
 		return fmt.Errorf("drop model %s: %w: this program has it", kv.Quote(name), ErrInvalid)
 	}
-	db.noteGone(name)
+	db.addGone(name)
 	return erase.DropModel(ctx, db.core, name)
 }
 

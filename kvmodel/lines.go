@@ -34,7 +34,7 @@ func (db *DB) owner(name string) repair.Owner {
 	return db.owners[name]
 }
 
-func (db *DB) noteGone(name string) {
+func (db *DB) addGone(name string) {
 	db.mu.Lock()
 	db.gone[name] = true
 	db.mu.Unlock()
@@ -68,7 +68,7 @@ func (db *DB) archive(ctx context.Context, created map[string][]string) error {
 
 // linesLost distrusts the indexes of models, or of all if nil, because of damaged lines.
 func (db *DB) linesLost(ctx context.Context, process string, models []string, damaged error) error {
-	db.core.Failures.Note(slog.LevelError, "journal lines of a dead process are damaged, so indexes need a Rebuild", fmt.Errorf("process %s: %w", process, damaged))
+	db.core.Failures.Log(slog.LevelError, "journal lines of a dead process are damaged, so indexes need a Rebuild", fmt.Errorf("process %s: %w", process, damaged))
 	var errs []error
 	for _, m := range db.allModels() {
 		if models == nil || slices.Contains(models, m.Name) {

@@ -74,7 +74,7 @@ func (m *class) join() {
 	db.register(m.Name, m.Model)
 	for _, index := range m.gone.Indexes {
 		for _, board := range plug.BoardNames(index) {
-			db.noteGone("rank:" + kv.JoinText(m.Name, board))
+			db.addGone("rank:" + kv.JoinText(m.Name, board))
 		}
 	}
 	db.mu.Lock()

@@ -357,7 +357,7 @@ func (x *valuesIndex) Purge(ctx context.Context, s kv.Store, gone plug.Gone, fen
 	return x.failure(err)
 }
 
-func (x *valuesIndex) Meet(places []string) { x.met.Note(places) }
+func (x *valuesIndex) Meet(places []string) { x.met.Add(places) }
 
 // Finish enters the values that a rebuild has read, while the list recounts them. It also recounts
 // the others in the tree: a process without this index may have removed the last record of one.

@@ -33,7 +33,7 @@ type core struct {
 	ahead ahead.Memory
 
 	met     plug.Places // owners seen by a rebuild
-	settled atomic.Bool // a number was taken after the timeline was built
+	built   atomic.Bool // a number was taken after the timeline was built
 	unbuilt atomic.Bool // a number was taken when it may not have been
 }
 

@@ -10,9 +10,9 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"unsafe"
 
+	"github.com/ringtree/ringtree/internal/kept"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -245,8 +245,7 @@ type segment struct {
 }
 
 type decoded struct {
-	mu sync.Mutex
-	of map[string]decodedKey
+	kept.Recent[string, decodedKey]
 }
 
 // decodedKey is immutable.
@@ -261,18 +260,18 @@ const (
 	maxDecodedBytes = 16 << 10 // of a value
 )
 
+func newDecoded() decoded { return decoded{kept.Recent[string, decodedKey]{Limit: maxDecoded / 2}} }
+
 // entries leaves out entries that do not belong under key. Those it returns are shared.
 func (d *decoded) entries(key string, r kv.Result, belongs func(entry) bool) (all []entry, strange bool, err error) {
 	isStrange := func(e entry) bool { return !e.lost() && !belongs(e) }
-	if kept, ok := r.Decoded.([]entry); ok {
-		if slices.ContainsFunc(kept, isStrange) {
-			return slices.DeleteFunc(slices.Clone(kept), isStrange), true, nil
+	if shared, ok := r.Decoded.([]entry); ok {
+		if slices.ContainsFunc(shared, isStrange) {
+			return slices.DeleteFunc(slices.Clone(shared), isStrange), true, nil
 		}
-		return kept, false, nil
+		return shared, false, nil
 	}
-	d.mu.Lock()
-	seen, ok := d.of[key]
-	d.mu.Unlock()
+	seen, ok := d.Get(key)
 	if ok && r.Err == nil && bytes.Equal(seen.value, r.Value) {
 		return seen.entries, seen.strange, nil
 	}
@@ -283,7 +282,7 @@ func (d *decoded) entries(key string, r kv.Result, belongs func(entry) bool) (al
 	all = slices.DeleteFunc(all, isStrange)
 	strange = len(all) < n
 	if r.Err == nil && len(r.Value) <= maxDecodedBytes {
-		d.keep(key, decodedKey{r.Value, all, strange})
+		d.Put(strings.Clone(key), decodedKey{r.Value, all, strange}, 1)
 	}
 	return all, strange, nil
 }
@@ -291,13 +290,4 @@ func (d *decoded) entries(key string, r kv.Result, belongs func(entry) bool) (al
 func decodeKept(value []byte) (any, int, error) {
 	all := decodeEntries(value)
 	return all, cap(all) * int(unsafe.Sizeof(entry{})), nil
-}
-
-func (d *decoded) keep(key string, k decodedKey) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.of == nil || len(d.of) >= maxDecoded {
-		d.of = make(map[string]decodedKey)
-	}
-	d.of[strings.Clone(key)] = k
 }

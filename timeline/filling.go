@@ -42,7 +42,7 @@ func (f *filling) fill(ctx context.Context, n int) (found []plug.Record, err err
 		}
 	}
 	if f.keep == nil && len(found) > 0 {
-		f.merge.noteStale(10 * f.passed / len(found))
+		f.merge.learnStale(10 * f.passed / len(found))
 	}
 	// stale entries at the end alone must not cause another page
 	if items, _, _ := f.merge.upcoming(0, known); len(found) == n {

@@ -102,19 +102,19 @@ func (u unowned) Early(ctx context.Context, s kv.Store, id string) ([]byte, erro
 }
 
 func (c *core) number(ctx context.Context, s kv.Store, owner, id string) (mark, error) {
-	c.noteBuilt(ctx)
+	c.checkBuilt(ctx)
 	n, err := c.lane(owner, id).take(ctx, s, 1)
 	return mark{n, c.db.Now().UnixMilli()}, c.failure(err)
 }
 
-// noteBuilt notes, before the first number is taken, whether the timeline may still be built. In a
+// checkBuilt remembers, before the first number is taken, whether the timeline may still be built. In a
 // transaction, no build can come between a number and its commit.
-func (c *core) noteBuilt(ctx context.Context) {
-	if c.atomic || c.settled.Load() || c.unbuilt.Load() {
+func (c *core) checkBuilt(ctx context.Context) {
+	if c.atomic || c.built.Load() || c.unbuilt.Load() {
 		return
 	}
 	if c.host.Ready(ctx) == nil {
-		c.settled.Store(true)
+		c.built.Store(true)
 	} else {
 		c.unbuilt.Store(true)
 	}

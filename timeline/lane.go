@@ -197,7 +197,7 @@ type process struct {
 }
 
 func newProcess(db plug.DB) *process {
-	return &process{db: db, atomic: kv.PowersOf(db.Store()).Atomic != nil}
+	return &process{db: db, atomic: kv.PowersOf(db.Store()).Atomic != nil, decoded: newDecoded()}
 }
 
 func (p *process) recall(base string) *knowledge {

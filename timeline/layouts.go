@@ -223,7 +223,7 @@ func (r *numbered) latest(ctx context.Context, s kv.Store, owner string, n int) 
 		return nil, err
 	}
 	if len(items) >= n {
-		m.noteStale(10 * len(items) / n)
+		m.learnStale(10 * len(items) / n)
 	}
 	entries := make([]entry, len(items))
 	for i, it := range items {

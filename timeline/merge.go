@@ -195,7 +195,7 @@ func (m *merge) above(ctx context.Context, cuts []cut) ([]item, error) {
 
 func (m *merge) stale() int { return int(m.readers[0].stale.Load()) }
 
-func (m *merge) noteStale(n int) {
+func (m *merge) learnStale(n int) {
 	// a page with few stale entries lowers the estimate only slowly
 	m.readers[0].stale.Store(max(int64(n), m.readers[0].stale.Load()*9/10))
 }

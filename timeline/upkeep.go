@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-func (c *core) Meet(places []string) { c.met.Note(kv.Texts(places, ownerOf)) }
+func (c *core) Meet(places []string) { c.met.Add(kv.Texts(places, ownerOf)) }
 
 const ringsAtOnce = 16
 
@@ -23,7 +23,7 @@ func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 		for _, owner := range some {
 			lanes = append(lanes, c.lanesOf(owner)...)
 		}
-		err := cmp.Or(kv.Each(ctx, s, lanes, func(s kv.Store, _ int, l *lane) error { return l.mend(ctx, s) })...)
+		err := cmp.Or(kv.Each(ctx, s, lanes, func(s kv.Store, _ int, l *lane) error { return l.dropDamaged(ctx, s) })...)
 		if err != nil {
 			return c.failure(err)
 		}
@@ -31,7 +31,7 @@ func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	return nil
 }
 
-func (l *lane) mend(ctx context.Context, s kv.Store) error {
+func (l *lane) dropDamaged(ctx context.Context, s kv.Store) error {
 	return l.each(ctx, s, 0, l.shape.blocks, func(_ int64, key string, r kv.Result) error {
 		for range pushTries {
 			entries, err := entriesIn(r)

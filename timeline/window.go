@@ -77,7 +77,7 @@ func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err e
 // Amend removes unreadable bytes. The records of these entries must be mended later.
 func (c ringWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error {
 	for _, l := range c.lanesAt(base) {
-		if err := cmp.Or(l.mend(ctx, s), l.dropBadCounter(ctx, s)); err != nil {
+		if err := cmp.Or(l.dropDamaged(ctx, s), l.dropBadCounter(ctx, s)); err != nil {
 			return c.failure(err)
 		}
 	}

@@ -102,11 +102,7 @@ var edges = section{
 		{name: "Create of an edge", do: func(w *world) error { return w.Votes.Create(w.ctx, &Vote{User: "bob", Page: id(1)}) }},
 		{name: "Create of an edge that exists", do: func(w *world) error { return w.Votes.Create(w.ctx, &Vote{User: "ann", Page: id(1)}) }, want: kvmodel.ErrExists},
 		{name: "GetMulti of 20 edges, of which there are 10", do: func(w *world) error {
-			var all []VoteID
-			for i := range 20 {
-				all = append(all, VoteID{User: "ann", Page: id(90 + i)})
-			}
-			return last(w.Votes.GetMulti(w.ctx, all))
+			return last(w.Votes.GetMulti(w.ctx, many(20, func(i int) VoteID { return VoteID{User: "ann", Page: id(90 + i)} })))
 		}},
 		{name: "Delete of an edge", do: func(w *world) error { return w.Votes.Delete(w.ctx, VoteID{User: "ann", Page: id(2)}) }},
 	},

@@ -25,12 +25,7 @@ const authors = 64
 
 func author(i int) string { return fmt.Sprint("author", i) }
 
-func authorNames(n int) (all []string) {
-	for i := range n {
-		all = append(all, author(i))
-	}
-	return all
-}
+func authorNames(n int) []string { return many(n, author) }
 
 func story(w *world, tags ...string) *Story {
 	return &Story{ID: w.id(), Tags: tags, Made: w.clock.Now(), Text: text}
@@ -157,13 +152,13 @@ var events = section{
 		{name: "Push, packed", do: func(w *world) error { return w.AllPacked.Push(w.ctx, Packed{Owner: owner(0), Guest: guest(99)}) }},
 		{name: "Push, ring", do: func(w *world) error { return w.AllRinged.Push(w.ctx, Ringed{Owner: owner(0), Guest: guest(99)}) }},
 		{name: "Push to 500 owners, append", do: func(w *world) error {
-			return w.Visits.Push(w.ctx, each(500, func(i int) Visit { return Visit{Owner: owner(i), Guest: guest(100)} })...)
+			return w.Visits.Push(w.ctx, many(500, func(i int) Visit { return Visit{Owner: owner(i), Guest: guest(100)} })...)
 		}},
 		{name: "Push to 500 owners, packed", do: func(w *world) error {
-			return w.AllPacked.Push(w.ctx, each(500, func(i int) Packed { return Packed{Owner: owner(i), Guest: guest(100)} })...)
+			return w.AllPacked.Push(w.ctx, many(500, func(i int) Packed { return Packed{Owner: owner(i), Guest: guest(100)} })...)
 		}},
 		{name: "Push to 500 owners, ring", do: func(w *world) error {
-			return w.AllRinged.Push(w.ctx, each(500, func(i int) Ringed { return Ringed{Owner: owner(i), Guest: guest(100)} })...)
+			return w.AllRinged.Push(w.ctx, many(500, func(i int) Ringed { return Ringed{Owner: owner(i), Guest: guest(100)} })...)
 		}},
 		{name: "Latest 10, append", do: func(w *world) error { return last(w.Visits.Latest(w.ctx, owner(0), 10)) }},
 		{name: "Latest 10, packed", do: func(w *world) error { return last(w.AllPacked.Latest(w.ctx, owner(0), 10)) }},
@@ -172,14 +167,6 @@ var events = section{
 		{name: "Clear, append", do: func(w *world) error { return w.Visits.Clear(w.ctx, owner(0)) }},
 		{name: "Clear, ring", do: func(w *world) error { return w.AllRinged.Clear(w.ctx, owner(0)) }},
 	},
-}
-
-func each[T any](n int, f func(i int) T) []T {
-	all := make([]T, n)
-	for i := range all {
-		all[i] = f(i)
-	}
-	return all
 }
 
 var cascades = section{

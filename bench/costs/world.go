@@ -87,16 +87,10 @@ func (w *world) id() string {
 
 func id(n int) string { return fmt.Sprintf("id%024d", n) }
 
-func ids(n int) []string {
-	all := make([]string, n)
-	for i := range all {
-		all[i] = id(i + 1)
-	}
-	return all
-}
+func ids(n int) []string { return many(n, func(i int) string { return id(i + 1) }) }
 
-func many[T any](n int, f func(i int) *T) []*T {
-	all := make([]*T, n)
+func many[T any](n int, f func(i int) T) []T {
+	all := make([]T, n)
 	for i := range all {
 		all[i] = f(i)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/bench/internal/stores"
 	"github.com/ringtree/ringtree/examples"
 	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -19,16 +20,11 @@ import (
 
 // mortal is the store of a process that can be killed. It records the trips.
 type mortal struct {
-	kv.Store
+	stores.Outliving
 	mu    sync.Mutex
 	trips [][]kv.Op
 	last  int // trips after which it dies; 0: it lives
 }
-
-func (m *mortal) Powers() kv.Powers { return kv.PowersOf(m.Store) }
-
-// The store is shared.
-func (m *mortal) Close() error { return nil }
 
 var errKilled = kv.Unavailable(errors.New("the process was killed"))
 
@@ -45,7 +41,7 @@ func (m *mortal) Do(ctx context.Context, ops []kv.Op) error {
 
 // begin makes w a process that has written before, with recorded trips.
 func (w *world) begin() (*mortal, error) {
-	m := &mortal{Store: w.server()}
+	m := &mortal{Outliving: stores.Outliving{Store: w.server()}}
 	if err := w.open(m); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,7 +141,7 @@ func (w *world) measure(r row) (Size, error) {
 	}
 	var keys, bytes int
 	for _, key := range w.mem.Keys() {
-		if isOfProcess(key) {
+		if slices.ContainsFunc(processOnly, func(class string) bool { return strings.HasPrefix(key, class) }) {
 			continue
 		}
 		item, err := kv.One(w.ctx, w.mem, kv.OpGet(key))
@@ -151,15 +152,6 @@ func (w *world) measure(r row) (Size, error) {
 		bytes += len(key) + len(item.Value)
 	}
 	return Size{float64(keys) / Records, float64(bytes-w.bodies) / Records}, nil
-}
-
-func isOfProcess(key string) bool {
-	for _, class := range processOnly {
-		if strings.HasPrefix(key, class) {
-			return true
-		}
-	}
-	return false
 }
 
 // alone are rows that are records themselves; all others come on top of a record.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ringtree/ringtree/internal/kept"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -31,7 +32,8 @@ func (m *Memory) Store(ctx context.Context, s kv.Store, look func() Look) *Store
 		return &Store{Store: s}
 	}
 	l := look()
-	return &Store{Store: s, memory: m, look: l, keys: m.recall(l)}
+	keys, _ := m.looks.Get(l)
+	return &Store{Store: s, memory: m, look: l, keys: keys}
 }
 
 func (s *Store) Powers() kv.Powers { return kv.PowersOf(s.Store) }
@@ -154,11 +156,7 @@ func (s *Store) Remember() {
 
 // Memory remembers the keys of the records that each look at a listing led to. They are hints. The
 // zero value is ready to use.
-type Memory struct {
-	mu         sync.Mutex // never held during a trip
-	young, old map[Look][]string
-	size       int // keys and looks in young
-}
+type Memory struct{ looks kept.Recent[Look, []string] }
 
 // Look is a read of n records of a listing.
 type Look struct {
@@ -167,42 +165,14 @@ type Look struct {
 }
 
 const (
-	remembered = 1 << 15 // young looks and keys; old ones add as many
 	mostOfLook = 512
+	keysWeigh  = 4 // as much as a look
 )
-
-func (m *Memory) recall(l Look) []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	keys, ok := m.young[l]
-	if !ok {
-		if keys, ok = m.old[l]; ok {
-			m.put(l, keys)
-		}
-	}
-	return keys
-}
 
 // remember retains keys.
 func (m *Memory) remember(l Look, keys []string) {
 	keys = keys[:min(len(keys), mostOfLook)]
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if was, ok := m.young[l]; !ok || !slices.Equal(was, keys) {
-		m.put(l, keys)
+	if was, ok := m.looks.Get(l); !ok || !slices.Equal(was, keys) {
+		m.looks.Put(l, keys, 1+len(keys)/keysWeigh)
 	}
-}
-
-// put requires mu.
-func (m *Memory) put(l Look, keys []string) {
-	was, ok := m.young[l]
-	if !ok {
-		m.size++
-	}
-	m.size += len(keys) - len(was)
-	if m.young == nil || m.size > remembered {
-		m.young, m.old = make(map[Look][]string), m.young
-		m.size = 1 + len(keys)
-	}
-	m.young[l] = keys
 }

@@ -184,7 +184,7 @@ func (m *Memory) pass(ctx context.Context, known Table) error {
 			last = seen
 			continue
 		case o != writes:
-			m.note(v, seen, doubts)
+			m.keep(v, seen, doubts)
 			return nil
 		}
 		if err := m.put(ctx, ops); err != nil {
@@ -247,7 +247,7 @@ func (m *Memory) put(ctx context.Context, ops []kv.Op) error {
 	return nil
 }
 
-func (m *Memory) note(v verdict, seen []Seen, doubts uint64) {
+func (m *Memory) keep(v verdict, seen []Seen, doubts uint64) {
 	m.mu.Lock()
 	known := m.table()
 	accepted := known.Edition > 0 && v.table.Edition > known.Edition && len(v.moved) == 0

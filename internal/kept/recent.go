@@ -74,6 +74,6 @@ func (r *Recent[K, V]) put(e recent[K, V]) {
 	if r.young == nil || r.weight >= cmp.Or(r.Limit, recentLimit) {
 		r.young, r.old, r.weight = make(map[K]recent[K, V]), r.young, 0
 	}
+	r.weight += e.weight - r.young[e.key].weight
 	r.young[e.key] = e
-	r.weight += e.weight
 }

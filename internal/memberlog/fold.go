@@ -67,8 +67,8 @@ func (l *Logs) examine(ctx context.Context, s kv.Store, place string, rows []row
 	return sure
 }
 
-// Pending notes e. If it is still pending a minute later, the first read of the list calls Overdue.
-func (l *Logs) Pending(place string, e Entry) { l.pending.note(place, e, l.Now()) }
+// Pending remembers e. If it is still pending a minute later, the first read of the list calls Overdue.
+func (l *Logs) Pending(place string, e Entry) { l.pending.add(place, e, l.Now()) }
 
 // pending holds entries with the time when this process first saw them pending, all it knows of
 // their age: see plug.Judge.
@@ -85,7 +85,7 @@ type sighting struct {
 
 const maxPending = 1 << 12
 
-func (p *pending) note(place string, e Entry, now time.Time) {
+func (p *pending) add(place string, e Entry, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if slices.ContainsFunc(p.places[place], func(s sighting) bool { return s.Entry == e }) {

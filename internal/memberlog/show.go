@@ -122,11 +122,7 @@ type Extent struct {
 
 // Extents takes one trip.
 func (l *Logs) Extents(ctx context.Context, s kv.Store, places []string) ([]Extent, error) {
-	keys := make([]string, len(places))
-	for i, place := range places {
-		keys[i] = l.Key(place)
-	}
-	results, err := kv.GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, kv.Texts(places, l.Key)...)
 	if err != nil {
 		return nil, err
 	}

@@ -123,11 +123,7 @@ func (r *Row) cut(begin, low, high int64) int64 {
 // probe looks for increasing numbers in one trip. It returns the last before the first missing one,
 // and that one, each 0 if none.
 func (r *Row) probe(ctx context.Context, s kv.Store, numbers []int64) (found, missing int64, err error) {
-	keys := make([]string, len(numbers))
-	for i, n := range numbers {
-		keys[i] = r.Key(n)
-	}
-	results, err := kv.GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, kv.Texts(numbers, r.Key)...)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -187,11 +183,7 @@ func (r *Row) above(ctx context.Context, s kv.Store, n int64) (int64, error) {
 	for far := int64(nearest); far <= farthest; far *= 2 {
 		numbers = append(numbers, consecutive(n+far, farReach)...)
 	}
-	keys := make([]string, len(numbers))
-	for i, n := range numbers {
-		keys[i] = r.Key(n)
-	}
-	results, err := kv.GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, kv.Texts(numbers, r.Key)...)
 	if err != nil {
 		return 0, err
 	}

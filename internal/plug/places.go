@@ -15,7 +15,7 @@ type Places struct {
 	all map[string]bool
 }
 
-func (p *Places) Note(some []string) {
+func (p *Places) Add(some []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.all == nil {

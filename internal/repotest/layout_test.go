@@ -57,7 +57,7 @@ var (
 		"internal/envelope":  {[]string{"internal/wire", "internal/frame", "kvmodel/kv", "kvmodel/codec"}, nil},
 		"internal/wire":      {[]string{"kvmodel/codec"}, nil},
 		"internal/frame":     {[]string{"internal/wire", "kvmodel/codec"}, nil},
-		"internal/ahead":     {[]string{"kvmodel/kv"}, nil},
+		"internal/ahead":     {[]string{"kvmodel/kv", "internal/kept"}, nil},
 		"internal/boot":      {[]string{"kvmodel/kv", "internal/times"}, nil},
 		"internal/contact":   {[]string{"kvmodel/kv"}, nil},
 		"internal/bloom":     {nil, nil},

@@ -111,7 +111,7 @@ func (d *doubts) due(ids []string) (due time.Time) {
 	return due
 }
 
-func (d *doubts) note(id string, round doubt) {
+func (d *doubts) begin(id string, round doubt) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if now := d.open[id]; now != nil {
@@ -134,7 +134,7 @@ func (d *doubts) recounted(id string, began time.Time) {
 	}
 }
 
-const settledAtOnce = 100
+const recountedAtOnce = 100
 
 const RecountRounds = 5
 
@@ -154,7 +154,7 @@ func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds 
 					d.Doubt(id, since)
 				}
 			}
-			if err := d.settleSome(ctx, s, some, d.base.Now()); err != nil {
+			if err := d.recountSome(ctx, s, some, d.base.Now()); err != nil {
 				return 0, err
 			}
 			open = append(open, slices.DeleteFunc(slices.Clone(some), func(id string) bool { return d.Settled(id, since) == nil })...)
@@ -174,16 +174,16 @@ func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds 
 
 func (d *Derived) atOnce() int {
 	if d.base.Atomic != nil {
-		return settledAtOnce / 10
+		return recountedAtOnce / 10
 	}
-	return settledAtOnce
+	return recountedAtOnce
 }
 
 func (d *Derived) RecountDoubtful(ctx context.Context) error {
 	var errs []error
 	now := d.base.Now()
-	for some := range slices.Chunk(d.ids(), settledAtOnce) {
-		errs = append(errs, d.settleSome(ctx, d.base.Store, some, now))
+	for some := range slices.Chunk(d.ids(), recountedAtOnce) {
+		errs = append(errs, d.recountSome(ctx, d.base.Store, some, now))
 	}
 	return work.FirstError(errs...)
 }
@@ -194,16 +194,16 @@ type counted struct {
 	began time.Time // of the round
 }
 
-func (d *Derived) settleSome(ctx context.Context, s kv.Store, ids []string, now time.Time) error {
+func (d *Derived) recountSome(ctx context.Context, s kv.Store, ids []string, now time.Time) error {
 	ends := make([]*counted, len(ids))
 	errs := kv.Each(ctx, s, ids, func(s kv.Store, i int, id string) (err error) {
-		ends[i], err = d.settleOne(ctx, s, id, now)
+		ends[i], err = d.recountOne(ctx, s, id, now)
 		return err
 	})
-	return work.FirstError(append(errs, d.settleCounted(ctx, s, ends))...)
+	return work.FirstError(append(errs, d.endRounds(ctx, s, ends))...)
 }
 
-func (d *Derived) settleCounted(ctx context.Context, s kv.Store, ends []*counted) error {
+func (d *Derived) endRounds(ctx context.Context, s kv.Store, ends []*counted) error {
 	ends = slices.DeleteFunc(ends, func(c *counted) bool { return c == nil })
 	if err := d.Followed(ctx, s, kv.Texts(ends, func(c *counted) string { return c.id })); err != nil {
 		return err
@@ -215,9 +215,9 @@ func (d *Derived) settleCounted(ctx context.Context, s kv.Store, ends []*counted
 	return nil
 }
 
-func (d *Derived) settleOne(ctx context.Context, s kv.Store, id string, now time.Time) (*counted, error) {
+func (d *Derived) recountOne(ctx context.Context, s kv.Store, id string, now time.Time) (*counted, error) {
 	if d.base.Atomic != nil {
-		return nil, d.settleNow(ctx, id, now)
+		return nil, d.recountNow(ctx, id, now)
 	}
 	about, ok := d.get(id)
 	switch {
@@ -236,7 +236,7 @@ func (d *Derived) beginRound(ctx context.Context, s kv.Store, id string, now tim
 	}
 	members, err := (*d.lists.Load()).Members(ctx, s, id)
 	if err == nil {
-		d.note(id, doubt{began: now, version: r.Version, members: members})
+		d.begin(id, doubt{began: now, version: r.Version, members: members})
 	}
 	return err
 }
@@ -266,7 +266,7 @@ func (d *Derived) endRound(ctx context.Context, s kv.Store, id string, now time.
 	return &counted{id, members.N, round.began}, nil
 }
 
-func (d *Derived) settleNow(ctx context.Context, id string, now time.Time) error {
+func (d *Derived) recountNow(ctx context.Context, id string, now time.Time) error {
 	var n int64
 	err := d.base.Atomic(ctx, func(s kv.Store) (err error) {
 		if n, err = d.Count(ctx, s, id); err != nil {

@@ -133,7 +133,7 @@ func (n *numbers) warn(id string, errs []error) {
 	}
 	if err := kv.Join(errs...); err != nil {
 		err = fmt.Errorf("%s.%s of %s: %w", n.model, n.counter, kv.Quote(id), err)
-		n.base.Failures.Note(slog.LevelWarn, "updating an index that follows a counter failed", work.About(n.model, n.counter, err))
+		n.base.Failures.Log(slog.LevelWarn, "updating an index that follows a counter failed", work.About(n.model, n.counter, err))
 	}
 }
 

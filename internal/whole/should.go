@@ -179,24 +179,24 @@ func saysList[T any](s Shown, name string, records []*T, id func(*T) string, mea
 
 func (r *truth) saysBoards(s Shown) {
 	price := func(w *Work) (int64, bool) { return w.Price, true }
-	saysBoard(s, "Work TopPrice", r.works, workID, price, false, false)
-	saysBoard(s, "Work TopGrade", r.works, workID, func(w *Work) (float64, bool) { return math.Round(w.Grade*100) / 100, true }, true, true)
-	saysBoard(s, "Work Archive", r.works, workID, func(w *Work) (int64, bool) { return w.Taken.UnixMilli(), !w.Taken.IsZero() }, false, false)
-	saysBoard(s, "Work Front", r.works, workID, func(w *Work) (int64, bool) { return w.Price + 10*r.likesOf(w.ID), true }, false, false)
+	saysBoard(s, "Work TopPrice", r.works, workID, price, false)
+	saysBoard(s, "Work TopGrade", r.works, workID, func(w *Work) (float64, bool) { return math.Round(w.Grade*100) / 100, true }, true)
+	saysBoard(s, "Work Archive", r.works, workID, func(w *Work) (int64, bool) { return w.Taken.UnixMilli(), !w.Taken.IsZero() }, false)
+	saysBoard(s, "Work Front", r.works, workID, func(w *Work) (int64, bool) { return w.Price + 10*r.likesOf(w.ID), true }, false)
 	seen := func(w *Work) (int64, bool) { return w.Views, w.Views > 0 }
-	saysBoard(s, "Work TopViews", r.works, workID, seen, false, false)
+	saysBoard(s, "Work TopViews", r.works, workID, seen, false)
 	today := func(w *Work) (int64, bool) { return r.today[w.ID], r.today[w.ID] > 0 }
-	saysBoard(s, "Work TopViewsPerDay", r.works, workID, today, false, false)
+	saysBoard(s, "Work TopViewsPerDay", r.works, workID, today, false)
 	liked := Shown{}
 	likes := func(w *Work) (int64, bool) { n := r.likesOf(w.ID); return n, n > 0 }
-	saysBoard(liked, "Work TopLikes", r.works, workID, likes, false, false)
+	saysBoard(liked, "Work TopLikes", r.works, workID, likes, false)
 	s["Work TopLikes liked"] = liked["Work TopLikes At"]
 	for _, author := range Authors {
-		saysBoard(s, "Work TopPriceByAuthor "+author, r.works, workID, func(w *Work) (int64, bool) { return w.Price, w.Author == author }, false, false)
+		saysBoard(s, "Work TopPriceByAuthor "+author, r.works, workID, func(w *Work) (int64, bool) { return w.Price, w.Author == author }, false)
 	}
-	saysBoard(s, "Bid TopPrice", r.bids, bidID, func(b *Bid) (int64, bool) { return b.Price, true }, false, false)
+	saysBoard(s, "Bid TopPrice", r.bids, bidID, func(b *Bid) (int64, bool) { return b.Price, true }, false)
 	for _, kind := range Kinds {
-		saysBoard(s, "Bid TopPriceByKind "+kind, r.bids, bidID, func(b *Bid) (int64, bool) { return b.Price, b.Kind == kind }, false, false)
+		saysBoard(s, "Bid TopPriceByKind "+kind, r.bids, bidID, func(b *Bid) (int64, bool) { return b.Price, b.Kind == kind }, false)
 	}
 	for _, b := range bounds {
 		within := func(price int64) bool { return b[0] <= price && price < b[1] }
@@ -248,10 +248,10 @@ func (r *truth) saysPieces(s Shown) {
 	s[name+" Page"], s[name+" Words"] = strings.Join(there, " "), strings.Join(there, " ")
 	s[name+" Len"], s[name+" odd order"] = fmt.Sprint(len(there)), ""
 
-	saysBoard(s, "Piece TopStars", r.pieces, pieceID, func(p *Piece) (int64, bool) { return p.Stars, true }, false, false)
-	saysBoard(s, "Piece Latest", r.pieces, pieceID, func(*Piece) (int, bool) { return 0, true }, false, false)
+	saysBoard(s, "Piece TopStars", r.pieces, pieceID, func(p *Piece) (int64, bool) { return p.Stars, true }, false)
+	saysBoard(s, "Piece Latest", r.pieces, pieceID, func(*Piece) (int, bool) { return 0, true }, false)
 	s["Piece TopStars At"] = dense(s["Piece TopStars At"])
-	saysBoard(s, "Piece TitleAZ", r.pieces, pieceID, func(p *Piece) (int, bool) { return inTitles(p.Title()), p.Title() != "" }, true, false)
+	saysBoard(s, "Piece TitleAZ", r.pieces, pieceID, func(p *Piece) (int, bool) { return inTitles(p.Title()), p.Title() != "" }, true)
 	for i, with := range [][]string{{"rain", "Rainbow"}, {"réd"}} {
 		name := "Piece TitleAZ Prefix "
 		begins := func(p *Piece) bool { return slices.Contains(with, p.Title()) }
@@ -280,7 +280,7 @@ func number[T any](records []*T, meant func(*T) bool) (n int) {
 	return n
 }
 
-func saysBoard[T any, S cmp.Ordered](s Shown, name string, records []*T, id func(*T) string, score func(*T) (S, bool), low, shared bool) {
+func saysBoard[T any, S cmp.Ordered](s Shown, name string, records []*T, id func(*T) string, score func(*T) (S, bool), low bool) {
 	type member struct {
 		id    string
 		score S

@@ -46,8 +46,8 @@ func NewFailures(log *slog.Logger) *Failures {
 	return &Failures{log: log, counts: make(map[string]int), untold: make(map[alike]*told)}
 }
 
-// Note counts a failure and logs it within a second. Below Warn it is only logged.
-func (f *Failures) Note(level slog.Level, what string, err error) {
+// Log counts a failure and logs it within a second. Below Warn it is only logged.
+func (f *Failures) Log(level slog.Level, what string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	kind := kindOf(err)

@@ -144,7 +144,7 @@ func (q *Queue) endLarge() {
 func (q *Queue) Soon(work Work) bool {
 	return !q.IsClosed() && q.enqueue(func(ctx context.Context) error {
 		if err := work(ctx); err != nil {
-			q.failures.Note(slog.LevelDebug, "upkeep failed; other processes will do it", err)
+			q.failures.Log(slog.LevelDebug, "upkeep failed; other processes will do it", err)
 		}
 		return nil
 	})
@@ -242,7 +242,7 @@ func (q *Queue) do(ctx context.Context, work Work) error {
 	err := work(ctx)
 	failed := err != nil && !Waits(err)
 	if failed {
-		q.failures.Note(slog.LevelWarn, "work after a reply failed", err)
+		q.failures.Log(slog.LevelWarn, "work after a reply failed", err)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -421,15 +421,15 @@ func (v *view) get(key string) *item {
 
 func (v *view) put(key string, it item) error {
 	it.version = v.nextVersion()
-	v.note(key, &it)
+	v.set(key, &it)
 	return nil
 }
 
 func (v *view) recall(*kv.Op) (kv.Result, bool) { return kv.Result{}, false }
 
-func (v *view) drop(key string) { v.note(key, nil) }
+func (v *view) drop(key string) { v.set(key, nil) }
 
-func (v *view) note(key string, it *item) {
+func (v *view) set(key string, it *item) {
 	if _, ok := v.changed[key]; !ok {
 		v.order = append(v.order, key)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/ringtree/ringtree/bench/compare/place"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // rueidisPeer stores a page as a value, and each order as a sorted set. The views are the scores of
@@ -124,14 +125,6 @@ func decodePages(answer rueidis.RedisResult, views func(i int) (float64, error))
 	return all, nil
 }
 
-func pageKeys[T any](of []T, id func(T) string) []string {
-	keys := make([]string, len(of))
-	for i, x := range of {
-		keys[i] = pageKey(id(x))
-	}
-	return keys
-}
-
 func (r rueidisPeer) Newest(ctx context.Context, at string, limit int) ([]Row, error) {
 	from := "+inf"
 	if at != "" {
@@ -141,7 +134,7 @@ func (r rueidisPeer) Newest(ctx context.Context, at string, limit int) ([]Row, e
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	keys := pageKeys(ids, func(id string) string { return id })
+	keys := kv.Texts(ids, pageKey)
 	both := r.DoMulti(ctx, r.B().Mget().Key(keys...).Build(), r.B().Zmscore().Key(byViews).Member(ids...).Build())
 	scores, err := both[1].ToArray()
 	if err != nil {
@@ -164,7 +157,7 @@ func (r rueidisPeer) Top(ctx context.Context, limit int) ([]Row, error) {
 	if err != nil || len(top) == 0 {
 		return nil, err
 	}
-	keys := pageKeys(top, func(z rueidis.ZScore) string { return z.Member })
+	keys := kv.Texts(top, func(z rueidis.ZScore) string { return pageKey(z.Member) })
 	return decodePages(r.Do(ctx, r.B().Mget().Key(keys...).Build()), func(i int) (float64, error) { return top[i].Score, nil })
 }
 

@@ -142,7 +142,7 @@ func (l *lock) sort() {
 	}
 }
 
-// recallGone notes the features that the models had in old and no longer have.
+// recallGone adds the features that the models had in old and no longer have.
 func recallGone(p *model.Package, old *lock) {
 	for _, m := range p.Models {
 		was := old.model(m.Stored)
@@ -150,11 +150,11 @@ func recallGone(p *model.Package, old *lock) {
 			continue
 		}
 		for _, x := range was.items["gone"] {
-			noteGone(m, x.name, x.form)
+			addGone(m, x.name, x.form)
 		}
 		for _, word := range []string{"index", "counter", "history"} {
 			for _, x := range was.items[word] {
-				noteGone(m, word, x.name)
+				addGone(m, word, x.name)
 			}
 		}
 		slices.Sort(m.Gone.Indexes)
@@ -162,7 +162,7 @@ func recallGone(p *model.Package, old *lock) {
 	}
 }
 
-func noteGone(m *model.Model, kind, name string) {
+func addGone(m *model.Model, kind, name string) {
 	isTotal := m.Total && name == model.TotalName
 	switch kind {
 	case "index":

@@ -10,14 +10,12 @@ import (
 
 	"github.com/ringtree/ringtree/codegen/internal/model"
 	"github.com/ringtree/ringtree/codegen/internal/output"
-	"github.com/ringtree/ringtree/codegen/internal/problem"
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
 func lockOf(p *model.Package) *lock {
 	l := &lock{path: filepath.Join(p.Dir, output.LockName)}
-	// Problems with types are reported when the codecs are written.
-	f := &stored.Forms{Reporter: &problem.Reporter{Fset: token.NewFileSet()}, Pkg: p.Types, Writes: p.Has}
+	f := stored.Quiet(p.Types, p.Has)
 	for _, m := range p.Models {
 		l.models = append(l.models, lockedOf(m, f))
 	}

@@ -125,8 +125,8 @@ func (c rules) names() {
 	for _, name := range recordMethods {
 		taken[name] = "kvmodel.Records has " + name
 	}
-	for name, pos := range c.source.Methods(c.model.Collection) {
-		taken[name] = "a method at " + c.Place(pos).String() + " is called " + name
+	for name, method := range c.source.Methods(c.model.Collection) {
+		taken[name] = "a method at " + c.Place(method.Name.Pos()).String() + " is called " + name
 	}
 	c.total(taken)
 	for _, x := range c.model.Counters {
@@ -166,8 +166,8 @@ func (c rules) total(taken map[string]string) {
 func (c rules) codec() {
 	own := c.source.Methods(c.model.Type.Obj().Name())
 	for _, name := range []string{"EncodeMsgpack", "DecodeMsgpack", "MarshalMsgpack", "UnmarshalMsgpack"} {
-		if pos, ok := own[name]; ok {
-			c.At(pos, "kvgen generates the encoding of %s: remove its %s. A field may have a type with such a method", c.model.Name, name)
+		if method, ok := own[name]; ok {
+			c.At(method.Name.Pos(), "kvgen generates the encoding of %s: remove its %s. A field may have a type with such a method", c.model.Name, name)
 		}
 	}
 }

@@ -75,9 +75,9 @@ func withValues(x *model.Index, lists handle, n *imports) handle {
 }
 
 func valuesLine(x *model.Index) string {
-	each := "each " + english.List(labels(x.Parts))
+	each := "each " + english.List(model.Labels(x.Parts))
 	if x.Many {
-		each = "each value among " + english.List(labels(x.Parts))
+		each = "each value among " + english.List(model.Labels(x.Parts))
 	}
 	line := each + ", and how many " + x.Model.Collection + " have it"
 	if x.If != nil {
@@ -88,19 +88,11 @@ func valuesLine(x *model.Index) string {
 
 // phrase returns "a Slug", "a value among Tags".
 func phrase(x *model.Index) string {
-	what := english.List(labels(x.Parts))
+	what := english.List(model.Labels(x.Parts))
 	if x.Many {
 		return "a value among " + what
 	}
 	return english.Article(what)
-}
-
-func labels(parts []model.Part) []string {
-	names := make([]string, len(parts))
-	for i, p := range parts {
-		names[i] = p.Label()
-	}
-	return names
 }
 
 func generic(x *model.Index, names *imports, pkg, name string, between ...types.Type) string {
@@ -203,7 +195,7 @@ func byExpr(x *model.Index, by *model.By, n *imports) string {
 
 func byLine(by *model.By) string {
 	if by.Many {
-		return ", per value among " + english.List(labels(by.Parts))
+		return ", per value among " + english.List(model.Labels(by.Parts))
 	}
-	return ", per " + english.List(labels(by.Parts))
+	return ", per " + english.List(model.Labels(by.Parts))
 }

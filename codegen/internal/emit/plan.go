@@ -15,7 +15,7 @@ import (
 func doc(m *model.Model) []string {
 	held := "and the indexes kept over them"
 	if len(m.Indexes) == 0 {
-		held = "by " + english.List(labels(m.ID))
+		held = "by " + english.List(model.Labels(m.ID))
 	}
 	lines := []string{fmt.Sprintf("%s holds the %s records of a database %s.", m.Collection, m.Name, held)}
 	if m.If != nil && len(m.Indexes) > 0 {
@@ -122,7 +122,7 @@ func Plan(p *model.Package) string {
 			fmt.Fprintf(&b, "%s.%s: %s\n  %s\n", p.Path, m.Collection, eventsLine(m), eventsTrips(m.Events))
 			continue
 		}
-		fmt.Fprintf(&b, "%s.%s: %s by %s, version %d\n  %s\n", p.Path, m.Collection, m.Name, english.List(labels(m.ID)), m.Version, trips(m))
+		fmt.Fprintf(&b, "%s.%s: %s by %s, version %d\n  %s\n", p.Path, m.Collection, m.Name, english.List(model.Labels(m.ID)), m.Version, trips(m))
 		if m.Relaxed {
 			b.WriteString("  a change need not wait for the disk\n")
 		}

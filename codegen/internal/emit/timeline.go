@@ -89,7 +89,7 @@ func timelineEntering(x *model.Index) (trips, first int) {
 }
 
 func timelineLine(x *model.Index) string {
-	what := "last change of " + english.List(labels(x.Parts))
+	what := "last change of " + english.List(model.Labels(x.Parts))
 	if x.Condition() != nil {
 		what += ", or return,"
 	}

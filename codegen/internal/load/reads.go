@@ -9,21 +9,9 @@ import (
 // false if it may read any field: the receiver is used in another way, or a body is missing. Bodies
 // need not compile.
 func (s *Source) Reads(name, method string) (names []string, sure bool) {
-	r := reading{bodies: s.methods(name)}
+	r := reading{bodies: s.Methods(name)}
 	sure = r.method(method)
 	return r.names, sure
-}
-
-func (s *Source) methods(name string) map[string]*ast.FuncDecl {
-	found := map[string]*ast.FuncDecl{}
-	for _, f := range s.Files {
-		for _, decl := range f.Syntax.Decls {
-			if fn, ok := decl.(*ast.FuncDecl); ok && receiver(fn) == name {
-				found[fn.Name.Name] = fn
-			}
-		}
-	}
-	return found
 }
 
 type reading struct {

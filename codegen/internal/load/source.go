@@ -73,12 +73,12 @@ func declaredBy(decl ast.Decl) []*ast.Ident {
 	return nil
 }
 
-func (s *Source) Methods(name string) map[string]token.Pos {
-	found := map[string]token.Pos{}
+func (s *Source) Methods(typ string) map[string]*ast.FuncDecl {
+	found := map[string]*ast.FuncDecl{}
 	for _, f := range s.Files {
 		for _, decl := range f.Syntax.Decls {
-			if fn, ok := decl.(*ast.FuncDecl); ok && receiver(fn) == name {
-				found[fn.Name.Name] = fn.Name.Pos()
+			if fn, ok := decl.(*ast.FuncDecl); ok && receiver(fn) == typ {
+				found[fn.Name.Name] = fn
 			}
 		}
 	}

@@ -86,6 +86,13 @@ func (p Part) Expr(v string) string {
 
 func (p Part) Label() string { return strings.TrimPrefix(p.Expr(""), ".") }
 
+func Labels(parts []Part) (all []string) {
+	for _, p := range parts {
+		all = append(all, p.Label())
+	}
+	return all
+}
+
 type Condition struct {
 	Name   string
 	Method bool

@@ -33,7 +33,7 @@ func resolveParent(r *problem.Reporter, p *model.Package, c pendingParent) {
 	case list.Many:
 		r.At(list.Pos, "with=%s: %s has many values, and a record with one of them may belong to others too", c.name, list.Parts[0].Label())
 	case parent.IDType != nil && stored.KeyKind(list.Value) != stored.KeyKind(parent.IDType):
-		r.At(list.Pos, "with=%s: %s is not the id of %s", c.name, english.List(partNames(list)), english.Article(c.name))
+		r.At(list.Pos, "with=%s: %s is not the id of %s", c.name, english.List(model.Labels(list.Parts)), english.Article(c.name))
 	case list.Condition() != nil:
 		r.At(list.Pos, "with=%s: the list holds only what is %s, so the other %s would stay: say if= in the clauses that need it", c.name, list.Condition().Name, list.Model.Collection)
 	case parent.Expires != "":
@@ -42,13 +42,6 @@ func resolveParent(r *problem.Reporter, p *model.Package, c pendingParent) {
 		list.Parent = parent
 		parent.Children = append(parent.Children, list)
 	}
-}
-
-func partNames(x *model.Index) (names []string) {
-	for _, p := range x.Parts {
-		names = append(names, p.Label())
-	}
-	return names
 }
 
 func refuseLoops(r *problem.Reporter, p *model.Package) {

@@ -2,11 +2,9 @@ package resolve
 
 import (
 	"cmp"
-	"go/token"
 	"time"
 
 	"github.com/ringtree/ringtree/codegen/internal/model"
-	"github.com/ringtree/ringtree/codegen/internal/problem"
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
@@ -106,8 +104,7 @@ func (b *builder) usePrivate(m member, c tag.Clause) {
 
 // finishPrivate looks at types, not clauses: the word may stand in structs within a record.
 func finishPrivate(p *model.Package) {
-	// Problems with types are reported when the codecs are written.
-	f := &stored.Forms{Reporter: &problem.Reporter{Fset: token.NewFileSet()}, Pkg: p.Types, Writes: p.Has}
+	f := stored.Quiet(p.Types, p.Has)
 	for _, m := range p.Models {
 		m.Private = f.Private(m.Type)
 	}

@@ -2,6 +2,7 @@
 package stored
 
 import (
+	"go/token"
 	"go/types"
 	"strings"
 
@@ -18,6 +19,12 @@ type Forms struct {
 	// Writes reports whether kvgen writes the codec of a type: then its msgpack methods are not its
 	// own.
 	Writes func(*types.TypeName) bool
+}
+
+// Quiet returns Forms that report nothing: problems with types are reported when the codecs are
+// written.
+func Quiet(pkg *types.Package, writes func(*types.TypeName) bool) *Forms {
+	return &Forms{&problem.Reporter{Fset: token.NewFileSet()}, pkg, writes}
 }
 
 // OwnForm returns how a type marshals itself, or "". Both methods must be its own: those of an

@@ -206,7 +206,7 @@ func (m *Model) Changed(ctx context.Context, age time.Duration, id string, creat
 	}
 	err = m.Failure(id, fmt.Errorf("OnChange: %w", err))
 	if age >= times.Handlers {
-		m.Db.Failures.Note(slog.LevelError, "OnChange handlers have failed for a day and will not be called again", work.About(m.Name, "", err))
+		m.Db.Failures.Log(slog.LevelError, "OnChange handlers have failed for a day and will not be called again", work.About(m.Name, "", err))
 		return nil
 	}
 	return err

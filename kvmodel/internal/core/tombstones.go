@@ -32,7 +32,7 @@ type Deletion struct {
 	seen time.Time
 }
 
-func (d *deletions) Note(id string, now time.Time) (over bool) {
+func (d *deletions) Add(id string, now time.Time) (over bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.all = append(d.all, Deletion{id, now})
@@ -52,7 +52,7 @@ func (m *Model) NoteDeleted(id string, env *envelope.Envelope) {
 	if env == nil || !env.Deleted || len(env.Lost) == 0 && !m.Forgets {
 		return
 	}
-	if m.Deletions.Note(id, m.Db.Now()) {
+	if m.Deletions.Add(id, m.Db.Now()) {
 		m.Cleans.Set()
 	}
 }

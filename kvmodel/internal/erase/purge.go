@@ -194,7 +194,7 @@ func ForgetDue(ctx context.Context, m *core.Model) error {
 	errs := forget(ctx, m, kv.Texts(due, func(d core.Deletion) string { return d.ID }))
 	for i, err := range errs {
 		if err != nil {
-			m.Deletions.Note(due[i].ID, m.Db.Now())
+			m.Deletions.Add(due[i].ID, m.Db.Now())
 		}
 	}
 	return work.FirstError(errs...)

@@ -215,8 +215,8 @@ func (m Store) Damage(ctx context.Context) error {
 	return nil
 }
 
-// Mend rewrites a damaged marker. The caller must know that no later release has written the store.
-func (m Store) Mend(ctx context.Context) error {
+// Rewrite rewrites a damaged marker. The caller must know that no later release has written the store.
+func (m Store) Rewrite(ctx context.Context) error {
 	if m.Damage(ctx) == nil {
 		return nil
 	}

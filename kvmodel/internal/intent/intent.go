@@ -278,10 +278,10 @@ func (i *Intent) carryOut(ctx context.Context, text string) error {
 	case err == nil:
 		return nil
 	case IsRefused(err):
-		i.db.Failures.Note(slog.LevelWarn, "an intent that had begun was refused", i.Failure(err))
+		i.db.Failures.Log(slog.LevelWarn, "an intent that had begun was refused", i.Failure(err))
 		return err
 	case i.db.Now().Sub(began) >= times.Handlers:
-		i.db.Failures.Note(slog.LevelError, "an intent has failed for a day; it is tried again until it ends", work.About(i.name, "", i.Failure(err)))
+		i.db.Failures.Log(slog.LevelError, "an intent has failed for a day; it is tried again until it ends", work.About(i.name, "", i.Failure(err)))
 	}
 	return err
 }

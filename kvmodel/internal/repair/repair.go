@@ -157,10 +157,10 @@ func (r *Repairer) repairJournal(ctx context.Context, j journal.Copy, l *look) e
 
 func (r *Repairer) firstPass(ctx context.Context, j journal.Copy) error {
 	all := extent{j.Bytes, r.Known()}
-	if err := r.once(ctx, j, mended, all, r.repairLines); err != nil {
+	if err := r.once(ctx, j, repaired, all, r.repairLines); err != nil {
 		return err
 	}
-	if err := r.once(ctx, j, told, all, r.settleLines); err != nil || !r.isHeard(j) {
+	if err := r.once(ctx, j, told, all, r.finishLines); err != nil || !r.isHeard(j) {
 		return err
 	}
 	if err := r.once(ctx, j, followed, all, r.deleteChildren); err != nil {
@@ -199,7 +199,7 @@ func (r *Repairer) secondPass(ctx context.Context, j journal.Copy) (done bool, e
 	if known, err := r.knows(ctx, j); err != nil || !known {
 		return false, err
 	}
-	if err := r.once(ctx, j, mendedAgain, extent{j.Bytes, r.Known()}, r.repairLines); err != nil {
+	if err := r.once(ctx, j, repairedAgain, extent{j.Bytes, r.Known()}, r.repairLines); err != nil {
 		return false, err
 	}
 	return r.Recount(ctx)
@@ -308,9 +308,9 @@ func (r *Repairer) resume(ctx context.Context, j journal.Copy) error {
 	return work.FirstError(append(errs, j.End(ctx, r.Store, ended))...)
 }
 
-// settleLines calls the handlers, which the dead process may not have done, and lists the created
+// finishLines calls the handlers, which the dead process may not have done, and lists the created
 // ids.
-func (r *Repairer) settleLines(ctx context.Context, j journal.Copy) error {
+func (r *Repairer) finishLines(ctx context.Context, j journal.Copy) error {
 	created := make(map[string][]string)
 	for _, l := range j.Lines {
 		m, ok := r.Owner(l.Model).(Model)
@@ -330,11 +330,11 @@ func (r *Repairer) settleLines(ctx context.Context, j journal.Copy) error {
 type part int
 
 const (
-	mended      part = iota // the entries of its lines are repaired
-	told                    // handlers are called and ids archived
-	followed                // the children of deleted records are deleted
-	resumed                 // its intents are carried out
-	mendedAgain             // the entries are repaired in the second pass
+	repaired      part = iota // the entries of its lines are repaired
+	told                      // handlers are called and ids archived
+	followed                  // the children of deleted records are deleted
+	resumed                   // its intents are carried out
+	repairedAgain             // the entries are repaired in the second pass
 	parts
 )
 

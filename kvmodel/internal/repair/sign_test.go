@@ -54,14 +54,14 @@ func TestSigns_AProcessIsDeadOnceItsTickHasNotRisenForTwoLooks(t *testing.T) {
 func TestSigns_WhatWasRepairedBeforeTheStoreWentBackIsRepairedAgain(t *testing.T) {
 	l, all := newLooks(), extent{bytes: 100, known: 3}
 	l.dead(8, 8, 8)
-	l.cover(journal.Copy{Process: "p", Tick: 8}, mended, all)
-	proof.Equal(t, l.covered(journal.Copy{Process: "p", Tick: 8}, mended), all, "covered")
+	l.cover(journal.Copy{Process: "p", Tick: 8}, repaired, all)
+	proof.Equal(t, l.covered(journal.Copy{Process: "p", Tick: 8}, repaired), all, "covered")
 	l.dead(5)
 	for _, tick := range []uint64{5, 8} {
-		if got := l.covered(journal.Copy{Process: "p", Tick: tick}, mended); got != (extent{}) {
+		if got := l.covered(journal.Copy{Process: "p", Tick: tick}, repaired); got != (extent{}) {
 			t.Errorf("the journal at tick %d counts as repaired: %v", tick, got)
 		}
 	}
-	l.cover(journal.Copy{Process: "p", Tick: 5}, mended, all)
-	proof.Equal(t, l.covered(journal.Copy{Process: "p", Tick: 5}, mended), all, "covered")
+	l.cover(journal.Copy{Process: "p", Tick: 5}, repaired, all)
+	proof.Equal(t, l.covered(journal.Copy{Process: "p", Tick: 5}, repaired), all, "covered")
 }
