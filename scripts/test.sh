@@ -23,19 +23,21 @@ whole() {
 	return $status
 }
 
-# compile compiles packages and their tests, and links none. GOGC is explained in lint.sh.
-compile() { # modules packages...
-	GOGC=400 "$root/scripts/together.sh" "$1" go list -export -deps -test "${@:2}" >/dev/null
+# shared compiles what lint and tests have in common. GOGC is explained in lint.sh; it is for
+# compilers and not for tests.
+shared() {
+	export GOGC=400
+	scripts/together.sh ". adapters/*" go list -export -deps -test ./... ./adapters/{otel,prometheus}/... >/dev/null &&
+		cd bench && ../scripts/together.sh ". bench" go vet ./...
 }
-
-unraced() { compile ". adapters/*" ./... ./adapters/{otel,prometheus}/... && cd bench && compile ". bench" ./...; }
 
 # Goroutines really meet in these. Those that wait the longest, for a server or a disk, come first.
 raced=(./kvmodel/{rediskv,boltkv,memcachekv,memkv,nearkv,kvsession,kv,internal/sides} ./internal/{work,contact})
 
 race() {
 	export CGO_ENABLED=1
-	compile . -race "${raced[@]}" && go test -race -vet=off -parallel 4 -timeout 30m "${raced[@]}"
+	GOGC=400 go list -race -export -deps -test "${raced[@]}" >/dev/null &&
+		go test -race -vet=off -parallel 4 -timeout 30m "${raced[@]}"
 }
 
 # beside runs the tests of the other modules. What they read of docs/ is in another module, so a
@@ -45,7 +47,8 @@ beside() {
 	for module in bench adapters/*; do
 		cd "$root/$module"
 		GOWORK=off go list -deps -test ./... >/dev/null &&
-			"$root/scripts/together.sh" ". $module" go test -vet=off -count=1 -timeout 30m ./... || status=1
+			GOGC=400 "$root/scripts/together.sh" ". $module" \
+				go test -vet=off -count=1 -timeout 30m -exec "env -u GOGC" ./... || status=1
 	done
 	return $status
 }
@@ -67,7 +70,7 @@ begin() {
 # Lint vets all packages, with more checks than go test makes.
 part setup make --no-print-directory setup || failed=1
 begin race race
-part compile unraced || failed=1
+part compile shared || failed=1
 begin lint whole make --no-print-directory lint
 begin current whole scripts/current.sh
 begin tests go test -vet=off -parallel 4 -timeout 30m "${first[@]}" $rest
