@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/ringtree/ringtree/examples"
 	"github.com/ringtree/ringtree/examples/wiki"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -675,33 +675,28 @@ func ExampleCascade() {
 	// Output: 0
 }
 
-// The remarks on a talk are one list, and a page shows them as a tree.
+// The pages of a wiki are one list, and its contents show them as a tree.
 func ExampleTree() {
 	ctx := context.Background()
-	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
-	check(err)
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	m := examples.New(db)
-	for _, r := range []examples.Remark{
-		{ID: "1", Text: "How deep?"}, {ID: "2", Text: "Nice."}, {ID: "3", Parent: "1", Text: "Eight keys."}, {ID: "4", Parent: "3", Text: "Thanks."},
-	} {
-		r.Talk = "trees"
-		check(m.Remarks.Create(ctx, &r))
+	for _, id := range []string{"rings", "boards", "rings/size", "rings/size/limits"} {
+		check(m.Pages.Create(ctx, &wiki.Page{ID: id, Title: "About " + id}))
 	}
 
-	var remarks []*examples.Remark
-	for r, err := range m.Remarks.ByTalk.Of("trees").All(ctx) {
+	var pages []*wiki.Page
+	for p, err := range m.Pages.All(ctx) {
 		check(err)
-		remarks = append(remarks, r)
+		pages = append(pages, p)
 	}
-	parent := func(r *examples.Remark) string { return r.Parent }
-	oldest := func(a, b *examples.Remark) int { return a.Made.Compare(b.Made) }
-	for _, branch := range kvmodel.Tree(m.Remarks.Records, remarks, parent, oldest) {
-		fmt.Println(strings.Repeat("  ", branch.Depth) + branch.Item.Text)
+	parent := func(p *wiki.Page) string { return path.Dir(p.ID) } // no page is called "."
+	byTitle := func(a, b *wiki.Page) int { return strings.Compare(a.Title, b.Title) }
+	for _, branch := range kvmodel.Tree(m.Pages.Records, pages, parent, byTitle) {
+		fmt.Println(strings.Repeat("  ", branch.Depth) + branch.Item.Title)
 	}
 	// Output:
-	// How deep?
-	//   Eight keys.
-	//     Thanks.
-	// Nice.
+	// About boards
+	// About rings
+	//   About rings/size
+	//     About rings/size/limits
 }

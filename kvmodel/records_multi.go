@@ -176,7 +176,7 @@ const (
 // A record already stored with the same values counts as done, so records with ids can be loaded
 // again after an early end. If ids are assigned in order, continue after the first n records.
 func (r *Records[T, K]) Load(ctx context.Context, all iter.Seq2[*T, error], o LoadOptions) (n int, err error) {
-	l := &loading[T, K]{Records: r, options: o, began: time.Now()}
+	l := &loading[T, K]{records: r, options: o, began: time.Now()}
 	batch := make([]*T, 0, loadedAtOnce)
 	for v, failed := range all {
 		if failed != nil {
@@ -196,7 +196,7 @@ func (r *Records[T, K]) Load(ctx context.Context, all iter.Seq2[*T, error], o Lo
 }
 
 type loading[T any, K comparable] struct {
-	*Records[T, K]
+	records *Records[T, K] // not embedded: each T would get its many methods twice more
 	options LoadOptions
 	began   time.Time
 	done    int
@@ -211,7 +211,7 @@ func (l *loading[T, K]) store(ctx context.Context, batch []*T) error {
 		return err
 	}
 	var failed []error
-	for i, err := range Items(l.createMulti(ctx, loadedInTrips, fresh, absent)) {
+	for i, err := range Items(l.records.createMulti(ctx, loadedInTrips, fresh, absent)) {
 		at := l.done + of[i]
 		if l.options.Failed != nil && kv.Ended(ctx) == nil {
 			l.options.Failed(at, err)
@@ -243,7 +243,7 @@ func (l *loading[T, K]) wait(ctx context.Context) error {
 // missing returns the records of batch that are not stored, their positions, and which of them
 // absent found.
 func (l *loading[T, K]) missing(ctx context.Context, batch []*T) (fresh []*T, of []int, absent []bool, err error) {
-	gone, err := l.absent(ctx, batch)
+	gone, err := l.records.absent(ctx, batch)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -253,12 +253,12 @@ func (l *loading[T, K]) missing(ctx context.Context, batch []*T) (fresh []*T, of
 			asked = append(asked, v)
 		}
 	}
-	stored, err := Load(ctx, l.Records, asked, l.schema.ID)
+	stored, err := Load(ctx, l.records, asked, l.records.schema.ID)
 	if stored == nil && err != nil {
 		return nil, nil, nil, err
 	}
 	for i, v := range batch {
-		if has := stored[l.schema.ID(v)]; has == nil || !l.same(v, has) {
+		if has := stored[l.records.schema.ID(v)]; has == nil || !l.same(v, has) {
 			fresh, of, absent = append(fresh, v), append(of, i), append(absent, gone[i])
 		}
 	}
@@ -267,13 +267,13 @@ func (l *loading[T, K]) missing(ctx context.Context, batch []*T) (fresh []*T, of
 
 func (l *loading[T, K]) same(v, stored *T) bool {
 	w := *v
-	is, has := l.m.Schema(&w), l.m.Schema(stored)
+	is, has := l.records.m.Schema(&w), l.records.m.Schema(stored)
 	if is.Created != nil && is.Created.IsZero() {
 		*is.Created = *has.Created
 	}
 	core.Set(is.Updated, core.Value(has.Updated))
 	core.Set(is.Revision, core.Value(has.Revision))
-	a, err := l.m.Codec.Append(nil, &w)
-	b, otherErr := l.m.Codec.Append(nil, stored)
+	a, err := l.records.m.Codec.Append(nil, &w)
+	b, otherErr := l.records.m.Codec.Append(nil, stored)
 	return err == nil && otherErr == nil && bytes.Equal(a, b)
 }

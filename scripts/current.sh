@@ -4,6 +4,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+# See lint.sh.
+export GOGC=400
+
 # pages compares the output of templ for each page of the current directory with its file.
 pages() {
 	local page
@@ -19,7 +22,7 @@ pages() {
 stale() {
 	local dir
 	go tool kvgen -check ./... || true
-	(cd bench && go tool kvgen -check ./...) || true
+	(cd bench && ../scripts/together.sh ". bench" go tool kvgen -check ./...) || true
 	templ=$(go tool -n templ)
 	while read -r dir; do
 		(cd "$dir" && pages)

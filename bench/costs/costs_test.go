@@ -1,4 +1,4 @@
-package costs
+package costs_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/bench/costs"
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
@@ -22,9 +23,9 @@ const docs = "../../docs"
 var update = flag.Bool("update", false, "write docs/costs.md again")
 
 // It takes some seconds, so it is measured once.
-var measured = sync.OnceValues(func() ([]Table, error) { return Measure(context.Background()) })
+var measured = sync.OnceValues(func() ([]costs.Table, error) { return costs.Measure(context.Background()) })
 
-func tablesOf(t *testing.T) []Table {
+func tablesOf(t *testing.T) []costs.Table {
 	t.Helper()
 	tables, err := measured()
 	must(t, err)
@@ -32,11 +33,11 @@ func tablesOf(t *testing.T) []Table {
 }
 
 func TestPage_IsCurrent(t *testing.T) {
-	app, err := MeasureApp(t.Context())
+	app, err := costs.MeasureApp(t.Context())
 	must(t, err)
 	file, tables := filepath.Join(docs, "costs.md"), tablesOf(t)
 	if *update {
-		must(t, os.WriteFile(file, page(tables, app), 0o644))
+		must(t, os.WriteFile(file, costs.Page(tables, app), 0o644))
 	}
 	stored, err := os.ReadFile(file)
 	must(t, err)
@@ -48,7 +49,7 @@ func TestPage_IsCurrent(t *testing.T) {
 	}
 	var got []string
 	for range 3 {
-		got = lines(page(tables, app))
+		got = lines(costs.Page(tables, app))
 		if diff := gocmp.Diff(want, got); len(got) != len(want) {
 			t.Fatalf("%s (-page +measured):\n%s", outdated, diff)
 		}
@@ -57,7 +58,7 @@ func TestPage_IsCurrent(t *testing.T) {
 		if len(rows) == 0 {
 			return
 		}
-		if tables, err = Measure(t.Context()); err != nil {
+		if tables, err = costs.Measure(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -104,7 +105,7 @@ type promise struct {
 // trips returns the trips of rows on servers, each once.
 func trips(t *testing.T, rows []string) []int {
 	t.Helper()
-	return tripsOn(t, rows, OnRedis, OnMemcached)
+	return tripsOn(t, rows, costs.OnRedis, costs.OnMemcached)
 }
 
 func tripsOn(t *testing.T, rows []string, stores ...int) (all []int) {
@@ -275,7 +276,7 @@ func TestPlan_TripsAreThoseThatAreMeasured(t *testing.T) {
 		plan := planOf(t, string(generated), collection)
 		for verb, rows := range verbs {
 			said, _, _ := strings.Cut(plan[verb], " for any ")
-			for _, n := range tripsOn(t, rows, OnMemcached) {
+			for _, n := range tripsOn(t, rows, costs.OnMemcached) {
 				if !slices.Contains(numbers(said), n) {
 					t.Errorf("the plan of %s has %s%s; on memcached it takes %d trips", collection, verb, plan[verb], n)
 				}

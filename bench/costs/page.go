@@ -30,7 +30,8 @@ This page lists the cost of each method before its reply. ` + "`make docs`" + ` 
 - Work **after the reply**, such as removing old entries, is not counted.
 `
 
-func page(tables []Table, app []AppRow) []byte {
+// Page returns docs/costs.md.
+func Page(tables []Table, app []AppRow) []byte {
 	var b bytes.Buffer
 	b.WriteString(head)
 	for _, t := range tables {

@@ -107,7 +107,7 @@ func TestDocs_FirstProgramRunsInANewModule(t *testing.T) {
 	script = strings.Replace(script, beside, "="+root+"\n", 1)
 	cmd := exec.CommandContext(t.Context(), "bash", "-euc", script)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOWORK=off", "GOGC=400")
 	var messages strings.Builder
 	cmd.Stderr = &messages
 	got, err := cmd.Output()

@@ -103,7 +103,7 @@ go vet ./...
 	// The library is compiled once more, under the paths of a module cache, but none of its
 	// dependencies.
 	c.Env = append(os.Environ(), "VERSION="+release.Version, "GOPROXY=file://"+filepath.ToSlash(proxy)+","+downloads, "GOSUMDB=off", "GONOSUMDB=", "GOFLAGS=-trimpath -modcacherw",
-		"GOMODCACHE="+cache, "GOBIN="+filepath.Join(work, "bin"), "GOWORK=off", "GOTOOLCHAIN=local")
+		"GOMODCACHE="+cache, "GOBIN="+filepath.Join(work, "bin"), "GOWORK=off", "GOTOOLCHAIN=local", "GOGC=400")
 	out, err := c.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("%w:\n%s", err, exit.Stderr)

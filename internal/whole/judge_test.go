@@ -1,4 +1,4 @@
-package whole
+package whole_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -36,14 +37,14 @@ func (n *napping) Do(ctx context.Context, ops []kv.Op) error {
 // it wakes.
 func TestJudge_ANumberThatARepairLeavesEmptyIsNoTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, mem, d := t.Context(), memkv.New(memkv.Options{}), new(Diary)
-		open := func(s kv.Store) *Library {
-			l, err := Open(s)
+		ctx, mem, d := t.Context(), memkv.New(memkv.Options{}), new(whole.Diary)
+		open := func(s kv.Store) *whole.Library {
+			l, err := whole.Open(s)
 			proof.Must(t, err)
 			t.Cleanup(func() { _ = l.DB.Close(context.Background()) })
 			return l
 		}
-		judged := func(l *Library) (about string) {
+		judged := func(l *whole.Library) (about string) {
 			wrong, err := l.Judge(ctx, d)
 			proof.Must(t, err)
 			for _, line := range wrong {
@@ -58,16 +59,16 @@ func TestJudge_ANumberThatARepairLeavesEmptyIsNoTicket(t *testing.T) {
 		for minute := range 4 {
 			time.AfterFunc(time.Duration(minute)*time.Minute+time.Second, func() { _ = fixer.DB.Repair(ctx) })
 		}
-		w := NewWriter(l, 0, rand.New(rand.NewPCG(1, 1)), d)
+		w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(1, 1)), d)
 		w.Within = func(ctx context.Context) (context.Context, context.CancelFunc) { return ctx, func() {} }
-		w.ticket(context.WithoutCancel(ctx))
+		w.Ticket(context.WithoutCancel(ctx))
 		if n, err := l.Tickets.Sequence.Count(ctx); n != 2 || err != nil {
 			t.Errorf("the last number is %d, %v; want 2, as the first one was repaired", n, err)
 		}
 		if about := judged(l); about != "" {
 			t.Error(about)
 		}
-		if err := l.Tickets.Create(ctx, &Ticket{Text: "yes"}); err != nil || judged(l) == "" {
+		if err := l.Tickets.Create(ctx, &whole.Ticket{Text: "yes"}); err != nil || judged(l) == "" {
 			t.Errorf("a ticket that nobody has asked for is not noticed, %v", err)
 		}
 	})

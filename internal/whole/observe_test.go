@@ -1,4 +1,4 @@
-package whole
+package whole_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -59,20 +60,20 @@ func TestObserve_EveryTripSaysWhoHasAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &observed{begun: map[kv.Work]int{}, under: map[kv.Work]int{}, trips: map[kv.Work]int{}}
-			l, err := Open(store, kvmodel.Observe(o.hooks()))
-			succeed(t, err)
-			w := NewWriter(l, 0, rand.New(rand.NewPCG(1, 1)), new(Diary))
+			l, err := whole.Open(store, kvmodel.Observe(o.hooks()))
+			must(t, err)
+			w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(1, 1)), new(whole.Diary))
 			for range 400 {
 				w.Step(t.Context())
 			}
 			l.Look(t.Context())
 			if kv.PowersOf(store).Atomic != nil {
 				for _, m := range l.All() {
-					succeed(t, m.Rebuild(t.Context()))
+					must(t, m.Rebuild(t.Context()))
 				}
 			}
-			succeed(t, l.DB.Repair(t.Context()))
-			succeed(t, l.DB.Close(t.Context()))
+			must(t, l.DB.Repair(t.Context()))
+			must(t, l.DB.Close(t.Context()))
 			o.check(t)
 		})
 	}
@@ -105,9 +106,4 @@ func (o *observed) check(t *testing.T) {
 	if n := len(o.trips); n > 250 {
 		t.Errorf("trips for %d works: they should be few", n)
 	}
-}
-
-func succeed(t *testing.T, err error) {
-	t.Helper()
-	proof.Must(t, err)
 }

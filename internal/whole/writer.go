@@ -81,7 +81,7 @@ var choices = []struct {
 	{5, (*Writer).piece},
 	{6, (*Writer).vote},
 	{2, (*Writer).smash},
-	{9, (*Writer).ticket},
+	{9, (*Writer).Ticket},
 	{3, (*Writer).push},
 	{3, (*Writer).read},
 }
@@ -347,7 +347,8 @@ func (w *Writer) vote(ctx context.Context) {
 	}
 }
 
-func (w *Writer) ticket(ctx context.Context) {
+// Ticket takes a ticket, and may tear up one of those that exist.
+func (w *Writer) Ticket(ctx context.Context) {
 	v := &Ticket{Text: pick(w, Texts)}
 	if w.note("ticket", v.Text, func() error { return w.l.Tickets.Create(ctx, v) }) == nil {
 		_ = w.note("numbered", fmt.Sprint(v.ID), func() error { return nil })

@@ -1,4 +1,4 @@
-package site
+package site_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ringtree/ringtree/bench/compare/place"
+	"github.com/ringtree/ringtree/bench/compare/site"
 	"github.com/ringtree/ringtree/examples/conduit"
 	"github.com/ringtree/ringtree/examples/forum"
 	"github.com/ringtree/ringtree/internal/proof"
@@ -24,7 +25,7 @@ type said struct {
 
 // The app's own tests hold the answers of ringtree in memory.
 func TestSites_AllGiveTheSameAnswers(t *testing.T) {
-	wantSame(t, All, interview)
+	wantSame(t, site.All, interview)
 }
 
 // wantSame wants the answers of ringtree in memory from all kinds.
@@ -48,14 +49,14 @@ func wantSame[T any](t *testing.T, kinds []place.Kind[T], interview func(*testin
 
 // interview opens a site, fills it, and asks for pages of all kinds before and after changes of all
 // kinds.
-func interview(t *testing.T, kind place.Kind[Site], at place.Place) (all []said) {
+func interview(t *testing.T, kind place.Kind[site.Site], at place.Place) (all []said) {
 	t.Helper()
 	ctx := t.Context()
 	at.Dir = t.TempDir()
 	s, err := kind.Open(ctx, at)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
-	d := New(1000)
+	d := site.New(1000)
 	must(t, s.Load(ctx, d))
 	all = ask(t, ctx, s, d)
 	say := func(question string, answer any, err error) {
@@ -67,22 +68,22 @@ func interview(t *testing.T, kind place.Kind[Site], at place.Place) (all []said)
 	}
 	for viewer := range 5 {
 		for article := range 30 {
-			slug := Slug(len(d.Articles) - 1 - article)
+			slug := site.Slug(len(d.Articles) - 1 - article)
 			for _, likes := range [][]bool{{true}, {true, true}, {false}, {true, false}}[article%4] {
 				v, err := s.Favorite(ctx, viewer, slug, likes)
 				say(fmt.Sprint(viewer, " likes ", slug, likes), v, err)
 			}
 		}
-		c, err := s.Comment(ctx, viewer, Slug(3), fmt.Sprint("Comment by ", viewer))
+		c, err := s.Comment(ctx, viewer, site.Slug(3), fmt.Sprint("Comment by ", viewer))
 		say("comment", c, err)
-		for _, tags := range [][]string{{Tag(1), Tag(2)}, {Tag(3)}} {
+		for _, tags := range [][]string{{site.Tag(1), site.Tag(2)}, {site.Tag(3)}} {
 			n := conduit.NewArticle{Title: fmt.Sprintf("New %d%d", viewer, len(tags)), Description: "d", Body: "b", TagList: tags}
 			v, err := s.Publish(ctx, viewer, n)
 			say("publish", v, err)
-			nextMillisecond()
+			site.NextMillisecond()
 		}
 	}
-	v, err := s.Publish(ctx, 1, conduit.NewArticle{Title: "New 11", Description: "again", Body: "b", TagList: []string{Tag(4)}})
+	v, err := s.Publish(ctx, 1, conduit.NewArticle{Title: "New 11", Description: "again", Body: "b", TagList: []string{site.Tag(4)}})
 	must(t, err)
 	if v.Slug == "new-11" || v.Description != "again" {
 		t.Errorf("a second article at the slug new-11: %+v", v)
@@ -91,7 +92,7 @@ func interview(t *testing.T, kind place.Kind[Site], at place.Place) (all []said)
 	return append(all, ask(t, ctx, s, d)...)
 }
 
-func ask(t *testing.T, ctx context.Context, s Site, d *Data) (all []said) {
+func ask(t *testing.T, ctx context.Context, s site.Site, d *site.Data) (all []said) {
 	t.Helper()
 	say := func(question string, answer any, err error) {
 		t.Helper()
@@ -103,15 +104,15 @@ func ask(t *testing.T, ctx context.Context, s Site, d *Data) (all []said) {
 	for viewer := range d.Users {
 		page, err := s.Feed(ctx, viewer)
 		say(fmt.Sprint("feed of ", viewer), page, err)
-		author, err := s.Profile(ctx, viewer, Username(d.Users-1-viewer))
+		author, err := s.Profile(ctx, viewer, site.Username(d.Users-1-viewer))
 		say(fmt.Sprint("profile for ", viewer), author, err)
 	}
 	for i := range d.Articles {
-		article, err := s.Article(ctx, i%d.Users, Slug(i))
+		article, err := s.Article(ctx, i%d.Users, site.Slug(i))
 		say(fmt.Sprint("article ", i), article, err)
 	}
-	for tag := range Tags {
-		page, err := s.Tag(ctx, tag%d.Users, Tag(tag))
+	for tag := range site.Tags {
+		page, err := s.Tag(ctx, tag%d.Users, site.Tag(tag))
 		say(fmt.Sprint("tag ", tag), page, err)
 	}
 	return all
@@ -135,11 +136,11 @@ func withoutTimes(answer any) any {
 		article(a)
 	case *conduit.ArticlePage:
 		articles(a)
-	case *Author:
+	case *site.Author:
 		articles(a.Articles)
 	case *conduit.CommentView:
 		a.CreatedAt, a.UpdatedAt = time.Time{}, time.Time{}
-	case *Reading:
+	case *site.Reading:
 		article(a.Article)
 		for i := range a.Comments {
 			a.Comments[i].CreatedAt, a.Comments[i].UpdatedAt = time.Time{}, time.Time{}
@@ -151,9 +152,9 @@ func withoutTimes(answer any) any {
 var must = proof.Must
 
 func TestNew_IsASiteOfSoManyRecordsAndTheSameEachTime(t *testing.T) {
-	d := New(10_000)
+	d := site.New(10_000)
 	proof.Equal(t, d.Users+len(d.Articles)+len(d.Follows)+len(d.Favorites)+len(d.Comments), 10_000, "records")
-	proof.NoDiff(t, cmp.Diff(d, New(10_000)), "mismatch (-first +second)")
+	proof.NoDiff(t, cmp.Diff(d, site.New(10_000)), "mismatch (-first +second)")
 	for _, a := range d.Articles {
 		if a.Tags[0] == a.Tags[1] || a.Tags[1] == a.Tags[2] || a.Tags[0] == a.Tags[2] {
 			t.Fatalf("an article has a tag twice: %v", a.Tags)
@@ -163,17 +164,17 @@ func TestNew_IsASiteOfSoManyRecordsAndTheSameEachTime(t *testing.T) {
 
 // The forum's own tests hold the answers of ringtree in memory.
 func TestForums_AllGiveTheSameAnswers(t *testing.T) {
-	wantSame(t, Forums, interviewForum, cmpopts.EquateEmpty())
+	wantSame(t, site.Forums, interviewForum, cmpopts.EquateEmpty())
 }
 
-func interviewForum(t *testing.T, kind place.Kind[Forum], at place.Place) (all []said) {
+func interviewForum(t *testing.T, kind place.Kind[site.Forum], at place.Place) (all []said) {
 	t.Helper()
 	ctx := t.Context()
 	at.Dir = t.TempDir()
 	f, err := kind.Open(ctx, at)
 	must(t, err)
 	defer func() { must(t, f.Close()) }()
-	d := NewThreads(1000)
+	d := site.NewThreads(1000)
 	must(t, f.Load(ctx, d))
 	all = askForum(t, ctx, f, d)
 	for reader := range 5 {
@@ -189,14 +190,14 @@ func interviewForum(t *testing.T, kind place.Kind[Forum], at place.Place) (all [
 			}
 		}
 		for i := range 3 {
-			nextMillisecond()
+			site.NextMillisecond()
 			comment := len(d.Comments) - 1 - i
 			must(t, f.Comment(ctx, reader, d.Comments[comment].Story, comment, fmt.Sprint("An answer by ", reader)))
-			nextMillisecond()
+			site.NextMillisecond()
 			must(t, f.Comment(ctx, reader, len(d.Stories)-1, -1, fmt.Sprint("A comment by ", reader)))
 		}
-		nextMillisecond()
-		must(t, f.Submit(ctx, reader, forum.NewStory{URL: fmt.Sprint("https://example.com/new/", reader), Title: fmt.Sprint("New ", reader), Tags: []string{Tag(reader), Tag(30 + reader)}}))
+		site.NextMillisecond()
+		must(t, f.Submit(ctx, reader, forum.NewStory{URL: fmt.Sprint("https://example.com/new/", reader), Title: fmt.Sprint("New ", reader), Tags: []string{site.Tag(reader), site.Tag(30 + reader)}}))
 	}
 	must(t, f.Flush(ctx))
 	return append(all, askForum(t, ctx, f, d)...)
@@ -210,7 +211,7 @@ func own(is bool) error {
 	return nil
 }
 
-func askForum(t *testing.T, ctx context.Context, f Forum, d *Threads) (all []said) {
+func askForum(t *testing.T, ctx context.Context, f site.Forum, d *site.Threads) (all []said) {
 	t.Helper()
 	say := func(question string, page *forum.Page, err error) {
 		t.Helper()
@@ -255,9 +256,9 @@ func plain(p *forum.Page) *forum.Page {
 }
 
 func TestNewThreads_IsAForumOfSoManyRecordsAndTheSameEachTime(t *testing.T) {
-	d := NewThreads(10_000)
+	d := site.NewThreads(10_000)
 	proof.Equal(t, d.Users+len(d.Stories)+len(d.Comments)+len(d.Votes)+len(d.Saves)+len(d.Hides), 10_000, "records")
-	proof.NoDiff(t, cmp.Diff(d, NewThreads(10_000)), "mismatch (-first +second)")
+	proof.NoDiff(t, cmp.Diff(d, site.NewThreads(10_000)), "mismatch (-first +second)")
 	deepest, depth := 0, make([]int, len(d.Comments))
 	for i, c := range d.Comments {
 		if c.Parent >= 0 {

@@ -40,7 +40,7 @@ func (r *ringtree) load(ctx context.Context, d *Data) error {
 		err = m.Articles.Create(ctx, &conduit.Article{
 			ID: articleID(i), Slug: Slug(i), Title: title(i), Description: description(i), Body: Body(i), Author: userID(a.Author), Tags: a.tags(), Made: made(i),
 		})
-		nextMillisecond()
+		NextMillisecond()
 	}
 	return errors.Join(err,
 		create(ctx, m.Follows.CreateMulti, len(d.Follows), func(i int) *conduit.Follow {
@@ -57,8 +57,9 @@ func (r *ringtree) load(ctx context.Context, d *Data) error {
 		r.Flush(ctx))
 }
 
-// Articles of one millisecond are in no particular order in a timeline.
-func nextMillisecond() {
+// NextMillisecond waits for the next millisecond. Articles of one are in no particular order in a
+// timeline.
+func NextMillisecond() {
 	for now := time.Now().UnixMilli(); time.Now().UnixMilli() == now; time.Sleep(50 * time.Microsecond) {
 	}
 }
