@@ -130,7 +130,7 @@ type Batches struct{ Changes, AtOnce int }
 
 var (
 	Usual   = Batches{500, 2} // few trips
-	Loading = Batches{100, 2}
+	Loading = Batches{32, 4}
 )
 
 // Makes makes change i of many: immediately if rest is nil, else with others in it.
