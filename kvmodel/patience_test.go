@@ -103,6 +103,48 @@ func TestPatience_ACallOnAStoreThatHangsCostsOne(t *testing.T) {
 	}
 }
 
+func TestPatience_ACallForManyOnAStoreThatHangsEndsAfterItsFirstBatches(t *testing.T) {
+	for _, limit := range []time.Duration{0, time.Second} {
+		t.Run(fmt.Sprint("deadline ", limit), func(t *testing.T) {
+			onAway(t, func(t *testing.T, a *away, r *notes) {
+				const n = 10_000
+				vs, _ := numberedNotes(n)
+				ctx, most := context.Background(), 3*patience
+				if limit > 0 {
+					limited, cancel := context.WithTimeout(ctx, limit)
+					defer cancel()
+					ctx, most = limited, limit
+				}
+				a.hangs.Store(true)
+				start := time.Now()
+				err := r.CreateMulti(ctx, vs)
+				if took := time.Since(start); took > most {
+					t.Errorf("it took %v, want %v at most", took, most)
+				}
+				failed, why := 0, err
+				for _, err := range kvmodel.Items(err) {
+					if failed++; !kv.Failed(err) || errors.Is(err, context.DeadlineExceeded) != (limit > 0) {
+						t.Fatalf("item %d ended in %v, want a failure that is of the caller's deadline if there is one", failed, err)
+					}
+					why = err
+				}
+				proof.Equal(t, failed, n, "failed items")
+				if limit == 0 && !strings.Contains(why.Error(), "not tried, after") {
+					t.Errorf("the last item says %v", why)
+				}
+				a.hangs.Store(false)
+				must(t, r.DB().Flush(context.Background()))
+				for i, err := range kvmodel.Items(r.CreateMulti(context.Background(), vs)) {
+					if wantErr(t, err, kv.ErrExists); i >= 1000 {
+						t.Errorf("record %d was tried before", i)
+					}
+				}
+				wantLen(t, n+1, allIDs(t, context.Background(), r), "records")
+			})
+		})
+	}
+}
+
 func TestPatience_TripsThatTakeLongShareOne(t *testing.T) {
 	onAway(t, func(t *testing.T, a *away, r *notes) {
 		a.takes.Store(int64(patience * 3 / 4))

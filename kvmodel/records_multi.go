@@ -16,33 +16,37 @@ import (
 )
 
 // CreateMulti is Create for many records, in no particular order. Numbers are assigned in the order
-// of vs.
+// of vs. If the store fails for a whole batch of 500, the call does not try the other batches. So on
+// a store that hangs it ends after a few times the store's patience, or when ctx does.
 func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
 	ctx, end := r.m.Db.Begin(ctx, "CreateMulti")
 	defer end()
 	if r.m.Db.Atomic == nil { // each create looks in its first trip
-		return r.createMulti(ctx, write.AtOnce, vs, make([]bool, len(vs)))
+		return r.createMulti(ctx, write.Usual, vs, make([]bool, len(vs)))
 	}
 	absent, _ := r.absent(ctx, vs) // each create finds the same error
-	return r.createMulti(ctx, write.AtOnce, vs, absent)
+	return r.createMulti(ctx, write.Usual, vs, absent)
 }
 
-// createMulti takes the records for absent that are so marked. Without transactions, atOnce share
-// trips.
-func (r *Records[T, K]) createMulti(ctx context.Context, atOnce int, vs []*T, absent []bool) error {
+// createMulti takes the records for absent that are so marked.
+func (r *Records[T, K]) createMulti(ctx context.Context, by write.Batches, vs []*T, absent []bool) error {
 	ctx, end := r.m.Db.Begin(ctx, "CreateMulti")
 	defer end()
 	if r.m.Numbers == nil {
-		return itemErrors(write.SeveralBy(ctx, r.m.Model, atOnce, len(vs), nil, func(ctx context.Context, s kv.Store, i int, rest *write.Rest) error {
+		return itemErrors(write.SeveralBy(ctx, r.m.Model, by, len(vs), nil, func(ctx context.Context, s kv.Store, i int, rest *write.Rest) error {
 			return r.create(ctx, s, vs[i], rest, rest != nil && absent[i])
 		}))
 	}
 	if r.m.Db.Atomic != nil {
 		return itemErrors(write.SeveralNext(ctx, r.m.Model, len(vs), func(i int) write.Numbered { return r.numbered(vs[i]) }))
 	}
-	errs := make([]error, len(vs))
+	errs, down := make([]error, len(vs)), error(nil)
 	for i, v := range vs {
-		errs[i] = r.Create(ctx, v)
+		if down != nil {
+			errs[i] = write.Untried(ctx, r.m.Model, down)
+		} else if errs[i] = r.Create(ctx, v); kv.Failed(errs[i]) {
+			down = errs[i]
+		}
 	}
 	return itemErrors(errs)
 }
@@ -164,10 +168,7 @@ type LoadOptions struct {
 	Failed func(i int, err error)
 }
 
-const (
-	loadedAtOnce  = 1000
-	loadedInTrips = 100 // that share trips
-)
+const loadedAtOnce = 1000
 
 // Load stores new records, in batches of up to 1,000 as CreateMulti does, and returns the number
 // done. It ends after the batch if a record fails, all yields an error or ctx ends. The error joins
@@ -211,7 +212,7 @@ func (l *loading[T, K]) store(ctx context.Context, batch []*T) error {
 		return err
 	}
 	var failed []error
-	for i, err := range Items(l.records.createMulti(ctx, loadedInTrips, fresh, absent)) {
+	for i, err := range Items(l.records.createMulti(ctx, write.Loading, fresh, absent)) {
 		at := l.done + of[i]
 		if l.options.Failed != nil && kv.Ended(ctx) == nil {
 			l.options.Failed(at, err)

@@ -1,6 +1,7 @@
 package whole_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -8,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +24,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 func recordsOf[T any](n int, v func(i int) *T) iter.Seq2[*T, error] {
@@ -120,6 +124,80 @@ func (o loading) missing(t *testing.T, l *whole.Library) (wrong []string) {
 		wrong = append(wrong, faultTexts(r.Faults))
 	}
 	return wrong
+}
+
+// A weighed store weighs the memory in use, once that is wanted: at every 16th trip, and at the end of
+// each transaction.
+type weighed struct {
+	kv.Store
+	powers kv.Powers
+	wanted atomic.Bool
+	trips  atomic.Int64
+	most   atomic.Int64
+}
+
+func newWeighed(s kv.Store, powers kv.Powers) *weighed {
+	w := &weighed{Store: s, powers: powers}
+	if atomically := powers.Atomic; atomically != nil {
+		w.powers.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
+			return atomically(ctx, func(s kv.Store) error {
+				defer w.weigh()
+				return f(s)
+			})
+		}
+	}
+	return w
+}
+
+func (w *weighed) Powers() kv.Powers { return w.powers }
+
+func (w *weighed) Do(ctx context.Context, ops []kv.Op) error {
+	if w.trips.Add(1)%16 == 0 {
+		w.weigh()
+	}
+	return w.Store.Do(ctx, ops)
+}
+
+func (w *weighed) weigh() {
+	if w.wanted.Load() {
+		w.most.Store(max(w.most.Load(), inUse()))
+	}
+}
+
+func inUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestLoad_TakesNoMoreMemoryTheLongerItGoesOn compares the memory that loads need beyond the items
+// of the store, in their last batches.
+func TestLoad_TakesNoMoreMemoryTheLongerItGoesOn(t *testing.T) {
+	const more = 24 << 20 // of caches that fill up to their bounds, and work that is in progress
+	for _, k := range kinds[:2] {
+		t.Run(k.name, func(t *testing.T) {
+			needs := func(likes int) int64 {
+				mem := memkv.New(memkv.Options{})
+				w := newWeighed(mem, k.powers(mem))
+				l, err := whole.Open(w)
+				must(t, err)
+				records, given := loading{300, likes}, 0
+				must(t, records.noticed(l, func() { given++; w.wanted.Store(given == 300+likes) }))
+				must(t, l.DB.Close(ctx))
+				l, w.Store, w.powers = nil, nil, kv.Powers{}
+				items := inUse()
+				runtime.KeepAlive(mem)
+				return w.most.Load() - items
+			}
+			needs(100) // fills what all loads share
+			early, late := needs(1900), needs(5900)
+			t.Logf("1,900 records need %d KB, 5,900 %d KB", early>>10, late>>10)
+			if late > early+more {
+				t.Error("memory goes on growing")
+			}
+		})
+	}
 }
 
 func wantNone(t *testing.T, wrong []string) {

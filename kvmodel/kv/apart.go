@@ -52,11 +52,11 @@ func (a *apart) count() {
 	}
 	_, whole := a.outer.deepest()
 	depth := a.depth + whole
-	c := cargos.Get().(*cargo)
-	defer c.recycle()
+	var c *cargo
+	defer func() { c.recycle() }()
 	rides := make([]ride, len(scripts))
 	for board(rides, scripts) {
-		c.load(rides)
+		c = c.load(rides)
 		depth++
 		a.outer.share(depth, c, a.nested)
 	}

@@ -185,12 +185,17 @@ func (op *Op) check(powers Powers) error {
 
 // One carries out a single op. The error names the op and wraps its sentinel.
 func One(ctx context.Context, s Store, op Op) (Result, error) {
-	room := getRooms.Get().(*getRoom)
-	defer room.leave()
-	room.ops = append(room.ops, op)
-	_ = s.Do(ctx, room.ops)
-	return room.ops[0].Result, room.ops[0].Err()
+	one := ones.Get().(*[1]Op)
+	defer func() {
+		one[0] = Op{}
+		ones.Put(one)
+	}()
+	one[0] = op
+	_ = s.Do(ctx, one[:])
+	return one[0].Result, one[0].Err()
 }
+
+var ones = sync.Pool{New: func() any { return new([1]Op) }}
 
 // GetAll reads keys in one trip, in order. An absent key has ErrNotFound. The error is not nil if
 // the store could not be asked for some key. Do not take such a key for absent.
@@ -200,7 +205,7 @@ func GetAll(ctx context.Context, s Store, keys ...string) ([]Result, error) {
 
 // GetDecoded is GetAll with a Decoder for the values, which may be nil.
 func GetDecoded(ctx context.Context, s Store, d Decoder, keys ...string) ([]Result, error) {
-	g := newGetting(ctx, s)
+	g := newGetting(ctx, s, len(keys))
 	if slices.Contains(keys, "") {
 		g.memory, g.prefix = nil, "" // an empty key must stay a bad key
 	}
@@ -251,7 +256,7 @@ func UseEach(ctx context.Context, s Store, d Decoder, families []Family, texts [
 }
 
 func gettingEach(ctx context.Context, s Store, d Decoder, families []Family, texts []string) getting {
-	g := newGetting(ctx, s)
+	g := newGetting(ctx, s, len(families)*len(texts))
 	room := new([]byte) // a store gets keys with memory of their own
 	if g.memory != nil {
 		room = &g.text
@@ -276,15 +281,16 @@ type getting struct {
 	sparse bool   // for the gets
 }
 
-// getRoom is reusable memory, which would be most of the allocations of GetAll and One.
+// getRoom is reusable memory, which would be most of the allocations of GetAll.
 type getRoom struct {
+	class   int
 	ops     []Op
 	gets    []NearGet
 	results []Result
 	text    []byte // of the keys of gets from a Memory, which does not retain them
 }
 
-var getRooms = sync.Pool{New: func() any { return new(getRoom) }}
+var getRooms pools[getRoom]
 
 // leave returns r to the pool, emptied so that it keeps no values alive.
 func (r *getRoom) leave() {
@@ -292,11 +298,13 @@ func (r *getRoom) leave() {
 	clear(r.gets)
 	clear(r.results)
 	r.ops, r.gets, r.results, r.text = r.ops[:0], r.gets[:0], r.results[:0], r.text[:0]
-	getRooms.Put(r)
+	getRooms.put(r.class, r)
 }
 
-func newGetting(ctx context.Context, s Store) getting {
-	g := getting{getRoom: getRooms.Get().(*getRoom), ctx: ctx, store: s}
+// newGetting returns a getting with room for n gets.
+func newGetting(ctx context.Context, s Store, n int) getting {
+	g := getting{getRoom: getRooms.take(n), ctx: ctx, store: s}
+	g.class, g.gets = classOf(n), slices.Grow(g.gets, n)
 	if n, ok := s.(near); ok {
 		g.memory, g.prefix = n.Memory(ctx)
 		g.sparse = n.sparse
@@ -309,6 +317,7 @@ func (g *getting) do(results []Result) error {
 	if g.memory != nil && g.memory.Recall(g.gets, results) {
 		return nil
 	}
+	g.ops = slices.Grow(g.ops, len(g.gets))
 	for _, get := range g.gets {
 		key := get.Key[len(g.prefix):]
 		if g.memory != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -34,6 +33,7 @@ func Together(ctx context.Context, s Store, works ...func(Store) error) []error 
 	for i := range c.parts {
 		errs[i] = c.parts[i].err
 	}
+	c.recycle()
 	return errs
 }
 
@@ -82,25 +82,24 @@ const shortPause = 50 * time.Millisecond
 // those behind the first that has to wait begin in runners. On a local store works wait only in a
 // pause.
 type convoy struct {
-	ctx     context.Context
-	store   Store
-	powers  Powers
-	works   []func(Store) error
-	parts   []part
-	rides   []ride // of the parts; none on a local store
-	alone   ride   // of all parts there, always empty
-	begun   int    // how many works have begun: the first ones
+	ctx    context.Context
+	store  Store
+	powers Powers
+	works  []func(Store) error
+	*crew
+	alone   ride // of all parts there, always empty
+	begun   int  // how many works have begun: the first ones
 	runners []*runner
 	stopped bool
 	root    *convoy   // the outermost
 	idle    []*runner // of the root
 	apart   *apart    // on a local store under a Meter
-	*cargo
+	*cargo            // of the last trip; nil: none
 }
 
 func newConvoy(ctx context.Context, s Store, powers Powers, works []func(Store) error) *convoy {
 	powers.Atomic = nil
-	c := &convoy{ctx: ctx, store: s, powers: powers, works: works, parts: make([]part, len(works)), cargo: cargos.Get().(*cargo)}
+	c := &convoy{ctx: ctx, store: s, powers: powers, works: works, crew: takeCrew(len(works), powers.Local)}
 	c.root = c
 	outer, nested := s.(*part)
 	if nested {
@@ -108,8 +107,6 @@ func newConvoy(ctx context.Context, s Store, powers Powers, works []func(Store) 
 	}
 	if powers.Local {
 		c.apart = newApart(meterOf(ctx, powers), nested)
-	} else {
-		c.rides = make([]ride, len(works))
 	}
 	for i := range c.parts {
 		p := &c.parts[i]
@@ -126,7 +123,13 @@ func (c *convoy) run() {
 	}
 	for c.travel() {
 	}
-	c.recycle()
+}
+
+// recycle takes back the memory of works that have all ended.
+func (c *convoy) recycle() {
+	c.crew.recycle()
+	c.cargo.recycle()
+	c.crew, c.cargo = nil, nil
 }
 
 // next runs the next work to its end, in the runner in unless that is nil. It returns false if none
@@ -143,7 +146,35 @@ func (c *convoy) next(in *runner) bool {
 	return true
 }
 
+// crew is the parts of a convoy and their rides.
+type crew struct {
+	class int
+	parts []part
+	rides []ride // none on a local store
+}
+
+var crews pools[crew]
+
+func takeCrew(n int, local bool) *crew {
+	c := crews.take(n)
+	c.class, c.parts = classOf(n), slices.Grow(c.parts, n)[:n]
+	if !local {
+		c.rides = slices.Grow(c.rides, n)[:n]
+	}
+	return c
+}
+
+func (c *crew) recycle() {
+	clear(c.parts)
+	for i := range c.rides {
+		c.rides[i].empty()
+	}
+	c.parts, c.rides = c.parts[:0], c.rides[:0]
+	crews.put(c.class, c)
+}
+
 type cargo struct {
+	class  int
 	flight []Op
 	joins  []bool // which ops of flight may be joined with others like them
 
@@ -151,10 +182,20 @@ type cargo struct {
 	placed int            // how many ops of flight are in places
 }
 
-// cargos are reused unless they are large.
-var cargos = sync.Pool{New: func() any { return new(cargo) }}
+var cargos pools[cargo]
 
-const maxCargo = 1 << 10
+// fit returns an empty cargo with room for n ops: c, which may be nil, or another.
+func (c *cargo) fit(n int) *cargo {
+	if class := classOf(n); c == nil || class > c.class {
+		c.recycle()
+		c = cargos.take(n)
+		c.class = class
+	} else {
+		c.empty()
+	}
+	c.flight, c.joins = slices.Grow(c.flight, n), slices.Grow(c.joins, n)
+	return c
+}
 
 func (c *cargo) empty() {
 	clear(c.flight)
@@ -164,9 +205,9 @@ func (c *cargo) empty() {
 }
 
 func (c *cargo) recycle() {
-	if cap(c.flight) <= maxCargo {
+	if c != nil {
 		c.empty()
-		cargos.Put(c)
+		cargos.put(c.class, c)
 	}
 }
 
@@ -178,7 +219,7 @@ type target struct {
 // travel makes one trip for all waiting parts, or pauses, and resumes those that were answered. It
 // returns false if no part is waiting.
 func (c *convoy) travel() bool {
-	c.load(c.rides)
+	c.cargo = c.load(c.rides)
 	end, pauses := c.rest()
 	if len(c.flight) == 0 && !pauses {
 		return false
@@ -229,14 +270,13 @@ func (c *convoy) rest() (end time.Time, pauses bool) {
 	return end, pauses
 }
 
-// load composes a trip and records the positions of the ops in rides.
-func (c *cargo) load(rides []ride) {
-	c.empty()
+// load composes a trip, in c if it is large enough, and records the positions of the ops in rides.
+func (c *cargo) load(rides []ride) *cargo {
 	ops := 0
 	for i := range rides {
 		ops += len(rides[i].ops)
 	}
-	c.flight, c.joins = slices.Grow(c.flight, ops), slices.Grow(c.joins, ops)
+	c = c.fit(ops)
 	for i := range rides {
 		r := &rides[i]
 		r.positions, r.sums = slices.Grow(r.positions[:0], len(r.ops)), r.sums[:0]
@@ -258,6 +298,7 @@ func (c *cargo) load(rides []ride) {
 			}
 		}
 	}
+	return c
 }
 
 // joins reports whether the kth op of r may be joined with others like it. If a work sends several
@@ -344,6 +385,15 @@ type ride struct {
 	sums      []int64 // for each increment, the joined delta up to it
 }
 
+const keptPositions = 32
+
+func (r *ride) empty() {
+	*r = ride{positions: r.positions[:0], sums: r.sums[:0]}
+	if cap(r.positions) > keptPositions {
+		r.positions, r.sums = nil, nil
+	}
+}
+
 // part is one work of Together. It stops when it has ops to send or pauses, and has ended when
 // there is neither.
 type part struct {
@@ -404,6 +454,9 @@ func (c *convoy) takeRunner() *runner {
 //
 //go:noinline
 func growStack(i int) byte {
+	if i == 0 {
+		return 0 // The stack has grown, and the room need not be cleared.
+	}
 	var room [10 << 10]byte
 	return room[i]
 }

@@ -2,6 +2,7 @@ package write
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"sync"
@@ -12,27 +13,46 @@ import (
 )
 
 func Several(ctx context.Context, m *core.Model, n int, id func(i int) string, work Makes) []error {
-	return SeveralBy(ctx, m, AtOnce, n, id, work)
+	return SeveralBy(ctx, m, Usual, n, id, work)
 }
 
-// SeveralBy is Several with atOnce changes in shared trips, each of which holds some kilobytes until
-// all are done. Transactions have limits of their own.
-func SeveralBy(ctx context.Context, m *core.Model, atOnce, n int, id func(i int) string, work Makes) []error {
+// SeveralBy is Several with other batches. Transactions have limits of their own. After a batch of
+// which the store made nothing, the others are not tried: each could take the store's patience.
+func SeveralBy(ctx context.Context, m *core.Model, by Batches, n int, id func(i int) string, work Makes) []error {
 	if m.Db.Atomic != nil {
 		return severalTogether(ctx, m, n, id, work)
 	}
 	errs := make([]error, n)
-	batches := slices.Collect(batchesOf(n, id, func() int { return atOnce }))
-	sideBySide(batchesAtOnce, len(batches), func(b int) {
+	batches := slices.Collect(batchesOf(n, id, func() int { return by.Changes }))
+	var down atomic.Pointer[error]
+	sideBySide(by.AtOnce, len(batches), func(b int) {
 		batch, rest := batches[b], new(Rest)
-		for k, err := range inTurns(ctx, m, batch, id, func() []error {
+		if cause := down.Load(); cause != nil {
+			for _, i := range batch {
+				errs[i] = Untried(ctx, m, *cause)
+			}
+			return
+		}
+		made := inTurns(ctx, m, batch, id, func() []error {
 			return kv.Each(ctx, m.Db.Store, batch, func(s kv.Store, _, i int) error { return work(ctx, s, i, rest) })
-		}) {
+		})
+		for k, err := range made {
 			errs[batch[k]] = err
+		}
+		if !slices.ContainsFunc(made, func(err error) bool { return !kv.Failed(err) }) {
+			down.Store(&made[0])
 		}
 		finish(ctx, m, rest)
 	})
 	return errs
+}
+
+// Untried returns the error of a change that is not tried because the store failed with cause.
+func Untried(ctx context.Context, m *core.Model, cause error) error {
+	if ended := kv.Ended(ctx); ended != nil {
+		return fmt.Errorf("%s: %w", m.Name, kv.Unavailable(ended))
+	}
+	return fmt.Errorf("%s: %w: not tried, after %v", m.Name, kv.ErrUnavailable, cause)
 }
 
 // batchesOf yields 0 to n-1 in batches of at most size, without repeated ids within a batch.
@@ -103,9 +123,14 @@ func sideBySide(most, n int, work func(i int)) {
 	}
 }
 
-const (
-	AtOnce        = 500 // changes in shared trips
-	batchesAtOnce = 2   // so that one is prepared while the store works on the other
+// Batches has the number of changes in shared trips, and of batches at a time: some are prepared
+// while the store works on the others. Each change holds some kilobytes until its batch is done,
+// and more of them than a processor's cache holds take a third more CPU time.
+type Batches struct{ Changes, AtOnce int }
+
+var (
+	Usual   = Batches{500, 2} // few trips
+	Loading = Batches{32, 4}
 )
 
 // Makes makes change i of many: immediately if rest is nil, else with others in it.
