@@ -340,11 +340,11 @@ func TestForget_NoDeletionIsForgottenWhereTheQueueIsFull(t *testing.T) {
 func TestForget_ManyRecordsOfOneListAreForgottenTogether(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		const n = 200
-		swaps := 0
+		var swaps atomic.Int64
 		db := open(t, kv.Trace(plain(mem), func(_ context.Context, trip kv.Trip) {
 			for _, op := range trip.Ops {
 				if op.Kind == kv.CompareAndSwap && strings.HasPrefix(op.Key, "l:Note:ByCode:x") {
-					swaps++
+					swaps.Add(1)
 				}
 			}
 		}))
@@ -360,10 +360,10 @@ func TestForget_ManyRecordsOfOneListAreForgottenTogether(t *testing.T) {
 		must(t, all.CreateMulti(ctx, append(records, &note{ID: "stays", Text: "x", Code: "x"})))
 		must(t, all.DeleteMulti(ctx, ids))
 		must(t, db.Flush(ctx))
-		swaps = 0
+		swaps.Store(0)
 		wait(2 * time.Hour)
-		if s := db.Stats(); s.Failed > 0 || s.Waiting > 0 || swaps > 2 {
-			t.Errorf("%d works failed, %d wait, and the list was written %d times: %v", s.Failed, s.Waiting, swaps, s.Failures)
+		if s := db.Stats(); s.Failed > 0 || s.Waiting > 0 || swaps.Load() > 2 {
+			t.Errorf("%d works failed, %d wait, and the list was written %d times: %v", s.Failed, s.Waiting, swaps.Load(), s.Failures)
 		}
 		if n, err := list.Of("x").Count(ctx); n != 1 || err != nil {
 			t.Errorf("the list has %d records, %v; want 1", n, err)
