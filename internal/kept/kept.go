@@ -156,16 +156,26 @@ func (at *slot) use() *Item {
 	return &at.Item
 }
 
-// GetEach sets found to the items that Get returns for each key.
-func (c *Cache) GetEach(gets []kv.NearGet, found []*Item) {
-	for len(gets) >= few {
-		n := min(len(gets), abreast)
-		c.getAbreast(gets[:n], found)
-		gets, found = gets[n:], found[n:]
+// GetEach calls f with the item that Get returns for each key, until f returns false, and reports
+// whether it never did.
+func (c *Cache) GetEach(gets []kv.NearGet, f func(i int, it *Item) bool) bool {
+	var found [abreast]*Item
+	for begin := 0; begin < len(gets); begin += abreast {
+		some := gets[begin:min(begin+abreast, len(gets))]
+		if len(some) < few {
+			for i := range some {
+				found[i] = c.Get(some[i].Key)
+			}
+		} else {
+			c.getAbreast(some, &found)
+		}
+		for i := range some {
+			if !f(begin+i, found[i]) {
+				return false
+			}
+		}
 	}
-	for i := range gets {
-		found[i] = c.Get(gets[i].Key)
-	}
+	return true
 }
 
 const (
@@ -175,7 +185,7 @@ const (
 
 // The loops of getAbreast are so short that the processor waits for the memory of several keys at a
 // time.
-func (c *Cache) getAbreast(gets []kv.NearGet, found []*Item) {
+func (c *Cache) getAbreast(gets []kv.NearGet, found *[abreast]*Item) {
 	var places [abreast]struct {
 		*shard
 		hash uint64
@@ -185,7 +195,7 @@ func (c *Cache) getAbreast(gets []kv.NearGet, found []*Item) {
 		places[i].shard, places[i].hash = c.of(gets[i].Key)
 	}
 	for i := range gets {
-		places[i].slot = places[i].first(places[i].hash)
+		places[i].slot, _, _ = places[i].first(places[i].hash)
 	}
 	for i := range gets {
 		places[i].use()
@@ -239,25 +249,20 @@ func (c *Cache) KeepAnswer(op *kv.Op, it *Item, before Stamp) {
 
 // Without mu, find and first may return nil for a key whose place is changing.
 func (s *shard) find(key string, hash uint64) *slot {
-	t := s.table.Load()
-	if t == nil {
-		return nil
-	}
-	at, i := t.from(t.home(hash), hash)
+	at, t, i := s.first(hash)
 	for at != nil && !at.is(key) {
 		at, i = t.from(t.next(i), hash)
 	}
 	return at
 }
 
-// first returns the first slot with hash, without touching it.
-func (s *shard) first(hash uint64) *slot {
-	t := s.table.Load()
-	if t == nil {
-		return nil
+// first returns the first slot with hash, without touching it, and its place.
+func (s *shard) first(hash uint64) (at *slot, t table, i int) {
+	if all := s.table.Load(); all != nil {
+		t = *all
+		at, i = t.from(t.home(hash), hash)
 	}
-	at, _ := t.from(t.home(hash), hash)
-	return at
+	return at, t, i
 }
 
 // from returns the first slot with hash from place i on, and its place.

@@ -50,7 +50,9 @@ func TestCache_GetEach_IsGetForEachKey(t *testing.T) {
 		for i := range gets {
 			gets[i].Key = fmt.Sprint([...]string{"there ", "absent "}[i%2], i%100)
 		}
-		c.GetEach(gets, found)
+		if all := c.GetEach(gets, func(i int, it *Item) bool { found[i] = it; return true }); !all {
+			t.Errorf("of %d keys some are left out", n)
+		}
 		for i, get := range gets {
 			if want := c.Get(get.Key); found[i] != want || (want != nil) != (i%2 == 0) {
 				t.Errorf("%s, one of %d keys: found %v, want %v", get.Key, n, found[i], want)

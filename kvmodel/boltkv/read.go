@@ -47,11 +47,8 @@ func (s *Store) Memory(ctx context.Context) (kv.Memory, string) {
 func (s *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var room [recalled]*kept.Item
-	found := append(room[:0], make([]*kept.Item, len(gets))...)
-	s.cache.GetEach(gets, found)
-	for i, get := range gets {
-		it := found[i]
+	return s.cache.GetEach(gets, func(i int, it *kept.Item) bool {
+		get := &gets[i]
 		switch {
 		case it == nil && !s.lacks(get.Key):
 			return false
@@ -62,11 +59,9 @@ func (s *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 		default:
 			results[i] = it.Result()
 		}
-	}
-	return true
+		return true
+	})
 }
-
-const recalled = 64 // by most calls
 
 func (s *Store) lacks(key string) bool {
 	return s.filter.Load().Lacks(key) && !s.filling.has(key) && !s.moving.has(key) && kv.CheckKey(key) == nil

@@ -114,21 +114,13 @@ func (n *Store) isCurrent() bool {
 // Recall answers gets from memory, as of one moment.
 func (n *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 	changes := n.changes.Load()
-	var room [recalled]*kept.Item
-	found := append(room[:0], make([]*kept.Item, len(gets))...)
-	n.cache.GetEach(gets, found)
-	for i, get := range gets {
-		var ok bool
-		if results[i], _, ok = n.answer(get, found[i]); !ok {
-			return false
-		}
-	}
-	return n.changes.Load() == changes
+	return n.cache.GetEach(gets, func(i int, it *kept.Item) (ok bool) {
+		results[i], _, ok = n.answer(gets[i], it)
+		return ok
+	}) && n.changes.Load() == changes
 }
 
-const recalled = 64 // by most calls
-
-// answer returns the answer in it, what the cache has for get. It returns a nil item if the key is
+// answer answers get with found, the cache's item of the key. It returns a nil item if the key is
 // known to be absent.
 func (n *Store) answer(get kv.NearGet, found *kept.Item) (r kv.Result, it *kept.Item, ok bool) {
 	if it = n.fresh(found); it == nil {
