@@ -193,8 +193,8 @@ func (u *unique) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 // Chains returns true: a claim is one op, unless another record may hold the value.
 func (u *unique) Chains(*plug.Move) bool { return true }
 
-// Beside checks the claims of a build again: the record may have released a value after it was
-// read, before the claim could be released.
+// Beside checks the claims of a build again. Between the read of the record and the claim, a change
+// may have released the value.
 func (u *unique) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if m.Added != nil || isAtomic(u.host) {
 		return nil

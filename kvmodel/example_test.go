@@ -152,7 +152,7 @@ func ExampleNewID() {
 	// true
 }
 
-// The id in a form comes back from the visitor, who may have changed it.
+// A visitor may change the id in a form.
 func ExampleIsID() {
 	fmt.Println(kvmodel.IsID(kvmodel.NewID(time.Now())), kvmodel.IsID("../edit"))
 	// Output: true false
@@ -278,7 +278,7 @@ func ExampleListing() {
 	// 1 true true
 }
 
-// "Page 2 of 2", for readers who want to go to a page by its number.
+// Readers can go to a page by its number, as in "Page 2 of 2".
 func ExampleNumbered() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()

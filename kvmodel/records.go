@@ -65,7 +65,7 @@ type class struct {
 	in     *DB
 }
 
-// join adds m to the models of its DB. It panics if there is one of that name.
+// join adds m to the models of its DB. It panics if the DB has a model of that name.
 func (m *class) join() {
 	m.Cleans = m.Db.Latch(func(ctx context.Context) error { return erase.ForgetDue(ctx, m.Model) })
 	m.Cascade = func(ctx context.Context, id string) error { return erase.DeleteChildren(ctx, m.Model, id) }

@@ -138,7 +138,7 @@ func (c *core) enter(ctx context.Context, s kv.Store, id, owner string, m mark) 
 	return c.failure(c.lane(owner, id).add(ctx, s, entry{m.stamp, m.at, []byte(id)}))
 }
 
-// After moves up records whose change a build missed. Old entries stay until they are lapped.
+// After moves a record to the newest end if a build missed its change. Old entries stay until they are lapped.
 func (c *core) After(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	if c.atomic {
 		return nil

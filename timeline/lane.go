@@ -204,7 +204,7 @@ func (p *process) recall(base string) *knowledge {
 	return p.lanes.GetOr(base, func() *knowledge { return new(knowledge) })
 }
 
-// knowledge is what a process knows of a lane. The highest number is a hint for readers, and shows
+// knowledge is a process's memory of a lane. The highest number is a hint for readers, and shows
 // writers that a counter went back.
 type knowledge struct {
 	highest atomic.Int64

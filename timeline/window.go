@@ -74,7 +74,7 @@ func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err e
 	return damaged, err
 }
 
-// Amend removes unreadable bytes. The records of these entries must be mended later.
+// Amend removes unreadable bytes. The caller mends their records later.
 func (c ringWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error {
 	for _, l := range c.lanesAt(base) {
 		if err := cmp.Or(l.dropDamaged(ctx, s), l.dropBadCounter(ctx, s)); err != nil {

@@ -14,7 +14,7 @@ import (
 // no record confirms and no journal line names. So entries of a tail enter a base only after
 // confirmation by their records. Until then they count, and stay in the tail.
 
-// certain maps entries to what their records say instead.
+// certain maps entries to the entries that their records confirm instead.
 type certain map[Entry]Entry
 
 // fold returns the rows that a new segment needs. Uncertain ones stay late.

@@ -96,7 +96,8 @@ type Limits struct {
 // DefaultLimits keep two segments with their tails within 64 KiB.
 var DefaultLimits = Limits{Split: 24 << 10, Merge: 8 << 10, Slack: 2 << 10, Look: 4 << 10, Grace: 24 * time.Hour}
 
-// localLimits are for stores whose trips cost nothing, but whose appends copy the segment.
+// localLimits keep segments small: on a local store a trip costs nothing, and an append copies the
+// segment.
 var localLimits = Limits{Split: 4 << 10, Most: 24 << 10, Merge: 1 << 10, Slack: 512, Look: 1 << 10, Grace: 24 * time.Hour}
 
 // LimitsOn returns the limits for lists on s.

@@ -260,7 +260,7 @@ const textKind = "words"
 // TextKind returns the kind of texts in the order of a locale.
 func TextKind(locale string) string { return strings.TrimSpace(textKind + " " + locale) }
 
-// Counter is a number kept beside each record.
+// Counter is a number of each record with a key of its own.
 type Counter struct {
 	Model  *Model
 	Name   string

@@ -257,7 +257,8 @@ func (t *Tree) try(ctx context.Context, s kv.Store, first bool, work func(*readi
 	return true, r.lost
 }
 
-// Between includes Low and excludes High, whatever their ties. Nil: no bound.
+// Between is the scores from Low, included, to High, excluded. Their ties do not count. Nil: no
+// bound.
 type Between struct{ Low, High *Score }
 
 func (b Between) stretch(down bool) stretch {
